@@ -1,0 +1,55 @@
+#include <pybind11/stl.h>
+
+#include <memory>
+
+#include "bindings.hpp"
+#include "data.hpp"
+#include "gpusched/check.hpp"
+#include "gpusched/cluster.hpp"
+#include "gpusched/simulation.hpp"
+
+namespace gpusched::bindings {
+
+void bind_errors(py::module_& m) {
+  py::register_exception<InvariantError>(m, "InvariantError", PyExc_RuntimeError);
+  py::register_exception<Stopped>(m, "Stopped", PyExc_RuntimeError);
+}
+
+void bind_data(py::module_& m) {
+  using I64 = Column<std::int64_t>;
+  using I32 = Column<std::int32_t>;
+  using F64 = Column<double>;
+
+  py::class_<OwnedJobTable>(m, "JobTable", "Jobs as borrowed columns, sorted by submit.")
+      .def(py::init([](I64 submit_us, I64 service_us, I32 gpus, std::optional<I64> predicted_us,
+                       std::optional<I64> estimate_us, std::optional<I64> checkpoint_us,
+                       std::optional<I64> restart_us, std::optional<F64> weight,
+                       std::optional<I32> type_set, std::vector<TypeMask> type_masks) {
+             return std::make_unique<OwnedJobTable>(TraceColumns{
+                 std::move(submit_us), std::move(service_us), std::move(gpus),
+                 std::move(predicted_us), std::move(estimate_us), std::move(checkpoint_us),
+                 std::move(restart_us), std::move(weight), std::move(type_set),
+                 std::move(type_masks)});
+           }),
+           py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
+           py::arg("gpus").noconvert(), py::kw_only(),
+           py::arg("predicted_us").noconvert() = py::none(),
+           py::arg("estimate_us").noconvert() = py::none(),
+           py::arg("checkpoint_us").noconvert() = py::none(),
+           py::arg("restart_us").noconvert() = py::none(),
+           py::arg("weight").noconvert() = py::none(),
+           py::arg("type_set").noconvert() = py::none(),
+           py::arg("type_masks") = std::vector<TypeMask>{})
+      .def("__len__", [](const OwnedJobTable& jobs) { return jobs.table.num_jobs(); });
+
+  py::class_<Cluster>(m, "Cluster", "GPUs and GPU type of each server.")
+      .def(py::init([](const I32& server_gpus, const I32& server_type) {
+             return std::make_unique<Cluster>(view(server_gpus, "server_gpus"),
+                                              view(server_type, "server_type"));
+           }),
+           py::arg("server_gpus").noconvert(), py::arg("server_type").noconvert())
+      .def_property_readonly("num_servers", &Cluster::num_servers)
+      .def_property_readonly("num_gpus", &Cluster::num_gpus);
+}
+
+}  // namespace gpusched::bindings

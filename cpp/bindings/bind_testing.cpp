@@ -1,0 +1,84 @@
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+#include "gpusched/backfill_queue.hpp"
+#include "gpusched/hash.hpp"
+#include "gpusched/heap.hpp"
+#include "gpusched/index_set.hpp"
+#include "gpusched/rng.hpp"
+#include "gpusched/running_index.hpp"
+#include "gpusched/waiting_queue.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+template <class Queue>
+void bind_queue(py::module_& m, const char* name) {
+  py::class_<Queue>(m, name)
+      .def(py::init<>())
+      .def("__len__", [](const Queue& q) { return q.size(); })
+      .def("push", [](Queue& q, double key, JobId job) { q.push({key, job}); })
+      .def("top",
+           [](const Queue& q) {
+             if (q.empty()) throw py::index_error("empty");
+             return std::pair(q.top().key, q.top().job);
+           })
+      .def("pop", [](Queue& q) {
+        if (q.empty()) throw py::index_error("empty");
+        q.pop();
+      });
+}
+
+}  // namespace
+
+void bind_testing(py::module_& m) {
+  py::module_ testing = m.def_submodule("_testing", "Native pieces, for property tests only.");
+  bind_queue<Heap<KeyedJob>>(testing, "Heap");
+  bind_queue<RunHeap<KeyedJob>>(testing, "RunHeap");
+
+  py::class_<IndexSet>(testing, "IndexSet")
+      .def(py::init<std::size_t>())
+      .def("__len__", &IndexSet::count)
+      .def("insert", &IndexSet::insert)
+      .def("erase", &IndexSet::erase)
+      .def("next", &IndexSet::next);
+
+  py::class_<RunningIndex>(testing, "RunningIndex")
+      .def(py::init<>())
+      .def_property_readonly("total", &RunningIndex::total)
+      .def("insert", [](RunningIndex& index, std::int64_t end, JobId job,
+                        int gpus) { index.insert({Time{end}, job, gpus}); })
+      .def("erase",
+           [](RunningIndex& index, std::int64_t end, JobId job) { index.erase(Time{end}, job); })
+      .def("sum_from", [](const RunningIndex& index, std::int64_t end,
+                          JobId job) { return index.sum_from(Time{end}, job); })
+      .def("sum_until", [](const RunningIndex& index,
+                           std::int64_t end) { return index.sum_until(Time{end}); })
+      .def("reach",
+           [](const RunningIndex& index, std::int64_t need) -> py::object {
+             std::int64_t before = 0;
+             const auto* entry = index.reach(need, before);
+             if (entry == nullptr) return py::none();
+             return py::make_tuple(entry->end.count(), entry->job, entry->gpus, before);
+           })
+      .def("entries", [](const RunningIndex& index) {
+        std::vector<std::tuple<std::int64_t, JobId, int>> all;
+        index.for_each([&](const RunningIndex::Entry& entry) {
+          all.emplace_back(entry.end.count(), entry.job, entry.gpus);
+        });
+        return all;
+      });
+
+  testing.def("sha256", [](const py::bytes& data) {
+    const auto text = static_cast<std::string_view>(data);
+    Sha256 hash;
+    hash.update({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
+    return hash.hex_digest();
+  });
+  testing.def("draw", [](std::uint64_t seed, std::uint64_t stream, std::uint64_t job,
+                         std::uint64_t counter) {
+    return draw(seed, static_cast<Stream>(stream), job, counter);
+  });
+}
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace gpusched::bindings {
+
+namespace py = pybind11;
+
+void bind_errors(py::module_& m);
+void bind_data(py::module_& m);
+void bind_registry(py::module_& m);
+void bind_state(py::module_& m);
+void bind_order(py::module_& m);
+void bind_placement(py::module_& m);
+void bind_scheduler(py::module_& m);
+void bind_simulation(py::module_& m);
+void bind_bounds(py::module_& m);
+void bind_testing(py::module_& m);
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpusched::bindings {
+
+namespace py = pybind11;
+
+/// A one-dimensional, contiguous NumPy array of exactly this type. Arguments of this type are
+/// marked noconvert: another dtype is a TypeError and never a silent copy.
+template <class Value>
+using Column = py::array_t<Value, py::array::c_style>;
+
+/// Borrows a column's buffer; whoever calls keeps the array alive.
+template <class Value>
+std::span<const Value> view(const Column<Value>& column, const char* name) {
+  if (column.ndim() != 1) {
+    throw py::type_error(std::string(name) + ": must have one dimension, has " +
+                         std::to_string(column.ndim()));
+  }
+  return {column.data(), static_cast<std::size_t>(column.size())};
+}
+
+template <class Value>
+std::span<const Value> view(const std::optional<Column<Value>>& column, const char* name) {
+  return column ? view(*column, name) : std::span<const Value>{};
+}
+
+/// Hands a vector over to Python: the array owns it through a capsule.
+template <class Value>
+py::array_t<Value> column_of(std::vector<Value> values) {
+  auto owner = std::make_unique<std::vector<Value>>(std::move(values));
+  Value* data = owner->data();
+  const auto size = static_cast<py::ssize_t>(owner->size());
+  py::capsule capsule(owner.get(), [](void* pointer) {
+    delete static_cast<std::vector<Value>*>(pointer);
+  });
+  owner.release();
+  return py::array_t<Value>({size}, {static_cast<py::ssize_t>(sizeof(Value))}, data, capsule);
+}
+
+/// A read-only array over memory that `owner` keeps alive.
+template <class Value>
+py::array_t<Value> borrowed(std::span<const Value> values, py::handle owner) {
+  py::array_t<Value> array({static_cast<py::ssize_t>(values.size())},
+                           {static_cast<py::ssize_t>(sizeof(Value))}, values.data(), owner);
+  array.attr("setflags")(py::arg("write") = false);
+  return array;
+}
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,17 @@
+#include "bindings.hpp"
+
+PYBIND11_MODULE(_core, m) {
+  namespace bindings = gpusched::bindings;
+  m.doc() = "The native core of gpusched.";
+  m.attr("__version__") = GPUSCHED_VERSION;
+  bindings::bind_errors(m);
+  bindings::bind_data(m);
+  bindings::bind_registry(m);
+  bindings::bind_state(m);
+  bindings::bind_order(m);
+  bindings::bind_placement(m);
+  bindings::bind_scheduler(m);
+  bindings::bind_simulation(m);
+  bindings::bind_bounds(m);
+  bindings::bind_testing(m);
+}

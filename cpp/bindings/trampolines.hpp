@@ -1,0 +1,224 @@
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "columns.hpp"
+#include "gpusched/check.hpp"
+#include "gpusched/order.hpp"
+#include "gpusched/placement.hpp"
+#include "gpusched/scheduler.hpp"
+
+namespace gpusched::bindings {
+
+/// The state as Python sees it. It points into a run only while a call of the seam is on its
+/// way; afterwards every use is an error and not a dangling pointer.
+class StateView {
+ public:
+  [[nodiscard]] const State& state() const {
+    if (state_ == nullptr) throw InvalidInput("the view is valid only inside the call it came with");
+    return *state_;
+  }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  [[nodiscard]] const std::vector<JobId>& active() const noexcept { return active_; }
+
+  /// A whole trace column, copied once per run, read-only.
+  template <class Value>
+  py::array_t<Value> column(std::span<const Value> values, const char* name) {
+    if (!columns_.contains(name)) {
+      py::array_t<Value> copy(static_cast<py::ssize_t>(values.size()), values.data());
+      copy.attr("setflags")(py::arg("write") = false);
+      columns_[name] = copy;
+    }
+    return columns_[name].cast<py::array_t<Value>>();
+  }
+
+  Placement* placement = nullptr;
+  Allocation allocation;
+
+ private:
+  friend class ViewGuard;
+  friend class PyScheduler;
+
+  const State* state_ = nullptr;
+  const JobTable* jobs_ = nullptr;
+  std::uint64_t seed_ = 0;
+  std::vector<JobId> active_;
+  py::dict columns_;
+};
+
+/// Opens a view for the time of one call.
+class ViewGuard {
+ public:
+  ViewGuard(StateView& view, const State& state, std::uint64_t seed) : view_(view) {
+    if (view.jobs_ != &state.jobs()) {
+      view.jobs_ = &state.jobs();
+      view.columns_ = py::dict();
+    }
+    view.state_ = &state;
+    view.seed_ = seed;
+  }
+  ViewGuard(const ViewGuard&) = delete;
+  ViewGuard& operator=(const ViewGuard&) = delete;
+  ~ViewGuard() { view_.state_ = nullptr; }
+
+ private:
+  StateView& view_;
+};
+
+inline py::array_t<std::int64_t> job_array(std::span<const JobId> jobs) {
+  py::array_t<std::int64_t> array(static_cast<py::ssize_t>(jobs.size()));
+  std::copy(jobs.begin(), jobs.end(), array.mutable_data());
+  return array;
+}
+
+/// An Order written in Python: `lifetime` is an attribute, `rank(view, jobs)` returns the keys.
+class PyOrder final : public Order, public py::trampoline_self_life_support {
+ public:
+  [[nodiscard]] KeyLifetime lifetime() const override {
+    const auto text = py::str(self().attr("lifetime")).cast<std::string>();
+    if (text == "fixed") return KeyLifetime::fixed;
+    if (text == "service") return KeyLifetime::service;
+    if (text == "clock") return KeyLifetime::clock;
+    fail_input("order: lifetime is '" + text + "'; allowed: fixed service clock");
+  }
+
+  void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
+    if (!view_object_) view_object_ = py::cast(&view_, py::return_value_policy::reference);
+    const ViewGuard guard(view_, view.state(), view.seed());
+    const py::function override = py::get_override(static_cast<const Order*>(this), "rank");
+    if (!override) throw py::type_error("order: rank(view, jobs) is missing");
+    const py::object answer = override(view_object_, job_array(jobs));
+    const auto keys = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(answer);
+    if (!keys || keys.ndim() != 1 || static_cast<std::size_t>(keys.size()) != jobs.size()) {
+      PyErr_Clear();
+      throw py::value_error("order: rank must return one number per job: " +
+                            std::to_string(jobs.size()));
+    }
+    const double* data = keys.data();
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (!std::isfinite(data[i])) {
+        throw py::value_error("order: the key of job " + std::to_string(jobs[i]) +
+                              " is not finite");
+      }
+      key[i] = data[i];
+    }
+  }
+
+ private:
+  [[nodiscard]] py::object self() const {
+    return py::cast(static_cast<const Order*>(this), py::return_value_policy::reference);
+  }
+
+  StateView view_;
+  py::object view_object_;
+};
+
+/// Free GPUs as Python sees them, valid inside one call.
+struct FreeView {
+  const Occupancy* free = nullptr;
+
+  [[nodiscard]] const Occupancy& get() const {
+    if (free == nullptr) throw InvalidInput("the view is valid only inside the call it came with");
+    return *free;
+  }
+};
+
+/// A Placement written in Python: `place(free, request)` returns [(server, mask), ...] or None.
+class PyPlacement final : public Placement, public py::trampoline_self_life_support {
+ public:
+  void begin(std::uint64_t seed) override {
+    PYBIND11_OVERRIDE(void, Placement, begin, seed);
+  }
+
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (!view_object_) view_object_ = py::cast(&view_, py::return_value_policy::reference);
+    const py::function override = py::get_override(static_cast<const Placement*>(this), "place");
+    if (!override) throw py::type_error("placement: place(free, request) is missing");
+    view_.free = &free;
+    const struct Close {
+      FreeView& view;
+      ~Close() { view.free = nullptr; }
+    } close{view_};
+    const py::object answer = override(view_object_, request);
+    if (answer.is_none()) return false;
+    out.reset(request.gpus);
+    for (const py::handle item : answer) {
+      const auto [server, mask] = item.cast<std::pair<ServerId, GpuMask>>();
+      out.pieces.push_back({server, mask});
+    }
+    return true;
+  }
+
+  // What a Python placement names may depend on anything.
+  [[nodiscard]] bool names_depend_on_job() const override { return true; }
+
+ private:
+  FreeView view_;
+  py::object view_object_;
+};
+
+/// Actions as Python sees them, valid inside one call.
+struct ActionsView {
+  Actions* actions = nullptr;
+
+  [[nodiscard]] Actions& get() const {
+    if (actions == nullptr) {
+      throw InvalidInput("the actions are valid only inside the call they came with");
+    }
+    return *actions;
+  }
+};
+
+/// A Scheduler written in Python: `decide(state, finished, arrived, actions)`.
+class PyScheduler final : public Scheduler, public py::trampoline_self_life_support {
+ public:
+  void begin(const Setup& setup) override {
+    seed_ = setup.seed;
+    view_.placement = &setup.placement;
+    view_.active_.clear();
+    const py::function override = py::get_override(static_cast<const Scheduler*>(this), "begin");
+    if (override) {
+      const ViewGuard guard(view_, setup.state, seed_);
+      override(view_object());
+    }
+  }
+
+  void decide(const State& state, const Instant& instant, Actions& actions) override {
+    auto& active = view_.active_;
+    if (!instant.finished.empty()) {
+      std::erase_if(active, [&](JobId job) {
+        return std::binary_search(instant.finished.begin(), instant.finished.end(), job);
+      });
+    }
+    active.insert(active.end(), instant.arrived.begin(), instant.arrived.end());
+    const py::function override = py::get_override(static_cast<const Scheduler*>(this), "decide");
+    if (!override) throw py::type_error("scheduler: decide is missing");
+    if (!actions_object_) {
+      actions_object_ = py::cast(&actions_, py::return_value_policy::reference);
+    }
+    const ViewGuard guard(view_, state, seed_);
+    actions_.actions = &actions;
+    const struct Close {
+      ActionsView& view;
+      ~Close() { view.actions = nullptr; }
+    } close{actions_};
+    override(view_object(), job_array(instant.finished), job_array(instant.arrived),
+             actions_object_);
+  }
+
+ private:
+  py::object view_object() {
+    if (!view_object_) view_object_ = py::cast(&view_, py::return_value_policy::reference);
+    return view_object_;
+  }
+
+  std::uint64_t seed_ = 0;
+  StateView view_;
+  ActionsView actions_;
+  py::object view_object_;
+  py::object actions_object_;
+};
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpusched/allocation.hpp"
+#include "gpusched/heap.hpp"
+#include "gpusched/interval_log.hpp"
+#include "gpusched/state.hpp"
+#include "gpusched/time.hpp"
+
+namespace gpusched {
+
+/// How a policy charges a job that resumes, beyond the job's own checkpoint and restart cost.
+struct RestartRule {
+  /// Added to the remaining service at the preemption, instead of held time at the resume.
+  bool on_work = false;
+  Time cost{0};
+  Time wide_cost{0};
+  int narrow_gpus = 8;
+
+  [[nodiscard]] Time extra(int gpus) const noexcept {
+    return gpus > narrow_gpus ? wide_cost : cost;
+  }
+};
+
+/// The end of a run. Entries of preempted jobs stay in the heap until they surface.
+struct FinishEvent {
+  Time at;
+  JobId job;
+  std::uint32_t slot;
+
+  friend bool operator<(const FinishEvent& a, const FinishEvent& b) noexcept {
+    return a.at < b.at;
+  }
+};
+
+/// What a scheduler does to a run. Every call is checked; a violation is an InvariantError that
+/// names the time and the job.
+class Actions {
+ public:
+  Actions(State& state, RestartRule rule) : state_(state), rule_(rule) {}
+
+  /// A waiting job starts or resumes on free GPUs: the whole gang.
+  void start(JobId job, const Allocation& allocation);
+  /// A running job lets its GPUs go and waits again.
+  void preempt(JobId job);
+  /// As `preempt`, but `restore` can take it back within the same decision; the end of the
+  /// decision makes it final.
+  void suspend(JobId job);
+  /// Undoes `suspend` if all the job's GPUs are still free; false if they are not.
+  bool restore(JobId job);
+  /// Changes a running job's allocation. Under the `fixed` speed a ValueError: the run time of
+  /// such a job is known for its own width alone.
+  void resize(JobId job, const Allocation& allocation);
+  /// Asks for a decision at `at`, which must lie ahead. The earliest request of a decision
+  /// counts, and only until the next decision.
+  void wake(Time at);
+
+ private:
+  friend class Simulation;
+
+  void check_gang(JobId job, const Allocation& allocation) const;
+  [[noreturn]] void fail(JobId job, const char* what) const;
+  [[nodiscard]] Slot& running_slot(JobId job, const char* verb);
+  void close(Slot& slot);
+  void finish_decision();
+
+  State& state_;
+  RestartRule rule_;
+  IntervalLog log_;
+  Heap<FinishEvent> finishes_;
+  std::size_t num_stale_ = 0;
+  std::vector<JobId> suspended_;
+  Time wake_ = kNever;
+};
+
+}  // namespace gpusched

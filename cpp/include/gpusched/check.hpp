@@ -1,0 +1,23 @@
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace gpusched {
+
+/// A mistake in what the user gave: becomes a ValueError that names the field.
+class InvalidInput : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+/// A scheduler, an order or a placement asked for something impossible, or the engine
+/// broke a rule of its own. The message carries the time and the job.
+class InvariantError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+[[noreturn]] inline void fail_input(const std::string& message) { throw InvalidInput(message); }
+
+}  // namespace gpusched

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "gpusched/order.hpp"
+#include "gpusched/parameters.hpp"
+#include "gpusched/scheduler.hpp"
+#include "gpusched/waiting_queue.hpp"
+
+namespace gpusched {
+
+/// Non-preemptive list scheduling: walk the waiting jobs in the order's sequence and start what
+/// can be placed. `strict` stops at the first that cannot, `skip` goes on.
+class ListScheduler final : public Scheduler {
+ public:
+  ListScheduler(std::unique_ptr<Order> order, const Parameters& parameters);
+
+  /// What every non-preemptive order takes; `strict` is the default scan.
+  static std::vector<ParameterInfo> parameters(bool strict);
+
+  void begin(const Setup& setup) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+
+ private:
+  void enqueue(const State& state, std::span<const JobId> jobs);
+  void rerank(const State& state);
+  void scan_skip(const State& state, Actions& actions);
+  void scan_strict(const State& state, Actions& actions);
+  bool try_start(const State& state, JobId job, Actions& actions);
+
+  std::unique_ptr<Order> order_;
+  bool is_strict_;
+  bool is_clocked_;
+  Placement* placement_ = nullptr;
+  std::uint64_t seed_ = 0;
+  WaitingQueue queue_;
+  Allocation allocation_;
+  std::vector<double> keys_;
+};
+
+}  // namespace gpusched

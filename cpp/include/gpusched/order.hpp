@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "gpusched/state.hpp"
+
+namespace gpusched {
+
+/// How long a key holds, so that the engine does the least work that is right.
+enum class KeyLifetime : std::uint8_t {
+  fixed,    ///< never changes after arrival
+  service,  ///< changes only while the job runs
+  clock,    ///< changes with time
+};
+
+/// What an order sees: the state, and the run's seed.
+class QueueView {
+ public:
+  QueueView(const State& state, std::uint64_t seed) : state_(state), seed_(seed) {}
+
+  [[nodiscard]] const State& state() const noexcept { return state_; }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  [[nodiscard]] Time now() const noexcept { return state_.now(); }
+  [[nodiscard]] Time submit(JobId job) const noexcept { return state_.jobs().submit(job); }
+  [[nodiscard]] int gpus(JobId job) const noexcept { return state_.jobs().gpus(job); }
+  [[nodiscard]] double weight(JobId job) const noexcept { return state_.jobs().weight(job); }
+  [[nodiscard]] Time predicted(JobId job) const noexcept { return state_.jobs().predicted(job); }
+  [[nodiscard]] Time remaining(JobId job) const noexcept { return state_.remaining(job); }
+  [[nodiscard]] Time attained(JobId job) const noexcept { return state_.attained(job); }
+
+ private:
+  const State& state_;
+  std::uint64_t seed_;
+};
+
+/// Orders the jobs that compete for GPUs. One virtual call per decision, never one per job:
+/// the loop over `jobs` lives inside the implementation.
+class Order {
+ public:
+  virtual ~Order() = default;
+
+  [[nodiscard]] virtual KeyLifetime lifetime() const { return KeyLifetime::fixed; }
+
+  /// Writes one finite key per job. Smallest key first; ties go to the lower JobId.
+  virtual void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) = 0;
+
+  /// The next tick at which the key of a running job makes a step by itself; kNever if it does
+  /// not. An order of lifetime `service` is asked after each decision.
+  [[nodiscard]] virtual Time next_crossing(const QueueView& /*view*/, JobId /*job*/) const {
+    return kNever;
+  }
+  [[nodiscard]] virtual bool has_crossings() const { return false; }
+
+  /// Whether running makes a job less urgent for ever, so that equals take turns at each timer.
+  [[nodiscard]] virtual bool takes_turns() const { return false; }
+
+  /// Whether the key is the remaining service itself, which allows the fast engine for a pool.
+  [[nodiscard]] virtual bool is_remaining_service() const { return false; }
+};
+
+/// An order whose key is a function of the view and the job.
+template <class Key>
+class KeyOrder final : public Order {
+ public:
+  [[nodiscard]] KeyLifetime lifetime() const override { return Key::kLifetime; }
+  [[nodiscard]] bool is_remaining_service() const override {
+    return requires { requires Key::kIsRemainingService; };
+  }
+
+  [[nodiscard]] bool takes_turns() const override {
+    return requires { requires Key::kTakesTurns; };
+  }
+
+  void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
+    for (std::size_t i = 0; i < jobs.size(); ++i) key[i] = Key{}(view, jobs[i]);
+  }
+};
+
+/// Ticks as a key: exact, as no service passes 2^53.
+constexpr double key_of(Time time) noexcept { return static_cast<double>(time.count()); }
+
+}  // namespace gpusched

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpusched/allocation.hpp"
+#include "gpusched/occupancy.hpp"
+
+namespace gpusched {
+
+/// Chooses the GPUs of a gang, or refuses for now. The answer may depend on the free GPUs, the
+/// width and the allowed types; on the job itself only in which GPUs it names, never in whether
+/// it accepts. What is refused stays refused until GPUs are released.
+class Placement {
+ public:
+  virtual ~Placement() = default;
+
+  /// Before a run; `seed` is the run's.
+  virtual void begin(std::uint64_t /*seed*/) {}
+
+  /// Fills `out` with free GPUs of allowed types, as many as asked for, or returns false.
+  virtual bool place(const Occupancy& free, const Request& request, Allocation& out) = 0;
+
+  /// No gang of these types that is wider than this can be placed now. A bound: a narrower gang
+  /// may still be refused.
+  [[nodiscard]] virtual std::int64_t widest(const Occupancy& free, TypeMask types) const {
+    return free.num_free(types);
+  }
+
+  /// Whether two jobs of one width and types may be given different GPUs by one state.
+  [[nodiscard]] virtual bool names_depend_on_job() const { return false; }
+
+  /// Whether the cluster is one pool without servers (`count`).
+  [[nodiscard]] virtual bool is_pooled() const { return false; }
+};
+
+}  // namespace gpusched

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpusched/interval_log.hpp"
+#include "gpusched/state.hpp"
+
+namespace gpusched {
+
+enum class Status : std::uint8_t { finished, rejected, unfinished };
+
+struct Counters {
+  std::uint64_t num_instants = 0;
+  std::uint64_t num_events = 0;
+  std::uint64_t num_preemptions = 0;
+  std::uint64_t max_running = 0;
+};
+
+/// What a run leaves behind: a record per job and the interval log.
+class Schedule {
+ public:
+  Schedule(JobId num_jobs, std::unique_ptr<JobRecord[]> records, IntervalLog log,
+           Counters counters, std::vector<std::string> warnings)
+      : num_jobs_(num_jobs),
+        records_(std::move(records)),
+        log_(std::move(log)),
+        counters_(counters),
+        warnings_(std::move(warnings)) {}
+
+  [[nodiscard]] JobId num_jobs() const noexcept { return num_jobs_; }
+  [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
+  [[nodiscard]] Status status(JobId job) const noexcept;
+  [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  [[nodiscard]] std::vector<IntervalRow> intervals() const { return log_.rows(num_jobs_); }
+  /// SHA-256 over the interval rows, then the rejects as (job, reason), all little-endian int64.
+  [[nodiscard]] std::string digest() const;
+
+ private:
+  JobId num_jobs_;
+  std::unique_ptr<JobRecord[]> records_;
+  IntervalLog log_;
+  Counters counters_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace gpusched

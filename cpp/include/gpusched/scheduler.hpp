@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpusched/actions.hpp"
+#include "gpusched/placement.hpp"
+#include "gpusched/state.hpp"
+
+namespace gpusched {
+
+/// What happened at the present instant, each by JobId.
+struct Instant {
+  std::span<const JobId> finished;
+  std::span<const JobId> arrived;
+};
+
+/// What a scheduler is given before a run; all of it outlives the run.
+struct Setup {
+  const State& state;
+  Placement& placement;
+  std::uint64_t seed;
+};
+
+/// Decides which jobs hold which GPUs from now on, and when to be asked again. One call per
+/// instant, after its finishes and arrivals were applied. Rejected jobs are never shown.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  virtual void begin(const Setup& setup) = 0;
+  virtual void decide(const State& state, const Instant& instant, Actions& actions) = 0;
+  [[nodiscard]] virtual RestartRule restart_rule() const { return {}; }
+  /// What a user should know of the run, a sentence each.
+  [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
+};
+
+}  // namespace gpusched

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "gpusched/allocation.hpp"
+#include "gpusched/ids.hpp"
+#include "gpusched/job_classes.hpp"
+#include "gpusched/job_table.hpp"
+#include "gpusched/occupancy.hpp"
+#include "gpusched/time.hpp"
+
+namespace gpusched {
+
+enum class Phase : std::uint8_t { waiting, running, rejected };
+
+/// All that is known of one job, in one cache line. Written when the job arrives, starts or is
+/// preempted; a finish touches nothing, because `finish`, `held` and `paid` are written at the
+/// start as if the job ran to its end, and corrected when it is preempted.
+struct alignas(64) JobRecord {
+  Time start;       ///< first start; kNever before
+  Time finish;      ///< of the present run while running
+  Time held;        ///< time with GPUs
+  Time paid;        ///< the part of `held` that went into restart costs
+  Time redo;        ///< work added by preemptions (restart cost on work)
+  Time idle_since;  ///< when it arrived or last lost its GPUs
+  std::int32_t preemptions;
+  std::int32_t num_servers;  ///< of the last allocation
+  std::uint32_t slot;        ///< while running
+  Phase phase;
+  RejectReason reason;
+};
+static_assert(sizeof(JobRecord) == 64);
+
+/// A running job: its allocation, and when the present run began and will end.
+struct Slot {
+  Time start;
+  Time finish;
+  Time cost;  ///< restart cost at the head of the run
+  JobId job = kNoJob;
+  std::int32_t gpus = 0;
+  bool is_suspended = false;
+  std::vector<Piece> pieces;
+
+  [[nodiscard]] bool is_busy() const noexcept { return job != kNoJob; }
+};
+
+/// What a scheduler may see of a run. Only the engine (Actions, Simulation) changes it.
+class State {
+ public:
+  State(const JobTable& jobs, const Cluster& cluster, bool pooled)
+      : jobs_(jobs),
+        classes_(jobs, cluster),
+        occupancy_(cluster, pooled),
+        records_(std::make_unique_for_overwrite<JobRecord[]>(jobs.num_jobs())) {}
+
+  [[nodiscard]] Time now() const noexcept { return now_; }
+  [[nodiscard]] const JobTable& jobs() const noexcept { return jobs_; }
+  [[nodiscard]] const JobClasses& classes() const noexcept { return classes_; }
+  [[nodiscard]] const Occupancy& occupancy() const noexcept { return occupancy_; }
+  [[nodiscard]] const Cluster& cluster() const noexcept { return occupancy_.cluster(); }
+
+  /// Jobs that have arrived by now: rows [0, num_arrived).
+  [[nodiscard]] JobId num_arrived() const noexcept { return num_arrived_; }
+  [[nodiscard]] std::size_t num_running() const noexcept { return num_running_; }
+  /// The running jobs are the busy slots.
+  [[nodiscard]] std::span<const Slot> slots() const noexcept { return slots_; }
+  [[nodiscard]] bool is_running(JobId job) const noexcept {
+    const JobRecord& record = records_[job];
+    return record.phase == Phase::running && record.finish > now_;
+  }
+  [[nodiscard]] bool is_waiting(JobId job) const noexcept {
+    return job < num_arrived_ && records_[job].phase == Phase::waiting;
+  }
+  [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
+  [[nodiscard]] const Slot& slot(JobId job) const noexcept { return slots_[records_[job].slot]; }
+
+  /// True work left in ticks of service.
+  [[nodiscard]] Time true_remaining(JobId job) const noexcept {
+    const JobRecord& record = records_[job];
+    if (record.phase == Phase::running) {
+      const Slot& run = slots_[record.slot];
+      return std::min(run.finish - now_, run.finish - run.start - run.cost);
+    }
+    return jobs_.service(job) + record.redo - (record.held - record.paid);
+  }
+  /// Service received so far, restart costs left out.
+  [[nodiscard]] Time attained(JobId job) const noexcept {
+    return jobs_.service(job) + records_[job].redo - true_remaining(job);
+  }
+  /// What an order may know of the work left: by the prediction, at least one tick.
+  [[nodiscard]] Time remaining(JobId job) const noexcept {
+    const Time error = jobs_.predicted(job) - jobs_.service(job);
+    return std::max(kTick, true_remaining(job) + error);
+  }
+  [[nodiscard]] Request request(JobId job) const noexcept {
+    return {job, jobs_.gpus(job), jobs_.types(job) & cluster().all_types(),
+            records_[job].preemptions};
+  }
+
+ private:
+  friend class Actions;
+  friend class Simulation;
+
+  const JobTable& jobs_;
+  JobClasses classes_;
+  Occupancy occupancy_;
+  std::unique_ptr<JobRecord[]> records_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_slots_;
+  Time now_{0};
+  JobId num_arrived_ = 0;
+  std::size_t num_running_ = 0;
+};
+
+}  // namespace gpusched

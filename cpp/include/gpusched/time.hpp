@@ -1,0 +1,30 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace gpusched {
+
+/// An instant since the trace's first submit, or a duration: integer microseconds.
+using Time = std::chrono::duration<std::int64_t, std::micro>;
+
+inline constexpr Time kTick{1};
+inline constexpr Time kNever = Time::max();
+
+/// Services up to here are exact in a double, so every key is.
+inline constexpr std::int64_t kMaxServiceTicks = std::int64_t{1} << 53;
+
+/// No instant of a run may pass this: the last submit plus all work stays below it.
+inline constexpr std::int64_t kMaxTicks = std::int64_t{1} << 62;
+
+/// The first multiple of `period` strictly after `now`.
+constexpr Time next_multiple(Time now, Time period) noexcept {
+  return Time{(now.count() / period.count() + 1) * period.count()};
+}
+
+/// `num_us / rate` rounded up: the one place where a fraction of a tick becomes a tick.
+constexpr std::int64_t ceil_div(std::int64_t numerator, std::int64_t denominator) noexcept {
+  return (numerator + denominator - 1) / denominator;
+}
+
+}  // namespace gpusched

@@ -1,0 +1,60 @@
+#include "gpusched/interval_log.hpp"
+
+#include <algorithm>
+
+namespace gpusched {
+
+std::vector<IntervalRow> IntervalLog::rows(std::size_t num_jobs) const {
+  // Counting sort by job: the rows of one job are few, and only those are compared.
+  std::vector<std::size_t> first(num_jobs + 1);
+  for (std::size_t i = 0; i < intervals_.size(); ++i) {
+    const Interval& interval = intervals_[i];
+    first[interval.job + 1] += std::max<std::uint32_t>(1, interval.num_pieces);
+  }
+  for (std::size_t job = 0; job < num_jobs; ++job) first[job + 1] += first[job];
+
+  std::vector<IntervalRow> rows(first[num_jobs]);
+  std::vector<std::size_t> next(first.begin(), first.end() - 1);
+  std::size_t piece = 0;
+  for (std::size_t i = 0; i < intervals_.size(); ++i) {
+    const Interval& interval = intervals_[i];
+    const auto add = [&](std::int64_t server, GpuMask mask) {
+      rows[next[interval.job]++] = {interval.job, interval.start.count(), interval.end.count(),
+                                    server, mask};
+    };
+    if (interval.num_pieces == 0) add(kPool, 0);
+    for (std::uint32_t k = 0; k < interval.num_pieces; ++k, ++piece) {
+      add(pieces_[piece].server, pieces_[piece].mask);
+    }
+  }
+
+  // An interval that ends where the next one starts on the same GPUs is one interval.
+  std::size_t num_kept = 0;
+  for (std::size_t job = 0; job < num_jobs; ++job) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first[job]);
+    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(first[job + 1]);
+    const auto by_start = [](const IntervalRow& a, const IntervalRow& b) {
+      return a.start_us != b.start_us ? a.start_us < b.start_us : a.server < b.server;
+    };
+    if (end - begin > 1) std::sort(begin, end, by_start);
+    const std::size_t job_begin = num_kept;
+    for (auto row = begin; row != end; ++row) {
+      bool merged = false;
+      for (std::size_t k = num_kept; k > job_begin && !merged; --k) {
+        IntervalRow& previous = rows[k - 1];
+        if (previous.server == row->server && previous.mask == row->mask &&
+            previous.end_us == row->start_us) {
+          previous.end_us = row->end_us;
+          merged = true;
+        } else if (previous.end_us < row->start_us) {
+          break;
+        }
+      }
+      if (!merged) rows[num_kept++] = *row;
+    }
+  }
+  rows.resize(num_kept);
+  return rows;
+}
+
+}  // namespace gpusched

@@ -1,0 +1,56 @@
+#include "gpusched/job_classes.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace gpusched {
+
+JobClasses::JobClasses(const JobTable& jobs, const Cluster& cluster)
+    : jobs_(&jobs),
+      cluster_(&cluster),
+      stride_(static_cast<std::size_t>(cluster.num_gpus()) + 1) {
+  const auto& columns = jobs.columns();
+  const std::size_t num_sets = jobs.has_types() ? columns.type_masks.size() : 1;
+  std::vector<TypeMask> types_of_set(num_sets, cluster.all_types());
+  for (std::size_t set = 0; jobs.has_types() && set < num_sets; ++set) {
+    types_of_set[set] &= columns.type_masks[set];
+  }
+
+  // First which widths each set of types is asked for, then ids in order of (types, width).
+  std::vector<JobId> example(num_sets * stride_, kNoJob);
+  for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+    const auto gpus = static_cast<std::size_t>(jobs.gpus(job));
+    if (gpus >= stride_) continue;
+    const std::size_t set =
+        jobs.has_types() ? static_cast<std::size_t>(columns.type_set[job]) : 0;
+    JobId& first = example[set * stride_ + gpus];
+    if (first == kNoJob) first = job;
+  }
+  class_by_width_.assign(num_sets * stride_, kNoClass);
+  std::map<TypeMask, std::vector<std::size_t>> sets_of_types;
+  for (std::size_t set = 0; set < num_sets; ++set) sets_of_types[types_of_set[set]].push_back(set);
+  for (const auto& [types, sets] : sets_of_types) {
+    if (types == 0) continue;
+    const ClassId begin = num_classes();
+    const auto limit = static_cast<std::size_t>(cluster.gpus_of(types));
+    for (std::size_t gpus = 1; gpus <= limit; ++gpus) {
+      JobId first = kNoJob;
+      for (const std::size_t set : sets) first = std::min(first, example[set * stride_ + gpus]);
+      if (first == kNoJob) continue;
+      for (const std::size_t set : sets) class_by_width_[set * stride_ + gpus] = num_classes();
+      gpus_.push_back(static_cast<int>(gpus));
+      types_.push_back(types);
+      example_.push_back(first);
+    }
+    if (num_classes() > begin) groups_.push_back({types, begin, num_classes()});
+  }
+}
+
+RejectReason JobClasses::reject_reason(JobId job) const noexcept {
+  const TypeMask types = jobs_->types(job) & cluster_->all_types();
+  if (types == 0) return RejectReason::no_allowed_type;
+  if (jobs_->gpus(job) > cluster_->gpus_of(types)) return RejectReason::too_wide;
+  return RejectReason::none;
+}
+
+}  // namespace gpusched

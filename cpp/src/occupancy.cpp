@@ -1,0 +1,148 @@
+#include "gpusched/occupancy.hpp"
+
+#include <algorithm>
+
+namespace gpusched {
+namespace {
+
+constexpr GpuMask all_gpus(int count) noexcept {
+  return count == 64 ? ~GpuMask{0} : (GpuMask{1} << count) - 1;
+}
+
+constexpr std::uint64_t level_bit(int level) noexcept { return std::uint64_t{1} << (level - 1); }
+
+}  // namespace
+
+GpuMask lowest_bits(GpuMask mask, int count) noexcept {
+  GpuMask rest = mask;
+  for (int taken = 0; taken < count; ++taken) rest &= rest - 1;
+  return mask ^ rest;
+}
+
+Occupancy::Occupancy(const Cluster& cluster, bool pooled)
+    : cluster_(&cluster), pooled_(pooled), num_free_(cluster.num_gpus()) {
+  if (pooled_) return;
+  const auto num_servers = static_cast<std::size_t>(cluster.num_servers());
+  free_.resize(num_servers);
+  levels_.resize(static_cast<std::size_t>(cluster.num_types()));
+  for (int type = 0; type < cluster.num_types(); ++type) {
+    const int largest = cluster.largest_server(TypeMask{1} << type);
+    levels_[static_cast<std::size_t>(type)].servers.assign(static_cast<std::size_t>(largest),
+                                                           IndexSet(num_servers));
+  }
+  for (ServerId server = 0; server < cluster.num_servers(); ++server) {
+    const int gpus = cluster.gpus(server);
+    free_[static_cast<std::size_t>(server)] = all_gpus(gpus);
+    auto& levels = levels_[static_cast<std::size_t>(cluster.type(server))];
+    levels.servers[static_cast<std::size_t>(gpus - 1)].insert(static_cast<std::size_t>(server));
+    levels.nonempty |= level_bit(gpus);
+    levels.num_free += gpus;
+  }
+}
+
+std::int64_t Occupancy::num_free(TypeMask types) const noexcept {
+  if (pooled_ || (cluster_->all_types() & ~types) == 0) return num_free_;
+  std::int64_t sum = 0;
+  for_each_type(types, [&](const Levels& levels) { sum += levels.num_free; });
+  return sum;
+}
+
+bool Occupancy::is_free(std::span<const Piece> pieces) const noexcept {
+  return std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+    return (piece.mask & ~free_[static_cast<std::size_t>(piece.server)]) == 0;
+  });
+}
+
+void Occupancy::acquire(int gpus, std::span<const Piece> pieces) noexcept {
+  num_free_ -= gpus;
+  for (const Piece& piece : pieces) {
+    move(piece.server, free_[static_cast<std::size_t>(piece.server)] & ~piece.mask);
+  }
+}
+
+void Occupancy::release(int gpus, std::span<const Piece> pieces) noexcept {
+  num_free_ += gpus;
+  ++num_releases_;
+  for (const Piece& piece : pieces) {
+    move(piece.server, free_[static_cast<std::size_t>(piece.server)] | piece.mask);
+  }
+}
+
+void Occupancy::move(ServerId server, GpuMask after) noexcept {
+  GpuMask& mask = free_[static_cast<std::size_t>(server)];
+  auto& levels = levels_[static_cast<std::size_t>(cluster_->type(server))];
+  const int from = std::popcount(mask);
+  const int to = std::popcount(after);
+  mask = after;
+  levels.num_free += to - from;
+  if (from == to) return;
+  const auto index = static_cast<std::size_t>(server);
+  if (from > 0) {
+    auto& servers = levels.servers[static_cast<std::size_t>(from - 1)];
+    servers.erase(index);
+    if (servers.empty()) levels.nonempty &= ~level_bit(from);
+  }
+  if (to > 0) {
+    levels.servers[static_cast<std::size_t>(to - 1)].insert(index);
+    levels.nonempty |= level_bit(to);
+  }
+}
+
+int Occupancy::least_level(TypeMask types, int need) const noexcept {
+  if (need > kMaxGpusPerServer) return 0;
+  std::uint64_t nonempty = 0;
+  for_each_type(types, [&](const Levels& levels) { nonempty |= levels.nonempty; });
+  nonempty &= ~std::uint64_t{0} << (need - 1);
+  return nonempty == 0 ? 0 : std::countr_zero(nonempty) + 1;
+}
+
+int Occupancy::greatest_level(TypeMask types) const noexcept {
+  std::uint64_t nonempty = 0;
+  for_each_type(types, [&](const Levels& levels) { nonempty |= levels.nonempty; });
+  return static_cast<int>(std::bit_width(nonempty));
+}
+
+int Occupancy::level_below(TypeMask types, int level) const noexcept {
+  std::uint64_t nonempty = 0;
+  for_each_type(types, [&](const Levels& levels) { nonempty |= levels.nonempty; });
+  return static_cast<int>(std::bit_width(nonempty & (level_bit(level) - 1)));
+}
+
+ServerId Occupancy::next_server(TypeMask types, int level, ServerId after) const noexcept {
+  ServerId least = -1;
+  for_each_type(types, [&](const Levels& levels) {
+    if ((levels.nonempty & level_bit(level)) == 0) return;
+    const ServerId found = levels.servers[static_cast<std::size_t>(level - 1)].next(after);
+    if (found >= 0 && (least < 0 || found < least)) least = found;
+  });
+  return least;
+}
+
+std::int64_t Occupancy::num_servers_at(TypeMask types, int level) const noexcept {
+  std::size_t sum = 0;
+  for_each_type(types, [&](const Levels& levels) {
+    if ((levels.nonempty & level_bit(level)) == 0) return;
+    sum += levels.servers[static_cast<std::size_t>(level - 1)].count();
+  });
+  return static_cast<std::int64_t>(sum);
+}
+
+ServerId Occupancy::next_fitting(TypeMask types, int need, ServerId after) const noexcept {
+  if (need > kMaxGpusPerServer) return -1;
+  ServerId least = -1;
+  for_each_type(types, [&](const Levels& levels) {
+    std::uint64_t rest = levels.nonempty & (~std::uint64_t{0} << (need - 1));
+    for (; rest != 0; rest &= rest - 1) {
+      const ServerId found =
+          levels.servers[static_cast<std::size_t>(std::countr_zero(rest))].next(after);
+      if (found >= 0 && (least < 0 || found < least)) least = found;
+    }
+  });
+  return least;
+}
+
+Piece Occupancy::lowest_free(ServerId server, int count) const noexcept {
+  return Piece{server, lowest_bits(free_mask(server), count)};
+}
+
+}  // namespace gpusched

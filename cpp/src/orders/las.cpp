@@ -1,0 +1,28 @@
+#include "gpusched/order.hpp"
+#include "gpusched/registry.hpp"
+
+namespace gpusched {
+
+struct AttainedService {
+  static constexpr KeyLifetime kLifetime = KeyLifetime::service;
+  static constexpr bool kTakesTurns = true;
+
+  double operator()(const QueueView& view, JobId job) const noexcept {
+    return key_of(view.attained(job));
+  }
+};
+
+using AttainedServiceOrder = KeyOrder<AttainedService>;
+GPUSCHED_REGISTER(
+    Order, AttainedServiceOrder, .name = "las",
+    .summary = "Least attained service first, decided anew each period while a job waits.",
+    .source = "Nuyens, Wierman, Performance Evaluation 65, 2008; Tiresias, NSDI 2019.",
+    .flags = {"preemptive"},
+    .parameters = {{.name = "period_s",
+                    .fallback = 60.0,
+                    .help = "seconds between decisions while a job waits; with epoch=period the "
+                            "only decisions",
+                    .minimum = 0,
+                    .maximum = 1e9}})
+
+}  // namespace gpusched

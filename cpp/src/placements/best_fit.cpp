@@ -1,0 +1,42 @@
+#include "gpusched/placement.hpp"
+#include "gpusched/placement_parts.hpp"
+#include "gpusched/registry.hpp"
+
+namespace gpusched {
+namespace {
+
+class BestFit final : public Placement {
+ public:
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.gpus > free.num_free(request.types)) return false;
+    out.reset(request.gpus);
+    int rest = request.gpus;
+    LevelCursor fullest(free, request.types, LevelCursor::Direction::up);
+    while (rest > 0) {
+      // Servers are used up in (free, id) order, so one that holds the rest and lies further up
+      // has not been touched; where none lies further up, the cursor's own is the best fit.
+      fullest.advance();
+      const int taken = fullest.level();
+      if (taken < rest) {
+        const int level = free.least_level(request.types, rest);
+        if (level > 0) {
+          out.pieces.push_back(
+              free.lowest_free(free.next_server(request.types, level, -1), rest));
+          break;
+        }
+      }
+      rest -= take(free, fullest.server(), rest, out);
+    }
+    sort_by_server(out);
+    return true;
+  }
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Placement, BestFit, .name = "best-fit",
+    .summary = "The server with the least free GPUs that holds the gang; else the fullest first.",
+    .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.")
+
+}  // namespace gpusched

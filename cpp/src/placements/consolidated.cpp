@@ -1,0 +1,25 @@
+#include "gpusched/placement.hpp"
+#include "gpusched/placement_parts.hpp"
+#include "gpusched/registry.hpp"
+
+namespace gpusched {
+namespace {
+
+class Consolidated final : public Placement {
+ public:
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    return place_consolidated(free, request, out);
+  }
+
+  [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
+    return widest_consolidated(free, types);
+  }
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(Placement, Consolidated, .name = "consolidated",
+                  .summary = "The fewest servers possible, best fit for the remainder, or wait.",
+                  .source = "Jeon et al., ATC 2019 (Philly); Lucid, ASPLOS 2023.")
+
+}  // namespace gpusched

@@ -1,0 +1,278 @@
+#include "gpusched/preemptive_scheduler.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "gpusched/check.hpp"
+
+namespace gpusched {
+namespace {
+
+constexpr std::int64_t kAnyWidth = std::numeric_limits<std::int64_t>::max();
+
+RestartRule restart_rule_of(const Parameters& parameters) {
+  RestartRule rule;
+  rule.on_work = parameters.text("restart") == "work";
+  rule.cost = parameters.seconds("cost_s");
+  const double wide = parameters.number("wide_cost_s");
+  rule.wide_cost = wide < 0 ? rule.cost : parameters.seconds("wide_cost_s");
+  rule.narrow_gpus = static_cast<int>(parameters.integer("narrow_gpus"));
+  return rule;
+}
+
+}  // namespace
+
+PreemptiveScheduler::PreemptiveScheduler(std::unique_ptr<Order> order,
+                                         const Parameters& parameters)
+    : order_(std::move(order)),
+      rule_(restart_rule_of(parameters)),
+      lifetime_(order_->lifetime()),
+      is_strict_(parameters.text("scan") == "strict"),
+      holds_quota_(parameters.text("quota") == "hold"),
+      displaces_(parameters.flag("displace")),
+      is_periodic_(parameters.text("epoch") == "period"),
+      period_(parameters.seconds("period_s")) {
+  if (is_periodic_ && period_ <= Time{0}) {
+    fail_input("parameter period_s: epoch=period needs a period above 0");
+  }
+}
+
+std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
+  return {
+      {.name = "scan",
+       .fallback = std::string("skip"),
+       .help = "strict stops at the first job that exceeds the budget, skip goes on",
+       .choices = {"strict", "skip"}},
+      {.name = "epoch",
+       .fallback = std::string("event"),
+       .help = "decide at events, or only at multiples of period_s",
+       .choices = {"event", "period"}},
+      {.name = "period_s",
+       .fallback = 0.0,
+       .help = "seconds between decisions; with epoch=event also decide at its multiples while a "
+               "job waits (0: not)",
+       .minimum = 0,
+       .maximum = 1e9},
+      {.name = "quota",
+       .fallback = std::string("free"),
+       .help = "hold: what the budget leaves out is preempted first, and nothing fills the gaps",
+       .choices = {"free", "hold"}},
+      {.name = "displace",
+       .fallback = false,
+       .help = "a chosen job that finds no place may take GPUs of less urgent chosen jobs"},
+      {.name = "restart",
+       .fallback = std::string("time"),
+       .help = "time: a resumed gang holds its GPUs for the cost without progress; work: each "
+               "preemption adds the cost to the remaining service",
+       .choices = {"time", "work"}},
+      {.name = "cost_s",
+       .fallback = 0.0,
+       .help = "seconds added to the job's own checkpoint and restart cost",
+       .minimum = 0,
+       .maximum = 1e9},
+      {.name = "wide_cost_s",
+       .fallback = -1.0,
+       .help = "the same for gangs of more than narrow_gpus GPUs (-1: as cost_s)",
+       .minimum = -1,
+       .maximum = 1e9},
+      {.name = "narrow_gpus",
+       .fallback = std::int64_t{8},
+       .help = "the widest gang that pays cost_s and not wide_cost_s",
+       .minimum = 0,
+       .maximum = 1e9},
+  };
+}
+
+void PreemptiveScheduler::check_progress(const JobTable& jobs) const {
+  if (!rule_.on_work || !order_->takes_turns()) return;
+  // Jobs that take turns each period must gain more in one than a preemption adds.
+  for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+    if (jobs.restart_cost(job) + rule_.extra(jobs.gpus(job)) < period_) continue;
+    fail_input("restart=work: job " + std::to_string(job) +
+               " would lose at least period_s to each preemption and never end; lower its cost, "
+               "lengthen period_s or use restart=time");
+  }
+}
+
+bool PreemptiveScheduler::is_due(const State& state) const {
+  return state.now().count() % period_.count() == 0;
+}
+
+void PreemptiveScheduler::begin(const Setup& setup) {
+  placement_ = &setup.placement;
+  seed_ = setup.seed;
+  queue_.begin(setup.state.classes());
+  unranked_.clear();
+  check_progress(setup.state.jobs());
+}
+
+void PreemptiveScheduler::enqueue(const State& state, std::span<const JobId> jobs) {
+  if (jobs.empty()) return;
+  keys_.resize(jobs.size());
+  order_->rank(QueueView(state, seed_), jobs, keys_);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    queue_.push(state.classes().of(jobs[i]), {keys_[i], jobs[i]});
+  }
+}
+
+void PreemptiveScheduler::rank_running(const State& state) {
+  jobs_.clear();
+  for (const Slot& slot : state.slots()) {
+    if (slot.is_busy()) jobs_.push_back(slot.job);
+  }
+  std::sort(jobs_.begin(), jobs_.end());
+  keys_.resize(jobs_.size());
+  if (!jobs_.empty()) order_->rank(QueueView(state, seed_), jobs_, keys_);
+  running_.clear();
+  for (std::size_t i = 0; i < jobs_.size(); ++i) running_.push_back({keys_[i], jobs_[i]});
+  std::sort(running_.begin(), running_.end());
+}
+
+void PreemptiveScheduler::take_waiting(ClassId id, KeyedJob job) {
+  taken_.push_back({job, id});
+  queue_.pop(id);
+}
+
+void PreemptiveScheduler::choose(const State& state) {
+  std::int64_t budget = state.cluster().num_gpus();
+  std::size_t next = 0;
+  bool is_stopped = false;
+  while (!is_stopped && budget > 0) {
+    ClassId id = 0;
+    const KeyedJob waiting = queue_.least(is_strict_ ? kAnyWidth : budget, id);
+    const KeyedJob running = next < running_.size() ? running_[next] : WaitingQueue::kNone;
+    if (waiting.job == kNoJob && running.job == kNoJob) break;
+    const bool is_running = running < waiting;
+    const JobId job = is_running ? running.job : waiting.job;
+    const int gpus = state.jobs().gpus(job);
+    const bool fits = gpus <= budget;
+    if (!fits && is_strict_) is_stopped = true;
+    if (fits) budget -= gpus;
+    if (is_running) {
+      ++next;
+      if (fits) {
+        kept_.push_back(running);
+      } else {
+        untaken_.push_back(job);
+      }
+    } else if (fits) {
+      take_waiting(id, waiting);
+    }
+  }
+  for (; next < running_.size(); ++next) untaken_.push_back(running_[next].job);
+}
+
+bool PreemptiveScheduler::try_start(const State& state, JobId job, Actions& actions) {
+  if (!placement_->place(state.occupancy(), state.request(job), allocation_)) return false;
+  actions.start(job, allocation_);
+  return true;
+}
+
+bool PreemptiveScheduler::try_displace(const State& state, const KeyedJob& job,
+                                       Actions& actions) {
+  const auto later = std::upper_bound(kept_.begin(), kept_.end(), job);
+  for (auto kept = later; kept != kept_.end(); ++kept) actions.suspend(kept->job);
+  const bool is_started = try_start(state, job.job, actions);
+  auto still = later;
+  for (auto kept = later; kept != kept_.end(); ++kept) {
+    if (actions.restore(kept->job)) {
+      *still++ = *kept;
+    } else {
+      preempted_.push_back(kept->job);
+      actions.preempt(kept->job);
+    }
+  }
+  kept_.erase(still, kept_.end());
+  return is_started;
+}
+
+void PreemptiveScheduler::place_taken(const State& state, Actions& actions) {
+  for (const Waiting& waiting : taken_) {
+    if (try_start(state, waiting.job.job, actions)) continue;
+    if (displaces_ && try_displace(state, waiting.job, actions)) continue;
+    refused_.push_back(waiting);
+  }
+}
+
+void PreemptiveScheduler::start_others(const State& state, Actions& actions) {
+  while (!queue_.empty() && state.occupancy().num_free() > 0) {
+    ClassId id = 0;
+    const KeyedJob job = queue_.least(state.occupancy().num_free(), id);
+    if (job.job == kNoJob) break;
+    if (try_start(state, job.job, actions)) {
+      queue_.pop(id);
+    } else {
+      queue_.close(id);
+    }
+  }
+  queue_.reopen();
+}
+
+void PreemptiveScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
+  unranked_.insert(unranked_.end(), instant.arrived.begin(), instant.arrived.end());
+  if (is_periodic_ && !is_due(state)) {
+    ask_again(state, actions);
+    return;
+  }
+  if (lifetime_ == KeyLifetime::clock) {
+    const std::vector<JobId> waiting = queue_.drain();
+    unranked_.insert(unranked_.end(), waiting.begin(), waiting.end());
+    std::sort(unranked_.begin(), unranked_.end());
+  }
+  enqueue(state, unranked_);
+  unranked_.clear();
+  rank_running(state);
+  taken_.clear();
+  kept_.clear();
+  untaken_.clear();
+  refused_.clear();
+  preempted_.clear();
+
+  choose(state);
+  const bool gives_way = !holds_quota_ && !state.occupancy().is_pooled();
+  for (const JobId job : untaken_) {
+    if (gives_way) {
+      actions.suspend(job);
+    } else {
+      actions.preempt(job);
+      preempted_.push_back(job);
+    }
+  }
+  place_taken(state, actions);
+  if (gives_way) {
+    for (const JobId job : untaken_) {
+      if (actions.restore(job)) continue;
+      actions.preempt(job);
+      preempted_.push_back(job);
+    }
+    start_others(state, actions);
+  }
+  for (const Waiting& waiting : refused_) queue_.push(waiting.id, waiting.job);
+  std::sort(preempted_.begin(), preempted_.end());
+  enqueue(state, preempted_);
+  ask_again(state, actions);
+}
+
+void PreemptiveScheduler::ask_again(const State& state, Actions& actions) {
+  const bool waits = !queue_.empty() || !unranked_.empty();
+  const bool runs = state.num_running() > 0;
+  // Once a decision has left nothing running, nothing can change before the next arrival.
+  const bool is_undecided = !unranked_.empty() || (is_periodic_ && !is_due(state));
+  if (!runs && !is_undecided) return;
+  if (is_periodic_) {
+    if (waits || runs) actions.wake(next_multiple(state.now(), period_));
+    return;
+  }
+  if (waits && period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
+  if (!order_->has_crossings()) return;
+  Time crossing = kNever;
+  for (const Slot& slot : state.slots()) {
+    if (!slot.is_busy()) continue;
+    crossing = std::min(crossing, order_->next_crossing(QueueView(state, seed_), slot.job));
+  }
+  if (crossing != kNever) actions.wake(crossing);
+}
+
+}  // namespace gpusched

@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "gpusched/backfill_queue.hpp"
+#include "gpusched/registry.hpp"
+#include "gpusched/running_index.hpp"
+#include "gpusched/scheduler.hpp"
+
+namespace gpusched {
+namespace {
+
+/// Aggressive backfilling: the head of the line holds the one reservation, and a later job may
+/// start now if it leaves that reservation alone.
+class Easy final : public Scheduler {
+ public:
+  void begin(const Setup& setup) override {
+    placement_ = &setup.placement;
+    is_pooled_ = placement_->is_pooled();
+    queue_.begin(setup.state.jobs(), setup.state.classes());
+    running_.clear();
+    cached_head_ = kNoJob;
+    plan_.reset();
+    if (!is_pooled_) plan_.emplace(setup.state.occupancy());
+    reserved_.assign(static_cast<std::size_t>(setup.state.cluster().num_servers()), 0);
+  }
+
+  void decide(const State& state, const Instant& instant, Actions& actions) override {
+    for (const JobId job : instant.finished) running_.erase(expected_end(state, job), job);
+    if (!instant.finished.empty()) cached_head_ = kNoJob;
+    for (const JobId job : instant.arrived) queue_.add(job);
+
+    JobId head = queue_.first();
+    while (head != kNoJob && try_start(state, head, actions)) {
+      cached_head_ = kNoJob;
+      head = queue_.first();
+    }
+    if (head == kNoJob || queue_.size() == 1 || state.occupancy().num_free() == 0) return;
+    if (is_pooled_) {
+      // While nothing finishes and nothing is overdue the reservation stands, and of the jobs
+      // passed over before none fits now: only the newcomers are judged.
+      const bool stands = cached_head_ == head && reservation_ > state.now() &&
+                          !(first_end() <= state.now());
+      if (!stands) reserve_pool(state, head);
+      if (stands) {
+        for (const JobId job : instant.arrived) {
+          if (job != head) backfill_pool(state, job, actions);
+        }
+      } else {
+        scan_pool(state, head, actions);
+      }
+    } else {
+      reserve_servers(state, head);
+      scan_servers(state, head, actions);
+      for (const Piece& piece : reserved_at_.pieces) {
+        reserved_[static_cast<std::size_t>(piece.server)] = 0;
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] static Time expected_end(const State& state, JobId job) {
+    return state.record(job).start + state.jobs().estimate(job);
+  }
+
+  [[nodiscard]] Time first_end() const {
+    std::int64_t before = 0;
+    const auto* entry = running_.reach(1, before);
+    return entry == nullptr ? kNever : entry->end;
+  }
+
+  void start(const State& state, JobId job, Actions& actions) {
+    actions.start(job, allocation_);
+    queue_.remove(job);
+    running_.insert({state.now() + state.jobs().estimate(job), job, state.jobs().gpus(job)});
+  }
+
+  bool try_start(const State& state, JobId job, Actions& actions) {
+    if (!placement_->place(state.occupancy(), state.request(job), allocation_)) return false;
+    start(state, job, actions);
+    return true;
+  }
+
+  // One pool: the reservation is an instant and the GPUs left over at it.
+
+  void reserve_pool(const State& state, JobId head) {
+    const std::int64_t free = state.occupancy().num_free();
+    const int gpus = state.jobs().gpus(head);
+    std::int64_t before = 0;
+    reservation_ = std::max(running_.reach(gpus - free, before)->end, state.now() + kTick);
+    extra_ = free + running_.sum_until(reservation_) - gpus;
+    cached_head_ = head;
+  }
+
+  void backfill_pool(const State& state, JobId job, Actions& actions) {
+    const int gpus = state.jobs().gpus(job);
+    const bool is_short = state.now() + state.jobs().estimate(job) <= reservation_;
+    if (gpus > state.occupancy().num_free() || (!is_short && gpus > extra_)) return;
+    allocation_.reset(gpus);
+    start(state, job, actions);
+    if (!is_short) extra_ -= gpus;
+  }
+
+  void scan_pool(const State& state, JobId head, Actions& actions) {
+    const JobClasses& classes = state.classes();
+    for (JobId after = head;;) {
+      JobId best = kNoJob;
+      for (ClassId id = 0; id < classes.num_classes(); ++id) {
+        if (classes.gpus(id) > state.occupancy().num_free()) break;  // one group, by width
+        const Time longest = classes.gpus(id) <= extra_ ? kNever : reservation_ - state.now();
+        best = std::min(best, queue_.next(id, after, longest));
+      }
+      if (best == kNoJob) return;
+      backfill_pool(state, best, actions);
+      after = best;
+    }
+  }
+
+  // Servers: the reservation is the head's placement once enough running jobs are gone.
+
+  void reserve_servers(const State& state, JobId head) {
+    Occupancy& plan = *plan_;
+    plan = state.occupancy();
+    const Time soonest = state.now() + kTick;
+    reservation_ = kNever;
+    Time at = kNever;
+    bool is_found = false;
+    const Request request = state.request(head);
+    const auto look = [&] {
+      if (placement_->widest(plan, request.types) < request.gpus) return;
+      is_found = placement_->place(plan, request, reserved_at_);
+      if (is_found) reservation_ = at;
+    };
+    running_.for_each([&](const RunningIndex::Entry& entry) {
+      if (is_found) return;
+      const Time end = std::max(entry.end, soonest);
+      if (at != kNever && end != at) look();
+      if (is_found) return;
+      at = end;
+      const Slot& run = state.slot(entry.job);
+      plan.release(run.gpus, run.pieces);
+    });
+    if (!is_found) look();
+    for (const Piece& piece : reserved_at_.pieces) {
+      reserved_[static_cast<std::size_t>(piece.server)] = piece.mask;
+    }
+  }
+
+  [[nodiscard]] bool is_in_the_way() const {
+    return std::any_of(allocation_.pieces.begin(), allocation_.pieces.end(),
+                       [&](const Piece& piece) {
+                         return (reserved_[static_cast<std::size_t>(piece.server)] & piece.mask) !=
+                                0;
+                       });
+  }
+
+  void scan_servers(const State& state, JobId head, Actions& actions) {
+    const JobClasses& classes = state.classes();
+    const Time longest = reservation_ == kNever ? kNever : reservation_ - state.now();
+    limit_.assign(classes.num_classes(), kNever);
+    is_closed_.assign(classes.num_classes(), 0);
+    for (JobId after = head;;) {
+      JobId job = kNoJob;
+      ClassId best = 0;
+      for (ClassId id = 0; id < classes.num_classes(); ++id) {
+        if (is_closed_[id] != 0 || classes.gpus(id) > state.occupancy().num_free()) continue;
+        const JobId next = queue_.next(id, after, limit_[id]);
+        if (next < job) {
+          job = next;
+          best = id;
+        }
+      }
+      if (job == kNoJob) return;
+      after = job;
+      if (!placement_->place(state.occupancy(), state.request(job), allocation_)) {
+        is_closed_[best] = 1;
+      } else if (state.jobs().estimate(job) <= longest || !is_in_the_way()) {
+        start(state, job, actions);
+        // Other GPUs are free now: what stood in the way before may not any more.
+        limit_.assign(classes.num_classes(), kNever);
+      } else if (!placement_->names_depend_on_job()) {
+        limit_[best] = longest;
+      }
+    }
+  }
+
+  Placement* placement_ = nullptr;
+  bool is_pooled_ = false;
+  BackfillQueue queue_;
+  RunningIndex running_;
+  Allocation allocation_;
+  Time reservation_ = kNever;
+  JobId cached_head_ = kNoJob;
+  std::int64_t extra_ = 0;
+  std::optional<Occupancy> plan_;
+  Allocation reserved_at_;
+  std::vector<GpuMask> reserved_;
+  std::vector<Time> limit_;
+  std::vector<char> is_closed_;
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(Scheduler, Easy, .name = "easy",
+                  .summary = "EASY backfilling: later jobs start if the head's start is unharmed.",
+                  .source = "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995.",
+                  .flags = {"estimate"})
+
+}  // namespace gpusched

@@ -1,0 +1,157 @@
+#include "gpusched/simulation.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "gpusched/check.hpp"
+
+namespace gpusched {
+
+Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
+                       Placement& placement, std::uint64_t seed)
+    : state_(jobs, cluster, placement.is_pooled()),
+      scheduler_(scheduler),
+      actions_(state_, scheduler.restart_rule()) {
+  const JobClasses& classes = state_.classes_;
+  placement.begin(seed);
+  // A class that an empty cluster cannot hold never fits: its jobs are rejected on arrival.
+  Allocation scratch;
+  refused_classes_.resize(classes.num_classes());
+  for (ClassId id = 0; id < classes.num_classes(); ++id) {
+    if (placement.is_pooled()) {
+      if (classes.types(id) != cluster.all_types()) {
+        fail_input("placement count: job " + std::to_string(classes.example(id)) +
+                   " allows only some GPU types, and one pool has no types");
+      }
+      continue;
+    }
+    const Request request{classes.example(id), classes.gpus(id), classes.types(id), 0};
+    refused_classes_[id] = !placement.place(state_.occupancy_, request, scratch);
+  }
+  scheduler.begin({state_, placement, seed});
+}
+
+bool Simulation::step() {
+  auto& finishes = actions_.finishes_;
+  while (actions_.num_stale_ > 0 && !finishes.empty()) {
+    const FinishEvent& event = finishes.top();
+    const Slot& slot = state_.slots_[event.slot];
+    if (slot.job == event.job && slot.finish == event.at) break;
+    finishes.pop();
+    --actions_.num_stale_;
+  }
+  const Time arrival = state_.num_arrived_ < state_.jobs_.num_jobs()
+                           ? state_.jobs_.submit(state_.num_arrived_)
+                           : kNever;
+  const Time finish = finishes.empty() ? kNever : finishes.top().at;
+  const Time now = std::min({finish, arrival, actions_.wake_});
+  if (now == kNever) return false;
+  if (now.count() > kMaxTicks) {
+    throw InvalidInput("the schedule passes 2^62 microseconds: services and restart costs are too large");
+  }
+  state_.now_ = now;
+  actions_.wake_ = kNever;
+  finished_.clear();
+  arrived_.clear();
+  if (finish == now) apply_finishes();
+  if (arrival == now) apply_arrivals();
+  scheduler_.decide(state_, {finished_, arrived_}, actions_);
+  if (!actions_.suspended_.empty() || actions_.num_stale_ > 0) actions_.finish_decision();
+  ++counters_.num_instants;
+  counters_.num_events += finished_.size() + arrived_.size();
+  counters_.max_running = std::max<std::uint64_t>(counters_.max_running, state_.num_running_);
+  return true;
+}
+
+void Simulation::apply_finishes() {
+  auto& finishes = actions_.finishes_;
+  while (!finishes.empty() && finishes.top().at == state_.now_) {
+    const FinishEvent event = finishes.top();
+    finishes.pop();
+    Slot& slot = state_.slots_[event.slot];
+    if (slot.job != event.job || slot.finish != event.at) {
+      --actions_.num_stale_;
+      continue;
+    }
+    state_.occupancy_.release(slot.gpus, slot.pieces);
+    actions_.log_.append(slot.job, slot.start, slot.finish, slot.pieces);
+    slot.job = kNoJob;
+    state_.free_slots_.push_back(event.slot);
+    --state_.num_running_;
+    finished_.push_back(event.job);
+  }
+  num_finished_ += finished_.size();
+  if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
+}
+
+void Simulation::apply_arrivals() {
+  const JobTable& jobs = state_.jobs_;
+  while (state_.num_arrived_ < jobs.num_jobs() &&
+         jobs.submit(state_.num_arrived_) == state_.now_) {
+    const JobId job = state_.num_arrived_++;
+    JobRecord& record = state_.records_[job];
+    record = {.start = kNever,
+              .finish = kNever,
+              .held = Time{0},
+              .paid = Time{0},
+              .redo = Time{0},
+              .idle_since = state_.now_,
+              .preemptions = 0,
+              .num_servers = 0,
+              .slot = 0,
+              .phase = Phase::waiting,
+              .reason = RejectReason::none};
+    const ClassId id = state_.classes_.of(job);
+    if (id == JobClasses::kNoClass) {
+      record.reason = state_.classes_.reject_reason(job);
+    } else if (refused_classes_[id]) {
+      record.reason = RejectReason::refused_when_empty;
+    } else {
+      arrived_.push_back(job);
+      continue;
+    }
+    record.phase = Phase::rejected;
+  }
+}
+
+void Simulation::run(RunControl& control) {
+  for (std::uint64_t num_instants = 1; step(); ++num_instants) {
+    if ((num_instants & 4095) != 0) continue;
+    control.num_finished.store(num_finished_, std::memory_order_relaxed);
+    if (control.stop.load(std::memory_order_relaxed)) throw Stopped("the run was stopped");
+  }
+  control.num_finished.store(num_finished_, std::memory_order_relaxed);
+}
+
+Schedule Simulation::finish() {
+  // Whatever still holds GPUs holds them until now.
+  for (Slot& slot : state_.slots_) {
+    if (!slot.is_busy()) continue;
+    JobRecord& record = state_.records_[slot.job];
+    record.held -= slot.finish - state_.now_;
+    record.paid -= std::max(Time{0}, slot.start + slot.cost - state_.now_);
+    record.phase = Phase::waiting;
+    record.finish = kNever;
+    actions_.log_.append(slot.job, slot.start, state_.now_, slot.pieces);
+    slot.job = kNoJob;
+  }
+  const JobTable& jobs = state_.jobs_;
+  for (JobId job = state_.num_arrived_; job < jobs.num_jobs(); ++job) {
+    state_.records_[job] = {.start = kNever,
+                            .finish = kNever,
+                            .held = Time{0},
+                            .paid = Time{0},
+                            .redo = Time{0},
+                            .idle_since = state_.now_,
+                            .preemptions = 0,
+                            .num_servers = 0,
+                            .slot = 0,
+                            .phase = Phase::waiting,
+                            .reason = RejectReason::none};
+  }
+  return Schedule(jobs.num_jobs(), std::move(state_.records_), std::move(actions_.log_),
+                  counters_, scheduler_.warnings());
+}
+
+}  // namespace gpusched

@@ -1,0 +1,26 @@
+#include "gpusched/waiting_queue.hpp"
+
+namespace gpusched {
+
+void WaitingQueue::begin(const JobClasses& classes) {
+  classes_ = &classes;
+  queues_.assign(classes.num_classes(), {});
+  heads_.assign(classes.num_classes(), kNone);
+  is_closed_.assign(classes.num_classes(), 0);
+  closed_.clear();
+  size_ = 0;
+}
+
+std::vector<JobId> WaitingQueue::drain() {
+  std::vector<JobId> jobs;
+  jobs.reserve(size_);
+  for (auto& queue : queues_) {
+    for (; !queue.empty(); queue.pop()) jobs.push_back(queue.top().job);
+  }
+  size_ = 0;
+  reopen();
+  heads_.assign(heads_.size(), kNone);
+  return jobs;
+}
+
+}  // namespace gpusched

@@ -1,0 +1,2 @@
+// placeholder main until the case format is bound
+int main() { return 0; }

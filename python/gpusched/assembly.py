@@ -1,0 +1,104 @@
+"""From checked columns to the attributes of a :class:`~gpusched.workload.Trace`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from gpusched import columns as check
+from gpusched.arrays import AnyArray, Int64
+from gpusched.labels import Labels
+from gpusched.rejects import OnBad, Screen
+from gpusched.ticks import MAX_HORIZON_US, us_to_seconds
+
+
+def assemble(
+    screen: Screen,
+    numeric: Mapping[str, AnyArray],
+    *,
+    ids: AnyArray | None = None,
+    labels: Mapping[str, Labels] | None = None,
+    gpu_types: Any = None,
+    on_bad: OnBad = "error",
+    name: str = "trace",
+    source: str = "columns",
+    epoch: datetime | None = None,
+    rebase: bool = False,
+) -> dict[str, Any]:
+    """Check columns, drop the rows that ``screen`` refuses, sort the rest: a Trace's attributes.
+
+    Parameters
+    ----------
+    screen
+        Holds line numbers, and rows already found bad by a reader.
+    numeric
+        int64 or float64 columns in seconds under the names of :meth:`Trace.from_columns`. Wall
+        clock times may come as ``submit_us`` (int64) instead of ``submit_s``.
+    rebase
+        Shift the first submit to 0 (the traces that come from files); ``epoch`` is then the
+        wall-clock time of the source's second 0.
+    """
+    for column, values in numeric.items():
+        if column not in screen.shown:
+            screen.show(column, column, values)
+    if ids is not None and "id" not in screen.shown:
+        screen.show("id", "id", ids)
+    gpus = check.gang_widths(screen, numeric["gpus"])
+    ticks = {"service_us": check.service_ticks(screen, numeric["service_s"])}
+    if "submit_us" in numeric:
+        ticks["submit_us"] = numeric["submit_us"]
+    else:
+        submit_s = numeric["submit_s"]
+        ticks["submit_us"] = check.submit_ticks(screen, submit_s, may_be_negative=rebase)
+    for column in ("checkpoint", "restart"):
+        if f"{column}_s" in numeric:
+            costs = numeric[f"{column}_s"]
+            ticks[f"{column}_us"] = check.cost_ticks(screen, f"{column}_s", costs)
+    if "estimate_s" in numeric:
+        ticks["estimate_us"] = check.estimate_ticks(screen, numeric["estimate_s"])
+    if "source_wait_s" in numeric:
+        ticks["source_wait_us"] = check.wait_ticks(screen, numeric["source_wait_s"])
+    weight = check.weights(screen, numeric["weight"]) if "weight" in numeric else None
+    type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
+    rejects = screen.finish(on_bad)
+    if ids is None:
+        ids = np.arange(len(gpus), dtype=np.int64)
+    else:
+        check.check_unique(screen, ids)
+
+    good = np.flatnonzero(~screen.bad)
+    order = good[np.argsort(ticks["submit_us"][good], kind="stable")]
+    sorted_ticks = {column: values[order] for column, values in ticks.items()}
+    origin_us = int(sorted_ticks["submit_us"][0]) if rebase else 0
+    sorted_ticks["submit_us"] = sorted_ticks["submit_us"] - origin_us
+    check_horizon(screen.source, sorted_ticks["submit_us"], sorted_ticks["service_us"])
+    return {
+        "gpus": gpus[order],
+        "row": screen.rows[order],
+        "id": ids[order],
+        "weight": None if weight is None else weight[order],
+        "type_sets": type_sets,
+        "type_set": None if type_set is None else type_set[order],
+        "name": name,
+        "source": source,
+        "epoch": None if epoch is None else epoch + timedelta(microseconds=origin_us),
+        "origin_s": us_to_seconds(origin_us),
+        "rejects": rejects,
+        **sorted_ticks,
+        **{column: named.take(order) for column, named in (labels or {}).items()},
+    }
+
+
+def check_horizon(source: str, submit_us: Int64, service_us: Int64) -> None:
+    """Raise ValueError if the jobs run one after the other would overflow the time type."""
+    # Two sums, because one could overflow itself.
+    total = (int(np.sum(service_us >> 32)) << 32) + int(np.sum(service_us & (2**32 - 1)))
+    horizon = int(submit_us[-1]) + total
+    if horizon >= MAX_HORIZON_US:
+        raise ValueError(
+            f"{source}: column 'service_s': the last submit plus the sum of all services is "
+            f"{horizon:,} us and must be below 2^62 us"
+        )

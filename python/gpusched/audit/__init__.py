@@ -1,0 +1,82 @@
+"""An independent judge of schedules: replays the interval log against the trace and the cluster.
+
+Nothing here is shared with the core or the metrics; every figure is computed anew from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from gpusched.arrays import AnyArray
+from gpusched.audit import accounts, capacity
+from gpusched.audit.case import Case, malformed
+from gpusched.schedule import Schedule
+
+if TYPE_CHECKING:
+    from gpusched.cluster import Cluster
+    from gpusched.spec import RunSpec
+    from gpusched.workload import Trace
+
+__all__ = ["AuditError", "AuditReport", "audit"]
+
+
+class AuditError(Exception):
+    """A schedule that is not what it claims to be."""
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """What an audit found; no problems means that every rule holds.
+
+    Attributes
+    ----------
+    problems
+        One sentence per broken rule, with the first case and the number of others.
+    """
+
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every rule holds."""
+        return not self.problems
+
+    def raise_if_bad(self) -> None:
+        """Raise :class:`AuditError` with all problems, if there are any."""
+        if self.problems:
+            raise AuditError("\n".join(self.problems))
+
+    def __str__(self) -> str:
+        return "\n".join(self.problems) or "no problems"
+
+
+def audit(
+    trace: Trace,
+    cluster: Cluster,
+    spec: RunSpec,
+    schedule: Schedule,
+    intervals: Mapping[str, AnyArray],
+    summary: Mapping[str, Any],
+) -> AuditReport:
+    """Check that a schedule is possible, complete and honestly reported.
+
+    No GPU is used twice, gangs are whole and on allowed GPU types, nothing runs before it is
+    submitted, no work is lost or invented, restarts are paid, jobs end or are rejected for a true
+    reason, and the columns, the digest and the metrics follow from the log.
+
+    Parameters
+    ----------
+    intervals
+        The log: rows as in :attr:`Result.intervals <gpusched.Result.intervals>`.
+    summary
+        The metrics under examination.
+    """
+    problems = malformed(trace, schedule, intervals)
+    if problems:  # the other rules read columns by job
+        return AuditReport(problems)
+    case = Case(trace, cluster, spec, schedule, intervals)
+    capacity.check(case)
+    accounts.check(case, summary)
+    return AuditReport(case.problems)

@@ -1,0 +1,147 @@
+"""Rules of space and time: who may hold which GPUs when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gpusched.arrays import AnyArray
+from gpusched.audit.case import Case
+
+
+def check(case: Case) -> None:
+    """Check the log as a movie of the cluster."""
+    _check_times(case)
+    _check_gangs(case)
+    if case.pooled:
+        _check_pool(case)
+    else:
+        _check_servers(case)
+
+
+def _check_times(case: Case) -> None:
+    """Intervals are proper, of one job one after the other, and never before its submit."""
+    rows = case.rows
+    case.report(
+        "empty interval",
+        rows["end_us"] <= rows["start_us"],
+        lambda i: f"job {rows['job'][i]} from {rows['start_us'][i]} to {rows['end_us'][i]} us",
+    )
+    same = (np.diff(case.job) == 0) & (case.start_us[1:] < case.end_us[:-1])
+    case.report(
+        "job runs twice at a time",
+        same,
+        lambda i: (
+            f"job {case.job[i]} again from {case.start_us[i + 1]} us, "
+            f"its interval before ends at {case.end_us[i]} us"
+        ),
+    )
+    early = case.start_us < case.trace.submit_us[case.job]
+    case.report(
+        "start before submit",
+        early,
+        lambda i: (
+            f"job {case.job[i]} runs from {case.start_us[i]} us, "
+            f"submitted at {case.trace.submit_us[case.job[i]]} us"
+        ),
+    )
+
+
+def _check_gangs(case: Case) -> None:
+    """A gang holds exactly its GPUs, all of them for the same time."""
+    rows = case.rows
+    if not len(case.first):
+        return
+    latest = np.maximum.reduceat(rows["end_us"], case.first)
+    earliest = np.minimum.reduceat(rows["end_us"], case.first)
+    case.report(
+        "gang not whole",
+        latest != earliest,
+        lambda i: f"job {case.job[i]} loses GPUs between {earliest[i]} and {latest[i]} us",
+    )
+    if case.pooled:
+        return
+    held = np.add.reduceat(np.bitwise_count(rows["mask"]).astype(np.int64), case.first)
+    wanted = case.trace.gpus[case.job]
+    case.report(
+        "gang not whole",
+        held != wanted,
+        lambda i: (
+            f"job {case.job[i]} holds {held[i]} of {wanted[i]} GPUs from {case.start_us[i]} us"
+        ),
+    )
+
+
+def _check_pool(case: Case) -> None:
+    """Of one pool no more GPUs are held than there are."""
+    rows, num_gpus = case.rows, case.cluster.num_gpus
+    case.report(
+        "server under count",
+        (rows["server"] != -1) | (rows["mask"] != 0),
+        lambda i: f"job {rows['job'][i]} on server {rows['server'][i]}",
+    )
+    gpus = case.trace.gpus[case.job].astype(np.int64)
+    time_us = np.concatenate((case.start_us, case.end_us))
+    change = np.concatenate((gpus, -gpus))
+    order = np.lexsort((change, time_us))  # within an instant GPUs are released before
+    in_use = np.cumsum(change[order])
+    case.report(
+        "GPUs used twice",
+        in_use > num_gpus,
+        lambda i: f"{in_use[i]} of {num_gpus} GPUs held at {time_us[order[i]]} us",
+    )
+
+
+def _check_servers(case: Case) -> None:
+    """Every GPU held exists, is of an allowed type and has one user at a time."""
+    rows, trace, cluster = case.rows, case.trace, case.cluster
+    server, mask = rows["server"], rows["mask"]
+    unknown = (server < 0) | (server >= cluster.num_servers)
+    case.report("no such server", unknown, lambda i: f"job {rows['job'][i]} on server {server[i]}")
+    if unknown.any():
+        return
+    size = cluster.server_gpus[server].astype(np.uint64)
+    beyond = np.where(size < 64, mask >> np.minimum(size, 63), 0) != 0
+    case.report(
+        "no such GPU",
+        beyond | (mask == 0),
+        lambda i: (
+            f"job {rows['job'][i]} holds GPUs {int(mask[i]):#x} "
+            f"of the {size[i]} on server {server[i]}"
+        ),
+    )
+    if trace.type_set is not None:
+        allowed = np.array(
+            [[not types or t in types for t in cluster.gpu_types] for types in trace.type_sets]
+        )
+        kind = cluster.server_type[server]
+        case.report(
+            "GPU type not allowed",
+            ~allowed[trace.type_set[rows["job"]], kind],
+            lambda i: f"job {rows['job'][i]} on {cluster.gpu_types[kind[i]]} of server {server[i]}",
+        )
+    _check_overlap(case)
+
+
+def _check_overlap(case: Case) -> None:
+    """On each GPU, in order of time, nobody starts before the one before has ended."""
+    order = np.lexsort((case.rows["start_us"], case.rows["server"]))
+    rows = {name: column[order] for name, column in case.rows.items()}
+    for gpu in range(int(case.cluster.server_gpus.max())):
+        _check_gpu(case, rows, gpu)
+
+
+def _check_gpu(case: Case, rows: Mapping[str, AnyArray], gpu: int) -> None:
+    server, job = rows["server"], rows["job"]
+    users = np.flatnonzero(rows["mask"] >> np.uint64(gpu) & np.uint64(1))
+    before, after = users[:-1], users[1:]
+    start_us, end_us = rows["start_us"][after], rows["end_us"][before]
+    case.report(
+        "GPU used twice",
+        (server[before] == server[after]) & (start_us < end_us),
+        lambda i: (
+            f"GPU {gpu} of server {server[before[i]]} by job {job[before[i]]} until "
+            f"{end_us[i]} us and by job {job[after[i]]} from {start_us[i]} us"
+        ),
+    )

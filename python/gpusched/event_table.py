@@ -1,0 +1,94 @@
+"""The events of a run in the order in which the engine applied them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched.arrays import AnyArray, Float64, Int64
+from gpusched.schedule import REJECTED, Schedule, whole_intervals
+from gpusched.ticks import us_to_seconds
+
+if TYPE_CHECKING:
+    import polars
+
+    from gpusched.workload import Trace
+
+KINDS: Final = ("finish", "arrival", "reject", "preempt", "start", "resume")
+_FINISH, _ARRIVAL, _REJECT, _PREEMPT, _START, _RESUME = range(len(KINDS))
+
+
+class Events:
+    """Columns, one entry per event.
+
+    Sorted by time; within an instant finishes, arrivals, rejects, preemptions, then starts and
+    resumes; within these by job.
+
+    Attributes
+    ----------
+    time_us
+        int64 microseconds.
+    kind_code
+        int8: index into ``KINDS``.
+    job
+        int64: JobId.
+    """
+
+    def __init__(self, trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray]) -> None:
+        first, opens = whole_intervals(intervals)
+        job, start_us = intervals["job"][first], intervals["start_us"][first]
+        end_us = intervals["end_us"][first]
+        ends_job = end_us == np.asarray(schedule.finish_us)[job]
+        rejected = np.flatnonzero(np.asarray(schedule.status) == REJECTED)
+        parts = (
+            (trace.submit_us, np.arange(len(trace)), _ARRIVAL),
+            (trace.submit_us[rejected], rejected, _REJECT),
+            (start_us, job, np.where(opens, _START, _RESUME)),
+            (end_us, job, np.where(ends_job, _FINISH, _PREEMPT)),
+        )
+        time_us = np.concatenate([times for times, _, _ in parts])
+        jobs = np.concatenate([of for _, of, _ in parts])
+        kind = np.concatenate([np.broadcast_to(code, len(times)) for times, _, code in parts])
+        order = np.lexsort((jobs, np.minimum(kind, _START), time_us))
+        self.time_us: Int64 = time_us[order]
+        self.kind_code: npt.NDArray[np.int8] = kind[order].astype(np.int8)
+        self.job: Int64 = jobs[order].astype(np.int64, copy=False)
+        self._trace = trace
+
+    def __len__(self) -> int:
+        return len(self.time_us)
+
+    def __repr__(self) -> str:
+        counts = np.bincount(self.kind_code, minlength=len(KINDS)).tolist()
+        shown = ", ".join(f"{n:,} {kind}" for kind, n in zip(KINDS, counts, strict=True) if n)
+        return f"Events({shown})"
+
+    @property
+    def time_s(self) -> Float64:
+        """Time of the event, seconds."""
+        return us_to_seconds(self.time_us)
+
+    @cached_property
+    def kind(self) -> AnyArray:
+        """``finish``, ``arrival``, ``reject``, ``preempt``, ``start`` or ``resume``."""
+        return np.array(KINDS)[self.kind_code]
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return ``time_s``, ``kind``, ``job`` (JobId), ``id`` and ``gpus`` as a Polars frame."""
+        import polars
+
+        ids = self._trace.id
+        names = polars.Series(ids.tolist() if ids.dtype.kind == "U" else ids)
+        return polars.DataFrame(
+            {
+                "time_s": self.time_s,
+                "kind": polars.Series(KINDS, dtype=polars.String).gather(self.kind_code),
+                "job": self.job,
+                "id": names.gather(self.job),
+                "gpus": self._trace.gpus[self.job],
+            }
+        )

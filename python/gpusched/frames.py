@@ -1,0 +1,109 @@
+"""Traces to and from data frames; the frame libraries are imported on use only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched import columns as check
+from gpusched.suggest import nearest
+from gpusched.ticks import us_to_seconds
+
+if TYPE_CHECKING:
+    import polars
+
+    from gpusched.workload import Trace
+
+
+def columns_of_polars(frame: polars.DataFrame, mapped: Mapping[str, str] | None) -> dict[str, Any]:
+    """Take the columns of ``Trace.from_columns`` out of a Polars frame."""
+    import polars
+
+    taken = {}
+    for ours, theirs in column_map(frame.columns, mapped).items():
+        series = frame[theirs]
+        if isinstance(series.dtype, polars.Categorical | polars.Enum):
+            series = series.cast(polars.String)
+        is_array = series.dtype != polars.String and not series.dtype.is_nested()
+        taken[ours] = series.to_numpy() if is_array else series.to_list()
+    return taken
+
+
+def columns_of_pandas(frame: Any, mapped: Mapping[str, str] | None) -> dict[str, Any]:
+    """Take the columns of ``Trace.from_columns`` out of a pandas frame."""
+    taken: dict[str, Any] = {}
+    for ours, theirs in column_map([str(name) for name in frame.columns], mapped).items():
+        series = frame[theirs]
+        if isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iuf":
+            taken[ours] = series.to_numpy()
+        elif series.dtype.kind in "iu" and not series.hasnans:
+            taken[ours] = series.to_numpy(dtype=np.int64)
+        else:  # a nullable extension type
+            taken[ours] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    return taken
+
+
+def column_map(
+    present: Sequence[str],
+    mapped: Mapping[str, str] | None,
+    *,
+    aliases: Mapping[str, Sequence[str]] | None = None,
+    source: str = "columns",
+) -> dict[str, str]:
+    """Return the input's column for each of ours: the given map, then equal names, then aliases.
+
+    Raises
+    ------
+    ValueError
+        If the map names a column that does not exist, on either side, or a required one is
+        missing.
+    """
+    chosen = dict(mapped or {})
+    for ours, theirs in chosen.items():
+        if ours not in check.ALL:
+            raise ValueError(f"columns: unknown name {ours!r}{nearest(ours, check.ALL)}")
+        if theirs not in present:
+            raise ValueError(f"{source}: no column {theirs!r} for {ours}{nearest(theirs, present)}")
+    for ours in check.ALL:
+        names = (ours, *(aliases or {}).get(ours, ()))
+        found = [name for name in names if name in present and name not in chosen.values()]
+        if ours not in chosen and found:
+            chosen[ours] = found[0]
+    for ours in check.REQUIRED:
+        if ours not in chosen:
+            raise ValueError(
+                f"{source}: column {ours!r} is missing; there are {', '.join(present)} "
+                f"(name yours with columns={{{ours!r}: ...}})"
+            )
+    return chosen
+
+
+def polars_of(trace: Trace) -> polars.DataFrame:
+    """Return the trace under the names of ``Trace.from_columns``, and ``row``."""
+    import polars
+
+    data: dict[str, Any] = {
+        "id": trace.id.tolist() if trace.id.dtype.kind == "U" else trace.id,
+        "submit_s": trace.submit_s,
+        "service_s": trace.service_s,
+        "gpus": trace.gpus,
+        "row": trace.row,
+    }
+    for column in ("estimate", "checkpoint", "restart", "source_wait"):
+        ticks = getattr(trace, f"{column}_us")
+        if ticks is not None:
+            seconds = np.where(ticks == check.NOT_GIVEN, np.nan, us_to_seconds(ticks))
+            data[f"{column}_s"] = polars.Series(seconds, nan_to_null=True)
+    if trace.weight is not None:
+        data["weight"] = trace.weight
+    for column in check.LABELS:
+        labels = getattr(trace, column)
+        if labels is not None:
+            names = polars.Series(labels.names, dtype=polars.String)
+            data[column] = names.gather(labels.codes)
+    if trace.type_set is not None:
+        sets = polars.Series(["|".join(names) for names in trace.type_sets], dtype=polars.String)
+        data["gpu_types"] = sets.gather(trace.type_set)
+    return polars.DataFrame(data)

@@ -1,0 +1,171 @@
+"""The jobs of a result as columns: what a user reads first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
+from gpusched.schedule import FINISHED, REJECT_REASONS, STATUSES, Schedule
+from gpusched.ticks import us_to_seconds
+
+if TYPE_CHECKING:
+    import polars
+
+    from gpusched.workload import Trace
+
+COLUMNS: Final = (
+    "id", "submit_s", "start_s", "finish_s", "jct_s", "wait_s", "queueing_delay_s", "service_s",
+    "held_s", "overhead_s", "gpus", "preemptions", "servers", "status", "reason",
+)  # fmt: skip
+
+
+class Jobs:
+    """Columns in JobId order, ``jobs.jct_s`` or ``jobs["jct_s"]``; NaN where undefined.
+
+    A job that did not finish has no finish, JCT, wait or overhead; one that never started has no
+    start and no queueing delay.
+    """
+
+    columns: Final = COLUMNS
+
+    def __init__(self, trace: Trace, schedule: Schedule) -> None:
+        self._trace = trace
+        self._schedule = schedule
+
+    def __len__(self) -> int:
+        return len(self._trace)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COLUMNS)
+
+    def __getitem__(self, column: str) -> AnyArray:
+        if column not in COLUMNS:
+            raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)}")
+        values: AnyArray = getattr(self, column)
+        return values
+
+    def __repr__(self) -> str:
+        return f"Jobs({len(self):,} jobs: {', '.join(COLUMNS)})"
+
+    @property
+    def id(self) -> AnyArray:
+        """The job's name in the source."""
+        return self._trace.id
+
+    @property
+    def gpus(self) -> Int32:
+        """Width of the gang."""
+        return self._trace.gpus
+
+    @cached_property
+    def submit_s(self) -> Float64:
+        """Submission, seconds."""
+        return us_to_seconds(self._trace.submit_us)
+
+    @cached_property
+    def service_s(self) -> Float64:
+        """Run time on an idle cluster, seconds."""
+        return us_to_seconds(self._trace.service_us)
+
+    @cached_property
+    def start_s(self) -> Float64:
+        """First start, seconds."""
+        return _where(self._schedule.start_us >= 0, self._schedule.start_us)
+
+    @cached_property
+    def finish_s(self) -> Float64:
+        """Completion, seconds."""
+        return _where(self.is_finished, self._schedule.finish_us)
+
+    @cached_property
+    def jct_s(self) -> Float64:
+        """Job completion time: finish - submit, seconds."""
+        return _where(self.is_finished, self._schedule.finish_us - self._trace.submit_us)
+
+    @cached_property
+    def held_s(self) -> Float64:
+        """All time with GPUs, seconds."""
+        return us_to_seconds(self._schedule.held_us)
+
+    @cached_property
+    def wait_s(self) -> Float64:
+        """All time without GPUs: JCT - held, seconds."""
+        flow_us = self._schedule.finish_us - self._trace.submit_us
+        return _where(self.is_finished, flow_us - self._schedule.held_us)
+
+    @cached_property
+    def queueing_delay_s(self) -> Float64:
+        """Time from submit to the first start, seconds."""
+        started = self._schedule.start_us >= 0
+        return _where(started, self._schedule.start_us - self._trace.submit_us)
+
+    @cached_property
+    def overhead_s(self) -> Float64:
+        """Time with GPUs beyond the service, as restarts cost it: held - service, seconds."""
+        return _where(self.is_finished, self._schedule.held_us - self._trace.service_us)
+
+    @property
+    def preemptions(self) -> Int32:
+        """Times the job lost its GPUs before it was done."""
+        return self._schedule.preemptions
+
+    @property
+    def servers(self) -> Int32:
+        """Servers of the last allocation; 0 if there was none or the cluster is one pool."""
+        return self._schedule.num_servers
+
+    @cached_property
+    def is_finished(self) -> Bool:
+        """Whether the job ran to its end."""
+        finished: Bool = np.asarray(self._schedule.status) == FINISHED
+        return finished
+
+    @cached_property
+    def status(self) -> AnyArray:
+        """``finished``, ``rejected`` or ``unfinished``."""
+        return np.array(STATUSES)[self._schedule.status]
+
+    @cached_property
+    def reason(self) -> AnyArray:
+        """Why the job was rejected, else ``""``."""
+        return np.array(REJECT_REASONS)[self._schedule.reason]
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return all columns as a Polars frame, plus user, queue and group where the trace has
+        them; undefined values are null.
+        """
+        import polars
+
+        data: dict[str, Any] = {}
+        for column in COLUMNS:
+            if column == "status":
+                data[column] = _decoded(self._schedule.status, STATUSES)
+            elif column == "reason":
+                data[column] = _decoded(self._schedule.reason, REJECT_REASONS)
+            else:
+                values = self[column]
+                data[column] = polars.Series(
+                    values.tolist() if values.dtype.kind == "U" else values, nan_to_null=True
+                )
+        for column in ("user", "queue", "group"):
+            labels = getattr(self._trace, column)
+            if labels is not None:
+                data[column] = _decoded(labels.codes, labels.names)
+        return polars.DataFrame(data)
+
+
+def _where(defined: Bool, ticks: Int64) -> Float64:
+    seconds = us_to_seconds(ticks)
+    if not defined.all():
+        seconds[~defined] = np.nan
+    return seconds
+
+
+def _decoded(codes: AnyArray, names: tuple[str, ...]) -> polars.Series:
+    import polars
+
+    return polars.Series(names, dtype=polars.String).gather(codes)

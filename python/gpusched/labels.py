@@ -1,0 +1,78 @@
+"""A categorical column: one small integer per job, and the names the integers stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched.arrays import AnyArray, Int32, Int64, read_only
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """User, queue, group or status of each job.
+
+    Attributes
+    ----------
+    codes
+        int32, one per job: index into ``names``. Read-only.
+    names
+        Distinct names in the order of first appearance; ``""`` stands for "not given".
+    """
+
+    codes: Int32
+    names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        codes = np.asarray(self.codes)
+        if codes.ndim != 1 or codes.dtype.kind not in "iu":
+            raise TypeError(f"label codes must be one row of integers, not {codes.dtype}")
+        if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < len(self.names):
+            raise ValueError(f"label codes must lie in 0..{len(self.names) - 1}")
+        object.__setattr__(self, "codes", read_only(codes.astype(np.int32, copy=False)))
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> Labels:
+        """Number the distinct ``values``; None, NaN and ``""`` are the label ``""``."""
+        code_of: dict[Any, int] = {}
+        codes = [code_of.setdefault(value, len(code_of)) for value in values]
+        # Distinct values may share a name (1 and "1", None and ""): merge them by name.
+        names: dict[str, int] = {}
+        merged = [names.setdefault(_name(value), len(names)) for value in code_of]
+        numbered = np.asarray(codes, dtype=np.int32)
+        return cls(np.asarray(merged, dtype=np.int32)[numbered], tuple(names))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, job: int) -> str:
+        return self.names[int(self.codes[job])]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self.names[:4])) + (", ..." if len(self.names) > 4 else "")
+        return f"Labels({len(self):,} jobs, {len(self.names):,} names: {shown})"
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # NumPy forgets the read-only flag in a pickle
+
+    def take(self, jobs: AnyArray) -> Labels:
+        """Return the labels of ``jobs`` (indices or a mask); the names stay as they are."""
+        return Labels(self.codes[jobs], self.names)
+
+    def values(self) -> AnyArray:
+        """Return one name per job as an object array of ``str``."""
+        named: AnyArray = np.asarray(self.names, dtype=object)[self.codes]
+        return named
+
+    def counts(self) -> Int64:
+        """Return the number of jobs of each name."""
+        return np.bincount(self.codes, minlength=len(self.names)).astype(np.int64)
+
+
+def _name(value: Any) -> str:
+    missing = value is None or (isinstance(value, float) and value != value)
+    return "" if missing else str(value)

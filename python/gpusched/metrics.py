@@ -1,0 +1,154 @@
+"""What a schedule achieved, in numbers. The job metrics are over the jobs that finished."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpusched import bounds
+from gpusched.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.schedule import FINISHED, REJECTED, UNFINISHED, Schedule, whole_intervals
+from gpusched.ticks import US_PER_S
+
+if TYPE_CHECKING:
+    from gpusched.cluster import Cluster
+    from gpusched.workload import Trace
+
+Summary = dict[str, float | int | str | bool]
+
+SHORT_SERVICE_S: Final = 10.0
+"""Bounded slowdown counts a shorter service as this long."""
+_PERCENTILES: Final = (50, 90, 95, 99)
+
+
+def summarise(trace: Trace, cluster: Cluster, schedule: Schedule) -> Summary:
+    """Compute all metrics that follow from the schedule alone.
+
+    Times are seconds, percentiles are nearest-rank, ``gap`` and ``makespan_gap`` are ratios (0.12
+    is 12 %). What is undefined because no job finished is NaN.
+
+    - JCT: finish - submit. Wait: JCT - time with GPUs. Queueing delay: first start - submit.
+    - Bounded slowdown: max(1, JCT / max(service, 10 s)).
+    - Area-weighted JCT: weighted by gpus x service; weighted JCT: by the jobs' weights.
+    - Allocation and utilisation: GPU time held by jobs, and GPU time of useful work in finished
+      jobs, over the GPU time of the cluster from the first submit to the last finish.
+    - Gap: (sum of JCT - lower bound) / lower bound, see :mod:`gpusched.bounds`.
+    """
+    finished: Bool = np.asarray(schedule.status) == FINISHED
+    summary: Summary = {
+        "num_jobs": len(trace),
+        "num_finished": int(np.count_nonzero(finished)),
+        "num_rejected": int(np.count_nonzero(np.asarray(schedule.status) == REJECTED)),
+        "num_unfinished": int(np.count_nonzero(np.asarray(schedule.status) == UNFINISHED)),
+    }
+    flow_us: Int64 = (schedule.finish_us - trace.submit_us)[finished]
+    summary |= _jct_metrics(trace, schedule, finished, flow_us)
+    summary |= _cluster_metrics(trace, cluster, schedule, finished)
+    summary |= _certificate(trace, cluster, schedule, finished, flow_us)
+    summary["load"] = trace.load(cluster.num_gpus)
+    return summary
+
+
+def nearest_rank(ordered: AnyArray, percent: int) -> float:
+    """Return the least value of a sorted array that ``percent`` % of the values do not exceed."""
+    if len(ordered) == 0:
+        return np.nan
+    return float(ordered[max(0, -(-percent * len(ordered) // 100) - 1)])
+
+
+def exact_sum(values: Int64) -> int:
+    """Sum without overflow or rounding."""
+    return (int(np.sum(values >> 32)) << 32) + int(np.sum(values & 0xFFFFFFFF))
+
+
+def _jct_metrics(trace: Trace, schedule: Schedule, finished: Bool, flow_us: Int64) -> Summary:
+    jct_s = flow_us / US_PER_S
+    service_s = trace.service_us[finished] / US_PER_S
+    wait_us = flow_us - schedule.held_us[finished]
+    delay_us = (schedule.start_us - trace.submit_us)[finished]
+    area = trace.gpus[finished] * service_s
+    weight = None if trace.weight is None else trace.weight[finished]
+    ordered = np.sort(jct_s)
+    mean_jct_s = _mean_s(flow_us)
+    summary: Summary = {"mean_jct_s": mean_jct_s}
+    summary |= {f"p{percent}_jct_s": nearest_rank(ordered, percent) for percent in _PERCENTILES}
+    slowdown = np.maximum(1.0, jct_s / np.maximum(service_s, SHORT_SERVICE_S))
+    return summary | {
+        "max_jct_s": nearest_rank(ordered, 100),
+        "geomean_jct_s": float(np.exp(_mean(np.log(jct_s)))),
+        "mean_wait_s": _mean_s(wait_us),
+        "mean_queueing_delay_s": _mean_s(delay_us),
+        "mean_bounded_slowdown": _mean(slowdown),
+        "area_weighted_jct_s": _weighted_mean(jct_s, area),
+        "weighted_jct_s": mean_jct_s if weight is None else _weighted_mean(jct_s, weight),
+    }
+
+
+def _cluster_metrics(trace: Trace, cluster: Cluster, schedule: Schedule, finished: Bool) -> Summary:
+    window_us = _window_us(trace, schedule, finished)
+    gpu_us = cluster.num_gpus * float(window_us)
+    held_us: AnyArray = schedule.held_us
+    if (np.asarray(schedule.status) == UNFINISHED).any():
+        held_us = _held_until(schedule.intervals(), int(schedule.finish_us.max()), len(trace))
+    allocated = float(np.dot(trace.gpus.astype(np.float64), held_us))
+    useful = float(np.dot(trace.gpus[finished].astype(np.float64), trace.service_us[finished]))
+    return {
+        "makespan_s": window_us / US_PER_S if finished.any() else np.nan,
+        "allocation": allocated / gpu_us if window_us else np.nan,
+        "utilisation": useful / gpu_us if window_us else np.nan,
+        "preemptions": int(np.sum(schedule.preemptions, dtype=np.int64)),
+        "mean_servers": _mean(schedule.num_servers[finished]),
+    }
+
+
+def _certificate(
+    trace: Trace, cluster: Cluster, schedule: Schedule, finished: Bool, flow_us: Int64
+) -> Summary:
+    if not finished.any():
+        return {
+            "lower_bound_mean_jct_s": np.nan,
+            "gap": np.nan,
+            "lower_bound_name": "",
+            "makespan_bound_s": np.nan,
+            "makespan_gap": np.nan,
+        }
+    lower = bounds.lower_bounds(trace, cluster, jobs=finished)
+    name, total_us = lower.best
+    makespan_us = _window_us(trace, schedule, finished)
+    return {
+        "lower_bound_mean_jct_s": float(total_us / len(flow_us)) / US_PER_S,
+        "gap": float(exact_sum(flow_us) / total_us - 1),
+        "lower_bound_name": name,
+        "makespan_bound_s": float(lower.makespan_us) / US_PER_S,
+        "makespan_gap": float(makespan_us / lower.makespan_us - 1),
+    }
+
+
+def _window_us(trace: Trace, schedule: Schedule, finished: Bool) -> int:
+    """From the first submit to the last finish, over the finished jobs; 0 if there is none."""
+    if not finished.any():
+        return 0
+    return int(schedule.finish_us.max()) - int(trace.submit_us[np.argmax(finished)])
+
+
+def _held_until(rows: Mapping[str, AnyArray], end_us: int, num_jobs: int) -> Float64:
+    """Time with GPUs of each job until ``end_us``: unfinished ones may hold theirs for longer."""
+    first, _ = whole_intervals(rows)
+    length = np.minimum(rows["end_us"][first], end_us) - rows["start_us"][first]
+    weights = np.maximum(length, 0).astype(np.float64)
+    held = np.bincount(rows["job"][first], weights, minlength=num_jobs)
+    return held.astype(np.float64, copy=False)
+
+
+def _mean_s(ticks: Int64) -> float:
+    return exact_sum(ticks) / len(ticks) / US_PER_S if len(ticks) else np.nan
+
+
+def _mean(values: AnyArray) -> float:
+    return float(np.mean(values)) if len(values) else np.nan
+
+
+def _weighted_mean(values: Float64, weight: Float64) -> float:
+    return float(np.dot(values, weight) / np.sum(weight)) if len(values) else np.nan

@@ -1,0 +1,180 @@
+"""The figures of a result as a person reads them, in a terminal and in the report alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+Kind = Literal["time", "percent", "ratio", "count", "rate"]
+MARK: Final = "*"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """An entry of ``Result.summary()`` that is worth a column.
+
+    Attributes
+    ----------
+    short
+        The label where room is scarce, with ``|`` where its lines break.
+    group
+        Metrics of one group stand together.
+    better
+        Which direction is.
+    """
+
+    key: str
+    label: str
+    short: str
+    kind: Kind
+    group: Literal["jobs", "cluster", "run"]
+    better: Literal["lower", "higher"]
+    help: str
+
+
+METRICS: Final = (
+    Metric("mean_jct_s", "mean JCT", "mean|JCT", "time", "jobs", "lower",
+           "Mean job completion time: finish - submit."),
+    Metric("p50_jct_s", "p50 JCT", "p50|JCT", "time", "jobs", "lower",
+           "Median JCT (all percentiles are nearest-rank)."),
+    Metric("p95_jct_s", "p95 JCT", "p95|JCT", "time", "jobs", "lower",
+           "95th percentile of the JCT."),
+    Metric("p99_jct_s", "p99 JCT", "p99|JCT", "time", "jobs", "lower",
+           "99th percentile of the JCT."),
+    Metric("mean_wait_s", "mean wait", "mean|wait", "time", "jobs", "lower",
+           "Mean of all time without GPUs, after preemptions too."),
+    Metric("mean_queueing_delay_s", "queueing delay", "queueing|delay", "time", "jobs", "lower",
+           "Mean time from submit to the first start."),
+    Metric("mean_bounded_slowdown", "bounded slowdown", "bounded|slowdown", "ratio", "jobs",
+           "lower", "Mean of JCT / service, a service under 10 s counted as 10 s, at least 1."),
+    Metric("gap", "gap to lower bound", "gap to|bound", "percent", "jobs", "lower",
+           "Excess of the mean JCT over a proven lower bound for any schedule of these jobs."),
+    Metric("makespan_s", "makespan", "makespan", "time", "cluster", "lower",
+           "First submit to last finish."),
+    Metric("allocation", "allocation", "alloc.", "percent", "cluster", "higher",
+           "Share of the cluster's GPU time that jobs held."),
+    Metric("utilisation", "utilisation", "util.", "percent", "cluster", "higher",
+           "Share of the cluster's GPU time that did useful work."),
+    Metric("preemptions", "preemptions", "preempt.", "count", "cluster", "lower",
+           "Times that a job lost its GPUs."),
+    Metric("wall_s", "wall time", "wall|time", "time", "run", "lower",
+           "Time that the simulation took."),
+    Metric("jobs_per_s", "jobs/s", "jobs/s", "rate", "run", "higher",
+           "Jobs simulated per second of wall time."),
+)  # fmt: skip
+
+EXTRA_METRICS: Final = (
+    Metric("p90_jct_s", "p90 JCT", "p90|JCT", "time", "jobs", "lower",
+           "90th percentile of the JCT."),
+    Metric("max_jct_s", "max JCT", "max|JCT", "time", "jobs", "lower", "The longest JCT."),
+    Metric("geomean_jct_s", "geomean JCT", "geomean|JCT", "time", "jobs", "lower",
+           "Geometric mean of the JCT."),
+    Metric("area_weighted_jct_s", "area-weighted JCT", "area|JCT", "time", "jobs", "lower",
+           "Mean JCT weighted by GPUs x service."),
+    Metric("weighted_jct_s", "weighted JCT", "weighted|JCT", "time", "jobs", "lower",
+           "Mean JCT weighted by the jobs' weights."),
+    Metric("makespan_gap", "makespan gap", "makespan|gap", "percent", "cluster", "lower",
+           "Excess of the makespan over a proven lower bound for any schedule."),
+    Metric("mean_servers", "servers per job", "servers|/ job", "ratio", "cluster", "lower",
+           "Mean number of servers over which a job's GPUs are spread."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure: its text without unit, and whether it is the best of its metric."""
+
+    text: str
+    best: bool
+
+
+@dataclass(frozen=True)
+class Column:
+    """One metric of all policies, in one unit so that the figures compare at a glance."""
+
+    metric: Metric
+    unit: str
+    cells: tuple[Cell, ...]
+
+    @property
+    def heading(self) -> str:
+        """The label with its unit: ``mean JCT, h``."""
+        return f"{self.metric.label}, {self.unit}" if self.unit else self.metric.label
+
+
+def columns(
+    summaries: Iterable[Mapping[str, Any]], metrics: Sequence[Metric] = METRICS
+) -> list[Column]:
+    """Lay out ``metrics`` of some summaries; one that no summary defines is left out."""
+    rows = list(summaries)
+    laid_out = (_column(m, [_number(row.get(m.key)) for row in rows]) for m in metrics)
+    return [column for column in laid_out if any(cell.text != "-" for cell in column.cells)]
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _column(metric: Metric, values: Sequence[float | None]) -> Column:
+    known = [value for value in values if value is not None]
+    scale, unit = _scale(metric.kind, known)
+    decimals = _decimals(metric.kind, [value / scale for value in known])
+    texts = ["-" if v is None else _text(v / scale, decimals, metric.kind) for v in values]
+    # Equal as shown is equal: a lead behind the last digit is not worth a mark.
+    best = None
+    if known:
+        value = min(known) if metric.better == "lower" else max(known)
+        best = _text(value / scale, decimals, metric.kind)
+    differ = len(set(texts)) > 1
+    return Column(metric, unit, tuple(Cell(text, differ and text == best) for text in texts))
+
+
+_TIME_UNITS: Final = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
+
+
+def _scale(kind: Kind, values: Sequence[float]) -> tuple[float, str]:
+    """The unit in which the middle one of ``values`` reads best."""
+    if kind == "percent":
+        return 0.01, "%"
+    if kind != "time":
+        return 1.0, ""
+    positive = sorted(value for value in values if value > 0)
+    middle = positive[len(positive) // 2] if positive else 1.0
+    # Days only from two of them on: 31 h reads better than 1.3 d.
+    fits = (u for u in _TIME_UNITS if middle >= u[0] * (2.0 if u[1] == "d" else 1.0))
+    return next(fits, _TIME_UNITS[-1])
+
+
+def _decimals(kind: Kind, values: Sequence[float]) -> int:
+    """Three digits for the least of ``values``, but no more than fit beside the largest."""
+    if kind in ("count", "rate"):
+        return 0
+    positive = [value for value in values if value > 0]
+    if not positive:
+        return 0
+    wanted = 2 - math.floor(math.log10(min(positive)))
+    room = 4 - math.floor(math.log10(max(positive)))
+    return max(0, min(wanted, room, 1 if kind == "percent" else 2))
+
+
+def _text(value: float, decimals: int, kind: Kind) -> str:
+    if kind == "rate" and value >= 1_000:
+        value = round(value, 2 - math.floor(math.log10(value)))
+    least = 10.0**-decimals
+    if 0 < value < least / 2:
+        return f"<{least:.{decimals}f}"  # small is not nothing
+    return f"{value:,.{decimals}f}"
+
+
+def duration(seconds: float) -> str:
+    """``7440.0`` as ``2.1 h``."""
+    scale, unit = _scale("time", [seconds])
+    value = seconds / scale
+    return f"{value:,.{_decimals('time', [value]) if value < 100 else 0}f} {unit}"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 job``, ``2,000 jobs``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

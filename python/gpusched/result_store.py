@@ -1,0 +1,221 @@
+"""Results as files: one ``.npz`` archive of plain arrays with a JSON header, no pickle."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import IO, Any, Final, Literal
+
+import msgspec
+import numpy as np
+
+from gpusched.arrays import AnyArray
+from gpusched.labels import Labels
+from gpusched.rejects import Rejects
+from gpusched.result import Result
+from gpusched.schedule import (
+    INTERVAL_COLUMNS,
+    REJECT_REASONS,
+    SCHEDULE_COLUMNS,
+    STATUSES,
+    StoredSchedule,
+    digest_of,
+)
+from gpusched.spec import RunSpec, fingerprint
+from gpusched.workload import Trace
+
+LAYOUT: Final = 1
+"""Goes up when the files change so that older versions cannot read them."""
+# An id is an integer or text of any length.
+_TRACE_COLUMNS: Final[dict[str, str]] = {
+    "submit_us": "i8", "service_us": "i8", "gpus": "i4", "row": "i8", "id": "",
+    "estimate_us": "i8", "weight": "f8", "checkpoint_us": "i8", "restart_us": "i8",
+    "source_wait_us": "i8", "type_set": "i4",
+}  # fmt: skip
+_REQUIRED: Final = ("submit_us", "service_us", "gpus", "row", "id")
+_LABELS: Final = ("user", "queue", "group", "status")
+
+
+class _TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    source: str
+    epoch: datetime | None
+    origin_s: float
+    rejects: Rejects
+    type_sets: tuple[tuple[str, ...], ...]
+    label_names: dict[str, tuple[str, ...]]
+
+
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    format: Literal["gpusched-result"]
+    layout: int
+    version: str
+    digest: str
+    spec: RunSpec
+    wall_s: float
+    clairvoyant: bool
+    counters: dict[str, int]
+    warnings: tuple[str, ...]
+    trace: _TraceHeader
+
+
+def save(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write ``result``; a file that is already there is replaced only by a complete one."""
+    trace, schedule = result.trace, result.schedule
+    arrays: dict[str, Any] = {}
+    label_names = {}
+    for column in _TRACE_COLUMNS:
+        if getattr(trace, column) is not None:
+            arrays[f"trace.{column}"] = getattr(trace, column)
+    for column in _LABELS:
+        labels = getattr(trace, column)
+        if labels is not None:
+            arrays[f"trace.{column}"] = labels.codes
+            label_names[column] = labels.names
+    for column in SCHEDULE_COLUMNS:
+        arrays[f"schedule.{column}"] = getattr(schedule, column)
+    for column in INTERVAL_COLUMNS:
+        arrays[f"intervals.{column}"] = result.intervals[column]
+    header = _Header(
+        format="gpusched-result",
+        layout=LAYOUT,
+        version=result.spec.version,
+        digest=result.digest,
+        spec=result.spec,
+        wall_s=result.wall_s,
+        clairvoyant=result.clairvoyant,
+        counters=dict(schedule.counters),
+        warnings=tuple(schedule.warnings),
+        trace=_TraceHeader(
+            name=trace.name,
+            source=trace.source,
+            epoch=trace.epoch,
+            origin_s=trace.origin_s,
+            rejects=trace.rejects,
+            type_sets=trace.type_sets,
+            label_names=label_names,
+        ),
+    )
+    arrays["header"] = np.frombuffer(msgspec.json.encode(header), dtype=np.uint8)
+    target = Path(path)
+    partial = target.with_name(f"{target.name}.part")
+    try:
+        with open(partial, "wb") as file:
+            np.savez(file, **arrays)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """Read what :func:`save` wrote; ValueError if it is anything else, or was changed."""
+    name = os.fspath(path)
+    try:
+        with open(path, "rb") as file:
+            return _read(file)
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise ValueError(f"{name}: not a readable gpusched result: {error}") from error
+
+
+def _read(file: IO[bytes]) -> Result:
+    if not zipfile.is_zipfile(file):
+        raise ValueError("it is no .npz archive, or its end is missing")
+    with zipfile.ZipFile(file) as archive_file:
+        damaged = archive_file.testzip()
+    if damaged is not None:
+        raise ValueError(f"{damaged} is damaged")
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as archive:
+        arrays: dict[str, AnyArray] = {name: archive[name] for name in archive.files}
+    if "header" not in arrays:
+        raise ValueError("it has no header")
+    encoded = arrays.pop("header").tobytes()
+    layout = msgspec.json.decode(encoded, type=_Layout).layout
+    if layout != LAYOUT:
+        raise ValueError(f"it has layout {layout}, this version of gpusched reads {LAYOUT}")
+    header = msgspec.json.decode(encoded, type=_Header, strict=True)
+
+    trace = _trace(header.trace, arrays)
+    rows = _rows(arrays)
+    columns = {
+        column: _column(arrays, f"schedule.{column}", dtype, len(trace))
+        for column, dtype in SCHEDULE_COLUMNS.items()
+    }
+    if columns["status"].max() >= len(STATUSES) or columns["reason"].max() >= len(REJECT_REASONS):
+        raise ValueError("an unknown status or reason")
+    if fingerprint(trace) != header.spec.trace.sha256:
+        raise ValueError("its trace does not have the stored fingerprint: it was changed")
+    if digest_of(rows, columns["status"], columns["reason"]) != header.digest:
+        raise ValueError("its schedule does not have the stored digest: it was changed")
+    schedule = StoredSchedule(
+        **columns,
+        rows=rows,
+        digest=header.digest,
+        counters=header.counters,
+        warnings=header.warnings,
+    )
+    return Result(
+        trace,
+        header.spec.cluster,
+        header.spec,
+        schedule,
+        header.wall_s,
+        clairvoyant=header.clairvoyant,
+    )
+
+
+class _Layout(msgspec.Struct):
+    layout: int
+
+
+def _trace(header: _TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
+    num_jobs = len(arrays.get("trace.submit_us", ()))
+    if num_jobs == 0:
+        raise ValueError("it has no jobs")
+    fields: dict[str, Any] = {}
+    for column, dtype in _TRACE_COLUMNS.items():
+        if f"trace.{column}" in arrays or column in _REQUIRED:
+            fields[column] = _column(arrays, f"trace.{column}", dtype, num_jobs)
+    for column, names in header.label_names.items():
+        if column not in _LABELS:
+            raise ValueError(f"unknown label {column!r}")
+        fields[column] = Labels(_column(arrays, f"trace.{column}", "i4", num_jobs), names)
+    type_set = fields.get("type_set")
+    if type_set is not None and not 0 <= type_set.min() <= type_set.max() < len(header.type_sets):
+        raise ValueError("trace.type_set points outside of the type sets")
+    return Trace(
+        **fields,
+        type_sets=header.type_sets,
+        name=header.name,
+        source=header.source,
+        epoch=header.epoch,
+        origin_s=header.origin_s,
+        rejects=header.rejects,
+    )
+
+
+def _rows(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    num_rows = len(arrays.get("intervals.job", ()))
+    num_jobs = len(arrays["trace.submit_us"])
+    rows = {
+        column: _column(arrays, f"intervals.{column}", dtype, num_rows)
+        for column, dtype in INTERVAL_COLUMNS.items()
+    }
+    if num_rows and not 0 <= rows["job"].min() <= rows["job"].max() < num_jobs:
+        raise ValueError("intervals.job names jobs that the trace does not have")
+    return rows
+
+
+def _column(arrays: Mapping[str, AnyArray], name: str, dtype: Any, length: int) -> AnyArray:
+    if name not in arrays:
+        raise ValueError(f"{name} is missing")
+    values = arrays[name]
+    fits = values.dtype == np.dtype(dtype) if dtype else values.dtype.kind in "iU"
+    if not fits:
+        raise ValueError(f"{name} holds {values.dtype}, not {dtype or 'integers or text'}")
+    if values.shape != (length,):
+        raise ValueError(f"{name} has shape {values.shape}, not ({length},)")
+    return values

@@ -1,0 +1,146 @@
+"""What a run leaves behind: the shape of the core's schedule, its codes and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched.arrays import AnyArray, Bool, Int32, Int64
+
+FINISHED: Final = 0
+REJECTED: Final = 1
+UNFINISHED: Final = 2
+STATUSES: Final = ("finished", "rejected", "unfinished")
+
+REJECT_REASONS: Final = (
+    "",
+    "no server has an allowed GPU type",
+    "needs more GPUs than the cluster has",
+    "the placement refuses it on an empty cluster",
+)
+
+INTERVAL_COLUMNS: Final[dict[str, type[np.generic]]] = {
+    "job": np.int64,
+    "start_us": np.int64,
+    "end_us": np.int64,
+    "server": np.int64,
+    "mask": np.uint64,
+}
+
+UInt8 = npt.NDArray[np.uint8]
+
+
+class Schedule(Protocol):
+    """The outcome of one run as columns in JobId order, times in integer microseconds.
+
+    -1 stands for an instant that never came. ``paid_us`` is the part of ``held_us`` (time with
+    GPUs) that went into restart costs; ``num_servers`` counts the servers of the last allocation,
+    0 if there is none or the cluster is one pool.
+    """
+
+    @property
+    def start_us(self) -> Int64: ...
+    @property
+    def finish_us(self) -> Int64: ...
+    @property
+    def held_us(self) -> Int64: ...
+    @property
+    def paid_us(self) -> Int64: ...
+    @property
+    def preemptions(self) -> Int32: ...
+    @property
+    def num_servers(self) -> Int32: ...
+    @property
+    def status(self) -> UInt8: ...
+    @property
+    def reason(self) -> UInt8: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def counters(self) -> Mapping[str, int]: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+    def intervals(self) -> Mapping[str, AnyArray]:
+        """One row per server and stretch of time that a job holds GPUs there.
+
+        The columns are those of ``INTERVAL_COLUMNS``, sorted by (job, start, server); server -1
+        and mask 0 if the cluster is one pool.
+        """
+        ...
+
+
+SCHEDULE_COLUMNS: Final[dict[str, type[np.generic]]] = {
+    "start_us": np.int64,
+    "finish_us": np.int64,
+    "held_us": np.int64,
+    "paid_us": np.int64,
+    "preemptions": np.int32,
+    "num_servers": np.int32,
+    "status": np.uint8,
+    "reason": np.uint8,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSchedule:
+    """A :class:`Schedule` made of arrays, e.g. read from a file."""
+
+    start_us: Int64
+    finish_us: Int64
+    held_us: Int64
+    paid_us: Int64
+    preemptions: Int32
+    num_servers: Int32
+    status: UInt8
+    reason: UInt8
+    rows: Mapping[str, AnyArray]
+    digest: str
+    counters: Mapping[str, int] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+
+    def intervals(self) -> Mapping[str, AnyArray]:
+        """Return the interval rows."""
+        return self.rows
+
+
+def digest_of(rows: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) -> str:
+    """SHA-256 of the interval rows and then of the rejects' (job, reason), as hexadecimal text.
+
+    All numbers are little-endian 64-bit integers; the rows stand as they are given.
+    """
+    sha = hashlib.sha256()
+    rejects = np.flatnonzero(np.asarray(status) == REJECTED)
+    _feed(sha, [rows[name] for name in INTERVAL_COLUMNS])
+    _feed(sha, [rejects, np.asarray(reason)[rejects]])
+    return sha.hexdigest()
+
+
+def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:
+    step = 1 << 18  # rows at a time: the table is never built as a whole
+    for begin in range(0, len(columns[0]), step):
+        part = [column[begin : begin + step].astype("<i8") for column in columns]
+        sha.update(np.ascontiguousarray(np.stack(part, axis=1)))
+
+
+def whole_intervals(rows: Mapping[str, AnyArray]) -> tuple[Int64, Bool]:
+    """Find the rows that begin an interval: a gang that spans servers has a row for each.
+
+    Returns
+    -------
+    tuple
+        Index of the first row of each interval, and whether that interval is its job's first.
+    """
+    job: Any = rows["job"]
+    if len(job) == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
+    other_job = np.concatenate(([True], job[1:] != job[:-1]))
+    begins = other_job.copy()
+    begins[1:] |= np.diff(rows["start_us"]) != 0
+    first = np.flatnonzero(begins).astype(np.int64, copy=False)
+    return first, other_job[first]

@@ -1,0 +1,71 @@
+"""The core equals the readable engine, column for column and digest for digest."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.parity.core import run_core
+from tests.reference import PLACEMENTS, POLICIES, Job, replay
+from tests.reference.cases import SECOND, Case, cases
+from tests.reference.large import large_case
+
+UNITS = st.sampled_from([1, 7, SECOND])
+
+
+def assert_equal(case: Case) -> None:
+    expected, actual = case.replay(), run_core(*case.arguments())
+    for field in dataclasses.fields(expected):
+        column = field.name
+        assert getattr(actual, column) == getattr(expected, column), column
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_core_equals_the_reference(policy: str, placement: str) -> None:
+    @settings(max_examples=40, deadline=None)
+    @given(case=cases(policy, placement), unit=UNITS)
+    def check(case, unit):
+        assert_equal(case.at(unit))
+
+    check()
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_core_equals_the_reference_on_deep_queues(policy: str, placement: str) -> None:
+    for seed in range(6):
+        assert_equal(large_case(policy, placement, seed))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("allowed", ["K80", "V100"])
+def test_count_refuses_jobs_restricted_to_some_of_several_types(policy: str, allowed: str) -> None:
+    jobs = [Job(0, SECOND, 1), Job(0, SECOND, 1, allowed=frozenset([allowed]))]
+    servers = [(2, "K80"), (2, "V100")]
+    for engine in (replay, run_core):
+        with pytest.raises(ValueError, match="count"):
+            engine(jobs, servers, policy, "count")
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_count_takes_jobs_that_allow_every_type(policy: str) -> None:
+    jobs = [
+        Job(0, SECOND, 3, allowed=frozenset(["K80", "V100", "T4"])),
+        Job(1, SECOND, 2),
+        Job(1, SECOND, 1, allowed=frozenset(["T4"])),
+    ]
+    servers = [(2, "K80"), (2, "V100")]
+    assert run_core(jobs, servers, policy) == replay(jobs, servers, policy)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_first_submit_need_not_be_zero(policy: str) -> None:
+    jobs = [Job(61 * SECOND + 5 * i, (3 + i % 4) * SECOND, 1 + i % 3) for i in range(9)]
+    servers = [(2, "gpu"), (1, "gpu")]
+    for placement in PLACEMENTS:
+        expected = replay(jobs, servers, policy, placement)
+        assert run_core(jobs, servers, policy, placement) == expected

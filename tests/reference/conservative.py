@@ -1,0 +1,58 @@
+"""Conservative backfilling: every queued job holds a reservation."""
+
+from __future__ import annotations
+
+from .engine import Engine
+from .model import Active
+from .non_preemptive import NonPreemptive
+
+
+class Conservative(NonPreemptive):
+    """Reservations in a profile of GPU counts; a job starts at its reservation."""
+
+    def __init__(self) -> None:
+        self.reserved: dict[int, int] = {}
+        self.deferred: set[int] = set()
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Compress after an early finish, reserve for arrivals, start what is due."""
+        now = engine.now
+        if any(job.start + job.estimate > now for job in finished):
+            for job in engine.waiting:
+                if job.id in self.reserved:
+                    before = self.reserved.pop(job.id)
+                    self.reserved[job.id] = min(before, self.earliest_fit(engine, job))
+        for job in arrived:
+            self.reserved[job.id] = self.earliest_fit(engine, job)
+        self.deferred = set()
+        due = [job for job in engine.waiting if self.reserved[job.id] <= now]
+        for job in sorted(due, key=lambda job: (self.reserved[job.id], job.id)):
+            allocation = engine.place(job)
+            if allocation is not None:
+                del self.reserved[job.id]
+                engine.start(job, allocation)
+            else:
+                self.reserved[job.id] = now + 1
+                self.deferred.add(job.id)
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return the next reservation; a deferred job waits for the next event."""
+        times = [time for job, time in self.reserved.items() if job not in self.deferred]
+        return min(times, default=None)
+
+    def earliest_fit(self, engine: Engine, wanted: Active) -> int:
+        """Return the first instant from now on with enough GPUs for the whole estimate."""
+        now = engine.now
+        busy = [(now, max(job.since + job.estimate, now + 1), job.gpus) for job in engine.running]
+        for job in engine.waiting:
+            if job.id in self.reserved:
+                start = self.reserved[job.id]
+                busy.append((start, start + job.estimate, job.gpus))
+        changes = sorted({time for start, end, _ in busy for time in (start, end) if time > now})
+        for start in [now, *changes]:
+            end = start + wanted.estimate
+            inside = [start, *(time for time in changes if start < time < end)]
+            most = max(sum(g for a, b, g in busy if a <= time < b) for time in inside)
+            if most + wanted.gpus <= engine.cluster.num_gpus:
+                return start
+        raise AssertionError("after the last change all GPUs are free")

@@ -1,0 +1,70 @@
+"""Seeded replays of a hundred jobs and more: deep queues, wide servers, many preemptions."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from . import PREEMPTIVE, Job
+from .cases import SECOND, TYPES, Case
+
+SERVERS = [(8,) * 6, (2, 2, 8, 8, 4), (64, 8, 8), (1,) * 20, (4, 4, 4, 4, 64)]
+
+
+def parameters(rng: random.Random, policy: str) -> dict[str, Any]:
+    """Draw parameters of a preemptive policy, times in seconds."""
+    if policy not in PREEMPTIVE:
+        return {}
+    params: dict[str, Any] = {
+        "restart": rng.choice(["time", "work"]),
+        "cost_s": rng.choice([0.0, 3.0]),
+        "wide_cost_s": rng.choice([0.0, 5.5]),
+        "narrow_gpus": rng.choice([1, 4, 8]),
+        "quota": rng.choice(["free", "hold"]),
+        "displace": rng.choice([False, True]),
+        "epoch": rng.choice(["event", "period"]),
+        "period_s": rng.choice([10.0, 60.0]),
+    }
+    if params["epoch"] == "event" and rng.random() < 0.5:
+        del params["period_s"]  # las and 2d-las: 60 s, the others: none
+    if policy != "serverfilling-srpt":
+        params["scan"] = rng.choice(["strict", "skip"])
+    if policy == "2d-las":
+        params["limits"] = sorted(rng.sample(range(10, 800), k=rng.choice([1, 2, 4])))
+        params["inside"] = rng.choice(["submit", "entry"])
+        params["promote"] = 0.0 if params["restart"] == "work" else rng.choice([0.0, 2.0, 8.0])
+    return params
+
+
+def large_case(policy: str, placement: str, seed: int) -> Case:
+    """Return a replay whose load is about 1, times in microseconds."""
+    rng = random.Random(f"{policy}/{placement}/{seed}")
+    types = TYPES if placement != "count" and rng.random() < 0.5 else TYPES[:1]
+    servers = [(gpus, rng.choice(types)) for gpus in rng.choice(SERVERS)]
+    num_gpus = sum(gpus for gpus, _ in servers)
+    num_jobs = 100 if policy == "conservative" else 150
+    widths = [width for width in (1, 1, 1, 2, 3, 4, 8, 12, 16, 70) if width <= num_gpus]
+    grain = rng.choice([1, SECOND // 4, SECOND])  # coarse grains make ties
+    has_estimates, has_costs, is_typed = (rng.random() < 0.5 for _ in range(3))
+    submit, jobs = 0.0, []
+    for _ in range(num_jobs):
+        gpus = rng.choice(widths)
+        service = min(rng.expovariate(1 / 30), 300.0)
+        submit += rng.expovariate(1.0) * 30 * sum(widths) / len(widths) / num_gpus
+        service_us = max(1, round(service * SECOND) // grain) * grain
+        estimate = max(1, round(service_us * rng.choice([0.3, 1.0, 2.0, 10.0])))
+        jobs.append(
+            Job(
+                submit_us=round(submit * SECOND) // grain * grain,
+                service_us=service_us,
+                gpus=gpus,
+                estimate_us=estimate if has_estimates else None,
+                weight=rng.choice([0.5, 1.0, 3.0]),
+                checkpoint_us=rng.randrange(2 * SECOND) if has_costs else 0,
+                restart_us=rng.randrange(2 * SECOND) if has_costs else 0,
+                allowed=frozenset([rng.choice(types)]) if is_typed and rng.random() < 0.3 else None,
+            )
+        )
+    kappa = {"kappa": rng.choice([1.0, 1.5, 2.0])} if placement == "consolidated-relaxed" else {}
+    params = parameters(rng, policy)
+    return Case(jobs, servers, policy, placement, params, kappa, rng.randrange(2**63))

@@ -1,0 +1,42 @@
+"""List scheduling without preemption, and what all non-preemptive schedulers share."""
+
+from __future__ import annotations
+
+from .engine import Engine
+from .model import Active, Job
+from .orders import Key
+
+
+class NonPreemptive:
+    """Decides at every arrival and finish; nothing is ever restarted."""
+
+    def cost(self, job: Job) -> int:
+        """Return 0: nothing is restarted."""
+        return 0
+
+    def is_due(self, engine: Engine) -> bool:
+        """Whether the present instant ends with a decision."""
+        return True
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return None: no timers."""
+        return None
+
+
+class ListScheduler(NonPreemptive):
+    """Walk the queue in key order; strict stops at the first job that does not fit."""
+
+    def __init__(self, key: Key, strict: bool) -> None:
+        self.key = key
+        self.strict = strict
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Start what can be placed."""
+        queue = engine.waiting
+        queue.sort(key=lambda job: (self.key(job, engine.now, engine.seed), job.id))
+        for job in queue:
+            allocation = engine.place(job)
+            if allocation is not None:
+                engine.start(job, allocation)
+            elif self.strict:
+                break

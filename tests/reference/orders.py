@@ -1,0 +1,67 @@
+"""Which job comes first: one key per job, the smallest first, ties to the lower JobId."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .model import Active
+from .rng import draw, uniform
+
+Key = Callable[[Active, int, int], float]
+"""From (job, now, seed) to an IEEE double."""
+
+
+def fifo(job: Active, now: int, seed: int) -> float:
+    """First come, first served."""
+    return float(job.job.submit_us)
+
+
+def sjf(job: Active, now: int, seed: int) -> float:
+    """Shortest predicted service."""
+    return float(job.predicted)
+
+
+def sgf(job: Active, now: int, seed: int) -> float:
+    """Smallest gang."""
+    return float(job.gpus)
+
+
+def swf(job: Active, now: int, seed: int) -> float:
+    """Smallest predicted GPU time."""
+    return float(job.gpus) * float(job.predicted)
+
+
+def wspt(job: Active, now: int, seed: int) -> float:
+    """Weighted shortest processing time."""
+    return float(job.predicted) / job.job.weight
+
+
+def random(job: Active, now: int, seed: int) -> float:
+    """A seeded lot per job."""
+    return uniform(draw(seed, "order", job.id, 0))
+
+
+def srtf(job: Active, now: int, seed: int) -> float:
+    """Shortest remaining time."""
+    return float(job.remaining(now))
+
+
+def srsf(job: Active, now: int, seed: int) -> float:
+    """Smallest remaining GPU time."""
+    return float(job.gpus) * float(job.remaining(now))
+
+
+def las(job: Active, now: int, seed: int) -> float:
+    """Least attained service."""
+    return float(job.attained(now))
+
+
+NON_PREEMPTIVE: dict[str, Key] = {
+    "fifo": fifo,
+    "fifo-skip": fifo,
+    "sjf": sjf,
+    "sgf": sgf,
+    "swf": swf,
+    "wspt": wspt,
+    "random": random,
+}

@@ -1,0 +1,119 @@
+"""Preemptive list scheduling: who should run, then where, and who has to make room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .cluster_state import overlaps, union, without
+from .engine import Engine
+from .model import Active, Allocation, Job
+from .orders import Key
+
+DEFAULTS: dict[str, Any] = {
+    "scan": "skip",
+    "restart": "time",
+    "cost_s": 0.0,
+    "wide_cost_s": None,
+    "narrow_gpus": 8,
+    "quota": "free",
+    "displace": False,
+    "epoch": "event",
+    "period_s": 0.0,
+}
+
+
+def ticks(seconds: float) -> int:
+    """Round half to even to microseconds."""
+    return round(seconds * 1e6)
+
+
+def held(jobs: list[Active]) -> list[Allocation]:
+    """Return what the running ``jobs`` hold."""
+    return [job.allocation for job in jobs if job.allocation is not None]
+
+
+class Preemptive:
+    """Steps 1 to 5 of the preemptive decision."""
+
+    def __init__(self, key: Key, params: Mapping[str, Any]) -> None:
+        self.params = DEFAULTS | dict(params)
+        self.key = key
+        self.period = ticks(self.params["period_s"])
+        if self.params["epoch"] == "period" and self.period < 1:
+            raise ValueError("epoch=period needs a period_s above 0")
+
+    def cost(self, job: Job) -> int:
+        """Return the restart cost of a job in ticks."""
+        seconds = self.params["cost_s"]
+        if job.gpus > self.params["narrow_gpus"] and self.params["wide_cost_s"] is not None:
+            seconds = self.params["wide_cost_s"]
+        return job.checkpoint_us + job.restart_us + ticks(seconds)
+
+    def is_due(self, engine: Engine) -> bool:
+        """Whether the present instant ends with a decision."""
+        if self.params["epoch"] == "event":
+            return True
+        return engine.now % self.period == 0 and bool(engine.active)
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return the next multiple of the period where the rules ask for one."""
+        in_need = engine.active if self.params["epoch"] == "period" else engine.waiting
+        if self.period == 0 or not in_need:
+            return None
+        return (engine.now // self.period + 1) * self.period
+
+    def keys(self, engine: Engine) -> dict[int, Any]:
+        """Return the sort key (key, id) of every active job."""
+        return {job.id: (self.key(job, engine.now, engine.seed), job.id) for job in engine.active}
+
+    def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
+        """Return the jobs that fit a budget of all GPUs, in the order given."""
+        taken: list[Active] = []
+        for job in ranked:
+            if job.gpus <= num_gpus - sum(other.gpus for other in taken):
+                taken.append(job)
+            elif self.params["scan"] == "strict":
+                break
+        return taken
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Decide who runs from now on."""
+        key = self.keys(engine)
+        ranked = sorted(engine.active, key=lambda job: key[job.id])
+        taken = {job.id for job in self.take(ranked, engine.cluster.num_gpus)}  # step 1
+        kept = [job for job in ranked if job.running and job.id in taken]  # step 2
+        wanted = [job for job in ranked if not job.running and job.id in taken]
+        bumpable = [job for job in ranked if job.running and job.id not in taken]
+        others = [job for job in ranked if not job.running and job.id not in taken]
+
+        if engine.cluster.pooled or self.params["quota"] == "hold":
+            for job in bumpable:
+                engine.preempt(job)
+            bumpable, others = [], []
+
+        free = union(engine.free, held(bumpable))
+        placed: list[tuple[Active, Allocation]] = []
+        for job in wanted:  # step 3
+            allocation = engine.place(job, free)
+            if allocation is None and self.params["displace"]:
+                later = [other for other in kept if key[other.id] > key[job.id]]
+                allocation = engine.place(job, union(free, held(later)))
+                for victim in later:
+                    if allocation and overlaps(allocation, victim.allocation or {}):
+                        free = union(free, held([victim]))
+                        kept.remove(victim)
+                        engine.preempt(victim)
+            if allocation is not None:
+                free = without(free, allocation)
+                placed.append((job, allocation))
+
+        for job in bumpable:  # step 4: the others of them go on
+            if any(overlaps(allocation, job.allocation or {}) for _, allocation in placed):
+                engine.preempt(job)
+        for job, allocation in placed:
+            engine.start(job, allocation)
+        for job in others:  # step 5
+            room = engine.place(job)
+            if room is not None:
+                engine.start(job, room)

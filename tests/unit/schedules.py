@@ -1,0 +1,104 @@
+"""Results of the reference engine, for tests of what comes after a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpusched.cluster import Cluster, ServerGroup
+from gpusched.result import Result
+from gpusched.schedule import INTERVAL_COLUMNS, SCHEDULE_COLUMNS, StoredSchedule
+from gpusched.spec import RunSpec, TraceSource
+from gpusched.workload import Trace
+from tests import reference
+from tests.reference import Job, Outcome
+
+SECOND = 1_000_000
+Servers = Sequence[tuple[int, str]]
+
+
+def job(submit: float, service: float, gpus: int = 1, **more: Any) -> Job:
+    """A job with times in seconds."""
+    return Job(round(submit * SECOND), round(service * SECOND), gpus, **more)
+
+
+def trace_of(jobs: Sequence[Job], **columns: Any) -> Trace:
+    """The jobs as a trace; ``columns`` adds to or replaces the arguments."""
+    arguments: dict[str, Any] = {
+        "submit_s": [job.submit_us / SECOND for job in jobs],
+        "service_s": [job.service_us / SECOND for job in jobs],
+        "gpus": [job.gpus for job in jobs],
+        "weight": [job.weight for job in jobs],
+        "checkpoint_s": [job.checkpoint_us / SECOND for job in jobs],
+        "restart_s": [job.restart_us / SECOND for job in jobs],
+    }
+    if any(job.allowed for job in jobs):
+        arguments["gpu_types"] = [job.allowed for job in jobs]
+    return Trace.from_columns(**(arguments | columns))
+
+
+def cluster_of(servers: Servers) -> Cluster:
+    """The servers, each a group of its own."""
+    return Cluster(tuple(ServerGroup(1, gpus, gpu_type) for gpus, gpu_type in servers))
+
+
+def text(name: str, parameters: Mapping[str, Any]) -> str:
+    """A policy or a placement as the specification of a run writes it."""
+
+    def written(value: Any) -> str:
+        return "/".join(map(str, value)) if isinstance(value, list) else str(value)
+
+    pairs = ",".join(f"{key}={written(value)}" for key, value in parameters.items())
+    return f"{name}:{pairs}" if pairs else name
+
+
+def schedule_of(outcome: Outcome) -> StoredSchedule:
+    """The outcome's lists as arrays."""
+    rows = zip(*outcome.rows, strict=True) if outcome.rows else [()] * len(INTERVAL_COLUMNS)
+    return StoredSchedule(
+        **{name: np.array(getattr(outcome, name), t) for name, t in SCHEDULE_COLUMNS.items()},
+        rows={
+            name: np.array(column, dtype=dtype)
+            for (name, dtype), column in zip(INTERVAL_COLUMNS.items(), rows, strict=True)
+        },
+        digest=outcome.digest,
+        counters={"decisions": 1},
+        warnings=("a warning",),
+    )
+
+
+def simulated(
+    jobs: Sequence[Job],
+    servers: Servers = ((4, "V100"), (4, "V100")),
+    policy: str = "fifo",
+    placement: str = "consolidated",
+    *,
+    policy_params: Mapping[str, Any] | None = None,
+    placement_params: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    **columns: Any,
+) -> Result:
+    """What the reference engine makes of ``jobs``."""
+    policy_params, placement_params = policy_params or {}, placement_params or {}
+    outcome = reference.replay(
+        jobs,
+        servers,
+        policy,
+        placement,
+        policy_params=policy_params,
+        placement_params=placement_params,
+        seed=seed,
+    )
+    trace, cluster = trace_of(jobs, **columns), cluster_of(servers)
+    spec = RunSpec(
+        policy=text(policy, policy_params),
+        placement=text(placement, placement_params),
+        predictor="oracle",
+        seed=seed,
+        cluster=cluster,
+        trace=TraceSource.of(trace),
+        version="1.2.3",
+    )
+    return Result(trace, cluster, spec, schedule_of(outcome), 0.5, clairvoyant=False)

@@ -1,0 +1,187 @@
+"""Lower bounds: worked by hand, exact, and equal in Python and native."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from importlib import import_module
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusched import bounds
+from gpusched.bounds import JobColumns
+from gpusched.cluster import Cluster
+from tests.reference import replay
+from tests.unit.schedules import SECOND, job, trace_of
+
+
+def columns(*jobs):
+    """(submit, service, gpus), in microseconds."""
+    submit_us, service_us, gpus = zip(*jobs, strict=True) if jobs else ((), (), ())
+    return JobColumns(
+        np.array(submit_us, np.int64), np.array(service_us, np.int64), np.array(gpus, np.int32)
+    )
+
+
+def native(name):
+    """The compiled twin, where it is built."""
+    try:
+        return getattr(import_module("gpusched._core"), name)
+    except ImportError:
+        pytest.skip("the compiled core is not installed")
+
+
+def test_one_job_alone():
+    alone = columns((7, 10, 2))
+    assert bounds.trivial(alone) == 10
+    assert bounds.squashed_srpt(alone, 4) == 5  # as if it ran on all four GPUs
+    assert bounds.mean_busy_time(alone, 4) == Fraction(5, 2) + 5
+    assert bounds.makespan_bound(alone, 4) == 10
+
+
+def test_squashed_srpt_preempts_for_the_shorter_job():
+    # On one GPU: 0-2 first, 2-3 second, 3-11 first.
+    assert bounds.squashed_srpt(columns((0, 10, 1), (2, 1, 1)), 1) == 11 + 1
+    # On two GPUs both need half of that: 0-2, 2-2.5, 2.5-5.5.
+    assert bounds.squashed_srpt(columns((0, 10, 1), (2, 1, 1)), 2) == Fraction(11, 2) + Fraction(
+        1, 2
+    )
+
+
+def test_mean_busy_time_of_a_preempted_job():
+    # On one GPU job 0 is busy in 0-2 and 3-11: mean (2 * 1 + 8 * 7) / 10 = 5.8. Job 1: 2.5 - 2.
+    expected = Fraction(58, 10) + 5 + Fraction(1, 2) + Fraction(1, 2)
+    assert bounds.mean_busy_time(columns((0, 10, 1), (2, 1, 1)), 1) == expected - Fraction(3, 10)
+    # 5.8 is rounded down to half a tick. With ten GPUs a tick is a tenth of that.
+    assert bounds.mean_busy_time(columns((0, 10, 10), (2, 1, 10)), 10) == expected
+
+
+def test_mean_busy_time_orders_by_work_over_weight():
+    # Equal work; the weight lets the second job go first. Busy 1-2 and 0-1, both + 1/2.
+    twins = columns((0, 1, 1), (0, 1, 1))
+    weighted = bounds.mean_busy_time(twins, 1, weight=np.array([1.0, 3.0]))
+    assert float(weighted) == pytest.approx(1 * 2 + 3 * 1, rel=1e-12)
+    assert weighted <= 5
+    equal = bounds.mean_busy_time(twins, 1, weight=np.array([2.0, 2.0]))
+    assert float(equal) == pytest.approx(2 * float(bounds.mean_busy_time(twins, 1)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "num_gpus", "bound"),
+    [
+        ([(3, 1, 1), (5, 20, 1)], 4, 22),  # the last submit and its service
+        ([(3, 1, 1), (5, 4, 4), (5, 6, 2), (5, 3, 2)], 4, 2 + Fraction(34, 4)),  # all work from 5
+        (
+            [(3, 1, 1), (5, 4, 3), (5, 4, 3), (6, 1, 1)],
+            4,
+            2 + 8,
+        ),  # two gangs that exclude each other
+        ([(3, 1, 1), (5, 4, 2), (5, 4, 2)], 4, 2 + 4),  # two that do not
+    ],
+)
+def test_each_term_of_the_makespan_bound_decides_somewhere(jobs, num_gpus, bound):
+    assert bounds.makespan_bound(columns(*jobs), num_gpus) == bound
+
+
+def test_the_makespan_bound_is_exact_beyond_64_bits():
+    start = 2**61
+    jobs = columns((start - 2**60, 2**53, 3), (start, 2**53 - 1, 3), (start, 2**53, 1))
+    expected = 2**60 + Fraction(3 * (2**53 - 1) + 2**53, 4)
+    assert bounds.makespan_bound(jobs, 4) == max(expected, 2**60 + 2**53)
+    assert bounds.makespan_bound(jobs, 10**6) == 2**60 + 2**53
+
+
+def test_no_jobs_are_bounded_by_zero():
+    nothing = columns()
+    assert bounds.trivial(nothing) == bounds.squashed_srpt(nothing, 4) == 0
+    assert bounds.mean_busy_time(nothing, 4) == bounds.makespan_bound(nothing, 4) == 0
+
+
+def test_the_best_bound_is_the_largest_and_counts_the_chosen_jobs_alone():
+    trace = trace_of([job(0, 10, 1), job(1, 3, 4), job(2, 50, 4)])
+    cluster = Cluster.uniform(servers=1, gpus=4)
+    everything = bounds.lower_bounds(trace, cluster)
+    name, value = everything.best
+    assert value == max(everything.total_jct_us.values()) == everything.total_jct_us[name]
+    assert set(everything.total_jct_us) == {"squashed-srpt", "mean-busy-time", "trivial"}
+
+    some = bounds.lower_bounds(trace, cluster, jobs=np.array([True, True, False]))
+    first_two = bounds.lower_bounds(trace.head(2), cluster)
+    assert some == first_two
+    assert some.makespan_us < everything.makespan_us
+
+
+def test_no_bound_is_the_best_everywhere():
+    cluster = Cluster.uniform(servers=1, gpus=4)
+
+    def best(jobs):
+        return bounds.lower_bounds(trace_of(jobs), cluster).best[0]
+
+    assert best([job(0, 10, 1)]) == "trivial"
+    assert best([job(0, 10, 2)] * 3) == "mean-busy-time"
+    # A job that is preempted completes long after its mean busy time plus half its service.
+    assert best([job(0, 100, 4), job(50, 30, 4)]) == "squashed-srpt"
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 10)), min_size=1, max_size=12))
+def test_on_one_gpu_squashed_srpt_is_attained_by_srtf_to_the_tick(drawn):
+    jobs = [job(submit * 1e-6, service * 1e-6) for submit, service in drawn]
+    outcome = replay(jobs, [(1, "gpu")], "srtf")
+    trace = trace_of(jobs)
+    flow = sum(outcome.finish_us) - int(trace.submit_us.sum())
+    assert bounds.squashed_srpt(trace, 1) == flow
+
+
+units = st.sampled_from([1, SECOND, 2**40])
+job_columns = st.builds(
+    lambda jobs, unit: columns(*sorted((r * unit, p * unit, g) for r, p, g in jobs)),
+    st.lists(
+        st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(1, 8)),
+        min_size=1,
+        max_size=12,
+    ),
+    units,
+)
+
+
+@given(job_columns, st.integers(1, 10**6))
+def test_native_squashed_srpt_equals_its_readable_twin(jobs, num_gpus):
+    ticks = native("squashed_srpt")(*jobs, num_gpus)
+    assert ticks == bounds.squashed_srpt_ticks(*jobs, num_gpus)
+
+
+@given(job_columns, st.integers(1, 10**6), st.data())
+def test_native_mean_busy_time_equals_its_readable_twin(jobs, num_gpus, data):
+    some_weight = st.lists(st.floats(0.01, 100), min_size=len(jobs.gpus), max_size=len(jobs.gpus))
+    weight = np.array(data.draw(st.one_of(st.just([]), some_weight)), dtype=np.float64)
+    readable = bounds.mean_busy_half_ticks(*jobs, num_gpus, weight)
+    assert native("mean_busy_time")(*jobs, num_gpus, weight) == readable
+
+
+def test_what_is_beyond_128_bits_goes_to_the_readable_twin():
+    jobs = columns((0, 2**53, 2**30), (2**60, 2**53, 2**30))
+    none = np.empty(0)
+    half_ticks, _ = bounds.mean_busy_half_ticks(*jobs, 2**30, none)
+    assert bounds.mean_busy_time(jobs, 2**30) == Fraction(half_ticks, 2**31)
+    with pytest.raises(OverflowError, match="127 bits"):
+        native("mean_busy_time")(*jobs, 2**30, none)
+
+
+@pytest.mark.parametrize("name", ["squashed_srpt", "mean_busy_time"])
+def test_native_bounds_refuse_what_is_no_workload(name):
+    function, more = native(name), (np.empty(0),) if name == "mean_busy_time" else ()
+    good = columns((0, 1, 1), (1, 1, 1))
+    for bad, why in [
+        (good._replace(submit_us=good.submit_us[::-1].copy()), "sorted"),
+        (good._replace(service_us=good.service_us - 1), "positive"),
+        (good._replace(gpus=good.gpus - 1), "positive"),
+        (good._replace(gpus=good.gpus[1:].copy()), "one length"),
+    ]:
+        with pytest.raises(ValueError, match=why):
+            function(*bad, 4, *more)
+    with pytest.raises(ValueError, match="num_gpus"):
+        function(*good, 0, *more)
+    with pytest.raises(TypeError):
+        function(*good._replace(gpus=good.gpus.astype(np.int64)), 4, *more)

@@ -1,0 +1,233 @@
+"""Results as files: complete, checked when read, and never trusted."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import zipfile
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusched.labels import Labels
+from gpusched.rejects import Rejects
+from gpusched.result import Result
+from tests.unit.schedules import job, simulated
+
+
+@pytest.fixture(scope="module")
+def result():
+    """A trace with every column that there is."""
+    jobs = [
+        job(0, 5, 4, weight=2.0, checkpoint_us=3, restart_us=4),
+        job(1, 2, 4, allowed=frozenset({"V100"})),
+        job(2, 1, 99),
+    ]
+    made = simulated(
+        jobs,
+        [(4, "V100")],
+        "srtf",
+        id=["a", "b", "ç"],
+        user=["ann", "bob", "ann"],
+        queue=["q", "", "r"],
+        group=[1, 2, 1],
+        status=["ok", "ok", "failed"],
+        estimate_s=[1.0, float("nan"), 3.0],
+        source_wait_s=[float("nan"), 0.0, 2.0],
+        epoch=datetime(2020, 1, 2, tzinfo=UTC),
+    )
+    trace = dataclasses.replace(
+        made.trace, rejects=Rejects({"gpus must be positive": 2}, {"gpus must be positive": (3, 5)})
+    )
+    return Result(trace, made.cluster, made.spec, made.schedule, 0.25, clairvoyant=True)
+
+
+@pytest.fixture
+def path(result, tmp_path):
+    result.save(tmp_path / "run.npz")
+    return tmp_path / "run.npz"
+
+
+def test_a_loaded_result_is_the_saved_one(result, path):
+    loaded = Result.load(path)
+    assert loaded.summary() == result.summary()
+    assert loaded.spec == result.spec
+    assert loaded.cluster == result.cluster
+    assert loaded.to_polars().equals(result.to_polars())
+    assert loaded.warnings == result.warnings
+    assert dict(loaded.schedule.counters) == dict(result.schedule.counters)
+    assert loaded.audit().ok
+
+
+def test_a_loaded_trace_has_every_column(result, path):
+    loaded = Result.load(str(path)).trace
+    for column in dataclasses.fields(result.trace):
+        before, after = getattr(result.trace, column.name), getattr(loaded, column.name)
+        assert before is not None, f"{column.name} is not tested"
+        if isinstance(before, np.ndarray):
+            assert before.dtype == after.dtype, column.name
+            np.testing.assert_array_equal(before, after, column.name)
+        elif isinstance(before, Labels):
+            assert before.names == after.names, column.name
+            assert before.codes.tolist() == after.codes.tolist(), column.name
+        else:
+            assert before == after, column.name
+
+
+def test_a_trace_without_options_survives(tmp_path):
+    plain = simulated([job(0, 1), job(0, 2)])
+    plain.save(tmp_path / "run.npz")
+    loaded = Result.load(tmp_path / "run.npz")
+    assert loaded.to_polars().equals(plain.to_polars())
+    assert loaded.trace.type_set is None
+    assert loaded.trace.user is None
+    assert loaded.clairvoyant is False
+
+
+def test_saving_replaces_a_file_and_leaves_nothing_beside_it(result, path):
+    path.write_bytes(b"something else")
+    result.save(path)
+    assert Result.load(path).digest == result.digest
+    assert [file.name for file in path.parent.iterdir()] == ["run.npz"]
+
+
+def test_a_failed_save_leaves_the_old_file(result, path, monkeypatch):
+    def full_disk(file, **arrays):
+        file.write(b"half of it")
+        raise OSError("no space left on device")
+
+    old = path.read_bytes()
+    monkeypatch.setattr(np, "savez", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        result.save(path)
+    assert path.read_bytes() == old
+    assert [file.name for file in path.parent.iterdir()] == ["run.npz"]
+
+
+# Files that were changed
+
+
+def rewritten(path, **changes):
+    """Write ``changes`` (functions of the old array, or None to leave it out) into a file."""
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    for name, change in changes.items():
+        if change is None:
+            del arrays[name]
+        else:
+            arrays[name] = change(arrays[name])
+    np.savez(path, **arrays)
+
+
+def header(change):
+    def changed(encoded):
+        record = json.loads(encoded.tobytes())
+        change(record)
+        return np.frombuffer(json.dumps(record).encode(), dtype=np.uint8)
+
+    return changed
+
+
+def add_one(column):
+    return np.concatenate((column[:-1], column[-1:] + np.ones(1, column.dtype)))
+
+
+@pytest.mark.parametrize(
+    ("array", "change", "message"),
+    [
+        ("intervals.end_us", add_one, "schedule does not have the stored digest"),
+        ("intervals.mask", add_one, "schedule does not have the stored digest"),
+        ("trace.service_us", add_one, "trace does not have the stored fingerprint"),
+        ("intervals.job", lambda a: a + 3, "names jobs that the trace does not have"),
+        ("intervals.mask", lambda a: a.astype(np.int64), "intervals.mask holds int64, not <class"),
+        ("schedule.held_us", lambda a: a[1:], r"schedule.held_us has shape \(2,\), not \(3,\)"),
+        ("schedule.held_us", None, "schedule.held_us is missing"),
+        ("schedule.status", lambda a: a + np.uint8(9), "an unknown status or reason"),
+        ("schedule.reason", lambda a: a + np.uint8(9), "an unknown status or reason"),
+        ("trace.id", lambda a: np.zeros(3), "trace.id holds float64, not integers or text"),
+        ("trace.id", lambda a: a[:, None], "trace.id has shape"),
+        ("trace.user", lambda a: a + 7, "label codes must lie in"),
+        ("trace.type_set", lambda a: a + 7, "trace.type_set points outside"),
+        ("trace.submit_us", lambda a: a[:0], "it has no jobs"),
+        ("header", None, "it has no header"),
+        ("header", lambda a: a[:-9], "truncated"),
+        ("header", header(lambda h: h.update(digest="0" * 64)), "stored digest"),
+        ("header", header(lambda h: h.update(layout=2)), "layout 2, this version .* reads 1"),
+        ("header", header(lambda h: h.update(format="x")), "format"),
+        ("header", header(lambda h: h["spec"].update(seed="x")), r"Expected `int`.*\$.spec.seed"),
+        ("header", header(lambda h: h["trace"].update(label_names={"x": []})), "unknown label 'x'"),
+    ],
+)
+def test_a_changed_file_is_refused(path, array, change, message):
+    rewritten(path, **{array: change})
+    with pytest.raises(ValueError, match=message) as raised:
+        Result.load(path)
+    assert str(raised.value).startswith(f"{path}: not a readable gpusched result: ")
+
+
+def test_pickled_objects_are_never_loaded(path):
+    rewritten(path, **{"trace.id": lambda ids: ids.astype(object)})
+    with pytest.raises(ValueError, match="allow_pickle"):
+        Result.load(path)
+
+
+# Files that are something else, or half of one
+
+
+def test_a_truncated_file_is_refused_at_any_length(result, tmp_path):
+    result.save(tmp_path / "run.npz")
+    whole = (tmp_path / "run.npz").read_bytes()
+    for length in {0, 1, 30, len(whole) // 3, len(whole) // 2, len(whole) - 23, len(whole) - 1}:
+        (tmp_path / "half.npz").write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=r"half\.npz: not a readable gpusched result"):
+            Result.load(tmp_path / "half.npz")
+
+
+def foreign(tmp_path):
+    np.save(tmp_path / "array.npy", np.arange(3))
+    np.savez(tmp_path / "arrays.npz", a=np.arange(3))
+    (tmp_path / "text.npz").write_text("job_id,submission_time\n")
+    with zipfile.ZipFile(tmp_path / "archive.npz", "w") as archive:
+        archive.writestr("readme.txt", "hello")
+    return [tmp_path / n for n in ("array.npy", "arrays.npz", "text.npz", "archive.npz")]
+
+
+def test_foreign_files_are_refused(tmp_path):
+    for path in foreign(tmp_path):
+        with pytest.raises(ValueError, match=f"{path.name}: not a readable gpusched result"):
+            Result.load(path)
+
+
+def test_a_missing_file_is_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Result.load(tmp_path / "none.npz")
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_flipped_byte_is_noticed_or_harmless(saved, data):
+    whole, digest, directory = saved
+    position = data.draw(st.integers(0, len(whole) - 1))
+    damaged = bytearray(whole)
+    damaged[position] ^= data.draw(st.integers(1, 255))
+    path = directory / "damaged.npz"
+    path.write_bytes(damaged)
+    try:
+        loaded = Result.load(path)
+    except ValueError as error:
+        message = str(error)
+    else:  # archives have bytes that mean nothing, such as dates
+        message = "damaged.npz: not a readable gpusched result"
+        assert loaded.digest == digest
+        assert loaded.audit().ok
+    assert "damaged.npz: not a readable gpusched result" in message
+
+
+@pytest.fixture(scope="module")
+def saved(result, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("saved")
+    result.save(directory / "run.npz")
+    return (directory / "run.npz").read_bytes(), result.digest, directory

@@ -1,0 +1,202 @@
+"""Several policies on one workload."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import gpusched as gs
+from gpusched import study
+from gpusched.study import Comparison, Interrupted, compare
+
+POLICIES = ["fifo", "sjf", "srtf", "2d-las", "easy"]
+
+
+@pytest.fixture(scope="module")
+def trace() -> gs.Trace:
+    return gs.generate("philly", 400, load=1.1, cluster=gs.Cluster.uniform(4, 8), seed=3)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> gs.Cluster:
+    return gs.Cluster.uniform(4, 8)
+
+
+@pytest.fixture(scope="module")
+def comparison(trace: gs.Trace, cluster: gs.Cluster) -> Comparison:
+    return compare(trace, cluster, POLICIES)
+
+
+def test_a_run_in_a_comparison_equals_the_run_alone(
+    comparison: Comparison, trace: gs.Trace, cluster: gs.Cluster
+) -> None:
+    for policy in POLICIES:
+        alone = gs.simulate(trace, cluster, policy=policy)
+        assert comparison.results[policy].digest == alone.digest
+
+
+def test_the_number_of_threads_changes_nothing(
+    comparison: Comparison, trace: gs.Trace, cluster: gs.Cluster
+) -> None:
+    for threads in (1, 2, 7):
+        again = compare(trace, cluster, POLICIES, threads=threads)
+        assert digests(again) == digests(comparison)
+
+
+def digests(comparison: Comparison) -> list[tuple[str, str]]:
+    return [(label, result.digest) for label, result in comparison.results.items()]
+
+
+def test_results_stand_in_the_order_asked_under_canonical_labels(
+    trace: gs.Trace, cluster: gs.Cluster
+) -> None:
+    asked = ["srtf", gs.Policy("2d-las", preset="lucid"), "fifo"]
+    assert list(compare(trace, cluster, asked).results) == ["srtf", "2d-las:preset=lucid", "fifo"]
+
+
+def test_the_options_reach_every_run(trace: gs.Trace, cluster: gs.Cluster) -> None:
+    made = compare(trace, cluster, ["fifo", "random"], placement="spread", seed=5)
+    assert {r.spec.placement for r in made.results.values()} == {"spread"}
+    assert {r.spec.seed for r in made.results.values()} == {5}
+
+
+def test_two_policies_that_mean_the_same_are_refused(trace: gs.Trace, cluster: gs.Cluster) -> None:
+    with pytest.raises(ValueError, match="'fifo' is listed twice"):
+        compare(trace, cluster, ["fifo", "sjf", gs.Policy("fifo")])
+
+
+@pytest.mark.parametrize(
+    ("policies", "error", "message"),
+    [
+        ([], ValueError, "at least one"),
+        ("fifo", TypeError, "expected a list"),
+        ([3], TypeError, "not 3"),
+        (["srft"], ValueError, "srtf"),
+    ],
+)
+def test_a_malformed_list_of_policies_is_refused(
+    policies: Any, error: type[Exception], message: str, trace: gs.Trace, cluster: gs.Cluster
+) -> None:
+    with pytest.raises(error, match=message):
+        compare(trace, cluster, policies)
+
+
+@pytest.mark.parametrize(("threads", "error"), [(0, ValueError), (1.5, TypeError)])
+def test_a_senseless_number_of_threads_is_refused(
+    threads: Any, error: type[Exception], trace: gs.Trace, cluster: gs.Cluster
+) -> None:
+    with pytest.raises(error, match="threads"):
+        compare(trace, cluster, ["fifo"], threads=threads)
+
+
+def test_an_error_in_a_run_names_its_policy(
+    trace: gs.Trace, cluster: gs.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "simulate", failing("sjf", ValueError("row 7 is odd")))
+    with pytest.raises(ValueError, match="policy sjf: row 7 is odd"):
+        compare(trace, cluster, ["fifo", "sjf"])
+
+
+def test_an_error_of_another_type_keeps_it_and_gets_a_note(
+    trace: gs.Trace, cluster: gs.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "simulate", failing("sjf", ZeroDivisionError("oops")))
+    with pytest.raises(ZeroDivisionError) as caught:
+        compare(trace, cluster, ["fifo", "sjf"])
+    assert caught.value.__notes__ == ["in the run of policy sjf"]
+
+
+def failing(name: str, error: Exception) -> Callable[..., gs.Result]:
+    """``simulate``, but one policy fails."""
+
+    def run(*args: Any, policy: gs.Policy, **options: Any) -> gs.Result:
+        if policy.name == name:
+            raise error
+        return gs.simulate(*args, policy=policy, **options)
+
+    return run
+
+
+def test_progress_names_the_policy_and_ends_with_all_jobs(
+    trace: gs.Trace, cluster: gs.Cluster
+) -> None:
+    seen: list[tuple[str, int, int]] = []
+    compare(trace, cluster, ["fifo", "srtf"], progress=lambda *update: seen.append(update))
+    assert {label for label, _, _ in seen} <= {"fifo", "srtf"}
+    assert {total for _, _, total in seen} <= {len(trace)}
+
+
+def test_an_interrupt_stops_the_others_and_keeps_what_had_finished(
+    trace: gs.Trace, cluster: gs.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fifo_is_done = threading.Event()
+
+    def run(*args: Any, policy: gs.Policy, stop: threading.Event, **options: Any) -> gs.Result:
+        if policy.name == "fifo":
+            result = gs.simulate(*args, policy=policy, stop=stop, **options)
+            fifo_is_done.set()
+            return result
+        assert stop.wait(timeout=30)
+        raise KeyboardInterrupt
+
+    waited = study.wait
+
+    def interrupted_wait(*args: Any, **options: Any) -> Any:
+        if "timeout" not in options:
+            return waited(*args, **options)  # the threads come home
+        assert fifo_is_done.wait(timeout=30)
+        time.sleep(0.1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study, "simulate", run)
+    monkeypatch.setattr(study, "wait", interrupted_wait)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        compare(trace, cluster, ["fifo", "sjf", "srtf", "easy"], threads=2)
+    assert isinstance(caught.value, Interrupted)
+    kept = caught.value.comparison
+    assert list(kept.results) == ["fifo"]
+    assert kept.unfinished == ("sjf", "srtf", "easy")
+    assert kept.table().height == 1
+
+
+def test_the_table_has_a_row_per_policy(comparison: Comparison) -> None:
+    table = comparison.table()
+    assert table["policy"].to_list() == POLICIES
+    assert table["mean_jct_s"].to_list() == [
+        result.summary()["mean_jct_s"] for result in comparison.results.values()
+    ]
+
+
+def test_the_jobs_of_all_policies_go_to_one_parquet_file(
+    comparison: Comparison, trace: gs.Trace, tmp_path: Path
+) -> None:
+    comparison.to_parquet(tmp_path / "jobs.parquet")
+    jobs = pl.read_parquet(tmp_path / "jobs.parquet")
+    assert jobs.columns[0] == "policy"
+    assert jobs["policy"].unique(maintain_order=True).cast(pl.String).to_list() == POLICIES
+    for policy in POLICIES:
+        mine = jobs.filter(pl.col("policy") == policy).drop("policy")
+        assert mine.equals(comparison.results[policy].to_polars())
+    assert jobs.height == len(POLICIES) * len(trace)
+
+
+def test_the_dictionary_is_plain_json(comparison: Comparison) -> None:
+    made = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
+    assert [row["policy"] for row in made["results"]] == POLICIES
+    assert made["cluster"]["num_gpus"] == 32
+    assert made["trace"]["num_jobs"] == 400
+    assert made["unfinished"] == []
+
+
+def test_undefined_figures_become_null(cluster: gs.Cluster) -> None:
+    too_wide = gs.Trace.from_columns([0.0, 1.0], [1.0, 1.0], [64, 64])
+    (row,) = compare(too_wide, cluster, ["fifo"]).to_dict()["results"]
+    assert row["num_rejected"] == 2
+    assert row["mean_jct_s"] is None
