@@ -20,6 +20,7 @@ class BorrowedOrder final : public Order {
   explicit BorrowedOrder(Order& order) : order_(order), lifetime_(order.lifetime()) {}
 
   [[nodiscard]] KeyLifetime lifetime() const override { return lifetime_; }
+  [[nodiscard]] bool remembers() const override { return order_.remembers(); }
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
     order_.rank(view, jobs, key);
   }
@@ -42,12 +43,22 @@ std::unique_ptr<Scheduler> scheduler_for(Order& order, const Parameters::Values&
                              jobs);
 }
 
-Schedule run(Simulation& simulation, RunControl& control) {
+std::string digest_so_far(Simulation& simulation) {
+  return "; digest of the schedule so far: " + simulation.finish().digest();
+}
+
+Schedule run(Simulation& simulation) {
   try {
-    simulation.run(control);
+    simulation.run();
   } catch (const InvariantError& error) {
-    throw InvariantError(std::string(error.what()) + "; digest of the schedule so far: " +
-                         simulation.finish().digest());
+    throw InvariantError(error.what() + digest_so_far(simulation));
+  } catch (py::error_already_set& error) {
+    // An action's error that passed through a scheduler written in Python.
+    const py::object type = py::module_::import("gpusched._core").attr("InvariantError");
+    if (!error.matches(type)) throw;
+    const auto message = py::str(error.value()).cast<std::string>();
+    py::raise_from(error, type.ptr(), (message + digest_so_far(simulation)).c_str());
+    throw py::error_already_set();
   }
   return simulation.finish();
 }
@@ -76,8 +87,8 @@ Schedule simulate(const OwnedJobTable& jobs, const Cluster& cluster, const Polic
       std::holds_alternative<std::string>(policy) && std::holds_alternative<std::string>(placement);
   std::optional<py::gil_scoped_release> unlocked;
   if (is_native) unlocked.emplace();  // no Python object is touched below
-  Simulation simulation(jobs.table, cluster, decides, places, seed);
-  return run(simulation, steers);
+  Simulation simulation(jobs.table, cluster, decides, places, seed, steers);
+  return run(simulation);
 }
 
 template <class Value, class Get>
@@ -182,8 +193,8 @@ void bind_simulation(py::module_& m) {
                              })
       .def_property_readonly("warnings", &Schedule::warnings);
 
-  m.def("simulate", &simulate, py::arg("jobs"), py::arg("cluster"), py::arg("policy"),
-        py::arg("policy_values"), py::arg("flags"), py::arg("placement"),
+  m.def("simulate", &simulate, py::arg("jobs"), py::arg("cluster"), py::arg("policy").none(false),
+        py::arg("policy_values"), py::arg("flags"), py::arg("placement").none(false),
         py::arg("placement_values"), py::arg("seed"), py::arg("control").none(true),
         "Replays the jobs on the cluster. A policy is a registered name, an Order or a Scheduler;\n"
         "a placement a registered name or a Placement. The GIL is released unless one of them is\n"

@@ -29,9 +29,11 @@ py::array_t<std::int64_t> gather(const StateView& view, const Column<std::int64_
 
 template <class Test>
 py::array_t<std::int64_t> filter(const StateView& view, Test test) {
+  const State& state = view.state();
+  if (view.placement == nullptr) throw InvalidInput("only a scheduler's state lists jobs");
   std::vector<JobId> jobs;
   for (const JobId job : view.active()) {
-    if (test(view.state(), job)) jobs.push_back(job);
+    if (test(state, job)) jobs.push_back(job);
   }
   return job_array(jobs);
 }
@@ -171,7 +173,7 @@ void bind_placement(py::module_& m) {
       .def_readonly("gpus", &Request::gpus)
       .def_readonly("types", &Request::types, "One bit per allowed GPU type.")
       .def_readonly("preemptions", &Request::preemptions);
-  py::class_<FreeView>(m, "FreeGpus", "Which GPUs are free.")
+  py::class_<FreeView, std::shared_ptr<FreeView>>(m, "FreeGpus", "Which GPUs are free.")
       .def_property_readonly(
           "free_gpus",
           [](const FreeView& v) {

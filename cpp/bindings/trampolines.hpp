@@ -1,6 +1,9 @@
 #pragma once
 
+#include <pybind11/stl.h>
+
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,7 +45,7 @@ class StateView {
   friend class PyScheduler;
 
   const State* state_ = nullptr;
-  const JobTable* jobs_ = nullptr;
+  std::uint64_t run_id_ = 0;
   std::uint64_t seed_ = 0;
   std::vector<JobId> active_;
   py::dict columns_;
@@ -52,8 +55,11 @@ class StateView {
 class ViewGuard {
  public:
   ViewGuard(StateView& view, const State& state, std::uint64_t seed) : view_(view) {
-    if (view.jobs_ != &state.jobs()) {
-      view.jobs_ = &state.jobs();
+    if (view.state_ != nullptr) {
+      throw InvalidInput("one instance of a Python order or scheduler serves one run at a time");
+    }
+    if (view.run_id_ != state.run_id()) {
+      view.run_id_ = state.run_id();
       view.columns_ = py::dict();
     }
     view.state_ = &state;
@@ -83,6 +89,8 @@ class PyOrder final : public Order, public py::trampoline_self_life_support {
     if (text == "clock") return KeyLifetime::clock;
     fail_input("order: lifetime is '" + text + "'; allowed: fixed service clock");
   }
+
+  [[nodiscard]] bool remembers() const override { return true; }
 
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
     if (!view_object_) view_object_ = py::cast(&view_, py::return_value_policy::reference);
@@ -117,7 +125,9 @@ class PyOrder final : public Order, public py::trampoline_self_life_support {
 
 /// Free GPUs as Python sees them, valid inside one call.
 struct FreeView {
-  const Occupancy* free = nullptr;
+  explicit FreeView(const Occupancy* occupancy) : free(occupancy) {}
+
+  const Occupancy* free;
 
   [[nodiscard]] const Occupancy& get() const {
     if (free == nullptr) throw InvalidInput("the view is valid only inside the call it came with");
@@ -133,30 +143,31 @@ class PyPlacement final : public Placement, public py::trampoline_self_life_supp
   }
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    if (!view_object_) view_object_ = py::cast(&view_, py::return_value_policy::reference);
     const py::function override = py::get_override(static_cast<const Placement*>(this), "place");
     if (!override) throw py::type_error("placement: place(free, request) is missing");
-    view_.free = &free;
+    // A view of its own for each call: several runs may share one placement.
+    const auto view = std::make_shared<FreeView>(&free);
     const struct Close {
       FreeView& view;
       ~Close() { view.free = nullptr; }
-    } close{view_};
-    const py::object answer = override(view_object_, request);
+    } close{*view};
+    const py::object answer = override(view, request);
     if (answer.is_none()) return false;
     out.reset(request.gpus);
-    for (const py::handle item : answer) {
-      const auto [server, mask] = item.cast<std::pair<ServerId, GpuMask>>();
-      out.pieces.push_back({server, mask});
+    try {
+      for (const auto& [server, mask] :
+           answer.cast<std::vector<std::pair<ServerId, GpuMask>>>()) {
+        out.pieces.push_back({server, mask});
+      }
+    } catch (const py::cast_error&) {
+      throw py::type_error("placement: place must return [(server, mask), ...] or None, not " +
+                           py::repr(answer).cast<std::string>());
     }
     return true;
   }
 
   // What a Python placement names may depend on anything.
   [[nodiscard]] bool names_depend_on_job() const override { return true; }
-
- private:
-  FreeView view_;
-  py::object view_object_;
 };
 
 /// Actions as Python sees them, valid inside one call.
@@ -176,6 +187,7 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
  public:
   void begin(const Setup& setup) override {
     seed_ = setup.seed;
+    run_id_ = setup.state.run_id();
     view_.placement = &setup.placement;
     view_.active_.clear();
     const py::function override = py::get_override(static_cast<const Scheduler*>(this), "begin");
@@ -186,6 +198,9 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
+    if (state.run_id() != run_id_) {
+      throw InvalidInput("one instance of a Python order or scheduler serves one run at a time");
+    }
     auto& active = view_.active_;
     if (!instant.finished.empty()) {
       std::erase_if(active, [&](JobId job) {
@@ -215,6 +230,7 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
   }
 
   std::uint64_t seed_ = 0;
+  std::uint64_t run_id_ = 0;
   StateView view_;
   ActionsView actions_;
   py::object view_object_;

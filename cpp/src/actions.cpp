@@ -31,6 +31,7 @@ void Actions::check_gang(JobId job, const Allocation& allocation) const {
     }
     is_sorted = is_sorted && piece.server > previous;
     previous = piece.server;
+    if (piece.mask == 0) fail(job, "a piece of the allocation has no GPU");
     if ((piece.mask & ~free.free_mask(piece.server)) != 0) fail(job, "a GPU is not free");
     if ((types >> free.cluster().type(piece.server) & 1) == 0) {
       fail(job, "the GPU type is not allowed");
@@ -46,6 +47,9 @@ void Actions::start(JobId job, const Allocation& allocation) {
   check_gang(job, allocation);
   JobRecord& record = state_.records_[job];
   const Time now = state_.now_;
+  if (record.start != kNever && record.idle_since == now) {
+    fail(job, "stopped in this decision and cannot start in it");
+  }
 
   if (state_.free_slots_.empty()) {
     state_.free_slots_.push_back(static_cast<std::uint32_t>(state_.slots_.size()));
@@ -88,6 +92,7 @@ Slot& Actions::running_slot(JobId job, const char* verb) {
 void Actions::suspend(JobId job) {
   Slot& slot = running_slot(job, "be suspended");
   if (slot.is_suspended) fail(job, "is suspended already");
+  if (slot.start == state_.now_) fail(job, "started in this decision and cannot stop in it");
   slot.is_suspended = true;
   state_.occupancy_.release(slot.gpus, slot.pieces);
   suspended_.push_back(job);
@@ -106,6 +111,7 @@ bool Actions::restore(JobId job) {
 
 void Actions::preempt(JobId job) {
   Slot& slot = running_slot(job, "be preempted");
+  if (slot.start == state_.now_) fail(job, "started in this decision and cannot stop in it");
   if (!slot.is_suspended) state_.occupancy_.release(slot.gpus, slot.pieces);
   slot.is_suspended = false;
   close(slot);
@@ -119,6 +125,10 @@ void Actions::close(Slot& slot) {
   ++record.preemptions;
   if (rule_.on_work) {
     record.redo += state_.jobs_.restart_cost(slot.job) + rule_.extra(slot.gpus);
+    if (record.redo.count() > kMaxTicks / 2) {
+      fail_input("restart=work: the work added to job " + std::to_string(slot.job) +
+                 " passes 2^61 microseconds");
+    }
   }
   record.phase = Phase::waiting;
   record.finish = kNever;

@@ -1,5 +1,6 @@
 #include "gpusched/job_table.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -68,10 +69,13 @@ JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
     if (columns_.gpus[row] < 1) {
       fail_at("gpus", row, std::to_string(columns_.gpus[row]), "at least 1");
     }
-    total += columns_.service_us[row];
+    // Reservations may queue up estimates as runs queue up services.
+    total += columns_.estimate_us.empty()
+                 ? columns_.service_us[row]
+                 : std::max(columns_.service_us[row], columns_.estimate_us[row]);
     if (total > kMaxTicks || submit[row] > kMaxTicks - total) {
       fail_at("service_us", row, std::to_string(columns_.service_us[row]),
-              "the last submit and all services together must stay below 2^62 microseconds");
+              "the last submit and all services or estimates together must stay below 2^62 microseconds");
     }
   }
   for (std::size_t row = 0; row < columns_.weight.size(); ++row) {

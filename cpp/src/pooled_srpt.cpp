@@ -82,6 +82,8 @@ void PooledSrpt::decide(const State& state, const Instant& instant, Actions& act
   started_.clear();
   evicted_.clear();
   settle(state);
+  // A job that gave way to one and came back when another did never stopped.
+  std::erase_if(evicted_, [&](JobId job) { return std::erase(started_, job) > 0; });
   for (const JobId job : evicted_) actions.preempt(job);
   for (const JobId job : started_) {
     allocation_.reset(state.jobs().gpus(job));

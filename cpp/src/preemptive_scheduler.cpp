@@ -104,6 +104,7 @@ void PreemptiveScheduler::begin(const Setup& setup) {
   placement_ = &setup.placement;
   seed_ = setup.seed;
   queue_.begin(setup.state.classes());
+  running_.clear();
   unranked_.clear();
   check_progress(setup.state.jobs());
 }
@@ -117,17 +118,23 @@ void PreemptiveScheduler::enqueue(const State& state, std::span<const JobId> job
   }
 }
 
+void PreemptiveScheduler::forget(std::span<const JobId> finished) {
+  if (finished.empty()) return;
+  std::erase_if(running_, [&](const KeyedJob& running) {
+    return std::binary_search(finished.begin(), finished.end(), running.job);
+  });
+}
+
 void PreemptiveScheduler::rank_running(const State& state) {
   jobs_.clear();
-  for (const Slot& slot : state.slots()) {
-    if (slot.is_busy()) jobs_.push_back(slot.job);
-  }
-  std::sort(jobs_.begin(), jobs_.end());
+  for (const KeyedJob& running : running_) jobs_.push_back(running.job);
   keys_.resize(jobs_.size());
   if (!jobs_.empty()) order_->rank(QueueView(state, seed_), jobs_, keys_);
-  running_.clear();
-  for (std::size_t i = 0; i < jobs_.size(); ++i) running_.push_back({keys_[i], jobs_[i]});
-  std::sort(running_.begin(), running_.end());
+  for (std::size_t i = 0; i < jobs_.size(); ++i) running_[i].key = keys_[i];
+  // Keys mostly move together, and then the last decision's order still stands.
+  if (!std::is_sorted(running_.begin(), running_.end())) {
+    std::sort(running_.begin(), running_.end());
+  }
 }
 
 void PreemptiveScheduler::take_waiting(ClassId id, KeyedJob job) {
@@ -137,31 +144,33 @@ void PreemptiveScheduler::take_waiting(ClassId id, KeyedJob job) {
 
 void PreemptiveScheduler::choose(const State& state) {
   std::int64_t budget = state.cluster().num_gpus();
+  ClassId id = 0;
+  KeyedJob waiting = queue_.least(is_strict_ ? kAnyWidth : budget, id);
   std::size_t next = 0;
-  bool is_stopped = false;
-  while (!is_stopped && budget > 0) {
-    ClassId id = 0;
-    const KeyedJob waiting = queue_.least(is_strict_ ? kAnyWidth : budget, id);
-    const KeyedJob running = next < running_.size() ? running_[next] : WaitingQueue::kNone;
-    if (waiting.job == kNoJob && running.job == kNoJob) break;
-    const bool is_running = running < waiting;
-    const JobId job = is_running ? running.job : waiting.job;
-    const int gpus = state.jobs().gpus(job);
-    const bool fits = gpus <= budget;
-    if (!fits && is_strict_) is_stopped = true;
-    if (fits) budget -= gpus;
-    if (is_running) {
-      ++next;
-      if (fits) {
+  while (budget > 0 && (waiting.job != kNoJob || next < running_.size())) {
+    if (next < running_.size() && running_[next] < waiting) {
+      const KeyedJob running = running_[next++];
+      const int gpus = state.jobs().gpus(running.job);
+      if (gpus <= budget) {
         kept_.push_back(running);
+        budget -= gpus;
       } else {
-        untaken_.push_back(job);
+        untaken_.push_back(running);
+        if (is_strict_) break;
       }
-    } else if (fits) {
+    } else {
+      const int gpus = state.classes().gpus(id);
+      if (gpus > budget) break;  // strict alone looks at jobs that exceed the budget
+      budget -= gpus;
       take_waiting(id, waiting);
+      waiting = WaitingQueue::kNone;
     }
+    const bool is_spent = waiting.job == kNoJob || state.classes().gpus(id) > budget;
+    if (!is_strict_ && is_spent) waiting = queue_.least(budget, id);
+    if (is_strict_ && waiting.job == kNoJob) waiting = queue_.least(kAnyWidth, id);
   }
-  for (; next < running_.size(); ++next) untaken_.push_back(running_[next].job);
+  untaken_.insert(untaken_.end(), running_.begin() + static_cast<std::ptrdiff_t>(next),
+                  running_.end());
 }
 
 bool PreemptiveScheduler::try_start(const State& state, JobId job, Actions& actions) {
@@ -190,9 +199,12 @@ bool PreemptiveScheduler::try_displace(const State& state, const KeyedJob& job,
 
 void PreemptiveScheduler::place_taken(const State& state, Actions& actions) {
   for (const Waiting& waiting : taken_) {
-    if (try_start(state, waiting.job.job, actions)) continue;
-    if (displaces_ && try_displace(state, waiting.job, actions)) continue;
-    refused_.push_back(waiting);
+    if (try_start(state, waiting.job.job, actions) ||
+        (displaces_ && try_displace(state, waiting.job, actions))) {
+      started_.push_back(waiting.job);
+    } else {
+      refused_.push_back(waiting);
+    }
   }
 }
 
@@ -203,6 +215,7 @@ void PreemptiveScheduler::start_others(const State& state, Actions& actions) {
     if (job.job == kNoJob) break;
     if (try_start(state, job.job, actions)) {
       queue_.pop(id);
+      started_.push_back(job);
     } else {
       queue_.close(id);
     }
@@ -211,11 +224,15 @@ void PreemptiveScheduler::start_others(const State& state, Actions& actions) {
 }
 
 void PreemptiveScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
+  forget(instant.finished);
   unranked_.insert(unranked_.end(), instant.arrived.begin(), instant.arrived.end());
-  if (is_periodic_ && !is_due(state)) {
-    ask_again(state, actions);
-    return;
-  }
+  if (!is_periodic_ || is_due(state)) redistribute(state, actions);
+  ask_again(state, actions);
+}
+
+void PreemptiveScheduler::redistribute(const State& state, Actions& actions) {
+  // Where nobody waits everybody keeps what he has.
+  if (queue_.empty() && unranked_.empty() && !order_->remembers()) return;
   if (lifetime_ == KeyLifetime::clock) {
     const std::vector<JobId> waiting = queue_.drain();
     unranked_.insert(unranked_.end(), waiting.begin(), waiting.end());
@@ -227,32 +244,45 @@ void PreemptiveScheduler::decide(const State& state, const Instant& instant, Act
   taken_.clear();
   kept_.clear();
   untaken_.clear();
+  started_.clear();
   refused_.clear();
   preempted_.clear();
 
   choose(state);
   const bool gives_way = !holds_quota_ && !state.occupancy().is_pooled();
-  for (const JobId job : untaken_) {
+  for (const KeyedJob& job : untaken_) {
     if (gives_way) {
-      actions.suspend(job);
+      actions.suspend(job.job);
     } else {
-      actions.preempt(job);
-      preempted_.push_back(job);
+      actions.preempt(job.job);
+      preempted_.push_back(job.job);
     }
   }
   place_taken(state, actions);
+  const std::size_t num_chosen = kept_.size();
   if (gives_way) {
-    for (const JobId job : untaken_) {
-      if (actions.restore(job)) continue;
-      actions.preempt(job);
-      preempted_.push_back(job);
+    for (const KeyedJob& job : untaken_) {
+      if (actions.restore(job.job)) {
+        kept_.push_back(job);
+      } else {
+        actions.preempt(job.job);
+        preempted_.push_back(job.job);
+      }
     }
     start_others(state, actions);
   }
   for (const Waiting& waiting : refused_) queue_.push(waiting.id, waiting.job);
   std::sort(preempted_.begin(), preempted_.end());
   enqueue(state, preempted_);
-  ask_again(state, actions);
+
+  // Three sorted runs, but for the few that started last: the next decision finds them in order.
+  running_.swap(kept_);
+  std::inplace_merge(running_.begin(), running_.begin() + static_cast<std::ptrdiff_t>(num_chosen),
+                     running_.end());
+  std::sort(started_.begin(), started_.end());
+  const auto middle = static_cast<std::ptrdiff_t>(running_.size());
+  running_.insert(running_.end(), started_.begin(), started_.end());
+  std::inplace_merge(running_.begin(), running_.begin() + middle, running_.end());
 }
 
 void PreemptiveScheduler::ask_again(const State& state, Actions& actions) {

@@ -9,9 +9,10 @@
 namespace gpusched {
 
 Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
-                       Placement& placement, std::uint64_t seed)
+                       Placement& placement, std::uint64_t seed, RunControl& control)
     : state_(jobs, cluster, placement.is_pooled()),
       scheduler_(scheduler),
+      control_(control),
       actions_(state_, scheduler.restart_rule()) {
   const JobClasses& classes = state_.classes_;
   placement.begin(seed);
@@ -29,7 +30,7 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
     const Request request{classes.example(id), classes.gpus(id), classes.types(id), 0};
     refused_classes_[id] = !placement.place(state_.occupancy_, request, scratch);
   }
-  scheduler.begin({state_, placement, seed});
+  scheduler.begin({state_, placement, seed, control});
 }
 
 bool Simulation::step() {
@@ -115,13 +116,13 @@ void Simulation::apply_arrivals() {
   }
 }
 
-void Simulation::run(RunControl& control) {
+void Simulation::run() {
   for (std::uint64_t num_instants = 1; step(); ++num_instants) {
+    control_.check();
     if ((num_instants & 4095) != 0) continue;
-    control.num_finished.store(num_finished_, std::memory_order_relaxed);
-    if (control.stop.load(std::memory_order_relaxed)) throw Stopped("the run was stopped");
+    control_.num_finished.store(num_finished_, std::memory_order_relaxed);
   }
-  control.num_finished.store(num_finished_, std::memory_order_relaxed);
+  control_.num_finished.store(num_finished_, std::memory_order_relaxed);
 }
 
 Schedule Simulation::finish() {

@@ -1,2 +1,137 @@
-// placeholder main until the case format is bound
-int main() { return 0; }
+// Runs a saved case on the core alone and prints its digest: what sanitizers, profilers and
+// fuzzers drive. A case is a flat file that Result.save_case writes (python/gpusched/case.py).
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "gpusched/check.hpp"
+#include "gpusched/policy.hpp"
+#include "gpusched/simulation.hpp"
+
+namespace {
+
+using namespace gpusched;
+
+/// Reads the case front to back; whatever is missing or too long is an InvalidInput.
+class Reader {
+ public:
+  explicit Reader(std::vector<char> bytes) : bytes_(std::move(bytes)) {}
+
+  template <class Value>
+  Value value() {
+    Value out;
+    std::memcpy(&out, take(sizeof(Value)), sizeof(Value));
+    return out;
+  }
+
+  std::string text() {
+    const auto size = value<std::uint64_t>();
+    const char* data = take(size);
+    return {data, data + size};
+  }
+
+  template <class Value>
+  std::vector<Value> array() {
+    const auto size = value<std::uint64_t>();
+    if (size > bytes_.size()) fail_input("case: an array is longer than the file");
+    std::vector<Value> out(size);
+    const char* data = take(size * sizeof(Value));
+    if (size > 0) std::memcpy(out.data(), data, size * sizeof(Value));
+    return out;
+  }
+
+  Parameters::Values parameters() {
+    Parameters::Values values;
+    for (auto left = value<std::uint64_t>(); left > 0; --left) {
+      std::string name = text();
+      switch (value<std::uint64_t>()) {
+        case 0: values[name] = value<std::uint64_t>() != 0; break;
+        case 1: values[name] = value<std::int64_t>(); break;
+        case 2: values[name] = value<double>(); break;
+        case 3: values[name] = text(); break;
+        case 4: values[name] = array<double>(); break;
+        default: fail_input("case: a parameter has an unknown type");
+      }
+    }
+    return values;
+  }
+
+ private:
+  const char* take(std::size_t size) {
+    if (size > bytes_.size() - at_) fail_input("case: the file is truncated");
+    const char* data = bytes_.data() + at_;
+    at_ += size;
+    return data;
+  }
+
+  std::vector<char> bytes_;
+  std::size_t at_ = 0;
+};
+
+int replay(const char* path, int num_runs) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail_input(std::string(path) + ": cannot be read");
+  Reader reader({std::istreambuf_iterator<char>(file), {}});
+  if (reader.value<std::uint64_t>() != 0x4553414353555047ULL) {
+    fail_input(std::string(path) + ": not a gpusched case");
+  }
+  if (reader.value<std::uint64_t>() != 1) fail_input(std::string(path) + ": unknown format");
+  const auto seed = reader.value<std::uint64_t>();
+  const std::string policy = reader.text();
+  const auto policy_values = reader.parameters();
+  const std::string placement_name = reader.text();
+  const auto placement_values = reader.parameters();
+  const auto submit_us = reader.array<std::int64_t>();
+  const auto service_us = reader.array<std::int64_t>();
+  const auto gpus = reader.array<std::int32_t>();
+  const auto predicted_us = reader.array<std::int64_t>();
+  const auto estimate_us = reader.array<std::int64_t>();
+  const auto checkpoint_us = reader.array<std::int64_t>();
+  const auto restart_us = reader.array<std::int64_t>();
+  const auto weight = reader.array<double>();
+  const auto type_set = reader.array<std::int32_t>();
+  const auto type_masks = reader.array<std::uint64_t>();
+  const auto server_gpus = reader.array<std::int32_t>();
+  const auto server_type = reader.array<std::int32_t>();
+
+  const JobTable jobs({submit_us, service_us, gpus, predicted_us, estimate_us, checkpoint_us,
+                       restart_us, weight, type_set, type_masks});
+  const Cluster cluster(server_gpus, server_type);
+  std::string digest;
+  for (int run = 0; run < num_runs; ++run) {
+    const auto placement = make_placement(placement_name, placement_values);
+    const auto scheduler = make_scheduler(policy, policy_values, *placement, jobs);
+    const auto begin = std::chrono::steady_clock::now();
+    RunControl control;
+    Simulation simulation(jobs, cluster, *scheduler, *placement, seed, control);
+    simulation.run();
+    const Schedule schedule = simulation.finish();
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+    if (run == 0) digest = schedule.digest();
+    std::fprintf(stderr, "%.6f s\n", wall.count());
+  }
+  std::printf("%s\n", digest.c_str());
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: gpusched-replay CASE [RUNS]\n");
+    return 2;
+  }
+  try {
+    return replay(argv[1], argc == 3 ? std::stoi(argv[2]) : 1);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gpusched-replay: %s\n", error.what());
+    return 2;
+  }
+}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from gpusched.presentation import MARK, duration, plural
+from gpusched.schedule import REJECT_REASONS
 
 if TYPE_CHECKING:
     from gpusched.result import Result
@@ -37,7 +39,7 @@ def caption(comparison: Comparison) -> list[str]:
 
 
 def footnotes(comparison: Comparison) -> list[str]:
-    """What a reader of the table must know: marks, and jobs that did not finish or come in."""
+    """Explain the marks in the table."""
     results = comparison.results
     notes = []
     if len(results) > 1:
@@ -59,10 +61,15 @@ def remarks(comparison: Comparison) -> list[str]:
 
 def _unserved(result: Result) -> list[str]:
     """``12 jobs rejected: needs more GPUs than the cluster has`` for each reason."""
-    jobs = result.jobs
-    reasons = Counter(str(reason) for reason in jobs.reason[jobs.status == "rejected"])
-    lines = [f"{plural(count, 'job')} rejected: {why}" for why, count in reasons.most_common()]
-    if num_unfinished := int((jobs.status == "unfinished").sum()):
+    summary = result.summary()
+    lines = []
+    if summary["num_rejected"]:
+        counts = np.bincount(result.schedule.reason, minlength=len(REJECT_REASONS)).tolist()
+        reasons = zip(counts, REJECT_REASONS, strict=True)
+        lines = [
+            f"{plural(count, 'job')} rejected: {why}" for count, why in reasons if count and why
+        ]
+    if num_unfinished := int(summary["num_unfinished"]):
         lines.append(f"{plural(num_unfinished, 'job')} unfinished, left out of the job metrics")
     return lines
 

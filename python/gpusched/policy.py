@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -66,6 +67,13 @@ class Choice:
             values[key] = _read(cls.kind, known[name], key, value)
         return cls(name, **values)
 
+    def core_values(self) -> dict[str, Any]:
+        """Return the parameters in the types that the core takes."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in self.parameters.items()
+        }
+
     def __str__(self) -> str:
         if not self.parameters:
             return self.name
@@ -129,7 +137,7 @@ def _converted(where: str, kind: str, value: Any) -> Value:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if kind == "bool" and isinstance(value, bool):
         return value
-    if kind == "int" and is_number and value == int(value):
+    if kind == "int" and is_number and math.isfinite(value) and value == int(value):
         return int(value)
     if kind == "float" and is_number:
         return float(value)

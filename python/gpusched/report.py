@@ -75,9 +75,10 @@ def _headline(comparison: Comparison) -> list[str]:
     sentence = f"{best} has the lowest mean JCT: {duration(means[best])}."
     gap = comparison.summaries[best]["gap"]
     if math.isfinite(gap):
-        # The gap is relative to the bound, the room for improvement to the mean itself.
-        room = gap / (1 + gap)
-        sentence += f" No schedule of these jobs can lower that by more than {room:.0%}."
+        # The gap is relative to the bound, the room for improvement to the mean itself. It is
+        # rounded up: the sentence must stay true.
+        room = math.ceil(1_000 * gap / (1 + gap)) / 10
+        sentence += f" No schedule of these jobs can lower that by more than {room:g} %."
     return [sentence]
 
 

@@ -133,6 +133,12 @@ class Result:
         """What the run had to say, one sentence each."""
         return list(self.schedule.warnings)
 
+    def save_case(self, path: str | os.PathLike[str]) -> None:
+        """Write the run for the native replay tool; see :func:`gpusched.case.save_case`."""
+        from gpusched.case import save_case
+
+        save_case(self.trace, self.cluster, self.spec, path)
+
     def audit(self) -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core."""
         from gpusched.audit import audit

@@ -13,16 +13,13 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
+from gpusched.case import job_columns
 from gpusched.cluster import Cluster
-from gpusched.columns import NOT_GIVEN
 from gpusched.plugins import PluginInfo, describe
 from gpusched.policy import PlacementChoice, Policy
 from gpusched.result import Result
 from gpusched.spec import RunSpec, TraceSource
-from gpusched.suggest import nearest
 from gpusched.workload import Trace
-
-PREDICTORS = ("oracle", "estimate")
 
 # How often the waiting main thread looks up: Ctrl-C is heard and progress shown at about 10 Hz.
 _POLL_SECONDS = 0.1
@@ -82,7 +79,9 @@ def simulate(
         raise ValueError(f"seed: {seed} must lie between 0 and 2**64 - 1")
     decides = _policy_seam(policy)
     places = _placement_seam(placement)
-    jobs = _job_table(trace, cluster, predictor, uses_estimates="estimate" in decides.info.flags)
+    jobs = _core.JobTable(
+        **job_columns(trace, cluster, predictor, uses_estimates="estimate" in decides.info.flags)
+    )
     servers = _core.Cluster(cluster.server_gpus, cluster.server_type)
     control = _core.RunControl()
 
@@ -150,10 +149,7 @@ def _placement_seam(placement: str | PlacementChoice | _core.Placement) -> _Chos
 
 
 def _of_choice(choice: Policy | PlacementChoice) -> _Chosen:
-    values = {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in choice.parameters.items()
-    }
+    values = choice.core_values()
     seam = choice.info.python_class
     if seam is None:
         return _Chosen(str(choice), choice.name, values, choice.info)
@@ -163,46 +159,6 @@ def _of_choice(choice: Policy | PlacementChoice) -> _Chosen:
     own = {key: value for key, value in values.items() if key in added}
     rest = {key: value for key, value in values.items() if key not in added}
     return _Chosen(str(choice), seam(**own), rest, choice.info)
-
-
-def _job_table(
-    trace: Trace, cluster: Cluster, predictor: str, *, uses_estimates: bool
-) -> _core.JobTable:
-    if predictor not in PREDICTORS:
-        raise ValueError(f"unknown predictor {predictor!r}{nearest(str(predictor), PREDICTORS)}")
-    estimate_us = trace.estimate_us
-    predicted_us = None
-    if predictor == "estimate":
-        if estimate_us is None:
-            raise ValueError("predictor 'estimate': the trace has no estimate_s")
-        missing = np.flatnonzero(estimate_us == NOT_GIVEN)
-        if missing.size:
-            raise ValueError(
-                f"predictor 'estimate': job {missing[0]} (row {trace.row[missing[0]]}) has no "
-                f"estimate_s, nor have {missing.size - 1} others"
-            )
-        predicted_us = estimate_us
-    elif estimate_us is not None and uses_estimates:
-        # Where a job has no estimate of its own the prediction stands in: here the truth.
-        estimate_us = np.where(estimate_us == NOT_GIVEN, trace.service_us, estimate_us)
-    position = {name: index for index, name in enumerate(cluster.gpu_types)}
-    everywhere = 2**64 - 1
-    masks = [
-        sum(1 << position[name] for name in names if name in position) if names else everywhere
-        for names in trace.type_sets
-    ]
-    return _core.JobTable(
-        trace.submit_us,
-        trace.service_us,
-        trace.gpus,
-        predicted_us=predicted_us,
-        estimate_us=estimate_us if uses_estimates else None,
-        checkpoint_us=trace.checkpoint_us,
-        restart_us=trace.restart_us,
-        weight=trace.weight,
-        type_set=trace.type_set,
-        type_masks=masks,
-    )
 
 
 def _supervised(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from gpusched.policy import Policy
+from gpusched._core import Order, Placement, Scheduler
+from gpusched.policy import PlacementChoice, Policy
 from gpusched.simulation import simulate
 
 if TYPE_CHECKING:
@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from gpusched.result import Result
     from gpusched.workload import Trace
 
-DEFAULT_POLICIES = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy")
+AnyPolicy: TypeAlias = str | Policy | Order | Scheduler
+
+DEFAULT_POLICIES: Final = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy")
 
 # How often the waiting main thread looks up, so that Ctrl-C is never far away.
 _POLL_SECONDS = 0.1
+# How long a run may take to hear that it is to stop; one that does not is left behind.
+_STOP_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -46,11 +50,24 @@ class Comparison:
     cluster: Cluster
     results: Mapping[str, Result]
     unfinished: tuple[str, ...] = ()
+    _ready: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
-    @cached_property
+    @property
     def summaries(self) -> dict[str, dict[str, Any]]:
         """``Result.summary()`` of each policy."""
-        return {label: dict(result.summary()) for label, result in self.results.items()}
+        for label, result in self.results.items():
+            if label not in self._ready:
+                self._ready[label] = result.summary()
+        return {label: dict(self._ready[label]) for label in self.results}
+
+    def without_summary(self) -> tuple[str, ...]:
+        """Policies that had finished, but whose summary an interrupt cut off."""
+        return tuple(label for label in self.results if label not in self._ready)
+
+    def select(self, labels: Collection[str]) -> Comparison:
+        """Return the comparison of some of the policies."""
+        results = {label: result for label, result in self.results.items() if label in labels}
+        return replace(self, results=results)
 
     def table(self) -> pl.DataFrame:
         """One row per policy, one column per entry of ``Result.summary()``."""
@@ -110,16 +127,16 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during :func:`compare`; ``comparison`` holds the policies that had finished."""
 
     def __init__(self, comparison: Comparison) -> None:
-        super().__init__(f"interrupted before {', '.join(comparison.unfinished)} finished")
+        super().__init__(f"unfinished: {', '.join(comparison.unfinished) or 'none'}")
         self.comparison = comparison
 
 
 def compare(
     trace: Trace,
     cluster: Cluster,
-    policies: Sequence[str | Policy] = DEFAULT_POLICIES,
+    policies: Sequence[AnyPolicy] = DEFAULT_POLICIES,
     *,
-    placement: str = "consolidated",
+    placement: str | PlacementChoice | Placement = "consolidated",
     predictor: str = "oracle",
     seed: int = 0,
     threads: int | None = None,
@@ -133,8 +150,8 @@ def compare(
     Parameters
     ----------
     policies
-        Names listed by :func:`gpusched.policies`, texts such as ``"2d-las:preset=lucid"`` or
-        policy objects. Two that mean the same are refused.
+        Names listed by :func:`gpusched.policies`, texts such as ``"2d-las:preset=lucid"``, policy
+        objects, or instances of a Python order or scheduler. One that is listed twice is refused.
     placement, predictor, seed
         As for :func:`gpusched.simulate`, the same for all.
     threads
@@ -153,8 +170,8 @@ def compare(
     threads = _num_threads(threads, len(runs))
     stop = threading.Event()
 
-    def run(label: str, policy: Policy) -> Result:
-        result = simulate(
+    def run(label: str, policy: AnyPolicy) -> Result:
+        return simulate(
             trace,
             cluster,
             policy=policy,
@@ -164,36 +181,56 @@ def compare(
             progress=None if progress is None else lambda done, total: progress(label, done, total),
             stop=stop,
         )
-        result.summary()  # cached in the result: here, so that it is computed in parallel too
-        return result
 
-    with ThreadPoolExecutor(threads, thread_name_prefix="gpusched") as pool:
-        futures = {label: pool.submit(run, label, policy) for label, policy in runs.items()}
-        try:
-            pending = set(futures.values())
-            while pending and not _failed(futures):
-                _, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_EXCEPTION)
-        except KeyboardInterrupt:
-            _abandon(futures, stop)
-            results = {label: f.result() for label, f in futures.items() if _succeeded(f)}
-            unfinished = tuple(label for label in runs if label not in results)
-            raise Interrupted(Comparison(trace, cluster, results, unfinished)) from None
-        if failed := _failed(futures):
-            _abandon(futures, stop)
-            _raise_named(*failed[0])
-    return Comparison(trace, cluster, {label: future.result() for label, future in futures.items()})
+    def comparison_so_far() -> Comparison:
+        results = {label: f.result() for f, label in futures.items() if _succeeded(f)}
+        unfinished = tuple(label for label in runs if label not in results)
+        return Comparison(trace, cluster, results, unfinished, summaries)
+
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="gpusched")
+    futures = {pool.submit(run, label, policy): label for label, policy in runs.items()}
+    summaries: dict[str, dict[str, Any]] = {}
+    try:
+        _collect(futures, summaries)
+    except KeyboardInterrupt:
+        stop.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait(futures, timeout=_STOP_SECONDS)
+        raise Interrupted(comparison_so_far()) from None
+    finally:
+        stop.set()  # where a run failed, the others are in vain
+        pool.shutdown(wait=False, cancel_futures=True)
+    return comparison_so_far()
 
 
-def _by_label(policies: Sequence[str | Policy]) -> dict[str, Policy]:
-    """Parse the policies and key them by canonical text; refuse none, and one listed twice."""
-    if isinstance(policies, (str, Policy)):
+def _collect(futures: Mapping[Future[Result], str], summaries: dict[str, dict[str, Any]]) -> None:
+    """Wait for all runs, and fill ``summaries``; raise the error of the first run that fails.
+
+    The summary of a run is computed while others go on: this thread has nothing else to do.
+    """
+    pending = set(futures)
+    while pending:
+        done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for future in done:
+            label = futures[future]
+            if (error := future.exception()) is not None:
+                _raise_named(label, error)
+            summaries[label] = future.result().summary()
+
+
+def _by_label(policies: Sequence[AnyPolicy]) -> dict[str, AnyPolicy]:
+    """Key the policies by their canonical texts; refuse an empty list, and one listed twice."""
+    if isinstance(policies, str | Policy):
         raise TypeError(f"policies: expected a list of policies, not the single {policies!r}")
-    runs: dict[str, Policy] = {}
+    runs: dict[str, AnyPolicy] = {}
     for entry in policies:
         policy = Policy.parse(entry) if isinstance(entry, str) else entry
-        if not isinstance(policy, Policy):
-            raise TypeError(f"policies: expected a name or a Policy, not {entry!r}")
-        label = str(policy)
+        if isinstance(policy, Policy):
+            label = str(policy)
+        elif isinstance(policy, Order | Scheduler):
+            label = f"python:{type(policy).__qualname__}"
+        else:
+            raise TypeError(f"policies: expected a name or a policy, not {entry!r}")
         if label in runs:
             raise ValueError(f"policies: {label!r} is listed twice")
         runs[label] = policy
@@ -212,21 +249,8 @@ def _num_threads(threads: int | None, num_runs: int) -> int:
     return min(threads, num_runs)
 
 
-def _failed(futures: Mapping[str, Future[Result]]) -> list[tuple[str, BaseException]]:
-    ended = ((label, f.exception()) for label, f in futures.items() if f.done())
-    return [(label, error) for label, error in ended if error is not None]
-
-
 def _succeeded(future: Future[Result]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
-
-
-def _abandon(futures: Mapping[str, Future[Result]], stop: threading.Event) -> None:
-    """Stop what runs, drop what has not begun, and wait for the threads to come home."""
-    stop.set()
-    for future in futures.values():
-        future.cancel()
-    wait(futures.values())
 
 
 def _raise_named(label: str, error: BaseException) -> None:

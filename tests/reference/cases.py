@@ -83,6 +83,7 @@ def job_lists(
     is_wide = draw(st.booleans())  # else no job is wider than half of the cluster
     widest = num_gpus + 1 if is_wide else max(1, num_gpus // 2)
     is_weighted = draw(st.booleans())
+    longest_estimate = draw(st.sampled_from([12, 3]))  # short ones are overdue most of the time
     last_submit = draw(st.sampled_from([20, 8, 3]))
     fewest = draw(st.sampled_from([1, 6, 12]))  # few jobs are readable, many meet in a queue
     some_types = [None, frozenset(TYPES[:1]), frozenset(TYPES[1:]), frozenset(TYPES)]
@@ -95,7 +96,7 @@ def job_lists(
             if estimates == "high":
                 estimate = service + draw(st.integers(0, 5))
             elif estimates in ("all", "predicted") or (estimates == "some" and draw(st.booleans())):
-                estimate = draw(st.integers(1, 12))
+                estimate = draw(st.integers(1, longest_estimate))
             return Job(
                 submit_us=draw(st.integers(0, last_submit)),
                 service_us=service,
@@ -158,7 +159,7 @@ scans = st.sampled_from(["strict", "skip"])
 def cases(draw: st.DrawFn, policy: str, placement: str, estimates: str | None = None) -> Case:
     """Draw a replay of ``policy`` with ``placement``."""
     servers = draw(clusters())
-    kinds = ["none", "some", "all", "predicted"]
+    kinds = ["none", "some", "predicted", "all", "predicted"]
     jobs = draw(
         job_lists(
             num_gpus=sum(gpus for gpus, _ in servers),

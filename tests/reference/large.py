@@ -46,19 +46,21 @@ def large_case(policy: str, placement: str, seed: int) -> Case:
     widths = [width for width in (1, 1, 1, 2, 3, 4, 8, 12, 16, 70) if width <= num_gpus]
     grain = rng.choice([1, SECOND // 4, SECOND])  # coarse grains make ties
     has_estimates, has_costs, is_typed = (rng.random() < 0.5 for _ in range(3))
+    is_predicted = has_estimates and rng.random() < 0.5
     submit, jobs = 0.0, []
     for _ in range(num_jobs):
         gpus = rng.choice(widths)
         service = min(rng.expovariate(1 / 30), 300.0)
         submit += rng.expovariate(1.0) * 30 * sum(widths) / len(widths) / num_gpus
         service_us = max(1, round(service * SECOND) // grain) * grain
-        estimate = max(1, round(service_us * rng.choice([0.3, 1.0, 2.0, 10.0])))
+        estimate = max(1, round(service_us * rng.choice([0.01, 0.3, 1.0, 2.0, 10.0])))
         jobs.append(
             Job(
                 submit_us=round(submit * SECOND) // grain * grain,
                 service_us=service_us,
                 gpus=gpus,
                 estimate_us=estimate if has_estimates else None,
+                predicted_us=estimate if is_predicted else None,
                 weight=rng.choice([0.5, 1.0, 3.0]),
                 checkpoint_us=rng.randrange(2 * SECOND) if has_costs else 0,
                 restart_us=rng.randrange(2 * SECOND) if has_costs else 0,

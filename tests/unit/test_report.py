@@ -73,6 +73,14 @@ def test_the_table_has_a_row_per_policy_and_marks_the_best(page: str) -> None:
     assert re.search(r'<th>srtf †</th><td class="best">[\d.]+\*</td>', rows[1])
 
 
+def test_the_headline_never_claims_too_much(comparison: Comparison, page: str) -> None:
+    best = comparison.summaries["srtf"]
+    claim = re.search(r"No schedule of these jobs can lower that by more than ([\d.]+) %", page)
+    assert claim is not None
+    bound, mean = best["lower_bound_mean_jct_s"], best["mean_jct_s"]
+    assert float(claim[1]) / 100 >= 1 - bound / mean > float(claim[1]) / 100 - 0.0011
+
+
 def test_what_was_left_out_is_said() -> None:
     cluster = gs.Cluster.uniform(1, 8)
     trace = gs.Trace.from_columns([0.0, 1.0, 2.0], [5.0, -1.0, 5.0], [1, 1, 9], on_bad="reject")

@@ -161,6 +161,11 @@ def test_codes_are_those_of_the_reference():
     assert [STATUSES[code] for code in codes] == ["finished", "rejected", "unfinished"]
 
 
+def test_codes_are_those_of_the_core():
+    core = pytest.importorskip("gpusched._core")
+    assert tuple(core.REJECT_REASONS) == REJECT_REASONS
+
+
 # The run
 
 

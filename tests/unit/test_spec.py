@@ -19,7 +19,7 @@ SPEC = RunSpec(
     policy="2d-las:limits=3250.0/7200.0,preset=lucid",
     placement="consolidated-relaxed:kappa=1.5",
     predictor="oracle",
-    seed=2**40,
+    seed=2**64 - 1,
     cluster=Cluster(
         (ServerGroup(2, 8, "V100", cpu=96.0), ServerGroup(1, 4, 'T4 "new"')), name="a\\b\nc é"
     ),

@@ -67,6 +67,20 @@ def test_the_options_reach_every_run(trace: gs.Trace, cluster: gs.Cluster) -> No
     assert {r.spec.seed for r in made.results.values()} == {5}
 
 
+def test_a_policy_may_be_an_object_of_a_python_class(trace: gs.Trace, cluster: gs.Cluster) -> None:
+    class FirstSubmitted(gs.Order):
+        lifetime = "fixed"
+
+        def rank(self, view: Any, jobs: Any) -> Any:
+            return trace.submit_us[jobs].astype(float)
+
+    made = compare(trace, cluster, ["fifo-skip", FirstSubmitted()])
+    native, python = made.results
+    assert native == "fifo-skip"
+    assert python.startswith("python:")
+    assert made.results[native].digest == made.results[python].digest
+
+
 def test_two_policies_that_mean_the_same_are_refused(trace: gs.Trace, cluster: gs.Cluster) -> None:
     with pytest.raises(ValueError, match="'fifo' is listed twice"):
         compare(trace, cluster, ["fifo", "sjf", gs.Policy("fifo")])
@@ -149,7 +163,7 @@ def test_an_interrupt_stops_the_others_and_keeps_what_had_finished(
     waited = study.wait
 
     def interrupted_wait(*args: Any, **options: Any) -> Any:
-        if "timeout" not in options:
+        if "return_when" not in options:
             return waited(*args, **options)  # the threads come home
         assert fifo_is_done.wait(timeout=30)
         time.sleep(0.1)

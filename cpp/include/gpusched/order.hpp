@@ -55,6 +55,9 @@ class Order {
   /// Whether running makes a job less urgent for ever, so that equals take turns at each timer.
   [[nodiscard]] virtual bool takes_turns() const { return false; }
 
+  /// Whether a rank depends on earlier calls, so that no decision may leave it out.
+  [[nodiscard]] virtual bool remembers() const { return false; }
+
   /// Whether the key is the remaining service itself, which allows the fast engine for a pool.
   [[nodiscard]] virtual bool is_remaining_service() const { return false; }
 };

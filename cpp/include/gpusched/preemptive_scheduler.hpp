@@ -37,12 +37,14 @@ class PreemptiveScheduler : public Scheduler {
   };
 
   WaitingQueue queue_;
-  std::vector<KeyedJob> running_;
+  std::vector<KeyedJob> running_;  // sorted, with the keys of the present decision
   std::vector<Waiting> taken_;
   std::vector<KeyedJob> kept_;
-  std::vector<JobId> untaken_;
+  std::vector<KeyedJob> untaken_;
 
  private:
+  void forget(std::span<const JobId> finished);
+  void redistribute(const State& state, Actions& actions);
   void rank_running(const State& state);
   void enqueue(const State& state, std::span<const JobId> jobs);
   void place_taken(const State& state, Actions& actions);
@@ -67,6 +69,7 @@ class PreemptiveScheduler : public Scheduler {
   std::vector<JobId> unranked_;
   std::vector<JobId> preempted_;
   std::vector<Waiting> refused_;
+  std::vector<KeyedJob> started_;
   std::vector<JobId> jobs_;
   std::vector<double> keys_;
 };

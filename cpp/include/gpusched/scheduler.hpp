@@ -7,6 +7,7 @@
 
 #include "gpusched/actions.hpp"
 #include "gpusched/placement.hpp"
+#include "gpusched/run_control.hpp"
 #include "gpusched/state.hpp"
 
 namespace gpusched {
@@ -22,6 +23,7 @@ struct Setup {
   const State& state;
   Placement& placement;
   std::uint64_t seed;
+  const RunControl& control;
 };
 
 /// Decides which jobs hold which GPUs from now on, and when to be asked again. One call per

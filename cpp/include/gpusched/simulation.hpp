@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -8,23 +7,12 @@
 #include "gpusched/cluster.hpp"
 #include "gpusched/job_table.hpp"
 #include "gpusched/placement.hpp"
+#include "gpusched/run_control.hpp"
 #include "gpusched/schedule.hpp"
 #include "gpusched/scheduler.hpp"
 #include "gpusched/state.hpp"
 
 namespace gpusched {
-
-/// Shared with other threads: a request to stop, and how far the run is.
-struct RunControl {
-  std::atomic<bool> stop{false};
-  std::atomic<std::uint64_t> num_finished{0};
-};
-
-/// The run was stopped through its RunControl.
-class Stopped : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Replays the jobs on the cluster: one instant after the other, finishes before arrivals before
 /// timers, then one decision of the scheduler.
@@ -32,12 +20,12 @@ class Simulation {
  public:
   /// All arguments outlive the simulation.
   Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
-             Placement& placement, std::uint64_t seed);
+             Placement& placement, std::uint64_t seed, RunControl& control);
 
   /// Handles the next instant; false when there is none.
   bool step();
-  /// Runs to the end. Throws Stopped within 4,096 instants of `control.stop`.
-  void run(RunControl& control);
+  /// Runs to the end. Throws Stopped at the first instant after a stop was asked for.
+  void run();
   /// Ends the simulation, whether all jobs are done or not.
   [[nodiscard]] Schedule finish();
 
@@ -50,6 +38,7 @@ class Simulation {
 
   State state_;
   Scheduler& scheduler_;
+  RunControl& control_;
   Actions actions_;
   std::vector<bool> refused_classes_;
   std::vector<JobId> finished_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -55,7 +56,11 @@ class State {
       : jobs_(jobs),
         classes_(jobs, cluster),
         occupancy_(cluster, pooled),
-        records_(std::make_unique_for_overwrite<JobRecord[]>(jobs.num_jobs())) {}
+        records_(std::make_unique_for_overwrite<JobRecord[]>(jobs.num_jobs())),
+        run_id_(next_run_id()) {}
+
+  /// Tells runs of one process apart, which addresses do not.
+  [[nodiscard]] std::uint64_t run_id() const noexcept { return run_id_; }
 
   [[nodiscard]] Time now() const noexcept { return now_; }
   [[nodiscard]] const JobTable& jobs() const noexcept { return jobs_; }
@@ -114,6 +119,12 @@ class State {
   Time now_{0};
   JobId num_arrived_ = 0;
   std::size_t num_running_ = 0;
+  std::uint64_t run_id_;
+
+  static std::uint64_t next_run_id() noexcept {
+    static std::atomic<std::uint64_t> next{1};
+    return next.fetch_add(1, std::memory_order_relaxed);
+  }
 };
 
 }  // namespace gpusched

@@ -29,6 +29,7 @@ class DiscreteLas final : public Order {
     return promote_ > 0 ? KeyLifetime::clock : KeyLifetime::service;
   }
   [[nodiscard]] bool has_crossings() const override { return true; }
+  [[nodiscard]] bool remembers() const override { return by_entry_ || promote_ > 0; }
   [[nodiscard]] bool takes_turns() const override { return promote_ > 0; }
 
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {

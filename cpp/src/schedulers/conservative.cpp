@@ -60,6 +60,7 @@ class Conservative final : public Scheduler {
  public:
   void begin(const Setup& setup) override {
     placement_ = &setup.placement;
+    control_ = &setup.control;
     queue_.clear();
   }
 
@@ -74,6 +75,7 @@ class Conservative final : public Scheduler {
       fill_profile(state);
       if (is_early) move_up(state);
       for (const JobId job : instant.arrived) {
+        control_->check();
         queue_.push_back({job, insert(state, job), false});
       }
     }
@@ -112,6 +114,7 @@ class Conservative final : public Scheduler {
 
   void move_up(const State& state) {
     for (Reservation& held : queue_) {
+      control_->check();
       const Time length = state.jobs().estimate(held.job);
       const int gpus = state.jobs().gpus(held.job);
       profile_.give_back(held.at, held.at + length, gpus);
@@ -149,6 +152,7 @@ class Conservative final : public Scheduler {
   }
 
   Placement* placement_ = nullptr;
+  const RunControl* control_ = nullptr;
   std::vector<Reservation> queue_;
   std::vector<Reservation*> due_;
   Profile profile_;

@@ -19,7 +19,8 @@ class Easy final : public Scheduler {
     is_pooled_ = placement_->is_pooled();
     queue_.begin(setup.state.jobs(), setup.state.classes());
     running_.clear();
-    cached_head_ = kNoJob;
+    reserved_for_ = kNoJob;
+    reserved_at_.reset(0);
     plan_.reset();
     if (!is_pooled_) plan_.emplace(setup.state.occupancy());
     reserved_.assign(static_cast<std::size_t>(setup.state.cluster().num_servers()), 0);
@@ -27,35 +28,27 @@ class Easy final : public Scheduler {
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     for (const JobId job : instant.finished) running_.erase(expected_end(state, job), job);
-    if (!instant.finished.empty()) cached_head_ = kNoJob;
+    if (!instant.finished.empty()) reserved_for_ = kNoJob;
     for (const JobId job : instant.arrived) queue_.add(job);
 
     JobId head = queue_.first();
-    while (head != kNoJob && try_start(state, head, actions)) {
-      cached_head_ = kNoJob;
-      head = queue_.first();
-    }
+    while (head != kNoJob && try_start(state, head, actions)) head = queue_.first();
     if (head == kNoJob || queue_.size() == 1 || state.occupancy().num_free() == 0) return;
+    // While nothing finishes and nothing is overdue the reservation stands, and none of the jobs
+    // passed over before fits now: only the newcomers are judged.
+    const bool stands = reserved_for_ == head && first_end() > state.now();
     if (is_pooled_) {
-      // While nothing finishes and nothing is overdue the reservation stands, and of the jobs
-      // passed over before none fits now: only the newcomers are judged.
-      const bool stands = cached_head_ == head && reservation_ > state.now() &&
-                          !(first_end() <= state.now());
       if (!stands) reserve_pool(state, head);
       if (stands) {
-        for (const JobId job : instant.arrived) {
-          if (job != head) backfill_pool(state, job, actions);
-        }
+        for (const JobId job : instant.arrived) backfill_pool(state, job, actions);
       } else {
         scan_pool(state, head, actions);
       }
-    } else {
-      reserve_servers(state, head);
-      scan_servers(state, head, actions);
-      for (const Piece& piece : reserved_at_.pieces) {
-        reserved_[static_cast<std::size_t>(piece.server)] = 0;
-      }
+      return;
     }
+    if (stands && !any_placeable(state, instant.arrived)) return;
+    if (!stands) reserve_servers(state, head);
+    scan_servers(state, stands ? instant.arrived.front() - 1 : head, actions);
   }
 
  private:
@@ -69,7 +62,17 @@ class Easy final : public Scheduler {
     return entry == nullptr ? kNever : entry->end;
   }
 
+  [[nodiscard]] bool any_placeable(const State& state, std::span<const JobId> jobs) const {
+    return std::any_of(jobs.begin(), jobs.end(), [&](JobId job) {
+      const Request request = state.request(job);
+      return request.gpus <= placement_->widest(state.occupancy(), request.types);
+    });
+  }
+
   void start(const State& state, JobId job, Actions& actions) {
+    // A job that starts leaves a pool's reservation as it is (see backfill_pool); among servers
+    // the head's placement may change with it.
+    if (!is_pooled_) reserved_for_ = kNoJob;
     actions.start(job, allocation_);
     queue_.remove(job);
     running_.insert({state.now() + state.jobs().estimate(job), job, state.jobs().gpus(job)});
@@ -89,7 +92,7 @@ class Easy final : public Scheduler {
     std::int64_t before = 0;
     reservation_ = std::max(running_.reach(gpus - free, before)->end, state.now() + kTick);
     extra_ = free + running_.sum_until(reservation_) - gpus;
-    cached_head_ = head;
+    reserved_for_ = head;
   }
 
   void backfill_pool(const State& state, JobId job, Actions& actions) {
@@ -119,6 +122,11 @@ class Easy final : public Scheduler {
   // Servers: the reservation is the head's placement once enough running jobs are gone.
 
   void reserve_servers(const State& state, JobId head) {
+    for (const Piece& piece : reserved_at_.pieces) {
+      reserved_[static_cast<std::size_t>(piece.server)] = 0;
+    }
+    reserved_at_.reset(0);
+    reserved_for_ = head;
     Occupancy& plan = *plan_;
     plan = state.occupancy();
     const Time soonest = state.now() + kTick;
@@ -190,7 +198,7 @@ class Easy final : public Scheduler {
   RunningIndex running_;
   Allocation allocation_;
   Time reservation_ = kNever;
-  JobId cached_head_ = kNoJob;
+  JobId reserved_for_ = kNoJob;
   std::int64_t extra_ = 0;
   std::optional<Occupancy> plan_;
   Allocation reserved_at_;

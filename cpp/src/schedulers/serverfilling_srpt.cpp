@@ -65,7 +65,7 @@ class ServerFillingSrpt final : public PreemptiveScheduler {
         queue_.pop(id);
       }
     }
-    for (; next < running_.size(); ++next) untaken_.push_back(running_[next].job);
+    for (; next < running_.size(); ++next) untaken_.push_back(running_[next]);
 
     widest_first_.resize(prefix_.size());
     for (std::size_t i = 0; i < prefix_.size(); ++i) widest_first_[i] = i;
@@ -86,7 +86,7 @@ class ServerFillingSrpt final : public PreemptiveScheduler {
         if (job.is_served) {
           kept_.push_back(job.job);
         } else {
-          untaken_.push_back(job.job.job);
+          untaken_.push_back(job.job);
         }
       } else if (job.is_served) {
         taken_.push_back({job.job, job.id});

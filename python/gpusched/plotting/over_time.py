@@ -15,7 +15,15 @@ from gpusched.study import Comparison
 _DAY_S = 86_400.0
 
 
-def draw(figure: go.Figure, comparison: Comparison, column: str, points: int, unit: str) -> None:
+def draw(
+    figure: go.Figure,
+    comparison: Comparison,
+    column: str,
+    points: int,
+    unit: str,
+    *,
+    least: float | None = None,
+) -> None:
     """Add ``column`` of the series against the days since the first submission.
 
     A few long jobs may run on for months after the rest: the axis ends where 99 % of the jobs
@@ -27,6 +35,8 @@ def draw(figure: go.Figure, comparison: Comparison, column: str, points: int, un
         The most points that a curve is drawn with.
     unit
         Of the column, for the text under the pointer.
+    least
+        If given, the y axis is logarithmic and begins here; smaller values are drawn here.
     """
     results = comparison.results
     origin_s = float(comparison.trace.submit_s[0])
@@ -34,10 +44,13 @@ def draw(figure: go.Figure, comparison: Comparison, column: str, points: int, un
     for index, (label, result) in enumerate(results.items()):
         series = thin(result.series, end_s, points)
         days = (series.time_s - origin_s) / _DAY_S
+        values = getattr(series, column)
+        if least is not None:
+            values = np.maximum(values, least)
         hover = "%{y:,.0f} " + unit
-        figure.add_trace(
-            style.curve(index, label, result, days, getattr(series, column), hover=hover)
-        )
+        figure.add_trace(style.curve(index, label, result, days, values, hover=hover))
+    if least is not None:
+        figure.update_yaxes(type="log", dtick=1, tickformat=",.0f")
     if end_s > origin_s:
         figure.update_xaxes(range=[0, 1.02 * (end_s - origin_s) / _DAY_S])
     style.fit_height(figure)

@@ -9,7 +9,9 @@ from gpusched.study import Comparison
 
 
 def queue(comparison: Comparison, points: int = 400) -> go.Figure:
-    """Plot the number of waiting jobs over time.
+    """Plot the number of waiting jobs over time, on a logarithmic axis that begins at one job.
+
+    Queues differ by orders of magnitude between policies; a linear axis shows the longest alone.
 
     Parameters
     ----------
@@ -17,7 +19,9 @@ def queue(comparison: Comparison, points: int = 400) -> go.Figure:
         The most points that a curve is drawn with, each the mean over the time to the next.
     """
     figure = style.figure(
-        title="Queue", x_title="days since the first submission", y_title="waiting jobs"
+        title="Queue (an empty one is drawn at 1)",
+        x_title="days since the first submission",
+        y_title="waiting jobs (log scale)",
     )
-    over_time.draw(figure, comparison, "queue_jobs", points, "jobs")
+    over_time.draw(figure, comparison, "queue_jobs", points, "jobs", least=1.0)
     return figure

@@ -39,6 +39,7 @@ def figure(*, title: str, x_title: str, y_title: str) -> go.Figure:
             "margin": {"l": 56, "r": 16, "t": 44, "b": 44},
             "hovermode": "x unified",
             "showlegend": True,
+            "separators": ".,",
         }
     )
 

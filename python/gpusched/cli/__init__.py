@@ -1,0 +1,70 @@
+"""The command ``gpusched``: one file per command, all of them thin."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from gpusched.cli import compare, policies, run, trace
+from gpusched.cli.errors import INTERRUPTED, OneLineErrors
+
+app = typer.Typer(
+    name="gpusched",
+    cls=OneLineErrors,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(epilog=compare.EPILOG)(compare.compare)
+app.command(epilog=run.EPILOG)(run.run)
+app.add_typer(trace.app)
+app.command(epilog=policies.EPILOG)(policies.policies)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from gpusched import __version__
+
+        typer.echo(f"gpusched {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog="Data goes to stdout, progress and remarks to stderr. "
+    "Exit codes: 0 done, 1 an audit failed, 2 a mistake in the input, 130 interrupted."
+)
+def gpusched(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Simulate schedulers of GPU clusters, a million jobs at a time.
+
+    Start with [bold]gpusched compare[/]: it needs no input.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit."""
+    # A reader that has seen enough (`| head`) ends the program without a word, as in C.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a mark that cannot be shown is no failure
+    try:
+        app()
+    except SystemExit as leave:
+        if leave.code == INTERRUPTED:
+            # Python would wait for every thread; a run in the core may still be busy.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)
+        raise

@@ -1,0 +1,168 @@
+"""``gpusched compare``: several policies on one workload, as a table and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from gpusched import study
+from gpusched.cli import options
+from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
+from gpusched.cli.errors import INTERRUPTED
+from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.table import comparison_table
+from gpusched.cli.workload import cluster_of, load_workload
+from gpusched.notes import caption, footnotes, remarks
+from gpusched.policy import Policy
+
+EPILOG: Final = """
+[bold]Examples[/]
+
+gpusched compare [dim]# the embedded workload[/]
+
+gpusched compare jobs.csv --servers 64 --gpus-per-server 8
+
+gpusched compare jobs.csv -p fifo,srtf -p 2d-las:preset=lucid
+
+gpusched compare jobs.csv --load 0.8 --json | jq .results[0].mean_jct_s
+"""
+
+
+def compare(
+    trace: options.OptionalTrace = None,
+    format: options.Format = None,
+    column: options.Columns = None,
+    option: options.Options = None,
+    jobs: options.Jobs = None,
+    load: options.Load = None,
+    servers: options.Servers = None,
+    gpus_per_server: options.GpusPerServer = None,
+    cluster: options.ClusterFile = None,
+    policies: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policies",
+            "-p",
+            metavar="A,B:KEY=VALUE,...",
+            help="Policies with their parameters, see [bold]gpusched policies[/]. May be repeated. "
+            f"Default: {', '.join(study.DEFAULT_POLICIES)}.",
+            show_default=False,
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
+    placement: options.Placement = "consolidated",
+    predictor: options.Predictor = "oracle",
+    seed: options.Seed = 0,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads",
+            metavar="N",
+            min=1,
+            help="Policies that run at a time. Default: one per CPU.",
+            show_default=False,
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder for report.html and jobs.parquet.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = Path("gpusched-report"),
+    json: options.Json = False,
+    wide: Annotated[
+        bool,
+        typer.Option(
+            "--wide",
+            help="Show every metric, however wide the table gets.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = False,
+) -> None:
+    """Compare policies on one workload: a table, a report and all jobs.
+
+    The report is one HTML file that works offline; the jobs of all policies
+    are in jobs.parquet beside it. Without arguments, six policies run on a
+    generated workload.
+    """
+    labels = _canonical(policies)
+    with ProgressDisplay() as display:
+        display.stage("reading the trace" if trace else "generating the workload")
+        workload = load_workload(
+            options.source_of(trace, format, column, option),
+            cluster_of(servers, gpus_per_server, cluster),
+            gpus_per_server=gpus_per_server,
+            jobs=jobs,
+            load=load,
+            seed=seed,
+        )
+        out.mkdir(parents=True, exist_ok=True)  # now, and not after an hour of runs
+        display.runs(labels)
+        interrupted = False
+        try:
+            comparison = study.compare(
+                workload.trace,
+                workload.cluster,
+                labels,
+                placement=placement,
+                predictor=predictor,
+                seed=seed,
+                threads=threads,
+                progress=display.update,
+            )
+        except study.Interrupted as interruption:
+            comparison, interrupted = interruption.comparison, True
+        files: dict[str, Path] = {}
+        if not interrupted:
+            display.stage("writing the report")
+            files = _write(comparison, out, workload.assumptions)
+    late = comparison.without_summary()  # only if interrupted: there is no time for them now
+    comparison = comparison.select(set(comparison.results) - set(late))
+    if json:
+        written = {name: str(path) for name, path in files.items()}
+        extra = {"assumptions": list(workload.assumptions), "files": written}
+        show_json(comparison.to_dict() | extra)
+    elif comparison.results:
+        _show(comparison, workload.assumptions, wide=wide)
+    remark(remarks(comparison), style="yellow")
+    remark(f"wrote {path}" for path in files.values())
+    if interrupted:
+        if late:
+            remark([f"interrupted while summarising: {', '.join(late)}"], style="yellow")
+        remark(["no files were written"], style="yellow")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _canonical(policies: list[str] | None) -> list[str]:
+    names: Sequence[str] = study.DEFAULT_POLICIES
+    if policies is not None:
+        names = options.split_policies(policies)
+    return [str(Policy.parse(name)) for name in names]
+
+
+def _write(
+    comparison: study.Comparison, folder: Path, assumptions: Sequence[str]
+) -> dict[str, Path]:
+    from gpusched.report import write_report
+
+    files = {"report": folder / "report.html", "jobs": folder / "jobs.parquet"}
+    write_report(comparison, files["report"], assumptions)
+    comparison.to_parquet(files["jobs"])
+    return files
+
+
+def _show(comparison: study.Comparison, assumptions: Sequence[str], *, wide: bool) -> None:
+    table, hidden = comparison_table(comparison, stdout().width, wide=wide)
+    show_lines(caption(comparison))
+    show_lines(assumptions, style="yellow")
+    show_table(table)
+    show_lines(footnotes(comparison), style="dim")
+    if hidden:
+        show_lines([f"--wide shows {', '.join(hidden)} too"], style="dim")

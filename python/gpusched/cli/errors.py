@@ -1,0 +1,64 @@
+"""What a user sees of a mistake: one line on stderr and exit code 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+INTERRUPTED: Final = 130
+_MISTAKES: Final = (ValueError, TypeError, OSError, ImportError)
+_TRACEBACK: Final = "GPUSCHED_TRACEBACK"
+
+
+class OneLineErrors(TyperGroup):
+    """A command group that turns mistakes into a line instead of a box or a traceback.
+
+    With GPUSCHED_TRACEBACK set in the environment, the traceback is shown after all.
+    """
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Parse ``args``, run the command and exit."""
+        try:
+            code = super().main(
+                args, prog_name, complete_var, standalone_mode=False,
+                windows_expand_args=windows_expand_args, **extra,
+            )  # fmt: skip
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
+        except Exception as error:
+            code = _explain(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: Exception) -> int:
+    """Print ``error`` and return its exit code; raise it again if it is a defect of ours."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # the help has been printed
+        return 2
+    if hasattr(error, "format_message"):  # from the parser of the command line
+        message, code = error.format_message(), int(getattr(error, "exit_code", 2))
+    elif isinstance(error, _MISTAKES) and not os.environ.get(_TRACEBACK):
+        message, code = _message(error), 2
+    else:
+        raise error
+    sys.stdout.flush()
+    print(f"gpusched: {' '.join(message.split())}", file=sys.stderr)
+    return code
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

@@ -1,0 +1,172 @@
+"""Arguments and options that several commands share, and how they are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from gpusched.cli.workload import GENERATOR, NUM_JOBS, Source
+
+_INPUT: Final = "Workload"
+_CLUSTER: Final = "Cluster"
+_RUN: Final = "Run"
+OUTPUT: Final = "Output"
+
+OptionalTrace = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="TRACE",
+        help="A trace file of any format that [bold]gpusched trace info[/] recognises. "
+        f"Default: {NUM_JOBS:,} generated {GENERATOR}-like jobs.",
+        show_default=False,
+    ),
+]
+RequiredTrace = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A trace file.", show_default=False)
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format", metavar="NAME", help="Format of TRACE. Default: detected.",
+        show_default=False, rich_help_panel=_INPUT,
+    ),
+]  # fmt: skip
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", metavar="OURS=THEIRS",
+        help="Name of a column in a CSV or Parquet file, such as "
+        "[bold]service_s=duration[/]. May be repeated.",
+        show_default=False, rich_help_panel=_INPUT,
+    ),
+]  # fmt: skip
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", metavar="KEY=VALUE",
+        help="Option of the format, such as [bold]processors_per_gpu=8[/] for SWF. "
+        "May be repeated.",
+        show_default=False, rich_help_panel=_INPUT,
+    ),
+]  # fmt: skip
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", metavar="N", min=1, help="Take the first N jobs; without TRACE, generate N.",
+        show_default=False, rich_help_panel=_INPUT,
+    ),
+]  # fmt: skip
+Load = Annotated[
+    float | None,
+    typer.Option(
+        "--load", metavar="X",
+        help="Rescale the gaps between arrivals to this load: the jobs' GPU time over the "
+        "cluster's. Default: as in TRACE; 0.9 without TRACE.",
+        show_default=False, rich_help_panel=_INPUT,
+    ),
+]  # fmt: skip
+Servers = Annotated[
+    int | None,
+    typer.Option(
+        "--servers", metavar="N", min=1,
+        help="Number of equal servers. Default: the fewest with load at most 0.9 and room for the "
+        "widest job; 64 without TRACE.",
+        show_default=False, rich_help_panel=_CLUSTER,
+    ),
+]  # fmt: skip
+GpusPerServer = Annotated[
+    int | None,
+    typer.Option(
+        "--gpus-per-server", metavar="G", min=1, help="GPUs of each server. Default: 8.",
+        show_default=False, rich_help_panel=_CLUSTER,
+    ),
+]  # fmt: skip
+ClusterFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--cluster", metavar="FILE", help="A cluster in TOML, in place of the two above.",
+        show_default=False, rich_help_panel=_CLUSTER,
+    ),
+]  # fmt: skip
+Placement = Annotated[
+    str,
+    typer.Option(
+        "--placement", metavar="NAME",
+        help="Where jobs go, see [bold]gpusched policies[/].", rich_help_panel=_RUN,
+    ),
+]  # fmt: skip
+Predictor = Annotated[
+    str,
+    typer.Option(
+        "--predictor", metavar="NAME",
+        help="What policies know of service times: [bold]oracle[/] (the truth) or "
+        "[bold]estimate[/] (the trace's own).", rich_help_panel=_RUN,
+    ),
+]  # fmt: skip
+Seed = Annotated[
+    int,
+    typer.Option("--seed", metavar="S", min=0, help="Of all that is random.", rich_help_panel=_RUN),
+]
+Json = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON instead of a table.", rich_help_panel=OUTPUT),
+]
+RUN: Final = _RUN
+
+
+def split_policies(texts: list[str]) -> list[str]:
+    """Split ``a,b:x=1,y=2,c`` into ``a``, ``b:x=1,y=2`` and ``c``.
+
+    A piece of the form key=value goes on with the policy before it.
+
+    Raises
+    ------
+    ValueError
+        If such a piece follows no policy, or one without a colon.
+    """
+    policies: list[str] = []
+    for text in texts:
+        begins = len(policies)
+        for piece in filter(None, (piece.strip() for piece in text.split(","))):
+            name, is_parameter, _ = piece.partition("=")
+            if not is_parameter or ":" in name:
+                policies.append(piece)
+            elif len(policies) == begins:
+                raise ValueError(f"--policies: {piece!r} follows no policy")
+            elif ":" not in policies[-1]:
+                raise ValueError(f"--policies: parameters follow a colon: {policies[-1]}:{piece}")
+            else:
+                policies[-1] += f",{piece}"
+    if not policies:
+        raise ValueError("--policies: names no policy")
+    return policies
+
+
+def pairs(option: str, texts: list[str] | None) -> dict[str, str]:
+    """Read the KEY=VALUE pairs that ``option`` was given.
+
+    Raises
+    ------
+    ValueError
+        If one is not of that form, or a key is given twice.
+    """
+    read: dict[str, str] = {}
+    for text in texts or ():
+        key, _, value = (part.strip() for part in text.partition("="))
+        if not (key and value):
+            raise ValueError(f"{option}: {text!r} is not of the form KEY=VALUE")
+        if key in read:
+            raise ValueError(f"{option}: {key} is given twice")
+        read[key] = value
+    return read
+
+
+def source_of(
+    path: Path | None, format: str | None, columns: list[str] | None, options: list[str] | None
+) -> Source:
+    """Put together what says which trace to read, and how."""
+    read = pairs("--option", options)
+    typed = {key: int(value) if value.isdigit() else value for key, value in read.items()}
+    return Source(path, format, pairs("--column", columns) or None, typed)

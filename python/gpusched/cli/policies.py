@@ -1,0 +1,117 @@
+"""``gpusched policies``: every registered name, its options, its source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Final
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from gpusched.cli import options
+from gpusched.cli.console import show_json, show_lines, show_table
+from gpusched.cli.table import new_table
+from gpusched.policy import PluginInfo, placements
+from gpusched.policy import policies as known_policies
+from gpusched.suggest import nearest
+
+EPILOG: Final = """
+[bold]Examples[/]
+
+gpusched policies [dim]# all of them[/]
+
+gpusched policies 2d-las [dim]# one, with its parameters[/]
+"""
+
+
+def policies(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="Show this policy or placement in full.", show_default=False
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """List policies and placements, with parameters and sources."""
+    plugins = [*known_policies().values(), *placements().values()]
+    if name is not None:
+        chosen = [plugin for plugin in plugins if plugin.name == name]
+        if not chosen:
+            names = [plugin.name for plugin in plugins]
+            raise ValueError(f"unknown policy or placement {name!r}{nearest(name, names)}")
+        plugins = chosen
+    if json:
+        show_json({"plugins": [_plain(plugin) for plugin in plugins]})
+    elif name is None:
+        show_table(_overview("policy", known_policies().values()), wrap=True)
+        show_table(_overview("placement", placements().values()), wrap=True)
+        show_lines(["gpusched policies NAME shows defaults and ranges"], style="dim")
+    else:
+        for plugin in plugins:
+            _show(plugin)
+
+
+def _overview(kind: str, plugins: Iterable[PluginInfo]) -> Table:
+    table = new_table()
+    table.add_column(kind, no_wrap=True)
+    table.add_column("what it does, its source, its parameters")
+    for plugin in plugins:
+        text = Text(plugin.summary)
+        names = ", ".join(parameter["name"] for parameter in plugin.parameters)
+        for line in filter(None, (plugin.source, names)):
+            text.append(f"\n{line}", style="dim")
+        table.add_row(plugin.name, text)
+    return table
+
+
+def _show(plugin: PluginInfo) -> None:
+    show_lines([plugin.name], style="bold")
+    show_lines([plugin.summary])
+    facts = {"kind": plugin.kind, "source": plugin.source, "flags": ", ".join(plugin.flags)}
+    show_lines(f"{label}: {text}" for label, text in facts.items() if text)
+    if not plugin.parameters:
+        show_lines(["no parameters"])
+        return
+    table = new_table()
+    for heading in ("parameter", "default", "range"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("what it sets")
+    for parameter in plugin.parameters:
+        default = _written(parameter["default"])
+        table.add_row(parameter["name"], default, _range(parameter), parameter["help"])
+    show_table(table, wrap=True)
+
+
+def _written(value: Any) -> str:
+    """Write a default as a user would in ``name:key=value``."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list | tuple):
+        return "/".join(map(_written, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _range(parameter: Mapping[str, Any]) -> str:
+    if parameter["choices"]:
+        return " | ".join(map(str, parameter["choices"]))
+    kind, low, high = str(parameter["type"]), parameter["minimum"], parameter["maximum"]
+    if low is not None and high is not None:
+        return f"{kind} {low:g}..{high:g}"
+    if low is not None:
+        return f"{kind} >= {low:g}"
+    return kind if high is None else f"{kind} <= {high:g}"
+
+
+def _plain(plugin: PluginInfo) -> dict[str, Any]:
+    return {
+        "name": plugin.name,
+        "kind": plugin.kind,
+        "summary": plugin.summary,
+        "source": plugin.source,
+        "flags": list(plugin.flags),
+        "parameters": [dict(parameter) for parameter in plugin.parameters],
+    }

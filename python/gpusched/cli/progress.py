@@ -1,0 +1,66 @@
+"""The one progress display of a command, on stderr and only on a terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.progress import TimeElapsedColumn as Elapsed
+
+from gpusched.cli.console import stderr
+
+
+class ProgressDisplay:
+    """A line per run, and one for what happens before and after; gone when all is done.
+
+    Calls are safe from several threads.
+    """
+
+    def __init__(self) -> None:
+        console = stderr()
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TaskProgressColumn(),
+            Elapsed(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._stage: TaskID | None = None
+        self._runs: dict[str, TaskID] = {}
+
+    def __enter__(self) -> ProgressDisplay:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def stage(self, text: str) -> None:
+        """Say what goes on now, for as long as it does."""
+        self.end_stage()
+        self._stage = self._progress.add_task(text, total=None)
+
+    def end_stage(self) -> None:
+        """Take back what :meth:`stage` said."""
+        if self._stage is not None:
+            self._progress.remove_task(self._stage)
+            self._stage = None
+
+    def runs(self, labels: list[str]) -> None:
+        """Announce runs in the order in which they shall stand."""
+        self.end_stage()
+        for label in labels:
+            self._runs[label] = self._progress.add_task(label, total=None, start=False)
+
+    def update(self, label: str, done: int, total: int) -> None:
+        """Show that ``done`` of ``total`` jobs of a run are done."""
+        task = self._runs[label]
+        self._progress.start_task(task)
+        self._progress.update(task, completed=done, total=total)

@@ -1,0 +1,124 @@
+"""``gpusched run``: one policy on one workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from gpusched import study
+from gpusched.cli import options
+from gpusched.cli.console import remark, show_json, show_lines, show_table
+from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.table import result_table
+from gpusched.cli.workload import cluster_of, load_workload
+from gpusched.notes import caption, remarks
+from gpusched.policy import Policy
+
+EPILOG: Final = """
+[bold]Examples[/]
+
+gpusched run jobs.csv --policy srtf --servers 64
+
+gpusched run jobs.csv --policy 2d-las:preset=lucid --audit --out lucid
+"""
+
+
+def run(
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME[:KEY=VALUE,...]",
+            help="The policy, see [bold]gpusched policies[/].",
+            rich_help_panel=options.RUN,
+        ),
+    ],
+    trace: options.OptionalTrace = None,
+    format: options.Format = None,
+    column: options.Columns = None,
+    option: options.Options = None,
+    jobs: options.Jobs = None,
+    load: options.Load = None,
+    servers: options.Servers = None,
+    gpus_per_server: options.GpusPerServer = None,
+    cluster: options.ClusterFile = None,
+    placement: options.Placement = "consolidated",
+    predictor: options.Predictor = "oracle",
+    seed: options.Seed = 0,
+    audit: Annotated[
+        bool,
+        typer.Option(
+            "--audit",
+            help="Check the schedule independently of the core; exit code 1 if a rule is broken.",
+            rich_help_panel=options.RUN,
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder for result.npz (see [bold]gpusched.load[/]) and jobs.parquet.",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Run one policy and print what it achieved."""
+    label = str(Policy.parse(policy))
+    with ProgressDisplay() as display:
+        display.stage("reading the trace" if trace else "generating the workload")
+        workload = load_workload(
+            options.source_of(trace, format, column, option),
+            cluster_of(servers, gpus_per_server, cluster),
+            gpus_per_server=gpus_per_server,
+            jobs=jobs,
+            load=load,
+            seed=seed,
+        )
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+        display.runs([label])
+        comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
+            workload.trace,
+            workload.cluster,
+            [label],
+            placement=placement,
+            predictor=predictor,
+            seed=seed,
+            progress=display.update,
+        )
+        result = comparison.results[label]
+        report = None
+        if audit:
+            display.stage("auditing the schedule")
+            report = result.audit()
+        files = {}
+        if out is not None:
+            display.stage("writing the result")
+            files = {"result": out / "result.npz", "jobs": out / "jobs.parquet"}
+            result.save(files["result"])
+            result.to_parquet(files["jobs"])
+    if json:
+        summary = comparison.to_dict()
+        payload: dict[str, Any] = {key: summary[key] for key in ("trace", "cluster")}
+        payload |= {"result": summary["results"][0], "warnings": list(result.warnings)}
+        if report is not None:
+            payload["audit"] = {"ok": report.ok, "problems": list(report.problems)}
+        payload["assumptions"] = list(workload.assumptions)
+        payload["files"] = {name: str(path) for name, path in files.items()}
+        show_json(payload)
+    else:
+        show_lines(caption(comparison))
+        show_lines(workload.assumptions, style="yellow")
+        show_table(result_table(label, result))
+        if report is not None:
+            show_lines([f"audit: {line}" for line in report.problems or ["every rule holds"]])
+    remark(remarks(comparison), style="yellow")
+    remark(f"wrote {path}" for path in files.values())
+    if report is not None and not report.ok:
+        raise typer.Exit(1)

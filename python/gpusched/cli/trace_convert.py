@@ -1,0 +1,47 @@
+"""``gpusched trace convert``: a trace in another format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from gpusched.cli import options
+from gpusched.cli.console import remark
+from gpusched.presentation import plural
+
+EPILOG: Final = """
+[bold]Example[/]
+
+gpusched trace convert cluster_job_log.json jobs.parquet
+"""
+
+
+def convert(
+    trace: options.RequiredTrace,
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="Ends in .csv, .parquet, .npz or .swf.", show_default=False
+        ),
+    ],
+    format: options.Format = None,
+    column: options.Columns = None,
+    option: options.Options = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", metavar="N", min=1, help="Take the first N jobs.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Read a trace and write it under gpusched's own names, or as SWF."""
+    from gpusched.traces import write_trace
+
+    read = options.source_of(trace, format, column, option).read()
+    if jobs is not None:
+        read = read.head(jobs)
+    write_trace(read, target)
+    remark((f"left out: {line}" for line in read.rejects.lines()), style="yellow")
+    remark([f"wrote {plural(len(read), 'job')} to {target}"])

@@ -1,0 +1,141 @@
+"""``gpusched trace info``: what is in a trace."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from rich.table import Table
+
+from gpusched.cli import options
+from gpusched.cli.console import show_json, show_lines, show_table
+from gpusched.cli.table import new_table
+from gpusched.cli.workload import cluster_of, load_workload
+from gpusched.cluster import Cluster
+from gpusched.presentation import duration, plural
+from gpusched.workload import Trace
+
+_BAR: Final = "█"
+_BAR_WIDTH: Final = 40
+EPILOG: Final = """
+[bold]Examples[/]
+
+gpusched trace info jobs.csv --servers 64
+
+gpusched trace info log.csv --column service_s=length --column submit_s=t0
+"""
+
+
+def info(
+    trace: options.RequiredTrace,
+    format: options.Format = None,
+    column: options.Columns = None,
+    option: options.Options = None,
+    servers: options.Servers = None,
+    gpus_per_server: options.GpusPerServer = None,
+    cluster: options.ClusterFile = None,
+    json: options.Json = False,
+) -> None:
+    """Show counts, times, widths, the load on a cluster, and what was left out."""
+    source = options.source_of(trace, format, column, option)
+    workload = load_workload(
+        source,
+        cluster_of(servers, gpus_per_server, cluster),
+        gpus_per_server=gpus_per_server,
+    )
+    jobs = workload.trace
+    facts = jobs.describe()
+    facts["cluster"] = str(workload.cluster)
+    facts["load"] = _finite(jobs.load(workload.cluster.num_gpus))
+    if json:
+        rejects = {
+            reason: {
+                "count": count,
+                f"first_{jobs.rejects.unit}s": list(jobs.rejects.first[reason]),
+            }
+            for reason, count in jobs.rejects.counts.items()
+        }
+        extra = {
+            "widths": _widths(jobs),
+            "rejects": rejects,
+            "assumptions": list(workload.assumptions),
+        }
+        show_json(facts | extra)
+        return
+    show_table(_facts(jobs, facts, workload.cluster))
+    show_lines(workload.assumptions, style="yellow")
+    show_table(_histogram(jobs))
+    show_lines([f"left out: {line}" for line in jobs.rejects.lines()], style="yellow")
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _facts(trace: Trace, facts: dict[str, Any], cluster: Cluster) -> Table:
+    table = new_table()
+    table.add_column("trace")
+    table.add_column(trace.name)
+    rows = {
+        "source": trace.source,
+        "jobs": f"{len(trace):,}",
+        "left out": plural(trace.rejects.total, "row") if trace.rejects else "none",
+        "first submission": facts["epoch"] or "not known",
+        "submitted over": duration(facts["span_s"]),
+        "service, mean": duration(facts["mean_service_s"]),
+        "service, p50 / p95 / max": " / ".join(
+            duration(facts[f"{key}_service_s"]) for key in ("p50", "p95", "max")
+        ),
+        "GPUs, mean / p50 / max": f"{facts['mean_gpus']:.2f} / {facts['p50_gpus']:,} / "
+        f"{facts['max_gpus']:,}",
+        "GPU hours": f"{facts['gpu_hours']:,.0f}",
+        "load": f"{facts['load']:.3f} on {cluster}" if facts["load"] is not None else
+        "undefined: all jobs arrive at one instant",
+    }  # fmt: skip
+    for key, noun in (("num_users", "users"), ("num_queues", "queues"), ("num_groups", "groups")):
+        if key in facts:
+            rows[noun] = f"{facts[key]:,}"
+    if trace.status is not None:
+        counts = zip(trace.status.names, trace.status.counts().tolist(), strict=True)
+        rows["status"] = ", ".join(f"{name or 'not given'} {count:,}" for name, count in counts)
+    for label, value in rows.items():
+        table.add_row(label, value)
+    return table
+
+
+def _widths(trace: Trace) -> list[dict[str, Any]]:
+    """Jobs and their share of the GPU time, by number of GPUs in bins that end in powers of two."""
+    last = np.ceil(np.log2(trace.gpus)).astype(np.int64)
+    work = trace.gpus * trace.service_s
+    share = np.bincount(last, weights=work) / work.sum()
+    bins = []
+    for bin_index in np.unique(last).tolist():
+        gpus = trace.gpus[last == bin_index]
+        bins.append(
+            {
+                "min_gpus": int(gpus.min()),
+                "max_gpus": int(gpus.max()),
+                "jobs": len(gpus),
+                "share_of_gpu_time": float(share[bin_index]),
+            }
+        )
+    return bins
+
+
+def _histogram(trace: Trace) -> Table:
+    table = new_table()
+    table.add_column("GPUs", justify="right")
+    for heading in ("jobs", "% of jobs", "% of GPU time"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for row in _widths(trace):
+        low, high, jobs = row["min_gpus"], row["max_gpus"], row["jobs"]
+        part, work = jobs / len(trace), row["share_of_gpu_time"]
+        table.add_row(
+            f"{low:,}" if low == high else f"{low:,}-{high:,}",
+            f"{jobs:,}",
+            f"{100 * part:.1f}",
+            f"{100 * work:.1f}",
+            _BAR * round(_BAR_WIDTH * part),
+        )
+    return table

@@ -1,0 +1,218 @@
+"""``gpusched compare``."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import gpusched as gs
+from gpusched import study
+from gpusched.cli.options import split_policies
+from tests.unit.real_data import DATA, needs_data
+
+SMALL = ("--servers", 4, "--jobs", 200)
+
+
+def table_lines(stdout: str) -> list[str]:
+    """The lines of the table, from its heading on."""
+    lines = stdout.splitlines()
+    ruler = next(index for index, line in enumerate(lines) if set(line) == {" ", "─"})
+    return lines[ruler - 1 :]
+
+
+def test_without_a_trace_a_generated_workload_is_compared(gpusched) -> None:
+    result = gpusched("compare", *SMALL)
+    assert result.exit_code == 0
+    heading, _, *rows = table_lines(result.stdout)
+    assert heading.split() == ["fifo", "fifo-skip", "sjf", "†", "srtf", "†", "2d-las", "easy", "†"]
+    assert "philly: 200 jobs" in result.stdout
+    assert "workload assumed" in result.stdout
+    labels = [row.split("  ")[0].strip() for row in rows]
+    assert labels[:8] == [
+        "mean JCT, h", "p50 JCT, min", "p95 JCT, h", "p99 JCT, d", "mean wait, h",
+        "queueing delay, h", "bounded slowdown", "gap to lower bound, %",
+    ]  # fmt: skip
+    for metric in ("makespan", "allocation", "utilisation", "preemptions", "wall time", "jobs/s"):
+        assert any(label.startswith(metric) for label in labels)
+
+
+def test_no_line_is_wider_than_100_columns_and_none_is_coloured(gpusched) -> None:
+    many = ",".join(sorted(gs.policies()))
+    for policies in ("fifo,srtf", many, "2d-las:preset=lucid,period_s=120,quota=free,easy"):
+        result = gpusched("compare", *SMALL, "--policies", policies)
+        assert result.exit_code == 0, result.stderr
+        assert max(map(len, result.stdout.splitlines())) <= 100
+        assert "\x1b" not in result.output
+
+
+def test_many_policies_become_rows_and_the_rest_is_named(gpusched) -> None:
+    policies = "fifo,fifo-skip,sjf,sgf,swf,srtf,srsf,las,2d-las,easy"
+    result = gpusched("compare", *SMALL, "--policies", policies)
+    rows = [line.split() for line in table_lines(result.stdout)[2:]]
+    assert [row[0] for row in rows[:10]] == policies.split(",")
+    assert "--wide shows" in result.stdout
+    assert "jobs/s" in result.stdout.split("--wide shows")[1]
+
+
+def test_wide_shows_every_metric(gpusched) -> None:
+    result = gpusched("compare", *SMALL, "--policies", "fifo,srtf", "--wide")
+    (ruler,) = (line for line in result.stdout.splitlines() if set(line) == {" ", "─"})
+    assert len(ruler) > 100
+    for word in ("area", "geomean", "p90", "jobs/s", "servers"):
+        assert word in result.stdout
+
+
+def test_the_best_of_each_metric_carries_a_mark(gpusched) -> None:
+    result = gpusched("compare", *SMALL, "--policies", "fifo,srtf", "--servers", 2)
+    mean = next(line for line in result.stdout.splitlines() if "mean JCT" in line)
+    assert mean.endswith("*")
+    assert mean.count("*") == 1
+    assert "* best of its metric" in result.stdout
+
+
+def test_the_report_and_the_jobs_are_written(gpusched, tmp_path: Path) -> None:
+    result = gpusched("compare", *SMALL, "--policies", "fifo,srtf", "--out", tmp_path / "a" / "b")
+    assert f"wrote {tmp_path / 'a' / 'b' / 'report.html'}" in result.stderr
+    assert (tmp_path / "a" / "b" / "report.html").read_text().startswith("<!doctype html>")
+    jobs = pl.read_parquet(tmp_path / "a" / "b" / "jobs.parquet")
+    assert jobs.height == 400
+
+
+def test_json_is_all_that_goes_to_stdout(gpusched_json) -> None:
+    made = gpusched_json("compare", *SMALL, "--policies", "fifo,srtf")
+    assert [row["policy"] for row in made["results"]] == ["fifo", "srtf"]
+    assert made["cluster"]["num_gpus"] == 32
+    assert Path(made["files"]["report"]).is_file()
+    assert len(made["assumptions"]) == 1
+
+
+def test_a_trace_without_a_cluster_gets_the_fewest_servers(
+    gpusched, gpusched_json, jobs_csv: Path
+) -> None:
+    made = gpusched_json("compare", jobs_csv, "--policies", "fifo")
+    trace = gs.read_trace(jobs_csv)
+    num_gpus = made["cluster"]["num_gpus"]
+    assert num_gpus >= 32
+    assert trace.load(num_gpus) <= 0.9
+    assert num_gpus == 32 or trace.load(num_gpus - 8) > 0.9
+    printed = gpusched("compare", jobs_csv, "--policies", "fifo").stdout
+    assert "cluster assumed: the fewest 8-GPU servers" in printed
+    smaller = gpusched_json("compare", jobs_csv, "--policies", "fifo", "--gpus-per-server", 4)
+    assert "x 4 GPUs" in smaller["cluster"]["description"]
+
+
+def test_a_cluster_comes_from_a_file(gpusched_json, jobs_csv: Path, tmp_path: Path) -> None:
+    (tmp_path / "cluster.toml").write_text(gs.Cluster.uniform(7, 8, "V100").to_toml())
+    made = gpusched_json("compare", jobs_csv, "-p", "fifo", "--cluster", tmp_path / "cluster.toml")
+    assert made["cluster"]["description"].startswith("7 servers x 8 V100")
+    assert made["assumptions"] == []
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("file", "num_jobs", "num_gpus"),
+    [("itp/cluster06.csv", 2_396, 104), ("philly/philly.csv", 74_276, 440)],
+)
+def test_real_traces_run_on_a_cluster_of_their_size(
+    gpusched_json, file: str, num_jobs: int, num_gpus: int
+) -> None:
+    made = gpusched_json("compare", DATA / file, "-p", "fifo-skip,sjf")
+    assert made["cluster"]["num_gpus"] == num_gpus
+    assert [row["num_finished"] for row in made["results"]] == [num_jobs, num_jobs]
+
+
+def test_jobs_and_load_reshape_the_trace(gpusched_json, jobs_csv: Path) -> None:
+    arguments = ("--jobs", 100, "--load", 0.5, "--servers", 4, "-p", "fifo")
+    (row,) = gpusched_json("compare", jobs_csv, *arguments)["results"]
+    assert row["num_jobs"] == 100
+    assert row["load"] == pytest.approx(0.5)
+    (row,) = gpusched_json("compare", *arguments)["results"]
+    assert row["num_jobs"] == 100
+    assert row["load"] == pytest.approx(0.5, rel=1e-3)
+
+
+def test_the_seed_decides_the_generated_workload(gpusched_json) -> None:
+    def digest(seed: int) -> str:
+        made = gpusched_json("compare", *SMALL, "-p", "random", "--seed", seed)
+        return str(made["results"][0]["digest"])
+
+    assert digest(1) == digest(1) != digest(2)
+
+
+def test_rejected_rows_and_jobs_are_said_with_their_reasons(gpusched, jobs_csv: Path) -> None:
+    result = gpusched("compare", jobs_csv, "-p", "fifo,srtf", "--servers", 2)
+    assert result.exit_code == 0
+    assert "left out of the trace: service_s" in result.stderr
+    assert "rejected: needs more GPUs than the cluster has" in result.stderr
+
+
+def interrupt_after(policy: str, *, summarised: bool, patch: pytest.MonkeyPatch) -> None:
+    """Make ``compare`` behave as if Ctrl-C came when only ``policy`` had finished."""
+    compare = study.compare
+
+    def interrupted(*arguments, **options):
+        whole = compare(*arguments[:2], [policy], **options)
+        cut_off = tuple(label for label in arguments[2] if label != policy)
+        if summarised:
+            raise study.Interrupted(dataclasses.replace(whole, unfinished=cut_off))
+        raise study.Interrupted(
+            study.Comparison(whole.trace, whole.cluster, whole.results, cut_off)
+        )
+
+    patch.setattr(study, "compare", interrupted)
+
+
+def test_interrupted_runs_leave_a_table_of_the_others(
+    gpusched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt_after("fifo", summarised=True, patch=monkeypatch)
+    result = gpusched("compare", *SMALL, "-p", "fifo,sjf,srtf")
+    assert result.exit_code == 130
+    assert "mean JCT" in result.stdout
+    assert "interrupted, not in the table: sjf, srtf" in result.stderr
+
+
+def test_an_interrupt_does_not_wait_for_summaries(
+    gpusched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt_after("fifo", summarised=False, patch=monkeypatch)
+    result = gpusched("compare", *SMALL, "-p", "fifo,sjf")
+    assert result.exit_code == 130
+    assert result.stdout == ""
+    assert "interrupted while summarising: fifo" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("texts", "policies"),
+    [
+        (["fifo"], ["fifo"]),
+        (["fifo,srtf"], ["fifo", "srtf"]),
+        (["a:x=1,y=2,b"], ["a:x=1,y=2", "b"]),
+        (["a:x=1,b:y=2,z=3"], ["a:x=1", "b:y=2,z=3"]),
+        (["2d-las:limits=3250/7200,period_s=60"], ["2d-las:limits=3250/7200,period_s=60"]),
+        ([" a , b ", "c:k=v"], ["a", "b", "c:k=v"]),
+        (["a,,b,"], ["a", "b"]),
+    ],
+)
+def test_policies_are_split_where_no_parameter_follows(
+    texts: list[str], policies: list[str]
+) -> None:
+    assert split_policies(texts) == policies
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["x=1"], "follows no policy"),
+        (["a:x=1", "y=2"], "follows no policy"),
+        (["a,x=1"], "a:x=1"),
+        ([""], "names no policy"),
+        ([","], "names no policy"),
+    ],
+)
+def test_parameters_without_a_policy_are_refused(texts: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        split_policies(texts)

@@ -1,0 +1,41 @@
+"""``gpusched policies``."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusched as gs
+
+
+def test_every_registered_name_is_listed_with_its_summary(gpusched) -> None:
+    result = gpusched("policies")
+    assert result.exit_code == 0
+    first_words = {line.split()[0] for line in result.stdout.splitlines() if line.strip()}
+    assert set(gs.policies()) | set(gs.placements()) <= first_words
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("name", sorted({*gs.policies(), *gs.placements()}))
+def test_each_name_shows_its_parameters_with_defaults_and_its_source(gpusched, name: str) -> None:
+    result = gpusched("policies", name)
+    assert result.exit_code == 0
+    for known in (gs.policies(), gs.placements()):
+        if name in known:
+            flat = " ".join(result.stdout.split())
+            assert " ".join(known[name].summary.split()) in flat
+            for parameter in known[name].parameters:
+                assert parameter["name"] in flat
+
+
+def test_json_lists_the_same(gpusched_json) -> None:
+    plugins = gpusched_json("policies")["plugins"]
+    names = {plugin["name"] for plugin in plugins}
+    assert names == {*gs.policies(), *gs.placements()}
+    (las,) = gpusched_json("policies", "2d-las")["plugins"]
+    assert "preset" in {parameter["name"] for parameter in las["parameters"]}
+
+
+def test_an_unknown_name_suggests_the_nearest(gpusched) -> None:
+    result = gpusched("policies", "srft")
+    assert result.exit_code == 2
+    assert "did you mean 'srtf'" in result.stderr

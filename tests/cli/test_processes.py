@@ -1,0 +1,97 @@
+"""The command as a process of its own: pipes, signals, imports."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+
+COMMAND = (sys.executable, "-m", "gpusched")
+SMALL = ("--servers", "4", "--jobs", "200", "-p", "fifo,srtf")
+
+
+def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert run("--version").stdout == f"gpusched {gs.__version__}\n"
+
+
+def test_piped_output_has_no_escape_codes_and_no_progress() -> None:
+    made = run("compare", *SMALL)
+    assert made.returncode == 0, made.stderr
+    assert "\x1b" not in made.stdout + made.stderr
+    assert "\r" not in made.stdout + made.stderr
+    assert made.stderr.splitlines() == [
+        "wrote gpusched-report/report.html",
+        "wrote gpusched-report/jobs.parquet",
+    ]
+
+
+def test_output_survives_a_locale_without_unicode() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    made = subprocess.run(
+        [*COMMAND, "compare", *SMALL], capture_output=True, env=environment, timeout=60, check=False
+    )
+    assert made.returncode == 0, made.stderr.decode()
+    assert b"mean JCT" in made.stdout
+
+
+def test_a_mistake_is_one_line_of_the_process_too() -> None:
+    made = run("compare", "nowhere.csv")
+    assert made.returncode == 2
+    assert made.stderr == "gpusched: nowhere.csv: No such file or directory\n"
+
+
+def test_a_reader_that_leaves_early_is_not_worth_a_word() -> None:
+    shell = f"{sys.executable} -m gpusched policies --json | head -c 10"
+    made = subprocess.run(
+        ["bash", "-c", shell], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert made.stdout == '{\n  "plugi'
+    assert made.stderr == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_ends_within_a_second_and_reports_what_finished(tmp_path: Path) -> None:
+    # fifo is done long before conservative, which takes time proportional to the queue, is.
+    arguments = ("compare", "--jobs", "30000", "--load", "3.0", "-p", "fifo,conservative")
+    process = subprocess.Popen(
+        [*COMMAND, *arguments, "--threads", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    time.sleep(6)
+    assert process.poll() is None, "the run was too short for the test"
+    process.send_signal(signal.SIGINT)
+    asked = time.monotonic()
+    stdout, stderr = process.communicate(timeout=30)
+    assert time.monotonic() - asked < 3  # a second, and two more for a busy machine
+    assert process.returncode == 130
+    assert "mean JCT" in stdout
+    assert stderr.splitlines() == [
+        "interrupted, not in the table: conservative",
+        "no files were written",
+    ]
+
+
+def test_looking_at_help_loads_no_heavy_library() -> None:
+    code = (
+        "import sys\n"
+        "from gpusched.cli import app\n"
+        "heavy = {'polars', 'plotly', 'pandas', 'sklearn', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

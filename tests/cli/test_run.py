@@ -1,0 +1,64 @@
+"""``gpusched run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import gpusched as gs
+from gpusched.audit import AuditReport
+
+SMALL = ("--servers", 4, "--jobs", 200)
+
+
+def test_a_run_prints_a_metric_per_line(gpusched) -> None:
+    result = gpusched("run", "--policy", "2d-las:preset=lucid", *SMALL)
+    assert result.exit_code == 0, result.stderr
+    assert "2d-las:preset=lucid" in result.stdout
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert ["finished", "jobs", "200"] in lines
+    assert any(line[:2] == ["mean", "JCT"] and len(line) == 4 for line in lines)
+    assert max(map(len, result.stdout.splitlines())) <= 100
+
+
+def test_json_holds_the_summary(gpusched_json, jobs_csv: Path) -> None:
+    made = gpusched_json("run", jobs_csv, "-p", "srtf", "--servers", 4)
+    expected = gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="srtf")
+    assert made["result"]["digest"] == expected.digest
+    assert made["result"]["mean_jct_s"] == expected.summary()["mean_jct_s"]
+    assert made["trace"]["num_rejects"] == 2
+    assert made["cluster"]["num_gpus"] == 32
+
+
+def test_the_result_is_saved_and_loads_again(gpusched, tmp_path: Path) -> None:
+    result = gpusched("run", "-p", "srtf", *SMALL, "--out", tmp_path / "srtf")
+    assert result.exit_code == 0, result.stderr
+    loaded = gs.load(tmp_path / "srtf" / "result.npz")
+    assert loaded.spec.policy == "srtf"
+    assert pl.read_parquet(tmp_path / "srtf" / "jobs.parquet").equals(loaded.to_polars())
+
+
+def test_nothing_is_written_unless_asked(gpusched, tmp_path: Path) -> None:
+    assert gpusched("run", "-p", "srtf", *SMALL).exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_audit_that_finds_nothing_says_so(gpusched, gpusched_json) -> None:
+    result = gpusched("run", "-p", "srtf", *SMALL, "--audit")
+    assert result.exit_code == 0
+    assert "audit: every rule holds" in result.stdout
+    assert gpusched_json("run", "-p", "srtf", *SMALL, "--audit")["audit"]["ok"]
+
+
+def test_an_audit_that_finds_something_fails(gpusched, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gs.Result, "audit", lambda _: AuditReport(["GPU 3 is used twice"]))
+    result = gpusched("run", "-p", "srtf", *SMALL, "--audit")
+    assert result.exit_code == 1
+    assert "audit: GPU 3 is used twice" in result.stdout
+
+
+def test_a_clairvoyant_policy_is_marked(gpusched) -> None:
+    assert "srtf †" in gpusched("run", "-p", "srtf", *SMALL).stdout
+    assert "†" not in gpusched("run", "-p", "fifo", *SMALL).stdout

@@ -1,0 +1,81 @@
+"""``gpusched trace info|convert|generate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+
+
+def test_info_shows_counts_widths_load_and_rejects_with_lines(gpusched, jobs_csv: Path) -> None:
+    result = gpusched("trace", "info", jobs_csv, "--servers", 4)
+    assert result.exit_code == 0, result.stderr
+    rows = {line[:27].strip(): line[27:].strip() for line in result.stdout.splitlines()}
+    assert rows["jobs"] == "300"
+    assert rows["left out"] == "2 rows"
+    assert rows["load"].endswith("on 4 servers x 8 GPUs (32 GPUs)")
+    assert "left out: service_s" in result.stdout
+    assert "line 6" in result.stdout
+    assert "% of GPU time" in result.stdout
+
+
+def test_info_as_json_adds_up(gpusched_json, jobs_csv: Path) -> None:
+    made = gpusched_json("trace", "info", jobs_csv)
+    assert made["num_jobs"] == sum(row["jobs"] for row in made["widths"]) == 300
+    assert sum(row["share_of_gpu_time"] for row in made["widths"]) == pytest.approx(1)
+    assert sum(reason["count"] for reason in made["rejects"].values()) == 2
+    assert {line for reason in made["rejects"].values() for line in reason["first_lines"]} == {6, 7}
+
+
+def test_info_says_where_no_load_is_defined(gpusched, tmp_path: Path) -> None:
+    (tmp_path / "burst.csv").write_text("submit_s,service_s,gpus\n5,10,1\n5,20,2\n")
+    result = gpusched("trace", "info", tmp_path / "burst.csv")
+    assert result.exit_code == 0
+    assert "undefined: all jobs arrive at one instant" in result.stdout
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_a_converted_trace_reads_back_equal(
+    gpusched, jobs_csv: Path, tmp_path: Path, ending: str
+) -> None:
+    target = tmp_path / f"out.{ending}"
+    result = gpusched("trace", "convert", jobs_csv, target)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == ""
+    assert "left out: service_s" in result.stderr
+    assert f"wrote 300 jobs to {target}" in result.stderr
+    before, after = gs.read_trace(jobs_csv), gs.read_trace(target)
+    assert (before.submit_us == after.submit_us).all()
+    assert (before.service_us == after.service_us).all()
+    assert (before.gpus == after.gpus).all()
+
+
+def test_columns_are_mapped_by_name(gpusched_json, tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text("t0,length,width\n0,10,1\n5,20,2\n")
+    pairs = ("--column", "submit_s=t0", "--column", "service_s=length", "--column", "gpus=width")
+    assert gpusched_json("trace", "info", tmp_path / "odd.csv", *pairs)["num_jobs"] == 2
+
+
+def test_options_of_a_format_are_passed_on(gpusched_json, tmp_path: Path) -> None:
+    fields = [1, 0, -1, 100, 16, -1, -1, 16, -1, -1, 1, 1, 1, -1, 1, -1, -1, -1]
+    (tmp_path / "log.swf").write_text(" ".join(map(str, fields)) + "\n")
+    made = gpusched_json("trace", "info", tmp_path / "log.swf", "--option", "processors_per_gpu=8")
+    assert made["max_gpus"] == 2
+
+
+def test_a_generated_trace_has_the_jobs_and_the_load_asked_for(gpusched, tmp_path: Path) -> None:
+    target = tmp_path / "jobs.parquet"
+    arguments = ("--jobs", 500, "--load", 0.7, "--servers", 8, "--seed", 4)
+    result = gpusched("trace", "generate", "helios", target, *arguments)
+    assert result.exit_code == 0, result.stderr
+    made = gs.read_trace(target)
+    assert len(made) == 500
+    assert made.load(64) == pytest.approx(0.7, rel=1e-3)
+
+
+def test_an_unknown_generator_suggests_the_nearest(gpusched, tmp_path: Path) -> None:
+    result = gpusched("trace", "generate", "phily", tmp_path / "jobs.csv")
+    assert result.exit_code == 2
+    assert "did you mean 'philly'" in result.stderr

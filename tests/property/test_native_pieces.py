@@ -1,0 +1,238 @@
+"""The core's containers, hash and random numbers against the plainest Python that does the same."""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import heapq
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from gpusched._core import _testing
+from tests.reference import rng
+
+machine_settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+words = st.integers(0, 2**64 - 1)
+# Few distinct keys: ties are the interesting case. Infinities are keys like any other.
+keys = st.sampled_from([-math.inf, -1.5, 0.0, 1.0, 2.0, 2.0**53, math.inf]) | st.floats(
+    allow_nan=False
+)
+
+
+class QueueMachine(RuleBasedStateMachine):
+    """A native priority queue of (key, job) next to heapq."""
+
+    native: type
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queue = self.native()
+        self.twin: list[tuple[float, int]] = []
+        self.num_pushed = 0
+
+    def push(self, key: float) -> None:
+        job = self.num_pushed  # no two entries are equal
+        self.num_pushed += 1
+        self.queue.push(key, job)
+        heapq.heappush(self.twin, (key, job))
+
+    @rule(new_keys=st.lists(keys, min_size=1, max_size=30))
+    def push_any(self, new_keys: list[float]) -> None:
+        for key in new_keys:
+            self.push(key)
+
+    @rule(num_new=st.integers(1, 150), step=st.sampled_from([0.0, 1.0]))
+    def push_in_order(self, num_new: int, step: float) -> None:
+        start = float(self.num_pushed)
+        for i in range(num_new):
+            self.push(start + step * i)
+
+    @precondition(lambda self: self.twin)
+    @rule(num_popped=st.integers(1, 120))
+    def pop(self, num_popped: int) -> None:
+        for _ in range(min(num_popped, len(self.twin))):
+            assert self.queue.top() == heapq.heappop(self.twin)
+            self.queue.pop()
+
+    @precondition(lambda self: not self.twin)
+    @rule()
+    def an_empty_queue_has_no_top(self) -> None:
+        for call in (self.queue.top, self.queue.pop):
+            with pytest.raises(IndexError):
+                call()
+
+    @invariant()
+    def agrees(self) -> None:
+        assert len(self.queue) == len(self.twin)
+        if self.twin:
+            assert self.queue.top() == self.twin[0]
+
+
+class HeapMachine(QueueMachine):
+    native = _testing.Heap
+
+
+class RunHeapMachine(QueueMachine):
+    native = _testing.RunHeap
+
+
+class IndexSetMachine(RuleBasedStateMachine):
+    """The bitmap of three levels next to a sorted list."""
+
+    @initialize(size=st.sampled_from([1, 63, 64, 65, 4_096, 4_097, 64**3]))
+    def create(self, size: int) -> None:
+        self.size = size
+        self.native = _testing.IndexSet(size)
+        self.twin: list[int] = []
+
+    def near(self, fraction: float, step: int) -> int:
+        """An index by its place in the set; steps reach the edges of words and blocks."""
+        return min(max(0, int(fraction * (self.size - 1)) + step), self.size - 1)
+
+    @rule(fraction=st.floats(0, 1), steps=st.lists(st.integers(-65, 65), min_size=1, max_size=12))
+    def insert(self, fraction: float, steps: list[int]) -> None:
+        for index in {self.near(fraction, step) for step in steps} - set(self.twin):
+            self.native.insert(index)
+            bisect.insort(self.twin, index)
+
+    @precondition(lambda self: self.twin)
+    @rule(data=st.data(), num_erased=st.integers(1, 10))
+    def erase(self, data: st.DataObject, num_erased: int) -> None:
+        for _ in range(min(num_erased, len(self.twin))):
+            index = self.twin.pop(data.draw(st.integers(0, len(self.twin) - 1)))
+            self.native.erase(index)
+
+    @rule(fraction=st.floats(0, 1), step=st.integers(-65, 65))
+    def next_of_any(self, fraction: float, step: int) -> None:
+        index = self.near(fraction, step)
+        at = bisect.bisect_right(self.twin, index)
+        assert self.native.next(index) == (self.twin[at] if at < len(self.twin) else -1)
+
+    @invariant()
+    def walks_through_all_in_order(self) -> None:
+        if not hasattr(self, "native"):
+            return
+        assert len(self.native) == len(self.twin)
+        walked, index = [], self.native.next(-1)
+        while index >= 0:
+            walked.append(index)
+            index = self.native.next(index)
+        assert walked == self.twin
+        assert self.native.next(self.size - 1) == -1
+
+
+class RunningIndexMachine(RuleBasedStateMachine):
+    """Prefix sums over blocks next to sums over a sorted list."""
+
+    ends = st.integers(0, 6) | st.integers(0, 2**62)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.native = _testing.RunningIndex()
+        self.twin: list[tuple[int, int, int]] = []  # end, job, gpus
+        self.num_jobs = 0
+
+    def insert(self, end: int, gpus: int) -> None:
+        self.native.insert(end, self.num_jobs, gpus)
+        bisect.insort(self.twin, (end, self.num_jobs, gpus))
+        self.num_jobs += 1
+
+    @rule(end=ends, gpus=st.integers(1, 9))
+    def insert_one(self, end: int, gpus: int) -> None:
+        self.insert(end, gpus)
+
+    @rule(
+        first=st.integers(0, 100),
+        step=st.sampled_from([-1, 0, 1, 7]),
+        num_new=st.integers(1, 150),  # more than two blocks of 64
+        gpus=st.integers(1, 3),
+    )
+    def insert_many(self, first: int, step: int, num_new: int, gpus: int) -> None:
+        for i in range(num_new):
+            self.insert(1_000 + first + step * i, 1 + (i * gpus) % 5)
+
+    @precondition(lambda self: self.twin)
+    @rule(fraction=st.floats(0, 1), num_erased=st.integers(1, 100))
+    def erase(self, fraction: float, num_erased: int) -> None:
+        for _ in range(min(num_erased, len(self.twin))):
+            end, job, _ = self.twin.pop(int(fraction * (len(self.twin) - 1)))
+            self.native.erase(end, job)
+
+    @rule(end=ends | st.integers(990, 1_200), job=st.integers(0, 2**32 - 1))
+    def sums_from_any_instant(self, end: int, job: int) -> None:
+        expected = sum(gpus for *at, gpus in self.twin if tuple(at) >= (end, job))
+        assert self.native.sum_from(end, job) == expected
+        assert self.native.sum_until(end) == sum(g for e, _, g in self.twin if e <= end)
+
+    @precondition(lambda self: self.twin)
+    @rule(fraction=st.floats(0, 1))
+    def sums_from_an_entry(self, fraction: float) -> None:
+        at = int(fraction * (len(self.twin) - 1))
+        end, job, _ = self.twin[at]
+        assert self.native.sum_from(end, job) == sum(gpus for *_, gpus in self.twin[at:])
+
+    @rule(fraction=st.floats(0, 1.2), step=st.integers(-1, 1))
+    def reaches_a_sum(self, fraction: float, step: int) -> None:
+        total = sum(gpus for *_, gpus in self.twin)
+        need = max(1, int(fraction * total) + step)
+        before = 0
+        for end, job, gpus in self.twin:
+            if before + gpus >= need:
+                assert self.native.reach(need) == (end, job, gpus, before)
+                return
+            before += gpus
+        assert self.native.reach(need) is None
+
+    @invariant()
+    def holds_the_same_entries(self) -> None:
+        assert self.native.entries() == self.twin
+        assert self.native.total == sum(gpus for *_, gpus in self.twin)
+
+
+class TestHeap(HeapMachine.TestCase):
+    settings = machine_settings
+
+
+class TestRunHeap(RunHeapMachine.TestCase):
+    settings = machine_settings
+
+
+class TestIndexSet(IndexSetMachine.TestCase):
+    settings = machine_settings
+
+
+class TestRunningIndex(RunningIndexMachine.TestCase):
+    settings = machine_settings
+
+
+@given(st.binary(max_size=300))
+def test_the_hash_is_sha_256(data: bytes) -> None:
+    assert _testing.sha256(data) == hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("length", [*range(54, 66), *range(118, 130), 10_000, 1_000_003])
+def test_the_hash_is_sha_256_around_the_edges_of_its_blocks(length: int) -> None:
+    data = bytes(i * i % 251 for i in range(min(length, 1_000))) * (length // 1_000 + 1)
+    assert _testing.sha256(data[:length]) == hashlib.sha256(data[:length]).hexdigest()
+
+
+@given(words, st.sampled_from(sorted(rng.STREAMS)), words, words)
+def test_a_draw_is_that_of_the_readable_generator(
+    seed: int, stream: str, job: int, counter: int
+) -> None:
+    native = _testing.draw(seed, rng.STREAMS[stream], job, counter)
+    assert native == rng.draw(seed, stream, job, counter)
+
+
+@given(st.lists(st.tuples(words, st.sampled_from([1, 2]), words, words), min_size=2, unique=True))
+def test_draws_of_different_places_differ(places: list[tuple[int, int, int, int]]) -> None:
+    assert len({_testing.draw(*place) for place in places}) == len(places)
+
+
+def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
+    exposed = {name for name in dir(_testing) if not name.startswith("_")}
+    assert exposed == {"Heap", "RunHeap", "IndexSet", "RunningIndex", "sha256", "draw"}
