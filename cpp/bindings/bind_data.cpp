@@ -11,8 +11,11 @@
 namespace gpusched::bindings {
 
 void bind_errors(py::module_& m) {
-  py::register_exception<InvariantError>(m, "InvariantError", PyExc_RuntimeError);
-  py::register_exception<Stopped>(m, "Stopped", PyExc_RuntimeError);
+  py::register_exception<InvariantError>(m, "InvariantError", PyExc_RuntimeError).doc() =
+      "A policy or a placement asked for something impossible, or the engine broke a rule of its\n"
+      "own. The message names the time, the job and the digest of the schedule so far.";
+  py::register_exception<Stopped>(m, "Stopped", PyExc_RuntimeError).doc() =
+      "The run was stopped through its RunControl.";
 }
 
 void bind_data(py::module_& m) {

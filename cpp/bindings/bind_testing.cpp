@@ -19,7 +19,7 @@ void bind_queue(py::module_& m, const char* name) {
       .def("__len__", [](const Queue& q) { return q.size(); })
       .def("push", [](Queue& q, double key, JobId job) { q.push({key, job}); })
       .def("top",
-           [](const Queue& q) {
+           [](Queue& q) {
              if (q.empty()) throw py::index_error("empty");
              return std::pair(q.top().key, q.top().job);
            })

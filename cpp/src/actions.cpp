@@ -36,7 +36,7 @@ void Actions::check_gang(JobId job, const Allocation& allocation) const {
     if ((types >> free.cluster().type(piece.server) & 1) == 0) {
       fail(job, "the GPU type is not allowed");
     }
-    sum += piece.gpus();
+    sum += piece.gpus;
   }
   if (sum != gpus) fail(job, "the allocation is not the whole gang");
   if (!is_sorted) fail(job, "the servers of an allocation must be named once each, in order");

@@ -7,26 +7,27 @@ namespace gpusched {
 std::vector<IntervalRow> IntervalLog::rows(std::size_t num_jobs) const {
   // Counting sort by job: the rows of one job are few, and only those are compared.
   std::vector<std::size_t> first(num_jobs + 1);
-  for (std::size_t i = 0; i < intervals_.size(); ++i) {
-    const Interval& interval = intervals_[i];
+  intervals_.for_each([&](const Interval& interval) {
     first[interval.job + 1] += std::max<std::uint32_t>(1, interval.num_pieces);
-  }
+  });
   for (std::size_t job = 0; job < num_jobs; ++job) first[job + 1] += first[job];
 
   std::vector<IntervalRow> rows(first[num_jobs]);
   std::vector<std::size_t> next(first.begin(), first.end() - 1);
-  std::size_t piece = 0;
-  for (std::size_t i = 0; i < intervals_.size(); ++i) {
-    const Interval& interval = intervals_[i];
+  std::vector<Piece> pieces;
+  pieces.reserve(pieces_.size());
+  pieces_.for_each([&](const Piece& piece) { pieces.push_back(piece); });
+  auto piece = pieces.cbegin();
+  intervals_.for_each([&](const Interval& interval) {
     const auto add = [&](std::int64_t server, GpuMask mask) {
       rows[next[interval.job]++] = {interval.job, interval.start.count(), interval.end.count(),
                                     server, mask};
     };
     if (interval.num_pieces == 0) add(kPool, 0);
     for (std::uint32_t k = 0; k < interval.num_pieces; ++k, ++piece) {
-      add(pieces_[piece].server, pieces_[piece].mask);
+      add(piece->server, piece->mask);
     }
-  }
+  });
 
   // An interval that ends where the next one starts on the same GPUs is one interval.
   std::size_t num_kept = 0;

@@ -1,14 +1,8 @@
 #include "gpusched/list_scheduler.hpp"
 
-#include <limits>
 #include <utility>
 
 namespace gpusched {
-namespace {
-
-constexpr std::int64_t kAnyWidth = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
 
 ListScheduler::ListScheduler(std::unique_ptr<Order> order, const Parameters& parameters)
     : order_(std::move(order)),
@@ -26,6 +20,7 @@ void ListScheduler::begin(const Setup& setup) {
   placement_ = &setup.placement;
   seed_ = setup.seed;
   queue_.begin(setup.state.classes());
+  line_.clear();
 }
 
 bool ListScheduler::try_start(const State& state, JobId job, Actions& actions) {
@@ -38,42 +33,51 @@ void ListScheduler::enqueue(const State& state, std::span<const JobId> jobs) {
   keys_.resize(jobs.size());
   order_->rank(QueueView(state, seed_), jobs, keys_);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    queue_.push(state.classes().of(jobs[i]), {keys_[i], jobs[i]});
+    const KeyedJob job{keys_[i], jobs[i]};
+    if (is_strict_) {
+      line_.push(job);
+    } else {
+      queue_.push(state.classes().of(jobs[i]), job);
+    }
   }
 }
 
 void ListScheduler::rerank(const State& state) {
-  const std::vector<JobId> jobs = queue_.drain();
+  std::vector<JobId> jobs = queue_.drain();
+  for (; !line_.empty(); line_.pop()) jobs.push_back(line_.top().job);
   enqueue(state, jobs);
 }
 
 void ListScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
-  const bool is_release = !instant.finished.empty();
-  if (queue_.empty() && instant.arrived.empty()) return;
-  // Nothing that waits can fit unless GPUs were released: a lone arrival is judged alone.
-  if (!is_release && instant.arrived.size() == 1 && (!is_strict_ || queue_.empty())) {
-    const JobId job = instant.arrived.front();
-    const bool may_fit = placement_->widest(state.occupancy(), state.request(job).types) >=
-                         state.jobs().gpus(job);
-    if (!may_fit || !try_start(state, job, actions)) enqueue(state, instant.arrived);
-    return;
-  }
-  if (!instant.arrived.empty()) enqueue(state, instant.arrived);
-  if (is_clocked_ && (is_release || is_strict_)) rerank(state);
   if (is_strict_) {
-    scan_strict(state, actions);
+    decide_strict(state, instant, actions);
   } else {
-    scan_skip(state, actions);
+    decide_skip(state, instant, actions);
   }
 }
 
-void ListScheduler::scan_strict(const State& state, Actions& actions) {
-  ClassId id = 0;
-  while (!queue_.empty()) {
-    const KeyedJob head = queue_.least(kAnyWidth, id);
-    if (!try_start(state, head.job, actions)) return;
-    queue_.pop(id);
+void ListScheduler::decide_strict(const State& state, const Instant& instant, Actions& actions) {
+  const JobId blocked = line_.empty() ? kNoJob : line_.top().job;
+  if (!instant.arrived.empty()) enqueue(state, instant.arrived);
+  if (is_clocked_) rerank(state);
+  // Without a release the head that was refused is refused again.
+  if (instant.finished.empty() && !line_.empty() && line_.top().job == blocked) return;
+  for (; !line_.empty(); line_.pop()) {
+    if (!try_start(state, line_.top().job, actions)) return;
   }
+}
+
+void ListScheduler::decide_skip(const State& state, const Instant& instant, Actions& actions) {
+  const bool is_release = !instant.finished.empty();
+  if (queue_.empty() && instant.arrived.empty()) return;
+  // Nothing that waits can fit unless GPUs were released: a lone arrival is judged alone.
+  if (!is_release && instant.arrived.size() == 1) {
+    if (!try_start(state, instant.arrived.front(), actions)) enqueue(state, instant.arrived);
+    return;
+  }
+  if (!instant.arrived.empty()) enqueue(state, instant.arrived);
+  if (is_clocked_ && is_release) rerank(state);
+  scan_skip(state, actions);
 }
 
 void ListScheduler::scan_skip(const State& state, Actions& actions) {

@@ -24,6 +24,7 @@ Occupancy::Occupancy(const Cluster& cluster, bool pooled)
   if (pooled_) return;
   const auto num_servers = static_cast<std::size_t>(cluster.num_servers());
   free_.resize(num_servers);
+  num_free_of_.resize(num_servers);
   levels_.resize(static_cast<std::size_t>(cluster.num_types()));
   for (int type = 0; type < cluster.num_types(); ++type) {
     const int largest = cluster.largest_server(TypeMask{1} << type);
@@ -33,6 +34,7 @@ Occupancy::Occupancy(const Cluster& cluster, bool pooled)
   for (ServerId server = 0; server < cluster.num_servers(); ++server) {
     const int gpus = cluster.gpus(server);
     free_[static_cast<std::size_t>(server)] = all_gpus(gpus);
+    num_free_of_[static_cast<std::size_t>(server)] = gpus;
     auto& levels = levels_[static_cast<std::size_t>(cluster.type(server))];
     levels.servers[static_cast<std::size_t>(gpus - 1)].insert(static_cast<std::size_t>(server));
     levels.nonempty |= level_bit(gpus);
@@ -56,7 +58,7 @@ bool Occupancy::is_free(std::span<const Piece> pieces) const noexcept {
 void Occupancy::acquire(int gpus, std::span<const Piece> pieces) noexcept {
   num_free_ -= gpus;
   for (const Piece& piece : pieces) {
-    move(piece.server, free_[static_cast<std::size_t>(piece.server)] & ~piece.mask);
+    move(piece.server, free_[static_cast<std::size_t>(piece.server)] & ~piece.mask, -piece.gpus);
   }
 }
 
@@ -64,19 +66,18 @@ void Occupancy::release(int gpus, std::span<const Piece> pieces) noexcept {
   num_free_ += gpus;
   ++num_releases_;
   for (const Piece& piece : pieces) {
-    move(piece.server, free_[static_cast<std::size_t>(piece.server)] | piece.mask);
+    move(piece.server, free_[static_cast<std::size_t>(piece.server)] | piece.mask, piece.gpus);
   }
 }
 
-void Occupancy::move(ServerId server, GpuMask after) noexcept {
-  GpuMask& mask = free_[static_cast<std::size_t>(server)];
-  auto& levels = levels_[static_cast<std::size_t>(cluster_->type(server))];
-  const int from = std::popcount(mask);
-  const int to = std::popcount(after);
-  mask = after;
-  levels.num_free += to - from;
-  if (from == to) return;
+void Occupancy::move(ServerId server, GpuMask after, int gpus) noexcept {
   const auto index = static_cast<std::size_t>(server);
+  auto& levels = levels_[static_cast<std::size_t>(cluster_->type(server))];
+  const int from = num_free_of_[index];
+  const int to = from + gpus;
+  free_[index] = after;
+  num_free_of_[index] = to;
+  levels.num_free += gpus;
   if (from > 0) {
     auto& servers = levels.servers[static_cast<std::size_t>(from - 1)];
     servers.erase(index);
@@ -142,7 +143,7 @@ ServerId Occupancy::next_fitting(TypeMask types, int need, ServerId after) const
 }
 
 Piece Occupancy::lowest_free(ServerId server, int count) const noexcept {
-  return Piece{server, lowest_bits(free_mask(server), count)};
+  return Piece{server, lowest_bits(free_mask(server), count), count};
 }
 
 }  // namespace gpusched

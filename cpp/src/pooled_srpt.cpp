@@ -11,6 +11,7 @@ void PooledSrpt::begin(const Setup& setup) {
   waiting_.assign(num_classes, {});
   retry_at_.assign(num_classes, 0);
   running_.clear();
+  num_waiting_ = 0;
   num_released_ = 0;
 }
 
@@ -20,6 +21,7 @@ void PooledSrpt::push(const State& state, JobId job, Time remaining) {
   const Waiting entry{remaining, job};
   if (queue.empty() || entry < queue.top()) retry_at_[id] = 0;
   queue.push(entry);
+  ++num_waiting_;
 }
 
 bool PooledSrpt::fits(const State& state, int gpus, const Waiting& job) const {
@@ -31,6 +33,7 @@ bool PooledSrpt::fits(const State& state, int gpus, const Waiting& job) const {
 void PooledSrpt::admit(const State& state, ClassId id) {
   const Waiting job = waiting_[id].top();
   waiting_[id].pop();
+  --num_waiting_;
   retry_at_[id] = 0;
   running_.insert({state.now() + job.remaining, job.job, state.classes().gpus(id)});
   started_.push_back(job.job);
@@ -77,6 +80,18 @@ void PooledSrpt::decide(const State& state, const Instant& instant, Actions& act
   for (const JobId job : instant.finished) {
     running_.erase(state.now(), job);
     num_released_ += state.jobs().gpus(job);
+  }
+  if (instant.arrived.empty() && num_waiting_ == 0) return;
+  if (instant.finished.empty() && instant.arrived.size() == 1) {
+    // A lone newcomer that finds free GPUs changes nothing for the others.
+    const JobId job = instant.arrived.front();
+    const int gpus = state.jobs().gpus(job);
+    if (gpus <= num_gpus_ - running_.total()) {
+      running_.insert({state.now() + state.jobs().service(job), job, gpus});
+      allocation_.reset(gpus);
+      actions.start(job, allocation_);
+      return;
+    }
   }
   for (const JobId job : instant.arrived) push(state, job, state.jobs().service(job));
   started_.clear();

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_GPUS_PER_SERVER: Final = 64
 MAX_GPU_TYPES: Final = 64
-MAX_SERVERS: Final = 1_000_000
+MAX_SERVERS: Final = 262_144
 _QUANTITIES: Final = ("cpu", "memory_gib", "nic_gbps", "intra_gbps")
 
 
@@ -74,7 +74,7 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes
     ----------
     servers
-        The groups, at least one; at most 1,000,000 servers and 64 GPU types in all.
+        The groups, at least one; at most 262,144 servers and 64 GPU types in all.
     name
         A title.
     """
@@ -199,7 +199,7 @@ def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0
     Raises
     ------
     ValueError
-        If that takes more than 1,000,000 servers.
+        If that takes more than 262,144 servers.
     """
     _check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     if not (np.isfinite(max_load) and max_load > 0):

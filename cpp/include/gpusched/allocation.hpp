@@ -1,18 +1,26 @@
 #pragma once
 
 #include <bit>
+#include <cstdint>
 #include <vector>
 
 #include "gpusched/ids.hpp"
 
 namespace gpusched {
 
-/// GPUs of one server.
+/// GPUs of one server. The width is kept beside the mask: counting bits is a library call where
+/// the oldest processors are supported.
 struct Piece {
   ServerId server;
+  std::int32_t gpus;
   GpuMask mask;
 
-  [[nodiscard]] int gpus() const noexcept { return std::popcount(mask); }
+  Piece() = default;
+  Piece(ServerId on_server, GpuMask gpu_mask)
+      : Piece(on_server, gpu_mask, std::popcount(gpu_mask)) {}
+  Piece(ServerId on_server, GpuMask gpu_mask, int num_gpus)
+      : server(on_server), gpus(num_gpus), mask(gpu_mask) {}
+
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 

@@ -21,6 +21,10 @@ class BackfillQueue {
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
+  [[nodiscard]] std::size_t num_waiting(ClassId id) const noexcept {
+    return lines_[id].num_waiting;
+  }
+
   /// Jobs of a class are added in order of their JobIds.
   void add(JobId job);
   void remove(JobId job);

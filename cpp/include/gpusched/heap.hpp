@@ -7,41 +7,35 @@
 
 namespace gpusched {
 
-/// A four-ary min-heap: shallower than a binary one, and its four children share a cache line
-/// or two. `Entry` needs operator<, and no two entries may be equal.
+/// A four-ary min-heap: shallower than a binary one, and its four children share a cache line or
+/// two. A pop only leaves a hole at the root: where a push follows, as a start follows a finish
+/// on a busy cluster, both together cost one walk down.
 template <class Entry>
 class Heap {
  public:
-  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
-  [[nodiscard]] const Entry& top() const noexcept { return entries_.front(); }
-  void clear() noexcept { entries_.clear(); }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size() - (has_hole_ ? 1 : 0); }
+
+  [[nodiscard]] const Entry& top() noexcept {
+    fill_hole();
+    return entries_.front();
+  }
+
+  void clear() noexcept {
+    entries_.clear();
+    has_hole_ = false;
+  }
 
   void push(Entry entry) {
+    if (has_hole_) {
+      has_hole_ = false;
+      sift_down(entry);
+      return;
+    }
     entries_.push_back(entry);
-    sift_up(entries_.size() - 1, entry);
-  }
-
-  void pop() {
-    const Entry last = entries_.back();
-    entries_.pop_back();
-    if (!entries_.empty()) sift_down(0, last);
-  }
-
-  /// Drops the entries for which `is_stale` holds.
-  template <class Predicate>
-  void remove_if(Predicate is_stale) {
-    std::erase_if(entries_, is_stale);
-    // A sorted array is a heap of any arity.
-    std::sort(entries_.begin(), entries_.end());
-  }
-
- private:
-  static constexpr std::size_t kArity = 4;
-
-  void sift_up(std::size_t hole, Entry entry) {
+    std::size_t hole = entries_.size() - 1;
     while (hole > 0) {
-      const std::size_t parent = (hole - 1) / kArity;
+      const std::size_t parent = (hole - 1) / 4;
       if (!(entry < entries_[parent])) break;
       entries_[hole] = entries_[parent];
       hole = parent;
@@ -49,24 +43,57 @@ class Heap {
     entries_[hole] = entry;
   }
 
-  void sift_down(std::size_t hole, Entry entry) {
+  void pop() noexcept {
+    fill_hole();
+    has_hole_ = true;
+  }
+
+  /// Drops the entries for which `is_stale` holds.
+  template <class Predicate>
+  void remove_if(Predicate is_stale) {
+    fill_hole();
+    std::erase_if(entries_, is_stale);
+    // A sorted array is a heap of any arity.
+    std::sort(entries_.begin(), entries_.end());
+  }
+
+ private:
+  void fill_hole() noexcept {
+    if (!has_hole_) return;
+    has_hole_ = false;
+    const Entry last = entries_.back();
+    entries_.pop_back();
+    if (!entries_.empty()) sift_down(last);
+  }
+
+  /// Puts the entry where it belongs, from a root that is free.
+  void sift_down(Entry entry) noexcept {
+    Entry* const heap = entries_.data();
     const std::size_t size = entries_.size();
+    std::size_t hole = 0;
     for (;;) {
-      const std::size_t first = kArity * hole + 1;
-      if (first >= size) break;
-      std::size_t least = first;
-      const std::size_t last = std::min(first + kArity, size);
-      for (std::size_t child = first + 1; child < last; ++child) {
-        if (entries_[child] < entries_[least]) least = child;
+      const std::size_t child = 4 * hole + 1;
+      std::size_t least = child;
+      if (child + 3 < size) {
+        // A tournament without branches that would be mispredicted.
+        const std::size_t left = child + (heap[child + 1] < heap[child] ? 1 : 0);
+        const std::size_t right = child + 2 + (heap[child + 3] < heap[child + 2] ? 1 : 0);
+        least = heap[right] < heap[left] ? right : left;
+      } else {
+        if (child >= size) break;
+        for (std::size_t other = child + 1; other < size; ++other) {
+          if (heap[other] < heap[least]) least = other;
+        }
       }
-      if (!(entries_[least] < entry)) break;
-      entries_[hole] = entries_[least];
+      if (!(heap[least] < entry)) break;
+      heap[hole] = heap[least];
       hole = least;
     }
-    entries_[hole] = entry;
+    heap[hole] = entry;
   }
 
   std::vector<Entry> entries_;
+  bool has_hole_ = false;
 };
 
 /// A priority queue for entries that mostly come in order: those join a sorted run, the others
@@ -77,7 +104,7 @@ class RunHeap {
   [[nodiscard]] bool empty() const noexcept { return head_ == run_.size() && heap_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return run_.size() - head_ + heap_.size(); }
 
-  [[nodiscard]] const Entry& top() const noexcept {
+  [[nodiscard]] const Entry& top() noexcept {
     return run_is_next() ? run_[head_] : heap_.top();
   }
 
@@ -112,7 +139,7 @@ class RunHeap {
   }
 
  private:
-  [[nodiscard]] bool run_is_next() const noexcept {
+  [[nodiscard]] bool run_is_next() noexcept {
     return head_ < run_.size() && (heap_.empty() || run_[head_] < heap_.top());
   }
 

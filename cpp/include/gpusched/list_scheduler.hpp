@@ -26,7 +26,8 @@ class ListScheduler final : public Scheduler {
   void enqueue(const State& state, std::span<const JobId> jobs);
   void rerank(const State& state);
   void scan_skip(const State& state, Actions& actions);
-  void scan_strict(const State& state, Actions& actions);
+  void decide_strict(const State& state, const Instant& instant, Actions& actions);
+  void decide_skip(const State& state, const Instant& instant, Actions& actions);
   bool try_start(const State& state, JobId job, Actions& actions);
 
   std::unique_ptr<Order> order_;
@@ -34,7 +35,8 @@ class ListScheduler final : public Scheduler {
   bool is_clocked_;
   Placement* placement_ = nullptr;
   std::uint64_t seed_ = 0;
-  WaitingQueue queue_;
+  RunHeap<KeyedJob> line_;  // the waiting jobs when strict
+  WaitingQueue queue_;      // and when skipping
   Allocation allocation_;
   std::vector<double> keys_;
 };

@@ -25,7 +25,7 @@ class Occupancy {
   [[nodiscard]] std::int64_t num_free() const noexcept { return num_free_; }
   [[nodiscard]] std::int64_t num_free(TypeMask types) const noexcept;
   [[nodiscard]] int free_gpus(ServerId server) const noexcept {
-    return std::popcount(free_[static_cast<std::size_t>(server)]);
+    return num_free_of_[static_cast<std::size_t>(server)];
   }
   [[nodiscard]] GpuMask free_mask(ServerId server) const noexcept {
     return free_[static_cast<std::size_t>(server)];
@@ -62,7 +62,7 @@ class Occupancy {
     std::vector<IndexSet> servers;
   };
 
-  void move(ServerId server, GpuMask after) noexcept;
+  void move(ServerId server, GpuMask after, int gpus) noexcept;
 
   template <class Visit>
   void for_each_type(TypeMask types, Visit visit) const {
@@ -76,6 +76,7 @@ class Occupancy {
   std::int64_t num_free_;
   std::uint64_t num_releases_ = 0;
   std::vector<GpuMask> free_;
+  std::vector<std::int32_t> num_free_of_;
   std::vector<Levels> levels_;
 };
 

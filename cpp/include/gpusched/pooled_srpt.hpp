@@ -38,6 +38,7 @@ class PooledSrpt final : public Scheduler {
   std::int64_t num_gpus_ = 0;
   RunningIndex running_;
   std::vector<Heap<Waiting>> waiting_;
+  std::size_t num_waiting_ = 0;
   /// GPUs let go so far, and for each class from which count on its head may fit: what it lacked
   /// at the last look, a bound because running jobs only move ahead of it meanwhile.
   std::int64_t num_released_ = 0;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "gpusched/buffer.hpp"
 #include "gpusched/interval_log.hpp"
 #include "gpusched/state.hpp"
 
@@ -22,7 +22,7 @@ struct Counters {
 /// What a run leaves behind: a record per job and the interval log.
 class Schedule {
  public:
-  Schedule(JobId num_jobs, std::unique_ptr<JobRecord[]> records, IntervalLog log,
+  Schedule(JobId num_jobs, Buffer<JobRecord> records, IntervalLog log,
            Counters counters, std::vector<std::string> warnings)
       : num_jobs_(num_jobs),
         records_(std::move(records)),
@@ -41,7 +41,7 @@ class Schedule {
 
  private:
   JobId num_jobs_;
-  std::unique_ptr<JobRecord[]> records_;
+  Buffer<JobRecord> records_;
   IntervalLog log_;
   Counters counters_;
   std::vector<std::string> warnings_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "gpusched/allocation.hpp"
+#include "gpusched/buffer.hpp"
 #include "gpusched/ids.hpp"
 #include "gpusched/job_classes.hpp"
 #include "gpusched/job_table.hpp"
@@ -56,7 +56,7 @@ class State {
       : jobs_(jobs),
         classes_(jobs, cluster),
         occupancy_(cluster, pooled),
-        records_(std::make_unique_for_overwrite<JobRecord[]>(jobs.num_jobs())),
+        records_(make_buffer<JobRecord>(jobs.num_jobs())),
         run_id_(next_run_id()) {}
 
   /// Tells runs of one process apart, which addresses do not.
@@ -113,7 +113,7 @@ class State {
   const JobTable& jobs_;
   JobClasses classes_;
   Occupancy occupancy_;
-  std::unique_ptr<JobRecord[]> records_;
+  Buffer<JobRecord> records_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
   Time now_{0};

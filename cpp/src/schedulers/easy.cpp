@@ -46,7 +46,7 @@ class Easy final : public Scheduler {
       }
       return;
     }
-    if (stands && !any_placeable(state, instant.arrived)) return;
+    if (stands ? !any_placeable(state, instant.arrived) : !any_placeable(state)) return;
     if (!stands) reserve_servers(state, head);
     scan_servers(state, stands ? instant.arrived.front() - 1 : head, actions);
   }
@@ -67,6 +67,17 @@ class Easy final : public Scheduler {
       const Request request = state.request(job);
       return request.gpus <= placement_->widest(state.occupancy(), request.types);
     });
+  }
+
+  [[nodiscard]] bool any_placeable(const State& state) const {
+    const JobClasses& classes = state.classes();
+    for (const auto& group : classes.groups()) {
+      const std::int64_t widest = placement_->widest(state.occupancy(), group.types);
+      for (ClassId id = group.begin; id < group.end && classes.gpus(id) <= widest; ++id) {
+        if (queue_.num_waiting(id) > 0) return true;
+      }
+    }
+    return false;
   }
 
   void start(const State& state, JobId job, Actions& actions) {

@@ -1,0 +1,105 @@
+"""Peak memory of a run beyond the columns of its trace."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from bench.table import Bar, Section
+
+BYTES_A_JOB = 200.0
+CASES = (
+    ("fifo-skip", "count"),
+    ("fifo-skip", "consolidated"),
+    ("sjf", "consolidated"),
+    ("srtf", "count"),
+    ("srtf", "consolidated"),
+    ("easy", "consolidated"),
+)
+METHOD = (
+    "A process of its own: the trace is loaded, the peak of the resident memory is set back to "
+    "its present value (`/proc/self/clear_refs`; where that is refused `ru_maxrss` is compared), "
+    "the run is made and the peak read again. The difference holds all that the run needs, its "
+    "result included. The allocator returns freed pages at once (`MALLOC_TRIM_THRESHOLD_`), so "
+    "that the run does not live in what the loading left."
+)
+COLUMNS = ("jobs", "policy, placement", "trace MB", "peak beyond it MB", "bytes a job")
+
+
+def section(sizes: tuple[int, ...]) -> Section:
+    """Measure each case in a process of its own."""
+    out = Section("Memory", METHOD, COLUMNS)
+    worst = 0.0
+    for jobs in sizes:
+        for policy, placement in CASES:
+            trace_bytes, peak_bytes = _measure(jobs, policy, placement)
+            worst = max(worst, peak_bytes / jobs)
+            out.rows.append(
+                (
+                    f"{jobs:,}",
+                    f"{policy}, {placement}",
+                    f"{trace_bytes / 1e6:.1f}",
+                    f"{peak_bytes / 1e6:.1f}",
+                    f"{peak_bytes / jobs:.0f}",
+                )
+            )
+    out.bars.append(Bar("worst peak beyond the trace's columns", worst, BYTES_A_JOB, "bytes/job"))
+    return out
+
+
+def _measure(jobs: int, policy: str, placement: str) -> tuple[int, int]:
+    root = str(Path(__file__).resolve().parent.parent)
+    environment = os.environ | {
+        "MALLOC_TRIM_THRESHOLD_": "131072",
+        "MALLOC_MMAP_THRESHOLD_": "131072",
+        "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.memory", str(jobs), policy, placement],
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    trace_bytes, peak_bytes = map(int, done.stdout.split())
+    return trace_bytes, peak_bytes
+
+
+def _peak_bytes() -> int:
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _forget_peak() -> None:
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def _child(jobs: int, policy: str, placement: str) -> None:
+    import gpusched as gs
+    from bench.workloads import philly
+
+    warm = philly(1000, 64)  # imports and thread stacks are not the run's
+    gs.simulate(warm.trace, warm.cluster, policy=policy, placement=placement)
+    workload = philly(jobs, 64)
+    trace = workload.trace
+    _forget_peak()
+    before = _peak_bytes()
+    result = gs.simulate(trace, workload.cluster, policy=policy, placement=placement)
+    after = _peak_bytes()
+    assert len(result.schedule.finish_us) == jobs
+    columns = (trace.submit_us, trace.service_us, trace.gpus, trace.row)
+    print(sum(column.nbytes for column in columns), after - before)
+
+
+if __name__ == "__main__":
+    _child(int(sys.argv[1]), sys.argv[2], sys.argv[3])

@@ -1,0 +1,99 @@
+"""One command for all benchmarks: ``python bench/run.py [--quick] [--markdown FILE]``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+if __package__ in (None, ""):  # as a script: the checkout's root holds the package `bench`
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+
+import gpusched as gs
+from bench import import_time, memory, python_order, python_peers, scaling, speed, threads
+from bench.measure import machine
+from bench.table import Section
+
+PARTS = ("speed", "scaling", "memory", "threads", "order", "import", "peers")
+
+
+def main() -> None:
+    """Run the chosen sections, print each when it is done, and write the Markdown file."""
+    arguments = _arguments()
+    line = f"gpusched {gs.__version__} on {machine()}"
+    print(line, flush=True)
+    done = []
+    for section in _sections(arguments.only, arguments.quick, arguments.sizes):
+        done.append(section)
+        print(f"\n{section.text()}", flush=True)
+        if arguments.markdown is not None:
+            parts = [line, _verdict(done), *(part.markdown() for part in done)]
+            arguments.markdown.write_text("\n\n".join(parts) + "\n")
+    print(f"\n{_verdict(done)}")
+
+
+def _verdict(done: list[Section]) -> str:
+    bars = [bar for section in done for bar in section.bars]
+    return f"{sum(bar.is_met for bar in bars)} of {len(bars)} bars met."
+
+
+def _sections(
+    only: list[str] | None, quick: bool, sizes: tuple[int, ...] | None
+) -> Iterator[Section]:
+    sizes = sizes or ((100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000))
+    repeats = 3 if quick else 7
+    size = min(1_000_000, max(sizes))
+    found: list[speed.Measured] = []
+
+    def compared() -> Iterator[Section]:
+        found.extend(_told(speed.measure(sizes, repeats)))
+        yield speed.section(found)
+
+    def grown() -> Iterator[Section]:
+        overloaded = list(_told(scaling.measure_overload(sizes[-2:], max(2, repeats // 2))))
+        yield scaling.overload_section(overloaded)
+        yield scaling.growth_section([*found, *overloaded])
+
+    parts: dict[str, Callable[[], Iterator[Section]]] = {
+        "speed": compared,
+        "scaling": grown,
+        "memory": lambda: iter([memory.section((size,))]),
+        "threads": lambda: iter([threads.section(size, repeats)]),
+        "order": lambda: iter([python_order.section(repeats)]),
+        "import": lambda: iter([import_time.section(5 if quick else 21)]),
+        "peers": lambda: iter([python_peers.section(100_000, 3)]),
+    }
+    for name in PARTS:
+        if only is None or name in only:
+            yield from parts[name]()
+
+
+def _told(measured: Iterator[speed.Measured]) -> Iterator[speed.Measured]:
+    for row in measured:
+        print(
+            f"  {row.jobs:,} jobs, {row.servers} servers, {row.case.label}: "
+            f"{row.ratio:.2f} x the floor",
+            file=sys.stderr,
+            flush=True,
+        )
+        yield row
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="no 10^7 jobs, fewer repetitions")
+    parser.add_argument("--only", nargs="+", choices=PARTS, help="some of the sections")
+    parser.add_argument(
+        "--sizes", type=_sizes, help="numbers of jobs, as 100000,1000000 (ascending)"
+    )
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
+    return parser.parse_args()
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(sorted(int(float(size)) for size in text.split(",")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+namespace gpusched {
+
+/// Memory for `count` values, not initialised. Large buffers ask for huge pages: a run touches
+/// each byte of its records and its log once, and a page fault for each 4 KiB of them would cost
+/// as much as the scheduling.
+void* allocate_bytes(std::size_t size);
+
+struct FreeDeleter {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+
+template <class Value>
+using Buffer = std::unique_ptr<Value[], FreeDeleter>;
+
+template <class Value>
+Buffer<Value> make_buffer(std::size_t count) {
+  static_assert(std::is_trivially_copyable_v<Value> && std::is_trivially_destructible_v<Value>);
+  return Buffer<Value>(static_cast<Value*>(allocate_bytes(count * sizeof(Value))));
+}
+
+/// A sequence that grows without moving what it has: no copy, and no peak of twice the size.
+template <class Value>
+class ChunkedVector {
+ public:
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  void push_back(const Value& value) {
+    if (next_ == end_) grow();
+    *next_++ = value;
+    ++size_;
+  }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    std::size_t left = size_;
+    for (const Chunk& chunk : chunks_) {
+      const std::size_t count = left < chunk.capacity ? left : chunk.capacity;
+      for (std::size_t i = 0; i < count; ++i) visit(chunk.values[i]);
+      left -= count;
+    }
+  }
+
+ private:
+  struct Chunk {
+    Buffer<Value> values;
+    std::size_t capacity;
+  };
+  static constexpr std::size_t kFirst = 256;
+  static constexpr std::size_t kLargest = (std::size_t{4} << 20) / sizeof(Value);
+
+  void grow() {
+    const std::size_t wanted = chunks_.empty() ? kFirst : 4 * chunks_.back().capacity;
+    const std::size_t capacity = wanted < kLargest ? wanted : kLargest;
+    chunks_.push_back({make_buffer<Value>(capacity), capacity});
+    next_ = chunks_.back().values.get();
+    end_ = next_ + capacity;
+  }
+
+  std::vector<Chunk> chunks_;
+  Value* next_ = nullptr;
+  Value* end_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,412 @@
+"""Laws of every schedule that the core makes, whatever the policy, the placement and the options."""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import gpusched as gs
+from tests.parity.core import make_cluster, make_trace, placement_text, predictor_of, run_core
+from tests.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
+from tests.reference.cases import SECOND, TYPES, Case, cases
+from tests.reference.placements import consolidated, consolidated_relaxed
+
+some = settings(max_examples=30, deadline=None)
+many = settings(max_examples=100, deadline=None)
+
+every_policy = pytest.mark.parametrize("policy", POLICIES)
+any_placement = st.sampled_from(PLACEMENTS)
+units = st.sampled_from([1, 7, SECOND])
+
+# These refuse a gang for lack of GPUs alone, wherever the free ones are.
+UNDEMANDING = ("first-fit", "best-fit", "worst-fit", "spread", "random")
+
+# A tick in which any gang reaches any limit after a whole number of ticks.
+LCM = math.lcm(*range(1, 17))
+
+
+def run(case: Case) -> Any:
+    """What the core makes of the case, as columns."""
+    return run_core(*case.arguments())
+
+
+def simulate(case: Case) -> gs.Result:
+    """What the core makes of the case."""
+    return gs.simulate(
+        make_trace(case.jobs),
+        make_cluster(case.servers),
+        policy=gs.Policy(case.policy, **case.policy_params),
+        placement=placement_text(case.placement, case.placement_params),
+        predictor=predictor_of(case.jobs),
+        seed=case.seed,
+    )
+
+
+def times(outcome: Any) -> tuple[list[int], ...]:
+    """When each job ran, without where."""
+    names = ("start_us", "finish_us", "held_us", "paid_us", "preemptions", "status")
+    return tuple(getattr(outcome, name) for name in names)
+
+
+def by_submit(case: Case) -> list[Job]:
+    """The jobs in the order of their ids."""
+    return sorted(case.jobs, key=lambda job: job.submit_us)
+
+
+def can_run(job: Job, case: Case) -> bool:
+    """Whether the empty cluster could hold the gang."""
+    allowed = job.allowed or {gpu_type for _, gpu_type in case.servers}
+    free = {s: gpus for s, (gpus, gpu_type) in enumerate(case.servers) if gpu_type in allowed}
+    if sum(free.values()) < job.gpus:
+        return False
+    if case.placement == "consolidated":
+        return consolidated(free, job.gpus, free) is not None
+    if case.placement == "consolidated-relaxed":
+        kappa = case.placement_params.get("kappa", 2.0)
+        return consolidated_relaxed(free, job.gpus, free, kappa) is not None
+    return True
+
+
+@every_policy
+def test_the_audit_holds_and_every_feasible_job_finishes_once(policy: str) -> None:
+    @many
+    @given(case=any_placement.flatmap(lambda placement: cases(policy, placement)), unit=units)
+    def check(case, unit):
+        case = case.at(unit)
+        result = simulate(case)
+        result.audit().raise_if_bad()
+        outcome = run(case)
+        for job, of_job in enumerate(by_submit(case)):
+            runs = {row[1:3] for row in outcome.rows if row[0] == job}
+            if can_run(of_job, case):
+                assert outcome.status[job] == FINISHED
+                assert outcome.finish_us[job] == max(end for _, end in runs)
+                assert outcome.held_us[job] == sum(end - start for start, end in runs)
+                assert len(runs) == outcome.preemptions[job] + 1
+                assert policy in PREEMPTIVE or len(runs) == 1
+            else:
+                assert (outcome.status[job], runs) == (REJECTED, set())
+
+    check()
+
+
+@every_policy
+def test_a_digest_is_the_same_over_repeats_and_threads(policy: str) -> None:
+    pool = ThreadPoolExecutor(3)
+
+    @some
+    @given(case=any_placement.flatmap(lambda placement: cases(policy, placement)))
+    def check(case):
+        case = case.at(SECOND)
+        expected = simulate(case).digest
+        assert [future.result().digest for future in [pool.submit(simulate, case)] * 2] == [
+            expected,
+            expected,
+        ]
+        futures = [pool.submit(simulate, case) for _ in range(3)]
+        assert {future.result().digest for future in futures} == {expected}
+
+    with pool:
+        check()
+
+
+@every_policy
+def test_time_has_no_scale_of_its_own(policy: str) -> None:
+    """All times longer by a factor (submits, services, estimates, periods, limits and costs) give
+    the same schedule, longer by that factor.
+
+    Left out is what rests on the length of a tick by definition: work that is overdue is expected
+    to end one tick from now, so no estimate is too low here; and a reservation of ``conservative``
+    that the placement refuses moves by one tick, which under ``count`` cannot happen.
+    """
+    allowed = ["count"] if policy == "conservative" else PLACEMENTS
+
+    @some
+    @given(data=st.data(), factor=st.integers(2, 9))
+    def check(data, factor):
+        placement = data.draw(st.sampled_from(allowed))
+        estimates = data.draw(st.sampled_from(["none", "high"]))
+        case = data.draw(cases(policy, placement, estimates))
+        once, scaled = run(case.at(LCM)), run(case.at(LCM * factor))
+        for name in ("start_us", "finish_us", "held_us", "paid_us"):
+            longer = [time if time < 0 else time * factor for time in getattr(once, name)]
+            assert getattr(scaled, name) == longer, name
+        for name in ("preemptions", "num_servers", "status", "reason"):
+            assert getattr(scaled, name) == getattr(once, name), name
+        assert scaled.rows == [
+            (job, start * factor, end * factor, server, mask)
+            for job, start, end, server, mask in once.rows
+        ]
+
+    check()
+
+
+@every_policy
+def test_the_names_of_gpu_types_mean_nothing(policy: str) -> None:
+    new_name = dict(zip(TYPES, reversed(["A100", "zz|top".replace("|", "-")]), strict=True))
+
+    @some
+    @given(case=any_placement.flatmap(lambda placement: cases(policy, placement)))
+    def check(case):
+        case = case.at(SECOND)
+
+        def renamed(job: Job) -> Job:
+            if job.allowed is None:
+                return job
+            return replace(job, allowed=frozenset(new_name[name] for name in job.allowed))
+
+        other = replace(
+            case,
+            jobs=[renamed(job) for job in case.jobs],
+            servers=[(gpus, new_name[gpu_type]) for gpus, gpu_type in case.servers],
+        )
+        assert run(other) == run(case)
+
+    check()
+
+
+@every_policy
+def test_rows_may_come_in_any_order_where_no_two_jobs_are_submitted_together(policy: str) -> None:
+    @some
+    @given(data=st.data(), case=any_placement.flatmap(lambda place: cases(policy, place)))
+    def check(data, case):
+        spread_out = [replace(job, submit_us=2 * i) for i, job in enumerate(by_submit(case))]
+        case = replace(case, jobs=spread_out).at(SECOND)
+        shuffled = data.draw(st.permutations(spread_out))
+        assert run(replace(case, jobs=shuffled).at(SECOND)) == run(case)
+
+    def at_once(case):
+        return replace(case, jobs=case.jobs)
+
+    assert at_once  # the strategy above sets the submits itself
+    check()
+
+
+@every_policy
+def test_labels_of_jobs_mean_nothing(policy: str) -> None:
+    @some
+    @given(case=any_placement.flatmap(lambda placement: cases(policy, placement)))
+    def check(case):
+        case = case.at(SECOND)
+        plain = make_trace(case.jobs)
+        names = [f"name {i % 3}" for i in range(len(plain))]
+        columns = {"user": names, "queue": names, "group": names, "status": names}
+        labelled = dataclasses.replace(
+            plain,
+            id=np.array([f"job {9 - i}" for i in range(len(plain))]),
+            **{
+                name: gs.Trace.from_columns(
+                    [0] * len(plain), [1] * len(plain), [1] * len(plain), **{name: values}
+                ).__getattribute__(name)
+                for name, values in columns.items()
+            },
+        )
+        cluster = make_cluster(case.servers)
+        options = {"policy": gs.Policy(policy, **case.policy_params), "seed": case.seed}
+        options["placement"] = placement_text(case.placement, case.placement_params)
+        expected = gs.simulate(plain, cluster, **options).digest
+        assert gs.simulate(labelled, cluster, **options).digest == expected
+
+    check()
+
+
+@every_policy
+def test_one_pool_does_not_know_how_its_gpus_are_spread_over_servers(policy: str) -> None:
+    @some
+    @given(case=cases(policy, "count"), data=st.data())
+    def check(case, data):
+        case = case.at(SECOND)
+        total = sum(gpus for gpus, _ in case.servers)
+        cuts = data.draw(st.sets(st.integers(1, total - 1)) if total > 1 else st.just(set()))
+        edges = [0, *sorted(cuts), total]
+        sizes = [high - low for low, high in zip(edges, edges[1:], strict=False)]
+        types = data.draw(st.lists(st.sampled_from(TYPES), min_size=len(sizes)))
+        other = list(zip(sizes, types, strict=False))
+        assert run(replace(case, servers=other)) == run(case)
+
+    check()
+
+
+def narrow(case: Case) -> Case:
+    """The same with jobs of one GPU, of any type."""
+    jobs = [replace(job, gpus=1, allowed=None) for job in case.jobs]
+    return replace(case, jobs=jobs)
+
+
+@every_policy
+def test_jobs_of_one_gpu_run_at_the_same_times_wherever_the_gpus_are(policy: str) -> None:
+    """A free GPU is all that such a job needs, so that no placement ever refuses one; and where
+    all GPUs are given out anew, as many jobs stop as GPUs are claimed. Hence neither the placement
+    nor the order of servers, nor their sizes and types, moves a start.
+    """
+
+    @many
+    @given(case=any_placement.flatmap(lambda place: cases(policy, place)), data=st.data())
+    def check(case, data):
+        case = narrow(case).at(SECOND)
+        servers = data.draw(st.permutations(case.servers))
+        pooled = replace(case, placement="count", placement_params={})
+        assert times(run(replace(case, servers=servers))) == times(run(pooled))
+
+    check()
+
+
+@pytest.mark.parametrize("policy", [p for p in POLICIES if p not in ("easy", "serverfilling-srpt")])
+def test_a_placement_that_never_refuses_is_as_good_as_one_pool(policy: str) -> None:
+    """Where a gang may lie anywhere, the times of a schedule do not depend on where its gangs lie.
+
+    Not so for ``easy``, which keeps later jobs off the very GPUs of its reservation; nor where the
+    chosen jobs may leave room that others could use (``strict``, ``serverfilling-srpt``), because
+    one pool by definition leaves it idle.
+    """
+
+    @many
+    @given(case=st.sampled_from(UNDEMANDING).flatmap(lambda place: cases(policy, place)))
+    def check(case):
+        jobs = [replace(job, allowed=None) for job in case.jobs]
+        case = replace(case, jobs=jobs).at(SECOND)
+        assume(policy not in PREEMPTIVE or case.policy_params.get("scan") != "strict")
+        pooled = replace(case, placement="count")
+        assert times(run(case)) == times(run(pooled))
+
+    check()
+
+
+def textbook_srpt(jobs: list[Job], num_gpus: int) -> list[int]:
+    """Finish times, tick by tick: the jobs with the least work left run, the earlier one first."""
+    left = [job.service_us for job in jobs]
+    finish, now = [-1] * len(jobs), 0
+    while any(left):
+        ready = [i for i, job in enumerate(jobs) if job.submit_us <= now and left[i] > 0]
+        now += 1
+        for i in sorted(ready, key=lambda i: (left[i], i))[:num_gpus]:
+            left[i] -= 1
+            if left[i] == 0:
+                finish[i] = now
+    return finish
+
+
+@many
+@given(
+    jobs=st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10)), min_size=1, max_size=14),
+    num_gpus=st.integers(1, 3),
+    placement=any_placement,
+)
+def test_srtf_of_jobs_of_one_gpu_is_textbook_srpt(jobs, num_gpus, placement):
+    in_order = sorted(
+        (Job(submit, service, 1) for submit, service in jobs), key=lambda j: j.submit_us
+    )
+    made = run_core(in_order, [(1, "gpu")] * num_gpus, "srtf", placement)
+    assert made.finish_us == textbook_srpt(in_order, num_gpus)
+
+
+def test_srtf_on_one_gpu_is_textbook_srpt_on_a_long_queue() -> None:
+    rng = np.random.default_rng(2)
+    submit = np.sort(rng.integers(0, 10**6, 5_000))
+    service = rng.integers(1, 400, 5_000)
+    # With a heap instead of ticks: the job with the least left runs until the next arrival.
+    queue: list[list[int]] = []
+    now, finish = 0, np.zeros(5_000, dtype=np.int64)
+    for job in range(5_001):
+        until = int(submit[job]) if job < 5_000 else 2**62
+        while queue and now < until:
+            left, running = heapq.heappop(queue)
+            now += (step := min(left, until - now))
+            if step == left:
+                finish[running] = now
+            else:
+                heapq.heappush(queue, [left - step, running])
+        if job < 5_000:
+            now = until
+            heapq.heappush(queue, [int(service[job]), job])
+    trace = gs.Trace.from_columns(submit, service, np.ones(5_000, dtype=np.int64))
+    for placement in ("count", "first-fit"):
+        result = gs.simulate(trace, gs.Cluster.uniform(1, 1), policy="srtf", placement=placement)
+        assert np.array_equal(result.schedule.finish_us, finish * 10**6)
+
+
+def workload(
+    num_jobs: int, num_gpus: int, load: float, grain_s: int, seed: int, **columns: Any
+) -> gs.Trace:
+    """Many jobs at a load; submits and services are multiples of ``grain_s``, so that they tie."""
+    rng = np.random.default_rng(seed)
+    gpus = rng.choice([1, 1, 1, 1, 2, 2, 3, 4, 8, 16, 32], num_jobs)
+    service = (1 + rng.exponential(300, num_jobs) // grain_s) * grain_s
+    span = float((gpus * service).sum()) / num_gpus / load
+    submit = np.sort(rng.uniform(0, span, num_jobs)) // grain_s * grain_s
+    made = {name: make(service, rng) for name, make in columns.items()}
+    return gs.Trace.from_columns(submit, service, gpus, **made)
+
+
+@pytest.mark.parametrize("num_gpus", [32, 256])
+@pytest.mark.parametrize("grain_s", [1, 100])
+@pytest.mark.parametrize("load", [0.9, 1.5])
+def test_the_fast_engine_of_srtf_equals_the_general_one(
+    num_gpus: int, grain_s: int, load: float
+) -> None:
+    cluster = gs.Cluster.uniform(servers=num_gpus // 8, gpus=8)
+    for seed in range(3):
+        trace = workload(2_000, num_gpus, load, grain_s, seed)
+        fast = gs.simulate(trace, cluster, policy="srtf", placement="count")
+        # A period that never comes round asks for the general engine and for nothing else.
+        general = gs.simulate(trace, cluster, policy="srtf:period_s=1e9", placement="count")
+        assert fast.summary()["preemptions"] > 50
+        assert fast.digest == general.digest
+
+
+def test_two_spellings_of_a_policy_are_one_policy_on_deep_queues() -> None:
+    trace = workload(3_000, 64, 1.4, 5, seed=4)
+    cluster = gs.Cluster.uniform(servers=8, gpus=8)
+    same = [
+        ("fifo-skip", "fifo:scan=skip"),
+        ("fifo", "fifo-skip:scan=strict"),
+        ("srtf:cost_s=7", "srtf:cost_s=1,wide_cost_s=7,narrow_gpus=0"),
+        ("2d-las:preset=tiresias", "2d-las:limits=3250/7200"),
+        (
+            "2d-las:preset=lucid",
+            "2d-las:limits=18000,epoch=period,quota=hold,restart=work,cost_s=40,wide_cost_s=60",
+        ),
+        ("wspt", "sjf"),  # all weights are 1
+    ]
+    for one, other in same:
+        for placement in ("count", "consolidated"):
+            digests = {
+                gs.simulate(trace, cluster, policy=policy, placement=placement).digest
+                for policy in (one, other)
+            }
+            assert len(digests) == 1, (one, other, placement)
+
+
+@pytest.mark.parametrize(
+    ("placement", "num_jobs"), [("count", 3_000), ("consolidated", 1_000), ("random", 500)]
+)
+def test_easy_equals_the_readable_engine_on_an_overloaded_cluster(
+    placement: str, num_jobs: int
+) -> None:
+    trace = workload(
+        num_jobs,
+        64,
+        1.5,
+        10,
+        seed=num_jobs,
+        estimate_s=lambda service, rng: service * rng.choice([0.5, 1, 1, 2, 5], len(service)),
+    )
+    cluster = gs.Cluster.uniform(servers=8, gpus=8)
+    made = gs.simulate(trace, cluster, policy="easy", placement=placement, seed=1)
+    columns = (trace.submit_us, trace.service_us, trace.gpus, trace.estimate_us)
+    jobs = [
+        Job(submit, service, gpus, estimate_us=estimate)
+        for submit, service, gpus, estimate in zip(*(c.tolist() for c in columns), strict=True)
+    ]
+    expected = replay(jobs, [(8, "gpu")] * 8, "easy", placement, seed=1)
+    assert made.schedule.start_us.tolist() == expected.start_us
+    assert made.digest == expected.digest
