@@ -87,12 +87,14 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
 
 void PreemptiveScheduler::check_progress(const JobTable& jobs) const {
   if (!rule_.on_work || !order_->takes_turns()) return;
-  // Jobs that take turns each period must gain more in one than a preemption adds.
+  // Jobs that take turns each period must gain more in one than a preemption adds. Those that
+  // take turns by promotion may gain as little as a tick.
+  const Time gain = order_->has_crossings() ? kTick : period_;
   for (JobId job = 0; job < jobs.num_jobs(); ++job) {
-    if (jobs.restart_cost(job) + rule_.extra(jobs.gpus(job)) < period_) continue;
+    if (jobs.restart_cost(job) + rule_.extra(jobs.gpus(job)) < gain) continue;
     fail_input("restart=work: job " + std::to_string(job) +
-               " would lose at least period_s to each preemption and never end; lower its cost, "
-               "lengthen period_s or use restart=time");
+               " would lose to each preemption at least what it gains between two, and never "
+               "end; lower its cost, lengthen period_s or use restart=time");
   }
 }
 
