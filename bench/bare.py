@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -99,6 +100,7 @@ def _build(directory: Path) -> None:
         "-DCMAKE_BUILD_TYPE=Release",
         f"-Dpybind11_DIR={pybind11.get_cmake_dir()}",
         f"-DPython_EXECUTABLE={sys.executable}",
+        *(["-GNinja"] if shutil.which("make") is None else []),
     )
     _call("cmake", "--build", str(directory))
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-
 UNDISTURBED = 0.95  # of a core: less than that, and something else ran on it
 
 

@@ -20,6 +20,7 @@ class Easy final : public Scheduler {
     queue_.begin(setup.state.jobs(), setup.state.classes());
     running_.clear();
     reserved_for_ = kNoJob;
+    is_settled_ = false;
     reserved_at_.reset(0);
     plan_.reset();
     if (!is_pooled_) plan_.emplace(setup.state.occupancy());
@@ -27,28 +28,38 @@ class Easy final : public Scheduler {
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    for (const JobId job : instant.finished) running_.erase(expected_end(state, job), job);
-    if (!instant.finished.empty()) reserved_for_ = kNoJob;
+    for (const JobId job : instant.finished) {
+      const Time end = expected_end(state, job);
+      running_.erase(end, job);
+      if (end != state.now()) reserved_for_ = kNoJob;
+    }
     for (const JobId job : instant.arrived) queue_.add(job);
 
     JobId head = queue_.first();
     while (head != kNoJob && try_start(state, head, actions)) head = queue_.first();
     if (head == kNoJob || queue_.size() == 1 || state.occupancy().num_free() == 0) return;
-    // While nothing finishes and nothing is overdue the reservation stands, and none of the jobs
-    // passed over before fits now: only the newcomers are judged.
+    // Ends that come as expected leave the head's reservation as it is, and so do starts that
+    // end before it. Where nothing ended or started either, none of the jobs passed over before
+    // fits now, and only the newcomers are judged.
     const bool stands = reserved_for_ == head && first_end() > state.now();
+    const bool is_still = stands && is_settled_ && instant.finished.empty();
     if (is_pooled_) {
       if (!stands) reserve_pool(state, head);
-      if (stands) {
+      if (is_still) {
         for (const JobId job : instant.arrived) backfill_pool(state, job, actions);
       } else {
+        is_settled_ = true;
         scan_pool(state, head, actions);
       }
       return;
     }
-    if (stands ? !any_placeable(state, instant.arrived) : !any_placeable(state)) return;
-    if (!stands) reserve_servers(state, head);
-    scan_servers(state, stands ? instant.arrived.front() - 1 : head, actions);
+    if (is_still ? any_placeable(state, instant.arrived) : any_placeable(state)) {
+      if (!stands) reserve_servers(state, head);
+      is_settled_ = true;
+      scan_servers(state, is_still ? instant.arrived.front() - 1 : head, actions);
+    } else {
+      is_settled_ = true;
+    }
   }
 
  private:
@@ -81,9 +92,12 @@ class Easy final : public Scheduler {
   }
 
   void start(const State& state, JobId job, Actions& actions) {
-    // A job that starts leaves a pool's reservation as it is (see backfill_pool); among servers
-    // the head's placement may change with it.
-    if (!is_pooled_) reserved_for_ = kNoJob;
+    // A pool's reservation counts with later ends (see backfill_pool). Among servers they may
+    // move the head's placement, and any start the placement of who was passed over.
+    if (!is_pooled_) {
+      is_settled_ = false;
+      if (state.now() + state.jobs().estimate(job) > reservation_) reserved_for_ = kNoJob;
+    }
     actions.start(job, allocation_);
     queue_.remove(job);
     running_.insert({state.now() + state.jobs().estimate(job), job, state.jobs().gpus(job)});
@@ -210,6 +224,7 @@ class Easy final : public Scheduler {
   Allocation allocation_;
   Time reservation_ = kNever;
   JobId reserved_for_ = kNoJob;
+  bool is_settled_ = false;  // nothing started since the whole queue was judged
   std::int64_t extra_ = 0;
   std::optional<Occupancy> plan_;
   Allocation reserved_at_;
