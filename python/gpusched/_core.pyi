@@ -8,9 +8,14 @@ import numpy.typing
 import typing
 __all__: list[str] = ['Actions', 'Allocation', 'Cluster', 'FreeGpus', 'InvariantError', 'JobTable', 'Order', 'Placement', 'REJECT_REASONS', 'Request', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'list_parameters', 'mean_busy_time', 'registry', 'simulate', 'squashed_srpt']
 class InvariantError(RuntimeError):
-    pass
+    """
+    A policy or a placement asked for something impossible, or the engine broke a rule of its
+    own. The message names the time, the job and the digest of the schedule so far.
+    """
 class Stopped(RuntimeError):
-    pass
+    """
+    The run was stopped through its RunControl.
+    """
 class JobTable:
     """
     Jobs as borrowed columns, sorted by submit.

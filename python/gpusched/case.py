@@ -74,9 +74,7 @@ def job_columns(
     }
 
 
-def save_case(
-    trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.PathLike[str]
-) -> None:
+def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.PathLike[str]) -> None:
     """Write a run as a flat binary file that the native tool ``gpusched-replay`` reads.
 
     The tool runs the core without Python, for sanitizers and profilers, and prints the digest.

@@ -139,7 +139,9 @@ def _register(
     if name in taken:
         raise ValueError(f"{kind}: the name {name!r} is taken")
     if not name or set(name) & set(":,= \t\n"):
-        raise ValueError(f"{kind}: the name {name!r} must not be empty or hold ':', ',', '=', space")
+        raise ValueError(
+            f"{kind}: the name {name!r} must not be empty or hold ':', ',', '=', space"
+        )
 
     def register(seam: _Seam) -> _Seam:
         if not (isinstance(seam, type) and issubclass(seam, base)):

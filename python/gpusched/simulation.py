@@ -134,7 +134,9 @@ def _policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> _Chose
         return _Chosen(label, policy, {}, describe(type(policy), kind, label))
     choice = Policy.parse(policy) if isinstance(policy, str) else policy
     if not isinstance(choice, Policy):
-        raise TypeError(f"policy: expected a name, a Policy, an Order or a Scheduler, not {policy!r}")
+        raise TypeError(
+            f"policy: expected a name, a Policy, an Order or a Scheduler, not {policy!r}"
+        )
     return _of_choice(choice)
 
 

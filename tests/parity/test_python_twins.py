@@ -83,6 +83,22 @@ def test_an_instance_of_an_order_equals_its_native_twin(name: str) -> None:
     check()
 
 
+@pytest.mark.parametrize("lifetime", ["service", "clock"])
+@given(data=st.data(), name=st.sampled_from(list(twins.ORDERS)), place=st.sampled_from(PLACEMENTS))
+@settings(max_examples=40, deadline=None)
+def test_a_key_that_is_asked_for_more_often_than_it_changes_is_the_same_key(
+    lifetime, data, name, place
+):
+    case = data.draw(cases(name, place)).at(SECOND)
+    order = twins.ORDERS[name]
+    if order.lifetime == lifetime:
+        return
+    restless = type(
+        "Restless", (order,), {"lifetime": lifetime if order.lifetime == "fixed" else "clock"}
+    )
+    assert digest(case, restless(), place) == digest(case, order(), place)
+
+
 @few
 @given(
     case=st.sampled_from(PLACEMENTS).flatmap(lambda placement: cases("2d-las", placement)),

@@ -20,8 +20,8 @@ from tests.reference.placements import consolidated
 from tests.reference.rng import GOLDEN, below, mix, uniform
 
 EVERY_PAIR = [(policy, placement) for policy in POLICIES for placement in PLACEMENTS]
-few = settings(max_examples=25, deadline=None)
-many = settings(max_examples=200, deadline=None)
+few = settings(max_examples=15, deadline=None)
+many = settings(max_examples=100, deadline=None)
 
 every_pair = pytest.mark.parametrize(("policy", "placement"), EVERY_PAIR)
 LCM = math.lcm(*range(1, 17))  # makes every limit a whole number of ticks at every width

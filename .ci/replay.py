@@ -1,0 +1,124 @@
+"""Replays saved cases with the native tool and compares its digests with those of the package.
+
+    python .ci/replay.py build/sanitize/gpusched-replay
+
+The tool is built with sanitizers, which end it at the first fault: every policy, a choice of
+placements and the options that take other paths through the core are run.
+"""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import gpusched as gs
+
+PLACEMENTS = ("count", "consolidated", "consolidated-relaxed:kappa=1.5", "random")
+OTHER_PLACEMENTS = ("first-fit", "best-fit", "worst-fit", "spread")
+OPTIONS = (
+    "fifo-skip:scan=strict",
+    "srtf:displace=true",
+    "srtf:scan=strict,restart=work,cost_s=30",
+    "srsf:epoch=period,period_s=300,cost_s=20,wide_cost_s=50,narrow_gpus=4",
+    "las:period_s=600,quota=hold",
+    "2d-las:preset=lucid",
+    "2d-las:inside=entry,limits=100/1000/10000",
+    "2d-las:promote=2",
+    "serverfilling-srpt:displace=true",
+)
+NUM_JOBS = 400
+
+UNIFORM = gs.Cluster.uniform(servers=6, gpus=8)
+MIXED = gs.Cluster(
+    (
+        gs.ServerGroup(2, 8, "V100"),
+        gs.ServerGroup(3, 4, "T4"),
+        gs.ServerGroup(1, 64, "A100"),
+        gs.ServerGroup(2, 2, "V100"),
+    )
+)
+
+
+def uniform_trace() -> gs.Trace:
+    """An overloaded cluster: long queues, many preemptions."""
+    return gs.generate("philly", jobs=NUM_JOBS, load=1.3, cluster=UNIFORM, seed=3)
+
+
+def mixed_trace(*, typed: bool) -> gs.Trace:
+    """Every optional column; ties, equal jobs and jobs that never fit."""
+    random = np.random.default_rng(7)
+    service_s = random.integers(1, 2_000, NUM_JOBS)
+    names = ("", "V100", "T4", "A100", "V100|T4", "K80")
+    return gs.Trace.from_columns(
+        submit_s=np.sort(random.integers(0, 8_000, NUM_JOBS)),
+        service_s=service_s,
+        gpus=random.choice([1, 1, 2, 3, 4, 8, 12, 30, 101], NUM_JOBS),
+        estimate_s=np.maximum(1, service_s * random.choice([0.3, 1.0, 4.0], NUM_JOBS)),
+        weight=random.choice([0.5, 1.0, 2.0], NUM_JOBS),
+        checkpoint_s=random.choice([0.0, 5.0], NUM_JOBS),
+        restart_s=random.choice([0.0, 12.5], NUM_JOBS),
+        gpu_types=random.choice(names, NUM_JOBS).tolist() if typed else None,
+    )
+
+
+def results() -> Iterator[gs.Result]:
+    """Run the cases in the package."""
+    trace = uniform_trace()
+    for policy, placement in itertools.product((*gs.policies(), *OPTIONS), PLACEMENTS):
+        yield gs.simulate(trace, UNIFORM, policy=policy, placement=placement, seed=11)
+    for placement in OTHER_PLACEMENTS:
+        yield gs.simulate(trace, UNIFORM, policy="srtf", placement=placement)
+    for policy in (*gs.policies(), *OPTIONS):
+        for predictor, placement in (("oracle", "consolidated"), ("estimate", "best-fit")):
+            yield gs.simulate(
+                mixed_trace(typed=True), MIXED,
+                policy=policy, placement=placement, predictor=predictor,
+            )  # fmt: skip
+        yield gs.simulate(mixed_trace(typed=False), MIXED, policy=policy, placement="count")
+
+
+def replay(tool: Path, case: Path) -> subprocess.CompletedProcess[str]:
+    """Run the tool; its messages may quote bytes of a damaged case."""
+    text = {"encoding": "utf-8", "errors": "replace"}
+    return subprocess.run([tool, case], capture_output=True, check=False, timeout=60, **text)
+
+
+def check_damaged(tool: Path, case: Path) -> None:
+    """A damaged case is a message and exit code 2, never a fault that a sanitizer reports."""
+    whole = case.read_bytes()
+    places = [*range(0, 240, 4), *range(240, len(whole), len(whole) // 60)]
+    damaged = [whole[:at] for at in places]
+    damaged += [whole[:at] + b"\xff" * 8 + whole[at + 8 :] for at in places]
+    for content in damaged:
+        case.write_bytes(content)
+        done = replay(tool, case)
+        # What changed may still be a case, such as one with another seed.
+        is_refused = done.returncode == 2 and done.stderr.startswith("gpusched-replay: ")
+        is_run = done.returncode == 0 and len(content) >= len(whole)
+        assert is_refused or is_run, f"{len(content)} bytes: {done.returncode} {done.stderr}"
+
+
+def main() -> None:
+    tool = Path(sys.argv[1]).resolve()
+    num_cases = 0
+    with tempfile.TemporaryDirectory() as folder:
+        case = Path(folder) / "case"
+        for result in results():
+            result.save_case(case)
+            done = replay(tool, case)
+            label = f"{result.spec.policy} with {result.spec.placement}, {result.trace.name}"
+            assert done.returncode == 0, f"{label}:\n{done.stderr}"
+            assert done.stdout == f"{result.digest}\n", f"{label}: {done.stdout}"
+            num_cases += 1
+        check_damaged(tool, case)
+    print(f"{num_cases} cases replayed, each with its digest; damaged ones are refused")
+
+
+if __name__ == "__main__":
+    main()

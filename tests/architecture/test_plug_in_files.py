@@ -1,0 +1,105 @@
+"""A plug-in is one file with one registration at its end, named after what it registers."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+from tests.architecture.sources import (
+    CPP_FILES,
+    HEADERS,
+    MODULES,
+    PLUG_IN_FILES,
+    ROOT,
+    code_of,
+    shown,
+)
+
+SEAM_OF_FOLDER = {"orders": "Order", "placements": "Placement", "schedulers": "Scheduler"}
+
+TOOLS_AND_BINDINGS = [path for path in CPP_FILES if {"tools", "bindings"} & set(path.parts)]
+
+plug_in_files = pytest.mark.parametrize("path", PLUG_IN_FILES, ids=shown)
+
+
+def registered_in(path: Path) -> tuple[str, str]:
+    """The seam and the name that the file registers."""
+    found = re.findall(
+        r'GPUSCHED_REGISTER\(\s*(\w+),\s*\w+(?:<.*?>)?,\s*\.name = "([^"]+)"',
+        path.read_text(),
+        re.DOTALL,
+    )
+    assert len(found) == 1, f"{shown(path)} registers {found}"
+    return found[0]
+
+
+@plug_in_files
+def test_a_file_registers_one_plug_in_of_its_folder_under_its_own_name(path: Path) -> None:
+    seam, name = registered_in(path)
+    assert seam == SEAM_OF_FOLDER[path.parent.name]
+    # An identifier cannot begin with a digit: 2d-las lives in las_2d.
+    assert sorted(path.stem.split("_")) == sorted(name.split("-"))
+
+
+@plug_in_files
+def test_a_file_ends_in_its_registration(path: Path) -> None:
+    end = r"GPUSCHED_REGISTER\((?:[^()]|\([^()]*\))*\)\s*;?\s*}(?:\s*)\Z"
+    assert re.search(end, code_of(path))
+
+
+def test_no_two_files_define_one_name() -> None:
+    # Two plug-ins with a class of one name would be one class: the linker keeps either.
+    owner: dict[str, str] = {}
+    for path in sorted(set(CPP_FILES) - set(TOOLS_AND_BINDINGS)):
+        for name in names_outside_of_anonymous_namespaces(code_of(path)):
+            assert name not in owner, f"{name} is defined in {owner[name]} and in {shown(path)}"
+            owner[name] = shown(path)
+
+
+def names_outside_of_anonymous_namespaces(code: str) -> set[str]:
+    """Types that a file gives the whole core."""
+    code = re.sub(r"\nnamespace \{\n.*?\n\}  *\n", "\n", code, flags=re.DOTALL)
+    return set(re.findall(r"^(?:struct|class)\s+(?:alignas\(\w+\)\s+)?(\w+)[^;]*\{", code, re.M))
+
+
+def test_the_registry_holds_what_the_files_register_and_no_more() -> None:
+    infos = [*gs.policies().values(), *gs.placements().values()]
+    registered = {(info.kind, info.name) for info in infos if info.is_native}
+    in_files = {(seam.lower(), name) for seam, name in map(registered_in, PLUG_IN_FILES)}
+    assert registered == in_files
+
+
+def test_nothing_is_registered_outside_the_folders_of_plug_ins() -> None:
+    for path in set(CPP_FILES) - set(PLUG_IN_FILES) - {HEADERS / "registry.hpp"}:
+        assert "GPUSCHED_REGISTER" not in code_of(path), shown(path)
+
+
+def test_no_code_branches_on_the_name_of_a_plug_in() -> None:
+    # What a plug-in needs beyond the seam is a flag or a method of the seam.
+    names = {name for _, name in map(registered_in, PLUG_IN_FILES)}
+    for path in set(CPP_FILES) - set(PLUG_IN_FILES):
+        texts = set(re.findall(r'[=!]= "([^"]*)"', path.read_text()))
+        assert not texts & names, shown(path)
+
+
+def test_no_figure_and_no_reader_shares_its_file() -> None:
+    figures = [module for module in MODULES if module.startswith("plotting.")]
+    assert {"plotting.jct_cdf", "plotting.wait_cdf", "plotting.queue"} <= set(figures)
+    readers = [module for module in MODULES if module.startswith("traces.")]
+    assert {"traces.itp", "traces.swf", "traces.helios", "traces.gavel"} <= set(readers)
+
+
+def test_the_tables_of_the_documentation_are_those_of_the_registry() -> None:
+    path = ROOT / "docs" / "tables.py"
+    spec = spec_from_file_location("tables", path)
+    assert spec is not None
+    assert spec.loader is not None
+    tables = module_from_spec(spec)
+    spec.loader.exec_module(tables)
+    assert tables.page() == tables.PAGE.read_text(encoding="utf-8"), (
+        "docs/policies.md is out of date: run `python docs/tables.py`"
+    )

@@ -1,0 +1,242 @@
+"""Columns cross the boundary as they are or not at all; nobody is left with dangling memory."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched import _core
+from tests.boundary.workloads import CLUSTER, trace
+
+INT64 = ("submit_us", "service_us", "predicted_us", "estimate_us", "checkpoint_us", "restart_us")
+INT32 = ("gpus", "type_set")
+COLUMNS = (*INT64, *INT32, "weight")
+
+
+def columns(num_jobs: int = 4) -> dict[str, Any]:
+    """Every argument of a job table, rightly typed."""
+    made: dict[str, Any] = {name: np.arange(1, num_jobs + 1, dtype=np.int64) for name in INT64}
+    made |= {"gpus": np.ones(num_jobs, np.int32), "type_set": np.zeros(num_jobs, np.int32)}
+    return made | {"weight": np.ones(num_jobs), "type_masks": [1]}
+
+
+def strided(array: np.ndarray) -> np.ndarray:
+    """The same values with a gap after each."""
+    wide = np.zeros(2 * len(array), array.dtype)
+    wide[::2] = array
+    return wide[::2]
+
+
+def foreign(array: np.ndarray) -> dict[str, Any]:
+    """The same values as something else."""
+    others = {np.dtype(kind) for kind in ("i4", "i8", "u8", "f4", "f8", "i2", "O", "m8[us]")}
+    made = {str(dtype): array.astype(dtype) for dtype in others - {array.dtype}}
+    return made | {
+        "swapped": array.astype(array.dtype.newbyteorder()),
+        "strided": strided(array),
+        "backwards": array[::-1],
+        "a list": array.tolist(),
+        "a table": array.reshape(2, -1),
+        "a number": np.array(array[0]),
+        "a buffer": memoryview(array.tobytes()),
+    }
+
+
+KINDS = sorted({*foreign(np.ones(4)), *foreign(np.ones(4, np.int64))})
+
+
+def test_columns_of_the_right_types_are_taken() -> None:
+    assert len(_core.JobTable(**columns())) == 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_column_of_another_type_is_a_type_error_and_not_a_copy(name: str, kind: str) -> None:
+    given = columns()
+    with pytest.raises(TypeError):
+        _core.JobTable(**given | {name: foreign(given[name]).get(kind, "no column")})
+
+
+@pytest.mark.parametrize("name", ["server_gpus", "server_type"])
+def test_a_server_column_of_another_type_is_a_type_error(name: str) -> None:
+    given = {"server_gpus": np.ones(2, np.int32), "server_type": np.zeros(2, np.int32)}
+    assert _core.Cluster(**given).num_gpus == 2
+    for array in foreign(given[name]).values():
+        with pytest.raises(TypeError):
+            _core.Cluster(**given | {name: array})
+
+
+@pytest.mark.parametrize("name", sorted(set(COLUMNS) - {"submit_us"}))
+def test_a_column_of_another_length_is_named(name: str) -> None:
+    given = columns()
+    with pytest.raises(ValueError, match=f"{name}: length 3 differs from submit_us: 4"):
+        _core.JobTable(**given | {name: given[name][:3].copy()})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("submit_us", -1, "submit_us: row 2 is -1; at least 0"),
+        ("submit_us", 1, "submit_us: row 2 is 1; the column must be sorted"),
+        ("service_us", 0, "service_us: row 2 is 0; 1 to 2\\^53 microseconds are allowed"),
+        ("service_us", 2**53 + 1, "service_us: row 2 is 9007199254740993; 1 to 2\\^53"),
+        ("predicted_us", 0, "predicted_us: row 2 is 0;"),
+        ("estimate_us", -1, "estimate_us: row 2 is -1;"),
+        ("checkpoint_us", -1, "checkpoint_us: row 2 is -1; 0 to 2\\^53"),
+        ("restart_us", 2**53 + 1, "restart_us: row 2 is 9007199254740993;"),
+        ("gpus", 0, "gpus: row 2 is 0; at least 1"),
+        ("weight", np.nan, "weight: row 2 is nan; positive and finite"),
+        ("weight", np.inf, "weight: row 2 is inf; positive and finite"),
+        ("weight", 0.0, "weight: row 2 is 0"),
+        ("type_set", 1, "type_set: row 2 is 1; an index into the type sets"),
+        ("type_set", -1, "type_set: row 2 is -1; an index into the type sets"),
+    ],
+)
+def test_a_bad_value_is_named_by_column_row_and_rule(name: str, value: Any, message: str) -> None:
+    given = columns()
+    given[name][2] = value
+    with pytest.raises(ValueError, match=message):
+        _core.JobTable(**given)
+
+
+def test_a_table_needs_a_job_and_a_cluster_a_server() -> None:
+    nothing = np.array([], np.int64)
+    with pytest.raises(ValueError, match="submit_us: a trace needs at least one job"):
+        _core.JobTable(nothing, nothing, nothing.astype(np.int32))
+    none = np.array([], np.int32)
+    with pytest.raises(ValueError, match="server_gpus: a cluster needs at least one server"):
+        _core.Cluster(none, none)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "gpu_type", "message"),
+    [
+        (0, 0, "server_gpus: server 1 has 0 GPUs; 1 to 64 are allowed"),
+        (65, 0, "server_gpus: server 1 has 65 GPUs; 1 to 64 are allowed"),
+        (1, -1, "server_type: server 1 has type -1; 0 to 63 are allowed"),
+        (1, 64, "server_type: server 1 has type 64; 0 to 63 are allowed"),
+    ],
+)
+def test_a_bad_server_is_named(gpus: int, gpu_type: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _core.Cluster(np.array([8, gpus], np.int32), np.array([0, gpu_type], np.int32))
+
+
+@pytest.mark.parametrize("kind", ["i1", "i2", "i4", "u1", "u8", "f4", "f8", ">i4", ">f8"])
+def test_a_trace_takes_numbers_of_any_width_and_order(kind: str) -> None:
+    values = {"submit_s": [0, 3, 3, 9], "service_s": [5, 1, 7, 2], "gpus": [1, 4, 2, 1]}
+    plain = gs.Trace.from_columns(**values)
+    other = gs.Trace.from_columns(**{name: np.array(v, kind) for name, v in values.items()})
+    for name in ("submit_us", "service_us", "gpus"):
+        assert np.array_equal(getattr(plain, name), getattr(other, name))
+    assert gs.simulate(other, CLUSTER).digest == gs.simulate(plain, CLUSTER).digest
+
+
+def test_a_trace_takes_columns_with_any_stride() -> None:
+    table = np.arange(1, 13).reshape(4, 3)  # a column is every third number
+    plain = gs.Trace.from_columns(*(table[:, i].copy() for i in range(3)))
+    for column in (lambda i: table[:, i], lambda i: np.flip(table[::-1, i])):
+        other = gs.Trace.from_columns(*(column(i) for i in range(3)))
+        assert other.submit_us.flags.c_contiguous
+        assert gs.simulate(other, CLUSTER).digest == gs.simulate(plain, CLUSTER).digest
+
+
+def test_a_trace_is_independent_of_the_arrays_it_came_from() -> None:
+    given = {name: np.array([1, 2, 3], np.int64) for name in ("submit_s", "service_s", "gpus")}
+    jobs = gs.Trace.from_columns(**given)
+    before = gs.simulate(jobs, CLUSTER).digest
+    for array in given.values():
+        array[:] = 9
+    assert gs.simulate(jobs, CLUSTER).digest == before
+    with pytest.raises(ValueError, match="read-only"):
+        jobs.service_us[0] = 1
+
+
+def test_a_job_table_keeps_its_columns_alive() -> None:
+    jobs = trace()
+    expected = gs.simulate(jobs, CLUSTER, placement="count").digest
+    table = _core.JobTable(jobs.submit_us.copy(), jobs.service_us.copy(), jobs.gpus.copy())
+    del jobs
+    gc.collect()
+    filler = [np.full(60, -1, np.int64) for _ in range(100)]  # would lie where they lay
+    servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
+    schedule = _core.simulate(table, servers, "fifo", {}, [], "count", {}, 0, None)
+    assert schedule.digest == expected
+    del filler
+
+
+def test_a_result_outlives_the_trace_and_the_cluster_it_was_given() -> None:
+    def result() -> gs.Result:
+        return gs.simulate(trace(seed=1), gs.Cluster.uniform(3, 4), policy="srtf")
+
+    kept = result()
+    gc.collect()
+    assert kept.audit().ok
+    assert kept.digest == result().digest
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["start_us", "finish_us", "held_us", "paid_us", "preemptions", "num_servers", "status"],
+)
+def test_a_column_of_a_schedule_outlives_it_and_is_its_own(name: str) -> None:
+    schedule = gs.simulate(trace(), CLUSTER, policy="srtf").schedule
+    column, expected = getattr(schedule, name), getattr(schedule, name).tolist()
+    column_to_spoil = getattr(schedule, name)
+    column_to_spoil[:] = 77
+    assert getattr(schedule, name).tolist() == expected
+    del schedule, column_to_spoil
+    gc.collect()
+    filler = [np.full(60, 7, np.int64) for _ in range(100)]
+    assert column.tolist() == expected
+    del filler
+
+
+def test_an_interval_log_outlives_its_schedule() -> None:
+    schedule = gs.simulate(trace(), CLUSTER, policy="srtf").schedule
+    rows = schedule.intervals()
+    expected = {name: column.tolist() for name, column in schedule.intervals().items()}
+    del schedule
+    gc.collect()
+    assert {name: column.tolist() for name, column in rows.items()} == expected
+    dtypes = {name: column.dtype.name for name, column in rows.items()}
+    assert dtypes == dict.fromkeys(("job", "start_us", "end_us", "server"), "int64") | {
+        "mask": "uint64"
+    }
+
+
+def test_a_schedule_has_the_types_it_documents() -> None:
+    schedule = gs.simulate(trace(), CLUSTER).schedule
+    expected = dict.fromkeys(("start_us", "finish_us", "held_us", "paid_us"), "int64")
+    expected |= {"preemptions": "int32", "num_servers": "int32"}
+    expected |= {"status": "uint8", "reason": "uint8"}
+    for name, dtype in expected.items():
+        column = getattr(schedule, name)
+        assert column.dtype.name == dtype
+        assert column.shape == (60,)
+        assert column.flags.c_contiguous
+    assert len(schedule.digest) == 64
+    assert set(schedule.counters) >= {"instants", "events", "max_running"}
+
+
+@pytest.mark.parametrize("argument", ["policy", "placement", "jobs", "cluster"])
+def test_none_is_no_argument_of_the_core(argument: str) -> None:
+    jobs = trace()
+    given: dict[str, Any] = {
+        "jobs": _core.JobTable(jobs.submit_us, jobs.service_us, jobs.gpus),
+        "cluster": _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type),
+        "policy": "fifo",
+        "policy_values": {},
+        "flags": [],
+        "placement": "count",
+        "placement_values": {},
+        "seed": 0,
+        "control": None,
+    }
+    assert len(_core.simulate(**given).digest) == 64
+    with pytest.raises((TypeError, ValueError)):
+        _core.simulate(**given | {argument: None})

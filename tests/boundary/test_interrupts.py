@@ -1,0 +1,178 @@
+"""Ctrl-C, and a stop that is asked for, end a run within a second whatever it is busy with."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from tests.boundary.workloads import ShortestFirst
+
+# A second, and another for a machine that is busy with something else.
+SOON_S = 2.0
+ONE_GPU = gs.Cluster.uniform(1, 1)
+
+# Two jobs take turns each minute for sixty years: minutes of computing.
+ENDLESS = "gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1]), gs.Cluster.uniform(1, 1)"
+
+posix = pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+
+
+def interrupted(code: str) -> tuple[float, str, int]:
+    """Run ``code``, send SIGINT half a second after it says that it is ready.
+
+    Returns the seconds until it ended, what it printed after that, and its exit code.
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", "import gpusched as gs\n" + textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        assert child.poll() is None, "the run was too short for the test"
+        child.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        output, _ = child.communicate(timeout=30)
+        return time.monotonic() - asked, output, child.returncode
+    finally:
+        child.kill()
+
+
+@posix
+def test_ctrl_c_ends_a_run_as_a_keyboard_interrupt() -> None:
+    code = f"""
+        print("ready", flush=True)
+        gs.simulate({ENDLESS}, policy="las")
+        print("not interrupted")
+    """
+    seconds, output, returncode = interrupted(code)
+    assert seconds < SOON_S
+    assert output.rstrip().endswith("KeyboardInterrupt")
+    assert "not interrupted" not in output
+    assert returncode == -signal.SIGINT  # as for any Python program that does not catch it
+
+
+@posix
+def test_a_process_that_catches_ctrl_c_goes_on_as_if_nothing_had_been() -> None:
+    code = f"""
+        import threading
+        small = gs.Trace.from_columns([0, 1], [5, 5], [1, 1]), gs.Cluster.uniform(1, 1)
+        before = gs.simulate(*small, policy="srtf").digest
+        print("ready", flush=True)
+        try:
+            gs.simulate({ENDLESS}, policy="las", progress=lambda done, total: None)
+        except KeyboardInterrupt:
+            print("interrupted", gs.simulate(*small, policy="srtf").digest == before)
+            print(threading.active_count())
+    """
+    seconds, output, returncode = interrupted(code)
+    assert seconds < SOON_S
+    assert (output, returncode) == ("interrupted True\n1\n", 0)
+
+
+@posix
+def test_ctrl_c_ends_a_run_with_a_plug_in_of_python() -> None:
+    code = f"""
+        class Attained(gs.Order):
+            lifetime, preemptive = "service", True
+            def rank(self, view, jobs):
+                return view.attained_us(jobs)
+        gs.register_order("attained")(Attained)
+        print("ready", flush=True)
+        gs.simulate({ENDLESS}, policy="attained:period_s=60")
+    """
+    seconds, output, returncode = interrupted(code)
+    assert seconds < SOON_S
+    assert output.rstrip().endswith("KeyboardInterrupt")
+    assert returncode == -signal.SIGINT
+
+
+@posix
+def test_ctrl_c_in_a_comparison_keeps_what_had_finished() -> None:
+    code = f"""
+        print("ready", flush=True)
+        try:
+            gs.compare({ENDLESS}, ["fifo", "las", "srtf"], threads=3)
+        except KeyboardInterrupt as error:
+            print(sorted(error.comparison.results), error.comparison.unfinished)
+    """
+    seconds, output, returncode = interrupted(code)
+    assert seconds < SOON_S
+    assert (output, returncode) == ("['fifo', 'srtf'] ('las',)\n", 0)
+
+
+@posix
+def test_ctrl_c_in_a_comparison_that_is_not_caught_ends_the_process() -> None:
+    code = f"""
+        print("ready", flush=True)
+        gs.compare({ENDLESS}, ["las", "las:period_s=61", "las:period_s=62"], threads=2)
+    """
+    seconds, output, returncode = interrupted(code)
+    assert seconds < SOON_S
+    assert "unfinished: las, las:period_s=61, las:period_s=62" in output.splitlines()[-1]
+    assert returncode != 0
+
+
+def seconds_to_stop(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> float:
+    """Set the stop 0.3 s into a run; return how long it took to end."""
+    stop = threading.Event()
+    asked = []
+
+    def ask() -> None:
+        asked.append(time.monotonic())
+        stop.set()
+
+    timer = threading.Timer(0.3, ask)
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            gs.simulate(trace, cluster, stop=stop, **options)
+        return time.monotonic() - asked[0]
+    finally:
+        timer.cancel()
+
+
+def burst(num_jobs: int, span_s: float) -> gs.Trace:
+    """Far more jobs than the cluster can serve in the time in which they come."""
+    rng = np.random.default_rng(0)
+    return gs.Trace.from_columns(
+        np.sort(rng.uniform(0, span_s, num_jobs)),
+        rng.uniform(1, 10_000, num_jobs),
+        rng.integers(1, 9, num_jobs),
+    )
+
+
+@pytest.mark.parametrize("span_s", [0, 1_000], ids=["at one instant", "one after the other"])
+def test_a_policy_that_is_slow_on_a_deep_queue_can_be_stopped(span_s: float) -> None:
+    cluster = gs.Cluster.uniform(servers=8, gpus=8)
+    seconds = seconds_to_stop(burst(60_000, span_s), cluster, policy="conservative")
+    assert seconds < SOON_S
+
+
+def test_a_slow_placement_can_be_stopped() -> None:
+    cluster = gs.Cluster.uniform(servers=256, gpus=8)
+    options = {"policy": "easy", "placement": "random"}
+    assert seconds_to_stop(burst(60_000, 1_000), cluster, **options) < SOON_S
+
+
+def test_a_slow_plug_in_of_python_can_be_stopped() -> None:
+    class Slow(ShortestFirst):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            time.sleep(0.002)  # of the order of a model's inference
+            return super().rank(view, jobs)
+
+    jobs = gs.Trace.from_columns(np.arange(20_000), np.full(20_000, 5), np.ones(20_000))
+    assert seconds_to_stop(jobs, ONE_GPU, policy=Slow()) < SOON_S

@@ -1,0 +1,231 @@
+"""What a Python plug-in is shown is valid during the call, and is of that run alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
+
+CLOSED = "valid only inside the call"
+
+
+class Keeper:
+    """Something to keep the arguments of a call in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[Any] = []
+
+
+class KeepingOrder(Keeper, ShortestFirst):
+    def rank(self, view: Any, jobs: Any) -> Any:
+        self.kept = [view, jobs, view.predicted_us, view.remaining_us(jobs)]
+        return super().rank(view, jobs)
+
+
+class KeepingPlacement(Keeper, FirstFit):
+    def place(self, free: Any, request: Any) -> Any:
+        self.kept = [free, request, free.free_gpus, free.server_gpus]
+        return super().place(free, request)
+
+
+class KeepingScheduler(Keeper, Strict):
+    def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+        super().decide(state, finished, arrived, actions)
+        self.kept = [state, actions, finished, arrived, state.waiting, state.gpus]
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda view: view.now_us,
+        lambda view: view.num_gpus,
+        lambda view: view.num_free,
+        lambda view: view.submit_us,
+        lambda view: view.predicted_us,
+        lambda view: view.weight,
+        lambda view: view.gpus,
+        lambda view: view.remaining_us(np.array([0])),
+        lambda view: view.attained_us(np.array([0])),
+    ],
+)
+@pytest.mark.parametrize("plug_in", [KeepingOrder, KeepingScheduler])
+def test_a_state_that_is_kept_is_closed(plug_in: type, look: Any) -> None:
+    keeper = plug_in()
+    gs.simulate(trace(), CLUSTER, policy=keeper)
+    with pytest.raises(ValueError, match=CLOSED):
+        look(keeper.kept[0])
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda state: state.waiting,
+        lambda state: state.running,
+        lambda state: state.place(0),
+    ],
+)
+def test_the_state_of_a_scheduler_that_is_kept_is_closed(look: Any) -> None:
+    keeper = KeepingScheduler()
+    gs.simulate(trace(), CLUSTER, policy=keeper)
+    with pytest.raises(ValueError, match=CLOSED):
+        look(keeper.kept[0])
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda actions, allocation: actions.start(0, allocation),
+        lambda actions, allocation: actions.preempt(0),
+        lambda actions, allocation: actions.suspend(0),
+        lambda actions, allocation: actions.restore(0),
+        lambda actions, allocation: actions.resize(0, allocation),
+        lambda actions, allocation: actions.wake(10**12),
+    ],
+)
+def test_actions_that_are_kept_are_closed(act: Any) -> None:
+    from gpusched._core import Allocation
+
+    keeper = KeepingScheduler()
+    gs.simulate(trace(), CLUSTER, policy=keeper)
+    with pytest.raises(ValueError, match=CLOSED):
+        act(keeper.kept[1], Allocation(1, [(0, 1)]))
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda free: free.free_gpus,
+        lambda free: free.server_gpus,
+        lambda free: free.server_type,
+        lambda free: free.lowest_free(0, 1),
+    ],
+)
+def test_free_gpus_that_are_kept_are_closed(look: Any) -> None:
+    keeper = KeepingPlacement()
+    gs.simulate(trace(), CLUSTER, placement=keeper)
+    with pytest.raises(ValueError, match=CLOSED):
+        look(keeper.kept[0])
+
+
+@pytest.mark.parametrize("plug_in", [KeepingOrder, KeepingPlacement, KeepingScheduler])
+def test_arrays_that_are_kept_stay_what_they_were(plug_in: type) -> None:
+    keeper = plug_in()
+    seam = "placement" if plug_in is KeepingPlacement else "policy"
+    gs.simulate(trace(), CLUSTER, **{seam: keeper})
+    arrays = [kept for kept in keeper.kept if isinstance(kept, np.ndarray)]
+    assert len(arrays) >= 2
+    before = [array.tolist() for array in arrays]
+    gs.simulate(trace(seed=5), CLUSTER, **{seam: plug_in()})
+    assert [array.tolist() for array in arrays] == before
+
+
+def test_a_request_that_is_kept_names_its_job() -> None:
+    keeper = KeepingPlacement()
+    jobs = trace()
+    gs.simulate(jobs, CLUSTER, placement=keeper)
+    request = keeper.kept[1]
+    assert request.gpus == jobs.gpus[request.job]
+    assert (request.types, request.preemptions) == (1, 0)
+
+
+def test_whole_columns_are_those_of_the_trace_and_read_only() -> None:
+    jobs = trace(weight=np.linspace(0.5, 2, 60))
+    seen: dict[str, Any] = {}
+
+    class Looking(ShortestFirst):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            for name in ("submit_us", "gpus", "predicted_us", "weight"):
+                seen[name] = getattr(view, name)
+            return super().rank(view, jobs)
+
+    gs.simulate(jobs, CLUSTER, policy=Looking())
+    truth = {
+        "submit_us": jobs.submit_us,
+        "gpus": jobs.gpus,
+        "predicted_us": jobs.service_us,
+        "weight": jobs.weight,
+    }
+    for name, column in truth.items():
+        assert np.array_equal(seen[name], column)
+        with pytest.raises(ValueError, match="read-only"):
+            seen[name][0] = 1
+
+
+def test_a_plug_in_that_writes_into_what_it_is_given_harms_nobody() -> None:
+    class Vandal(ShortestFirst):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            keys = super().rank(view, jobs).copy()
+            jobs[:] = -1
+            view.remaining_us(np.array([0]))[:] = -1
+            return keys
+
+    class VandalPlacement(FirstFit):
+        def place(self, free: Any, request: Any) -> Any:
+            for array in (free.free_gpus, free.server_gpus, free.server_type):
+                array[:] = 99
+            return super().place(free, request)
+
+    expected = gs.simulate(trace(), CLUSTER, policy="sjf", placement="first-fit").digest
+    made = gs.simulate(trace(), CLUSTER, policy=Vandal(), placement=VandalPlacement())
+    assert made.digest == expected
+
+
+@pytest.mark.parametrize("num_jobs", [1, 30, 61, 90])
+def test_an_instance_sees_the_columns_of_the_run_it_is_in(num_jobs: int) -> None:
+    order, placement, scheduler = ShortestFirst(), FirstFit(), Strict()
+    for seed in range(12):
+        jobs = trace(num_jobs + seed % 3, seed=seed)
+        made = gs.simulate(jobs, CLUSTER, policy=order, placement=placement)
+        native = gs.simulate(jobs, CLUSTER, policy="sjf", placement="first-fit")
+        assert made.digest == native.digest
+        made = gs.simulate(jobs, CLUSTER, policy=scheduler, placement=placement)
+        assert made.digest == gs.simulate(jobs, CLUSTER, placement="first-fit").digest
+
+
+@pytest.mark.parametrize(
+    "look", [lambda view: view.place(0), lambda view: view.waiting, lambda view: view.running]
+)
+def test_only_the_state_of_a_scheduler_lists_jobs_and_places_them(look: Any) -> None:
+    class Curious(ShortestFirst):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            look(view)
+            return super().rank(view, jobs)
+
+    with pytest.raises(ValueError, match="only a scheduler's state"):
+        gs.simulate(trace(), CLUSTER, policy=Curious())
+
+
+@pytest.mark.parametrize("job", [-1, 60, 2**31, 2**40])
+@pytest.mark.parametrize("ask", ["remaining_us", "attained_us", "place"])
+def test_a_job_that_has_not_arrived_is_an_index_error(ask: str, job: int) -> None:
+    class Curious(Strict):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            getattr(state, ask)(job if ask == "place" else np.array([job]))
+
+    with pytest.raises(IndexError, match=f"job {job} has not arrived"):
+        gs.simulate(trace(), CLUSTER, policy=Curious())
+
+
+@pytest.mark.parametrize(
+    ("server", "count", "error", "message"),
+    [
+        (-1, 1, IndexError, "there is no server -1"),
+        (3, 1, IndexError, "there is no server 3"),
+        (0, 5, ValueError, "server 0 has 4 free GPUs, not 5"),
+        (0, -1, ValueError, "server 0 has 4 free GPUs, not -1"),
+    ],
+)
+def test_gpus_that_are_not_there_cannot_be_asked_for(
+    server: int, count: int, error: type[Exception], message: str
+) -> None:
+    class Greedy(gs.Placement):
+        def place(self, free: Any, request: Any) -> Any:
+            return [(server, free.lowest_free(server, count))]
+
+    with pytest.raises(error, match=message):
+        gs.simulate(trace(), CLUSTER, placement=Greedy())

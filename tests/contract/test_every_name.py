@@ -1,0 +1,103 @@
+"""Every registered name says what it is, documents its parameters and refuses what is not one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import gpusched as gs
+from tests.contract.values import choice, in_range
+
+NAMES = [*gs.policies().values(), *gs.placements().values()]
+KINDS = {"order", "scheduler", "placement"}
+FLAGS = {"preemptive", "strict", "skip", "clairvoyant", "estimate", "random", "pooled"}
+TYPES = {"bool", "int", "float", "str", "list"}
+
+every_name = pytest.mark.parametrize("info", NAMES, ids=lambda info: f"{info.kind} {info.name}")
+every_parameter = pytest.mark.parametrize(
+    ("info", "parameter"),
+    [
+        pytest.param(info, parameter, id=f"{info.kind} {info.name} {parameter['name']}")
+        for info in NAMES
+        for parameter in info.parameters
+    ],
+)
+
+
+@every_name
+def test_a_name_is_described_in_a_sentence_with_its_source(info: gs.PluginInfo) -> None:
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", info.name)
+    assert info.kind in KINDS
+    assert re.fullmatch(r"[A-Z0-9].{10,}[^.]\.", info.summary)
+    assert len(info.summary) <= 100
+    assert info.source.strip()
+    assert set(info.flags) <= FLAGS
+    assert len(set(info.flags)) == len(info.flags)
+
+
+@every_name
+def test_an_order_has_exactly_one_way_to_scan(info: gs.PluginInfo) -> None:
+    if info.kind == "order":
+        assert len({"preemptive", "strict", "skip"} & set(info.flags)) == 1
+
+
+@every_name
+def test_parameters_have_names_of_their_own(info: gs.PluginInfo) -> None:
+    names = [parameter["name"] for parameter in info.parameters]
+    assert len(set(names)) == len(names)
+
+
+@every_parameter
+def test_a_parameter_is_documented(info: gs.PluginInfo, parameter: dict) -> None:
+    assert re.fullmatch(r"[a-z]+(_[a-z]+)*", parameter["name"])
+    assert parameter["type"] in TYPES
+    assert len(parameter["help"]) >= 10
+    assert not parameter["help"].endswith(".")  # a phrase; the summary is the sentence
+    if parameter["name"].endswith("_s"):
+        assert "seconds" in parameter["help"] or "same" in parameter["help"]
+
+
+@every_parameter
+def test_a_default_lies_in_its_range(info: gs.PluginInfo, parameter: dict) -> None:
+    default = parameter["default"]
+    expected = {"bool": bool, "int": int, "float": float, "str": str, "list": list}
+    assert type(default) is expected[parameter["type"]]
+    if parameter["type"] == "str":
+        assert default in parameter["choices"]
+        assert len(parameter["choices"]) >= 2
+    else:
+        assert parameter["choices"] == []
+    if parameter["type"] in ("int", "float", "list"):
+        numbers = default if isinstance(default, list) else [default]
+        assert numbers
+        assert all(in_range(parameter, number) for number in numbers)
+        assert parameter["minimum"] is not None, "a lower bound is always known"
+
+
+@every_name
+def test_a_misspelt_name_is_answered_with_the_nearest(info: gs.PluginInfo) -> None:
+    wrong = info.name[:-1] + "q"
+    kind = "policy" if info.is_policy else "placement"
+    parse = (gs.Policy if info.is_policy else gs.PlacementChoice).parse
+    with pytest.raises(ValueError, match=f"unknown {kind} '{wrong}'; did you mean '"):
+        parse(wrong)
+    with pytest.raises(ValueError, match=f"unknown {kind} 'xyzzy'; known: .*{info.name}"):
+        parse("xyzzy")
+
+
+@every_name
+def test_a_parameter_of_another_plug_in_is_refused(info: gs.PluginInfo) -> None:
+    with pytest.raises(ValueError, match=f"{info.name}: unknown parameter 'no_such'"):
+        choice(info, no_such=1)
+
+
+@every_parameter
+def test_a_misspelt_parameter_is_answered_with_the_nearest(
+    info: gs.PluginInfo, parameter: dict
+) -> None:
+    name = parameter["name"]
+    with pytest.raises(
+        ValueError, match=f"{info.name}: unknown parameter '{name}q'; did you mean '{name}'"
+    ):
+        choice(info, **{name + "q": parameter["default"]})

@@ -1,0 +1,1 @@
+"""One pinned digest per registered name: did anything change?"""

@@ -1,0 +1,83 @@
+"""Computes the golden digests, and reads and writes the file they are kept in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import gpusched as gs
+from tests.golden.workload import cluster, trace
+
+FILE = Path(__file__).with_name("digests.json")
+SEED = 7
+
+# What a registered name does on its defaults is pinned by itself; these are its other faces.
+VARIANTS = (
+    "2d-las:inside=entry",
+    "2d-las:preset=lucid",
+    "2d-las:promote=1.5",
+    "fifo:scan=skip",
+    "las:epoch=period",
+    "serverfilling-srpt:restart=work,cost_s=20",
+    "srsf:quota=hold,wide_cost_s=30",
+    "srtf:displace=true",
+    "srtf:scan=strict",
+)
+
+
+def native_policies() -> list[str]:
+    """Names of policies that the core implements."""
+    return [name for name, info in gs.policies().items() if info.is_native]
+
+
+def native_placements() -> list[str]:
+    """Names of placements that the core implements."""
+    return [name for name, info in gs.placements().items() if info.is_native]
+
+
+def runs() -> dict[str, tuple[str, str]]:
+    """What is pinned: (policy, placement) by label."""
+    policies = {f"policy {name}": (name, "consolidated") for name in native_policies()}
+    variants = {f"variant {text}": (text, "consolidated") for text in VARIANTS}
+    placements = {
+        f"placement {name} with {policy}": (policy, name)
+        for name in native_placements()
+        for policy in ("fifo", "srtf")
+    }
+    return policies | variants | placements
+
+
+def digest(policy: str, placement: str) -> str:
+    """The digest of one run; a pool of GPUs has no types to restrict a job to."""
+    is_typed = "pooled" not in gs.placements()[placement].flags
+    jobs = trace(is_typed=is_typed)
+    return gs.simulate(jobs, cluster(), policy=policy, placement=placement, seed=SEED).digest
+
+
+def compute() -> dict[str, str]:
+    """All digests as they are now."""
+    return {label: digest(*run) for label, run in sorted(runs().items())}
+
+
+def read() -> dict[str, str]:
+    """All digests as they are pinned."""
+    return json.loads(FILE.read_text()) if FILE.exists() else {}
+
+
+def write(digests: dict[str, str]) -> None:
+    """Pin the digests."""
+    FILE.write_text(json.dumps(digests, indent=2) + "\n")
+
+
+def differences(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    """What changed, a line each; a digest is shortened to what the eye compares."""
+    lines = []
+    for label in sorted(old.keys() | new.keys()):
+        was, now = old.get(label), new.get(label)
+        if was is None:
+            lines.append(f"+ {label}: {now:.12}")
+        elif now is None:
+            lines.append(f"- {label}: {was:.12}")
+        elif was != now:
+            lines.append(f"! {label}: {was:.12} -> {now:.12}")
+    return lines

@@ -1,0 +1,61 @@
+"""A workload and a cluster made of whole numbers alone, the same on every machine and for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import gpusched as gs
+
+NUM_JOBS = 160
+WIDTHS = (1, 1, 1, 1, 2, 2, 3, 4, 4, 6, 8, 8, 12, 16, 20, 60)
+TYPES = ("", "", "", "V100", "K80", "K80|V100", "V100|P100", "P100")
+NUM_GPUS = 44
+
+
+def lehmer(seed: int) -> Iterator[int]:
+    """The minimal standard generator of Park and Miller: not good, but nobody's to change."""
+    state = seed
+    while True:
+        state = state * 48271 % (2**31 - 1)
+        yield state >> 8  # the low bits are the poorest
+
+
+def trace(*, is_typed: bool) -> gs.Trace:
+    """Jobs of seconds to an hour, with bursts, ties, deep queues and some that can never run."""
+    draws = lehmer(20_240_501)
+
+    def below(bound: int) -> int:
+        return next(draws) % bound
+
+    submit_s, service_s, gpus, estimate_s, weight, checkpoint_s, restart_s, types = (
+        [] for _ in range(8)
+    )
+    clock = 0
+    for _ in range(NUM_JOBS):
+        clock += below(3) * below(90)  # a third of the jobs comes with the one before
+        service = 1 + below(60) * below(60) // (1 + below(4))
+        submit_s.append(clock)
+        service_s.append(service)
+        gpus.append(WIDTHS[below(len(WIDTHS))])
+        estimate_s.append(max(1, service * (1 + below(12)) // 4))
+        weight.append((1 + below(8)) / 4)
+        checkpoint_s.append(below(4) / 2)
+        restart_s.append(below(8) / 4)
+        types.append(TYPES[below(len(TYPES))])
+    return gs.Trace.from_columns(
+        submit_s=submit_s,
+        service_s=service_s,
+        gpus=gpus,
+        estimate_s=estimate_s,
+        weight=weight,
+        checkpoint_s=checkpoint_s,
+        restart_s=restart_s,
+        gpu_types=types if is_typed else None,
+        name="golden",
+    )
+
+
+def cluster() -> gs.Cluster:
+    """Servers of three sizes and two GPU types, the small ones in between."""
+    groups = [(2, 8, "V100"), (3, 4, "K80"), (1, 8, "V100"), (2, 2, "V100"), (1, 4, "K80")]
+    return gs.Cluster(tuple(gs.ServerGroup(*group) for group in groups))
