@@ -13,6 +13,7 @@ void bind_state(py::module_& m);
 void bind_order(py::module_& m);
 void bind_placement(py::module_& m);
 void bind_scheduler(py::module_& m);
+void bind_schedule(py::module_& m);
 void bind_simulation(py::module_& m);
 void bind_bounds(py::module_& m);
 void bind_testing(py::module_& m);

@@ -28,6 +28,9 @@ std::span<const Value> view(const Column<Value>& column, const char* name) {
     throw py::type_error(std::string(name) + ": must have one dimension, has " +
                          std::to_string(column.ndim()));
   }
+  if ((column.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) == 0) {
+    throw py::type_error(std::string(name) + ": its memory must be aligned");
+  }
   return {column.data(), static_cast<std::size_t>(column.size())};
 }
 

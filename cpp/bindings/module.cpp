@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, m) {
   bindings::bind_order(m);
   bindings::bind_placement(m);
   bindings::bind_scheduler(m);
+  bindings::bind_schedule(m);
   bindings::bind_simulation(m);
   bindings::bind_bounds(m);
   bindings::bind_testing(m);

@@ -106,34 +106,6 @@ class State:
         """
         Weight of every job of the trace.
         """
-class Actions:
-    """
-    What a scheduler does; every call is checked.
-    """
-    def preempt(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
-        """
-        A running job lets its GPUs go and waits.
-        """
-    def resize(self, job: typing.SupportsInt | typing.SupportsIndex, allocation: Allocation) -> None:
-        """
-        Changes a running job's allocation; a ValueError under the fixed speed.
-        """
-    def restore(self, job: typing.SupportsInt | typing.SupportsIndex) -> bool:
-        """
-        Undoes suspend if the job's GPUs are still free.
-        """
-    def start(self, job: typing.SupportsInt | typing.SupportsIndex, allocation: Allocation) -> None:
-        """
-        A waiting job starts or resumes.
-        """
-    def suspend(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
-        """
-        As preempt, but restore can undo it within this decision.
-        """
-    def wake(self, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
-        """
-        Asks for a decision at this instant.
-        """
 class Order:
     """
     Which job first? Subclass it: set `lifetime` to 'fixed', 'service' or 'clock' and write
@@ -192,23 +164,40 @@ class Placement:
         ...
     def begin(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
         ...
+class Actions:
+    """
+    What a scheduler does; every call is checked.
+    """
+    def preempt(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        A running job lets its GPUs go and waits.
+        """
+    def resize(self, job: typing.SupportsInt | typing.SupportsIndex, allocation: Allocation) -> None:
+        """
+        Changes a running job's allocation; a ValueError under the fixed speed.
+        """
+    def restore(self, job: typing.SupportsInt | typing.SupportsIndex) -> bool:
+        """
+        Undoes suspend if the job's GPUs are still free.
+        """
+    def start(self, job: typing.SupportsInt | typing.SupportsIndex, allocation: Allocation) -> None:
+        """
+        A waiting job starts or resumes.
+        """
+    def suspend(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        As preempt, but restore can undo it within this decision.
+        """
+    def wake(self, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Asks for a decision at this instant.
+        """
 class Scheduler:
     """
     What to hold from now on, and when to ask again. Subclass it and write
     `decide(state, finished, arrived, actions)`; `begin(state)` is called before a run.
     """
     def __init__(self) -> None:
-        ...
-class RunControl:
-    """
-    Stops a run from another thread and shows its progress.
-    """
-    def __init__(self) -> None:
-        ...
-    def stop(self) -> None:
-        ...
-    @property
-    def num_finished(self) -> int:
         ...
 class Schedule:
     """
@@ -253,6 +242,17 @@ class Schedule:
         ...
     @property
     def warnings(self) -> list[str]:
+        ...
+class RunControl:
+    """
+    Stops a run from another thread and shows its progress.
+    """
+    def __init__(self) -> None:
+        ...
+    def stop(self) -> None:
+        ...
+    @property
+    def num_finished(self) -> int:
         ...
 def list_parameters(is_preemptive: bool, is_strict: bool) -> list[dict[str, typing.Any]]:
     """

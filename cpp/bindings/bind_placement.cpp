@@ -1,0 +1,69 @@
+#include "bindings.hpp"
+#include "trampolines.hpp"
+
+namespace gpusched::bindings {
+
+void bind_placement(py::module_& m) {
+  py::class_<Request>(m, "Request", "A gang that wants GPUs.")
+      .def_readonly("job", &Request::job)
+      .def_readonly("gpus", &Request::gpus)
+      .def_readonly("types", &Request::types, "One bit per allowed GPU type.")
+      .def_readonly("preemptions", &Request::preemptions);
+  py::class_<FreeView, std::shared_ptr<FreeView>>(m, "FreeGpus", "Which GPUs are free.")
+      .def_property_readonly(
+          "free_gpus",
+          [](const FreeView& v) {
+            const Occupancy& free = v.get();
+            py::array_t<std::int32_t> out(free.cluster().num_servers());
+            for (ServerId s = 0; s < free.cluster().num_servers(); ++s) {
+              out.mutable_data()[s] = free.free_gpus(s);
+            }
+            return out;
+          },
+          "Free GPUs of each server.")
+      .def_property_readonly(
+          "server_gpus",
+          [](const FreeView& v) {
+            const Cluster& cluster = v.get().cluster();
+            py::array_t<std::int32_t> out(cluster.num_servers());
+            for (ServerId s = 0; s < cluster.num_servers(); ++s) {
+              out.mutable_data()[s] = cluster.gpus(s);
+            }
+            return out;
+          },
+          "GPUs of each server.")
+      .def_property_readonly(
+          "server_type",
+          [](const FreeView& v) {
+            const Cluster& cluster = v.get().cluster();
+            py::array_t<std::int32_t> out(cluster.num_servers());
+            for (ServerId s = 0; s < cluster.num_servers(); ++s) {
+              out.mutable_data()[s] = cluster.type(s);
+            }
+            return out;
+          },
+          "GPU type of each server, as a bit position of `Request.types`.")
+      .def(
+          "lowest_free",
+          [](const FreeView& v, ServerId server, int count) {
+            const Occupancy& free = v.get();
+            if (server < 0 || server >= free.cluster().num_servers()) {
+              throw py::index_error("there is no server " + std::to_string(server));
+            }
+            if (count < 0 || count > free.free_gpus(server)) {
+              throw InvalidInput("server " + std::to_string(server) + " has " +
+                                 std::to_string(free.free_gpus(server)) + " free GPUs, not " +
+                                 std::to_string(count));
+            }
+            return free.lowest_free(server, count).mask;
+          },
+          py::arg("server"), py::arg("count"), "Mask of the lowest free GPUs of a server.");
+  py::class_<Placement, PyPlacement, py::smart_holder>(
+      m, "Placement",
+      "On which GPUs, or not yet? Subclass it and write `place(free, request)`, which returns\n"
+      "[(server, mask), ...] in server order for the whole gang, or None.")
+      .def(py::init<>())
+      .def("begin", &Placement::begin, py::arg("seed"));
+}
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,109 @@
+#include <pybind11/stl.h>
+
+#include <map>
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "gpusched/schedule.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+template <class Value, class Get>
+py::array_t<Value> collect(const Schedule& schedule, Get get) {
+  std::vector<Value> values(schedule.num_jobs());
+  for (JobId job = 0; job < schedule.num_jobs(); ++job) values[job] = get(job);
+  return column_of(std::move(values));
+}
+
+std::int64_t or_minus_one(Time time) { return time == kNever ? -1 : time.count(); }
+
+py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
+  std::vector<IntervalRow> rows;
+  {
+    const py::gil_scoped_release unlocked;
+    rows = schedule.intervals();
+  }
+  const auto column = [&](auto member) {
+    using Value = std::remove_cvref_t<decltype(rows.front().*member)>;
+    std::vector<Value> values(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) values[i] = rows[i].*member;
+    return column_of(std::move(values));
+  };
+  py::typing::Dict<py::str, py::array> table;
+  table["job"] = column(&IntervalRow::job);
+  table["start_us"] = column(&IntervalRow::start_us);
+  table["end_us"] = column(&IntervalRow::end_us);
+  table["server"] = column(&IntervalRow::server);
+  table["mask"] = column(&IntervalRow::mask);
+  return table;
+}
+
+}  // namespace
+
+void bind_schedule(py::module_& m) {
+  py::class_<Schedule>(m, "Schedule", "What a run leaves behind; arrays are copies, one per job.")
+      .def_property_readonly("num_jobs", &Schedule::num_jobs)
+      .def_property_readonly("start_us",
+                             [](const Schedule& s) {
+                               return collect<std::int64_t>(s, [&](JobId job) {
+                                 return or_minus_one(s.record(job).start);
+                               });
+                             })
+      .def_property_readonly("finish_us",
+                             [](const Schedule& s) {
+                               return collect<std::int64_t>(s, [&](JobId job) {
+                                 return or_minus_one(s.record(job).finish);
+                               });
+                             })
+      .def_property_readonly("held_us",
+                             [](const Schedule& s) {
+                               return collect<std::int64_t>(
+                                   s, [&](JobId job) { return s.record(job).held.count(); });
+                             })
+      .def_property_readonly("paid_us",
+                             [](const Schedule& s) {
+                               return collect<std::int64_t>(
+                                   s, [&](JobId job) { return s.record(job).paid.count(); });
+                             })
+      .def_property_readonly("preemptions",
+                             [](const Schedule& s) {
+                               return collect<std::int32_t>(
+                                   s, [&](JobId job) { return s.record(job).preemptions; });
+                             })
+      .def_property_readonly("num_servers",
+                             [](const Schedule& s) {
+                               return collect<std::int32_t>(
+                                   s, [&](JobId job) { return s.record(job).num_servers; });
+                             })
+      .def_property_readonly("status",
+                             [](const Schedule& s) {
+                               return collect<std::uint8_t>(s, [&](JobId job) {
+                                 return static_cast<std::uint8_t>(s.status(job));
+                               });
+                             })
+      .def_property_readonly("reason",
+                             [](const Schedule& s) {
+                               return collect<std::uint8_t>(s, [&](JobId job) {
+                                 return static_cast<std::uint8_t>(s.record(job).reason);
+                               });
+                             })
+      .def("intervals", &intervals_of,
+           "Rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
+      .def_property_readonly("digest",
+                             [](const Schedule& s) {
+                               const py::gil_scoped_release unlocked;
+                               return s.digest();
+                             })
+      .def_property_readonly("counters",
+                             [](const Schedule& s) {
+                               const Counters& c = s.counters();
+                               return std::map<std::string, std::uint64_t>{
+                                   {"instants", c.num_instants},
+                                   {"events", c.num_events},
+                                   {"max_running", c.max_running}};
+                             })
+      .def_property_readonly("warnings", &Schedule::warnings);
+}
+
+}  // namespace gpusched::bindings
