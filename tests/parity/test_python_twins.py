@@ -58,7 +58,7 @@ def native(case: Case) -> str:
 
 @pytest.mark.parametrize("name", twins.ORDERS)
 def test_a_registered_order_equals_its_native_twin_with_all_options(name: str) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(data=st.data(), placement=st.sampled_from(PLACEMENTS), unit=UNITS)
     def check(data, placement, unit):
         case = data.draw(cases(name, placement)).at(unit)
@@ -118,7 +118,7 @@ def test_an_order_with_an_option_of_its_own_equals_its_native_twin(
 
 @pytest.mark.parametrize("name", twins.PLACEMENTS)
 def test_a_registered_placement_equals_its_native_twin_under_any_policy(name: str) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(data=st.data(), policy=st.sampled_from(POLICIES), unit=UNITS)
     def check(data, policy, unit):
         case = data.draw(cases(policy, name)).at(unit)
@@ -162,14 +162,14 @@ def test_a_scheduler_equals_a_native_one_that_never_preempts(name: str, twin: ty
     check()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(case=cases("srtf", "count"))
 def test_a_scheduler_equals_preemptive_srtf_on_one_pool(case):
     case = case.at(SECOND)
     assert digest(case, twins.PooledSrtf(), "count") == digest(case, "srtf", "count")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(case=st.sampled_from(SERVER_PLACEMENTS).flatmap(lambda place: cases("srtf", place)))
 def test_a_scheduler_equals_preemptive_srtf_on_servers(case):
     case = case.at(SECOND)
@@ -177,7 +177,7 @@ def test_a_scheduler_equals_preemptive_srtf_on_servers(case):
     assert digest(case, twins.PreemptiveScheduler(), case.placement) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     case=st.sampled_from(SERVER_PLACEMENTS).flatmap(lambda place: cases("las", place)),
     period_s=st.integers(1, 10),

@@ -174,6 +174,8 @@ class RunningIndexMachine(RuleBasedStateMachine):
         at = int(fraction * (len(self.twin) - 1))
         end, job, _ = self.twin[at]
         assert self.native.sum_from(end, job) == sum(gpus for *_, gpus in self.twin[at:])
+        for until in (end - 1, end, end + 1):
+            assert self.native.sum_until(until) == sum(g for e, _, g in self.twin if e <= until)
 
     @rule(fraction=st.floats(0, 1.2), step=st.integers(-1, 1))
     def reaches_a_sum(self, fraction: float, step: int) -> None:
