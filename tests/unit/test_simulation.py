@@ -234,7 +234,7 @@ def test_progress_is_shown_while_a_run_goes_on() -> None:
     assert seen[:4] == sorted(seen[:4])
     assert {total for _, total in seen} == {5_002}
     assert seen[-1][0] == 5_000
-    assert 0.3 < seconds < 3  # about ten times a second
+    assert 0.3 < seconds < 6  # about ten times a second
 
 
 def test_progress_ends_with_all_jobs() -> None:
@@ -264,7 +264,7 @@ def test_a_stop_ends_a_run_in_any_thread(in_main_thread: bool) -> None:
         thread.start()
         thread.join(timeout=20)
     assert ended == ["stopped"]
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 6
 
 
 def test_a_run_leaves_no_thread_behind() -> None:
