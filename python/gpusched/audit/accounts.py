@@ -145,7 +145,11 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
         "num_jobs": len(trace),
         "num_finished": len(jobs),
         "num_rejected": int(np.sum(np.asarray(case.schedule.status) == REJECTED)),
-        "preemptions": len(case.job) - len(case.ran),
+        # What an unfinished job was left with, an interval cut off or a preemption, the log
+        # does not say: there the schedule's own count stands.
+        "preemptions": int(
+            np.where(case.finished, case.num_intervals - 1, case.schedule.preemptions).sum()
+        ),
     }
     if len(jobs):
         submit_us, end_us = trace.submit_us[jobs], case.end_us[case.closes[ends]]
