@@ -1,0 +1,81 @@
+#include <pybind11/stl.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings.hpp"
+#include "data.hpp"
+#include "gpusched/bound_scheduler.hpp"
+#include "gpusched/check.hpp"
+#include "gpusched/cluster.hpp"
+#include "gpusched/gang_plan.hpp"
+#include "gpusched/policy.hpp"
+#include "gpusched/registry.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+std::unique_ptr<BoundScheduler> bound_scheduler(const std::string& name,
+                                                const Parameters::Values& values) {
+  const auto* entry = Registry<Scheduler>::find(name);
+  std::unique_ptr<Scheduler> scheduler;
+  if (entry != nullptr) {
+    scheduler = entry->make(Parameters("policy " + name, policy_parameters(entry->info), values));
+  }
+  auto* bound = dynamic_cast<BoundScheduler*>(scheduler.get());
+  if (bound == nullptr) {
+    fail_input("policy " + name + ": does not bind gangs to GPUs, so there is nothing to plan");
+  }
+  scheduler.release();
+  return std::unique_ptr<BoundScheduler>(bound);
+}
+
+GangPlan plan(const OwnedJobTable& jobs, const Cluster& cluster, const std::string& policy,
+              const Parameters::Values& values, std::uint64_t seed, double tolerance,
+              RunControl& control) {
+  if (!(tolerance >= 0.0)) fail_input("tolerance: must be at least 0");
+  const auto scheduler = bound_scheduler(policy, values);
+  const py::gil_scoped_release unlocked;  // no Python object is touched below
+  GangPacker packer = make_packer(cluster, seed);
+  return std::isinf(scheduler->cap())
+             ? plan_gangs(jobs.table, packer, scheduler->rule(), tolerance, control)
+             : plan_gangs_under(scheduler->cap(), jobs.table, packer, scheduler->rule(), control);
+}
+
+/// One field of all shares as a column.
+template <class Value>
+py::array_t<Value> column_of_shares(const GangPlan& plan, Value GangShare::* field) {
+  std::vector<Value> values;
+  values.reserve(plan.shares.size());
+  for (const GangShare& share : plan.shares) values.push_back(share.*field);
+  return column_of(std::move(values));
+}
+
+}  // namespace
+
+void bind_plan(py::module_& m) {
+  py::class_<GangPlan>(m, "GangPlan", "Every job bound to its GPUs under one cap.")
+      .def_readonly("cap_us", &GangPlan::cap, "theta, in whole microseconds.")
+      .def_readonly("num_tried", &GangPlan::num_tried, "Caps that were tried.")
+      .def_property_readonly(
+          "first", [](const GangPlan& p) { return column_of(std::vector<std::int64_t>(p.first)); },
+          "Job j has the shares [first[j], first[j + 1]); shape (jobs + 1,).")
+      .def_property_readonly(
+          "server", [](const GangPlan& p) { return column_of_shares(p, &GangShare::server); },
+          "The server of each share.")
+      .def_property_readonly(
+          "mask", [](const GangPlan& p) { return column_of_shares(p, &GangShare::gpus); },
+          "The GPUs of each share, a bit for each.")
+      .def_property_readonly(
+          "busy_us", [](const GangPlan& p) { return column_of(std::vector<double>(p.busy)); },
+          "Time bound to each GPU, server by server; shape (GPUs of the cluster,).");
+
+  m.def("plan_gangs", &plan, py::arg("jobs"), py::arg("cluster"), py::arg("policy"),
+        py::arg("policy_values"), py::arg("seed"), py::arg("tolerance"), py::arg("control"),
+        "Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,\n"
+        "or, where that is 0, under the tightest cap that bisection finds.");
+}
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,156 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace gpusched {
+
+/// How the GPUs of a gang are chosen among those under the cap. Ties go to the lower server,
+/// then to the lower GPU; inside a server the least busy GPUs are taken unless it says otherwise.
+enum class Packing : std::uint8_t {
+  /// FA-FFP: the server that holds the gang and hosts jobs already, then with the fewest GPUs
+  /// available, then the lowest. Where none holds it, the server with the most available (hosts
+  /// first among equals) is taken whole, and the rest goes by the same rule.
+  fragment_aware,
+  /// LBSGF: the least busy GPUs of the shortest prefix of the servers, by their mean busy time,
+  /// that has `inflation` times as many GPUs as the gang.
+  balanced,
+  /// LS, and FA-FFP as its theorem has it: the least busy GPUs of the cluster.
+  least_busy,
+  /// FF: the lowest GPUs of the lowest servers.
+  first_fit,
+  /// RAND: a uniform set.
+  random
+};
+
+/// GPUs of one server, as a mask.
+struct GangShare {
+  std::int32_t server;
+  std::uint64_t gpus;
+
+  friend bool operator==(const GangShare&, const GangShare&) = default;
+};
+
+/// What is to be packed. `load` is the time it is expected to keep each of its GPUs busy, in
+/// ticks; `types` has a bit for each GPU type it may run on.
+struct Gang {
+  std::uint32_t job;
+  int gpus;
+  double load;
+  std::uint64_t types;
+};
+
+/// Keeps for every GPU the time it is expected to be busy with the gangs bound to it (U), and
+/// binds gangs to GPUs so that U stays under a cap. GPUs can be hidden: they keep their U, and
+/// nothing is bound to them. Per gang one pass over the servers at most, none over the GPUs.
+///
+/// Yu, Ji, Rajan, Liu, "On Scheduling Ring-All-Reduce Learning Jobs in Multi-Tenant GPU Clusters
+/// with Communication Contention", MobiHoc 2022.
+class GangPacker {
+ public:
+  /// A number below `bound` for the `counter`-th draw of a job.
+  using Draw = std::function<std::uint64_t(std::uint32_t job, int counter, std::uint64_t bound)>;
+
+  /// One entry per server: its GPUs (1 to 64) and their type (0 to 63). `draw` serves
+  /// Packing::random alone.
+  GangPacker(std::span<const std::int32_t> server_gpus, std::span<const std::int32_t> server_type,
+             Draw draw);
+
+  /// Every GPU is visible, hosts nothing and has U = 0.
+  void reset();
+
+  /// Binds the gang to visible GPUs with U + load <= cap and adds its load to them, or returns
+  /// false and changes nothing. `shares` is sorted by server, a server named once.
+  bool place(const Gang& gang, Packing packing, double inflation, double cap,
+             std::vector<GangShare>& shares);
+  /// The least cap under which `place` accepts the gang now; infinity if there is none. (FA-FFP,
+  /// FF and RAND may leave other GPUs under a higher cap.)
+  [[nodiscard]] double least_cap(const Gang& gang, Packing packing, double inflation);
+  /// The greatest U of as many of the least busy GPUs as the gang asks for, hidden or not;
+  /// infinity if there are too few. U only grows: under a cap lower than this and the load, the
+  /// gang is refused for ever.
+  [[nodiscard]] double least_busy_ever(const Gang& gang) const;
+
+  void hide(std::span<const GangShare> shares);
+  void show(std::span<const GangShare> shares);
+  /// A gang is done: its servers host one less. Its load stays.
+  void leave(std::span<const GangShare> shares);
+
+  [[nodiscard]] int num_servers() const noexcept { return static_cast<int>(gpus_.size()); }
+  [[nodiscard]] int num_gpus() const noexcept { return begin_.back(); }
+  /// GPUs that the gang may run on, hidden or not.
+  [[nodiscard]] int num_gpus_for(const Gang& gang) const;
+  /// U of every GPU in ticks, server by server.
+  [[nodiscard]] std::span<const double> busy() const noexcept { return busy_; }
+  /// Where a server's GPUs begin in `busy`.
+  [[nodiscard]] int begin(int server) const noexcept { return begin_[at(server)]; }
+
+ private:
+  /// The servers in order of a key, kept in order one move at a time.
+  class Ranking {
+   public:
+    void reset(int num_servers);
+    void move(std::int32_t server, double key);
+    [[nodiscard]] std::int32_t operator[](int rank) const noexcept { return order_[at(rank)]; }
+    [[nodiscard]] double key(std::int32_t server) const noexcept { return key_[at(server)]; }
+
+   private:
+    std::vector<double> key_;
+    std::vector<std::int32_t> order_;
+  };
+
+  /// The next GPU that a server can give, in a heap with the least busy one on top.
+  struct Head {
+    double busy;
+    std::int32_t server;
+    int rank;
+  };
+
+  static std::size_t at(int index) noexcept { return static_cast<std::size_t>(index); }
+  [[nodiscard]] bool allows(const Gang& gang, std::int32_t server) const noexcept {
+    return (gang.types >> type_[at(server)] & 1) != 0;
+  }
+  /// U of the visible GPU of the given rank: rank 0 is the least busy one.
+  [[nodiscard]] double ranked(std::int32_t server, int rank) const noexcept {
+    return sorted_[at(begin_[at(server)] + rank)];
+  }
+  [[nodiscard]] int num_available(const Gang& gang, double cap, std::int32_t server) const;
+  [[nodiscard]] std::uint64_t least_busy_of(std::int32_t server, int count) const;
+
+  bool pack_fragment_aware(const Gang& gang, double cap, std::vector<GangShare>& shares);
+  bool pack_least_busy(const Gang& gang, double cap, std::vector<GangShare>& shares);
+  bool pack_first_fit(const Gang& gang, double cap, std::vector<GangShare>& shares) const;
+  bool pack_random(const Gang& gang, double cap, std::vector<GangShare>& shares);
+  std::int32_t fitting_server(const Gang& gang, int need, double cap) const;
+  void count_available(const Gang& gang, double cap);
+  void open_pool(const Gang& gang, double inflation);
+  double pop_least(const Gang& gang, std::int32_t& server);
+
+  void add_load(const GangShare& share, double load);
+  void refresh(std::int32_t server);
+
+  std::vector<std::int32_t> gpus_;
+  std::vector<std::int32_t> type_;
+  std::vector<int> begin_;
+  Draw draw_;
+
+  std::vector<double> busy_;          // U by GPU
+  std::vector<double> total_;         // U summed over a server
+  std::vector<std::int32_t> hosted_;  // gangs on a server
+  // The visible GPUs of a server, by (U, GPU), from its begin on.
+  std::vector<std::int32_t> visible_;
+  std::vector<double> sorted_;
+  std::vector<std::uint8_t> gpu_;
+  Ranking by_mean_;   // U over all GPUs of a server
+  Ranking by_least_;  // U of its least busy visible GPU
+
+  // Scratch.
+  std::vector<Head> heads_;
+  int next_rank_ = 0;  // of the server in by_least_ that is to join the heads
+  std::vector<int> available_;
+  std::vector<std::uint64_t> left_;
+};
+
+}  // namespace gpusched
