@@ -1,0 +1,140 @@
+"""``gpusched reproduce``: a paper's experiments, its figures beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from gpusched import papers
+from gpusched.cli import options
+from gpusched.cli.console import remark, show_json, show_lines, show_table
+from gpusched.cli.errors import INTERRUPTED
+from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.table import new_table
+from gpusched.papers.tables import Table
+
+EPILOG: Final = """
+[bold]Examples[/]
+
+gpusched reproduce [dim]# what there is[/]
+
+gpusched reproduce sjf-bco --quick [dim]# the main comparison on a few instances[/]
+
+gpusched reproduce sjf-bco --out sjf-bco [dim]# with figures and all runs[/]
+"""
+
+_QUICK_SEEDS: Final = 4
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="PAPER", help="Which one. Default: list them.", show_default=False),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            metavar="N",
+            min=2,
+            help=f"Random instances. Default: 20, {_QUICK_SEEDS} with --quick.",
+            show_default=False,
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="The main comparison alone.", rich_help_panel=options.RUN),
+    ] = False,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Add the gap to the optimum of small instances: minutes (extra: [bold]exact[/]).",
+            rich_help_panel=options.RUN,
+        ),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder for figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]).",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Run a paper's experiments again, with the published figures beside ours."""
+    if name is None:
+        _list(json)
+        return
+    paper = papers.paper(name)
+    if out is not None:
+        from gpusched.papers.sjf_bco_figures import need_matplotlib
+
+        need_matplotlib()  # now, and not after minutes of runs
+        out.mkdir(parents=True, exist_ok=True)
+    interrupted = False
+    with ProgressDisplay() as display:
+        stages: list[str] = []
+
+        def progress(stage: str, done: int, total: int) -> None:
+            if stage not in stages:
+                stages.append(stage)
+                display.runs([stage])
+            display.update(stage, done, total)
+
+        try:
+            result = paper.reproduce(
+                seeds=seeds or (_QUICK_SEEDS if quick else 20),
+                quick=quick,
+                exact=exact,
+                progress=progress,
+            )
+        except papers.Interrupted as interruption:
+            if interruption.reproduction is None:
+                raise
+            result, interrupted = interruption.reproduction, True
+        files: list[Path] = []
+        if out is not None and not interrupted:
+            display.stage("writing figures")
+            files = result.write(out)
+    if json:
+        show_json(result.to_dict())
+    else:
+        show_lines([paper.title], style="bold")
+        show_lines([paper.source], style="dim")
+        for table in result.tables():
+            _show(table)
+    remark(f"wrote {path}" for path in files)
+    if interrupted:
+        remark(["interrupted: these are the seeds that were done; no files"], style="yellow")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _list(json: bool) -> None:
+    fields = ("name", "title", "source", "summary")
+    if json:
+        known = [{key: getattr(paper, key) for key in fields} for paper in papers.PAPERS.values()]
+        show_json({"papers": known})
+        return
+    for paper in papers.PAPERS.values():
+        show_lines([paper.name], style="bold")
+        show_lines([paper.title, paper.summary])
+        show_lines([paper.source], style="dim")
+
+
+def _show(table: Table) -> None:
+    show_lines(["", table.title], style="bold")
+    shown = new_table()
+    shown.add_column(table.headings[0])
+    for heading in table.headings[1:]:
+        shown.add_column(heading.replace(", ", "\n"), justify="right")
+    for row in table.rows:
+        shown.add_row(*row)
+    show_table(shown, wrap=True)
+    show_lines(table.notes, style="dim")

@@ -1,0 +1,127 @@
+"""Experiments of papers, run again: a file per paper, reached by ``gpusched reproduce NAME``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from gpusched.suggest import nearest
+
+if TYPE_CHECKING:
+    from gpusched.papers.tables import Table
+
+Progress = Callable[[str, int, int], None]
+"""Called as ``progress(stage, done, total)``."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """One reproduction.
+
+    Attributes
+    ----------
+    title, source
+        Of the paper.
+    summary
+        What is reproduced, in a line.
+    module
+        Where its function ``reproduce(seeds, quick, exact, progress)`` is.
+    """
+
+    name: str
+    title: str
+    source: str
+    summary: str
+    module: str
+
+    def reproduce(
+        self,
+        *,
+        seeds: int = 20,
+        quick: bool = False,
+        exact: bool = False,
+        progress: Progress | None = None,
+    ) -> Reproduction:
+        """Run the experiments.
+
+        Parameters
+        ----------
+        seeds
+            Random instances, each the same for all policies.
+        quick
+            The main comparison alone.
+        exact
+            Add the gap to the optimum of small instances (extra: exact).
+
+        Raises
+        ------
+        ValueError
+            If ``seeds`` is less than 2: an interval needs two.
+        ImportError
+            If ``exact`` is asked for without SciPy.
+        Interrupted
+            On Ctrl-C; it carries what was done.
+        """
+        if seeds < 2:
+            raise ValueError(f"seeds: {seeds} must be at least 2")
+        run: Callable[..., Reproduction] = import_module(self.module).reproduce
+        return run(seeds=seeds, quick=quick, exact=exact, progress=progress or _silent)
+
+
+class Reproduction(Protocol):
+    """What a reproduction gives back."""
+
+    def tables(self) -> list[Table]:
+        """The results, ours beside the published ones."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings, runs and tables as plain values for JSON."""
+        ...
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write figures, tables and all runs; return the files."""
+        ...
+
+
+PAPERS: Final = {
+    paper.name: paper
+    for paper in (
+        Paper(
+            name="sjf-bco",
+            title="On Scheduling Ring-All-Reduce Learning Jobs in Multi-Tenant GPU Clusters with "
+            "Communication Contention",
+            source="Yu, Ji, Rajan, Liu, MobiHoc 2022 (arXiv 2207.07817)",
+            summary="SJF-BCO, LS, FF and RAND on 160 ring all-reduce jobs; figures 4, 5 and 6.",
+            module="gpusched.papers.sjf_bco",
+        ),
+    )
+}
+
+
+def paper(name: str) -> Paper:
+    """Return the reproduction ``name``.
+
+    Raises
+    ------
+    ValueError
+        If there is none of that name; the nearest is suggested.
+    """
+    if name not in PAPERS:
+        raise ValueError(f"unknown paper {name!r}{nearest(name, list(PAPERS))}")
+    return PAPERS[name]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a reproduction; ``reproduction`` is what the finished seeds give, or None."""
+
+    def __init__(self, reproduction: Reproduction | None) -> None:
+        super().__init__("interrupted")
+        self.reproduction = reproduction
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    pass

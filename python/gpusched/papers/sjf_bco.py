@@ -1,0 +1,181 @@
+"""SJF-BCO (Yu et al., MobiHoc 2022) again: figures 4, 5 and 6, ours beside the published ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from gpusched.papers import Interrupted, Progress, sjf_bco_gap, sjf_bco_tables, wang_anchor
+from gpusched.papers.sjf_bco_gap import GapRun
+from gpusched.papers.sjf_bco_published import (
+    KAPPA_MAKESPAN,
+    MAKESPAN,
+    MEAN_JCT,
+    POLICIES,
+    SERVERS,
+)
+from gpusched.papers.sjf_bco_runs import (
+    BASE,
+    VARIANTS,
+    KappaRun,
+    Reading,
+    Run,
+    run_instance,
+)
+from gpusched.papers.sjf_bco_workload import instance
+from gpusched.papers.tables import Table
+from gpusched.papers.wang_anchor import Anchor
+
+
+@dataclass
+class SjfBco:
+    """All runs of a reproduction.
+
+    Attributes
+    ----------
+    runs
+        Of every policy on every instance under every reading.
+    kappa_runs
+        Of SJF-BCO by threshold, on 20 servers.
+    gap_runs
+        Of the small instances, if they were asked for.
+    anchors
+        The contention model on two measured times.
+    gradient_bytes
+        Range over the instances.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    kappa_runs: list[KappaRun] = field(default_factory=list)
+    gap_runs: list[GapRun] = field(default_factory=list)
+    anchors: tuple[Anchor, ...] = ()
+    gradient_bytes: tuple[float, float] = (math.inf, 0.0)
+
+    def tables(self) -> list[Table]:
+        """The results, ours beside the published ones."""
+        tables = [
+            sjf_bco_tables.calibration(self.runs, self.gradient_bytes),
+            sjf_bco_tables.by_policy(self.runs),
+            sjf_bco_tables.reductions(self.runs),
+            sjf_bco_tables.by_kappa(self.kappa_runs),
+            sjf_bco_tables.by_servers(self.runs),
+        ]
+        if any(run.reading != BASE.name for run in self.runs):
+            tables.append(sjf_bco_tables.readings(self.runs))
+        if self.gap_runs:
+            tables.append(sjf_bco_gap.gap_table(self.gap_runs))
+        if self.anchors:
+            tables.append(wang_anchor.anchor_table(self.anchors))
+        return tables
+
+    def to_dict(self) -> dict[str, Any]:
+        """All settings, runs and tables as plain values for JSON."""
+        readings = {run.reading: None for run in self.runs}
+        known = {reading.name: reading for reading in (BASE, *VARIANTS)}
+        found: dict[str, Any] = _finite(
+            {
+                "paper": "sjf-bco",
+                "readings": [dataclasses.asdict(known[name]) for name in readings],
+                "published": {
+                    "makespan_s": MAKESPAN,
+                    "mean_jct_s": MEAN_JCT,
+                    "kappa_makespan_s": KAPPA_MAKESPAN,
+                },
+                "gradient_bytes": list(self.gradient_bytes),
+                "runs": [dataclasses.asdict(run) for run in self.runs],
+                "kappa_runs": [dataclasses.asdict(run) for run in self.kappa_runs],
+                "gap_runs": [dataclasses.asdict(run) for run in self.gap_runs],
+                "anchors": [dataclasses.asdict(anchor) for anchor in self.anchors],
+                "tables": [dataclasses.asdict(table) for table in self.tables()],
+            }
+        )
+        return found
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write three figures, tables.md, runs.csv and results.json; return the files."""
+        import polars as pl
+
+        from gpusched.papers import sjf_bco_figures as figures
+
+        base = sjf_bco_tables.Summary(self.runs)
+        seeds = f"{base.num_instances(20)} instances, mean and 95 % interval"
+        makespan = {name: base.makespan(name, 20) for name in POLICIES}
+        mean_jct = {name: base.mean_jct(name, 20) for name in POLICIES}
+        by_servers = {
+            name: {servers: base.makespan(name, servers) for servers in SERVERS}
+            for name in POLICIES
+        }
+        by_kappa = sjf_bco_tables.kappa_means(self.kappa_runs)
+        drawn = {
+            "figure-4.png": figures.by_policy(makespan, mean_jct, seeds),
+            "figure-5.png": figures.by_kappa(by_kappa, seeds),
+            "figure-6.png": figures.by_servers(by_servers, seeds),
+        }
+        for name, figure in drawn.items():
+            figures.save(figure, folder / name)
+        markdown = "\n".join(table.to_markdown() for table in self.tables())
+        (folder / "tables.md").write_text(markdown, encoding="utf-8")
+        pl.from_dicts([dataclasses.asdict(run) for run in self.runs]).write_csv(folder / "runs.csv")
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+        return [folder / name for name in (*drawn, "tables.md", "runs.csv", "results.json")]
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> SjfBco:
+    """Run it; see :meth:`gpusched.papers.Paper.reproduce`."""
+    found = SjfBco()
+    studies: list[tuple[Reading, int]] = [(BASE, servers) for servers in SERVERS]
+    if not quick:
+        studies += [(variant, 20) for variant in VARIANTS]
+    try:
+        found.anchors = wang_anchor.anchors()
+        if exact:
+            sjf_bco_gap.gap_runs(seeds, progress, found.gap_runs)
+        for seed in range(seeds):
+            progress(_STAGE, seed, seeds)
+            _run_seed(found, seed, studies)
+        progress(_STAGE, seeds, seeds)
+    except KeyboardInterrupt:
+        raise Interrupted(found if _is_enough(found) else None) from None
+    return found
+
+
+_STAGE: Final = "instances of 160 jobs"
+
+
+def _run_seed(found: SjfBco, seed: int, studies: list[tuple[Reading, int]]) -> None:
+    """Add all runs of one seed, or none of them."""
+    runs: list[Run] = []
+    kappa_runs: list[KappaRun] = []
+    for reading, servers in studies:
+        policy_runs, by_kappa = run_instance(seed, servers, reading)
+        runs += policy_runs
+        if reading is BASE and servers == 20:
+            kappa_runs += by_kappa
+    drawn = instance(seed, 20, BASE.calibration).gradient_bytes
+    low, high = found.gradient_bytes
+    found.gradient_bytes = (min(low, float(drawn.min())), max(high, float(drawn.max())))
+    found.kappa_runs += kappa_runs
+    found.runs += runs
+
+
+def _is_enough(found: SjfBco) -> bool:
+    """Whether two seeds are there, which an interval takes."""
+    return len({run.seed for run in found.runs}) >= 2
+
+
+def _finite(value: Any) -> Any:
+    """The same with None for NaN and infinity, which JSON does not have, and texts for keys."""
+    if isinstance(value, dict):
+        return {str(key): _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if math.isfinite(value) else None
+    return value
