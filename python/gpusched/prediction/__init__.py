@@ -1,0 +1,26 @@
+"""Prediction of run times: recurring jobs take about as long as they did before.
+
+A predictor sees what a live scheduler would see: jobs when they are submitted, and what they took
+when they have finished. See docs/prediction.md.
+"""
+
+from __future__ import annotations
+
+from gpusched.prediction.accuracy import Accuracy, PredictionReport
+from gpusched.prediction.base import Predictor
+from gpusched.prediction.choose import load_predictor, predictor, resolve
+from gpusched.prediction.online import run_online
+from gpusched.prediction.registry import PredictorChoice, predictors, register_predictor
+
+__all__ = [
+    "Accuracy",
+    "PredictionReport",
+    "Predictor",
+    "PredictorChoice",
+    "load_predictor",
+    "predictor",
+    "predictors",
+    "register_predictor",
+    "resolve",
+    "run_online",
+]

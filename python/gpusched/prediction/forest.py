@@ -1,0 +1,226 @@
+"""The random forest: trained again and again on what has finished."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+
+from gpusched.arrays import AnyArray, Float64, Int64
+from gpusched.prediction.features import FEATURES, FeatureTable, mean_log
+from gpusched.prediction.learner import Learner, require, take
+from gpusched.prediction.registry import register_predictor
+from gpusched.prediction.store import Header
+from gpusched.prediction.trees import Trees
+from gpusched.ticks import MAX_SERVICE_US, US_PER_S
+from gpusched.workload import Trace
+
+MIN_JOBS: Final = 50
+"""No forest is fitted to fewer finished jobs."""
+_FEATURE_SHARE: Final = 0.2  # of the features, looked at in each split
+_TREE_ARRAYS: Final = {
+    "root": np.int32,
+    "child": np.int32,
+    "feature": np.int32,
+    "threshold": np.float32,
+    "value": np.float64,
+}
+
+
+@register_predictor("forest")
+class Forest(Learner):
+    """A random forest for the logarithm of the service, fitted anew as jobs finish."""
+
+    feature_names = FEATURES
+    source = "Luo et al., INFOCOM 2025; Breiman, Machine Learning 2001"
+    limits: ClassVar = {
+        "trees": (1, 10_000),
+        "leaf": (1, 1_000_000),
+        "samples": (10, 10_000_000),
+        "window": (MIN_JOBS, 10_000_000),
+        "refit_jobs": (1, 1_000_000_000),
+        "refit_s": (1, 1e12),
+        "new_share": (0, 1),
+        "fraction": (0.01, 0.99),
+        "batch_jobs": (0, 1_000_000),
+    }
+    choices: ClassVar = {"mode": ("online", "split", "frozen")}
+    notes: ClassVar = {
+        "mode": "online: fit again and again; split: once, on the first part; frozen: never",
+        "trees": "number of trees",
+        "leaf": "least number of training jobs in a leaf",
+        "samples": "training jobs that each tree draws, at most",
+        "window": "train on the last so many finished jobs",
+        "refit_jobs": "fit again after so many finished jobs",
+        "refit_s": "or after so many seconds of simulated time",
+        "new_share": "but not before this share of all finished jobs is new",
+        "fraction": "of the time from first to last submission, that split trains on",
+        "batch_jobs": "most jobs predicted together, 0 for 1/500 of those so far (at most 1,000)",
+    }
+
+    def __init__(
+        self,
+        mode: str = "online",
+        trees: int = 100,
+        leaf: int = 20,
+        samples: int = 4000,
+        window: int = 20_000,
+        refit_jobs: int = 1000,
+        refit_s: float = 86_400.0,
+        new_share: float = 0.05,
+        fraction: float = 0.5,
+        batch_jobs: int = 0,
+    ) -> None:
+        super().__init__()
+        self.mode = mode
+        self.trees = trees
+        self.leaf = leaf
+        self.samples = samples
+        self.window = window
+        self.refit_jobs = refit_jobs
+        self.refit_s = refit_s
+        self.new_share = new_share
+        self.fraction = fraction
+        self.batch_jobs = batch_jobs
+        self.trained: Trees | None = None
+        self.old_features: AnyArray = np.empty((0, len(FEATURES)), np.float32)
+
+    def begin(self, trace: Trace, seed: int = 0) -> None:
+        """Prepare the features of all jobs as far as they do not depend on the run."""
+        if self.mode == "frozen" and self.trained is None and not self._is_training:
+            raise ValueError("predictor forest: mode=frozen needs a trained model, see train()")
+        super().begin(trace, seed)
+        begin = time.perf_counter()
+        self.table = FeatureTable(self.keys, trace, self.old_features)
+        self.costs.features_s += time.perf_counter() - begin
+        self.model = self.trained
+        self._cut_us: int | None = None
+        if self.mode == "split":
+            first, last = int(trace.submit_us[0]), int(trace.submit_us[-1])
+            self._cut_us = first + round((last - first) * self.fraction)
+        self._fitted_us: int | None = None
+        self._num_fitted = len(self.log) if self.trained is not None else 0
+
+    @property
+    def cut_us(self) -> int | None:
+        """Where the first part ends, if the forest is fitted to that alone."""
+        return self._cut_us
+
+    def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:
+        assert self.trace is not None
+        now_us = int(self.trace.submit_us[jobs[0]])
+        if self._is_due(now_us):
+            self._fit(now_us)
+        begin = time.perf_counter()
+        features = self.table.fill(rows, self.log)
+        self.costs.features_s += time.perf_counter() - begin
+        log_s = mean_log(self.log, rows) if self.model is None else self.model.predict(features)
+        predicted_us: Float64 = np.minimum(np.exp(log_s) * US_PER_S, MAX_SERVICE_US)
+        return predicted_us
+
+    def _is_due(self, now_us: int) -> bool:
+        num_new = len(self.log) - self._num_fitted
+        if self.mode == "frozen" or self._is_training or len(self.log) < MIN_JOBS or not num_new:
+            return False
+        if self._cut_us is not None:
+            return now_us >= self._cut_us and self._fitted_us is None
+        if self.model is None:
+            return True
+        if num_new < self.new_share * len(self.log):
+            return False
+        since_us = now_us - (self._fitted_us or 0)
+        return num_new >= self.refit_jobs or since_us >= self.refit_s * US_PER_S
+
+    def _fit(self, now_us: int) -> None:
+        begin = time.perf_counter()
+        rows = self._known_rows()
+        self.model = grow(
+            self.table.values[rows],
+            self.log.log_s[rows],
+            trees=self.trees,
+            leaf=self.leaf,
+            samples=self.samples,
+            seed=[self.seed, self.costs.num_fits],
+        )
+        self._fitted_us = now_us
+        self._num_fitted = len(self.log)
+        self.costs.num_fits += 1
+        self.costs.fit_s += time.perf_counter() - begin
+
+    def _known_rows(self) -> Int64:
+        """Return the last finished rows whose features are known, at most a window of them."""
+        rows = self.log.last(self.window)
+        return rows[rows >= len(self.records) - len(self.old_features)]
+
+    def _trained(self) -> Self:
+        if len(self.log) < MIN_JOBS:
+            raise ValueError(
+                f"predictor {self}: {len(self.log)} jobs have finished, a forest needs {MIN_JOBS}"
+            )
+        self._fit(0)
+        other = super()._trained()
+        other.trained = self.model
+        # Rows without features come first: records follow the order in which jobs finished.
+        other.old_features = self.table.values[self._known_rows()]
+        return other
+
+    def _arrays(self) -> dict[str, AnyArray]:
+        assert self.trained is not None
+        forest = {f"forest.{name}": getattr(self.trained, name) for name in _TREE_ARRAYS}
+        return {**super()._arrays(), **forest, "features": self.old_features}
+
+    def restore(self, header: Header, arrays: dict[str, Any]) -> None:
+        """Take over a saved forest with the features that it was fitted to."""
+        super().restore(header, arrays)
+        self.old_features = take(arrays, "features", np.float32, (None, len(FEATURES)))
+        require(
+            len(self.old_features) <= len(self.records)
+            and bool(np.isfinite(self.old_features).all()),
+            "features",
+            "must be finite, and no more rows than there are records",
+        )
+        vertices = len(arrays.get("forest.child", ()))
+        lengths = {name: None if name == "root" else vertices for name in _TREE_ARRAYS}
+        self.trained = Trees(
+            **{
+                name: take(arrays, f"forest.{name}", dtype, (lengths[name],))
+                for name, dtype in _TREE_ARRAYS.items()
+            }
+        )
+        problem = self.trained.problem(len(FEATURES))
+        if problem:
+            raise ValueError(f"forest.{problem}")
+
+
+def grow(
+    features: AnyArray,
+    log_s: AnyArray,
+    *,
+    trees: int,
+    leaf: int,
+    samples: int,
+    seed: list[int],
+) -> Trees:
+    """Fit a forest to rows of features and logarithms of seconds.
+
+    Equal arguments give equal forests, whatever the number of processors.
+    """
+    from sklearn.ensemble import RandomForestRegressor
+
+    forest = RandomForestRegressor(
+        trees,
+        min_samples_leaf=leaf,
+        max_features=_FEATURE_SHARE,
+        max_samples=min(samples, len(log_s)),
+        n_jobs=_num_processors(),
+        random_state=int(np.random.SeedSequence(seed).generate_state(1)[0]),
+    )
+    return Trees.of(forest.fit(features, log_s).estimators_)
+
+
+def _num_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

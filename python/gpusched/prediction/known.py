@@ -1,0 +1,121 @@
+"""Predictors that learn nothing: the truth, the truth with an error, a column of the trace."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from gpusched.arrays import Float64, Int64
+from gpusched.columns import NOT_GIVEN
+from gpusched.prediction.base import Costs, Predictor
+from gpusched.prediction.registry import register_predictor
+from gpusched.ticks import MAX_SERVICE_US
+from gpusched.workload import Trace
+
+
+class _AtOnce(Predictor):
+    """Has the predictions of all jobs when the run begins."""
+
+    learns = False
+
+    def predict(self, jobs: Int64) -> Int64:
+        """Look them up."""
+        predicted_us: Int64 = self._predicted_us[jobs]
+        return predicted_us
+
+    def begin(self, trace: Trace, seed: int = 0) -> None:
+        """Compute them."""
+        self.costs = Costs()
+        self._predicted_us = self._all(trace, seed)
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        raise NotImplementedError
+
+
+@register_predictor("oracle")
+class Oracle(_AtOnce):
+    """The true service."""
+
+    source = "an upper bound of what prediction can give"
+    needs_truth = True
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        return trace.service_us
+
+
+@register_predictor("noise")
+class Noise(_AtOnce):
+    """The true service times exp(N(0, sigma)), drawn per job from the seed of the run."""
+
+    source = "Luo et al., INFOCOM 2025 (robustness to errors)"
+    needs_truth = True
+    limits: ClassVar = {"sigma": (0, 20)}
+    notes: ClassVar = {"sigma": "standard deviation of the logarithm of the error"}
+
+    def __init__(self, sigma: float = 0.5) -> None:
+        self.sigma = sigma
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        # The n-th draw belongs to job n, however many jobs there are.
+        draws = np.random.Generator(np.random.PCG64([seed, 0x6E6F697365])).standard_normal(
+            len(trace)
+        )
+        return _scaled(trace.service_us, np.exp(np.minimum(self.sigma * draws, 700)))
+
+
+@register_predictor("bias")
+class Bias(_AtOnce):
+    """The true service times a constant factor."""
+
+    source = "Luo et al., INFOCOM 2025 (robustness to errors)"
+    needs_truth = True
+    limits: ClassVar = {"factor": (1e-6, 1e6)}
+    notes: ClassVar = {"factor": "2 says twice as long as it takes"}
+
+    def __init__(self, factor: float = 1.0) -> None:
+        self.factor = factor
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        return _scaled(trace.service_us, self.factor)
+
+
+@register_predictor("estimate")
+class Estimate(_AtOnce):
+    """The trace's own estimates, which every job must have."""
+
+    source = "the trace"
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        if trace.estimate_us is None:
+            raise ValueError("predictor 'estimate': the trace has no estimate_s")
+        return _complete("estimate", "estimate_s", trace, trace.estimate_us)
+
+
+@register_predictor("column")
+class Column(_AtOnce):
+    """The trace's own predictions (column predicted_s), which every job must have."""
+
+    source = "the trace"
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        predicted_us: Int64 | None = getattr(trace, "predicted_us", None)
+        if predicted_us is None:
+            raise ValueError("predictor 'column': the trace has no predicted_s")
+        return _complete("column", "predicted_s", trace, predicted_us)
+
+
+def _scaled(service_us: Int64, factor: Float64 | float) -> Int64:
+    scaled: Float64 = np.clip(np.rint(service_us * factor), 1, MAX_SERVICE_US)
+    return scaled.astype(np.int64)
+
+
+def _complete(name: str, column: str, trace: Trace, values: Int64) -> Int64:
+    missing = np.flatnonzero(values == NOT_GIVEN)
+    if len(missing):
+        others = f" (and {len(missing) - 1:,} others)" if len(missing) > 1 else ""
+        raise ValueError(
+            f"predictor {name!r}: job {missing[0]} (row {trace.row[missing[0]]}) has no "
+            f"{column}{others}"
+        )
+    return values

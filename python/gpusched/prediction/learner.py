@@ -1,0 +1,178 @@
+"""What predictors that learn from finished jobs have in common: records, keys and histories."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from gpusched.arrays import AnyArray, Bool, Int64
+from gpusched.prediction.base import UNKNOWN_US, Costs, Predictor
+from gpusched.prediction.history import CompletionLog
+from gpusched.prediction.keys import LABELS, JobKeys, Records
+from gpusched.prediction.online import replay_history
+from gpusched.prediction.store import Header, write_model
+from gpusched.workload import Trace
+
+
+class Learner(Predictor):
+    """A predictor that learns from finished jobs of the same kind.
+
+    Subclasses write :meth:`_predict`. What it was trained on before (:meth:`train`,
+    :func:`gpusched.load_predictor`) stays when a run begins; labels are matched by name.
+    """
+
+    feature_names: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self) -> None:
+        self.records = Records()
+        self.trace: Trace | None = None
+        self._is_training = False
+
+    def begin(self, trace: Trace, seed: int = 0) -> None:
+        """Number the labels and start with the records of earlier traces."""
+        self.trace = trace
+        self.seed = seed
+        self.costs = Costs()
+        self.keys = JobKeys.of(self.records, trace)
+        self.log = CompletionLog(self.keys)
+        self._covered = np.zeros(len(trace), np.bool_)
+        if len(self.records):
+            rows = np.arange(len(self.records), dtype=np.int64)
+            self.log.observe(rows, self.records.service_us)
+
+    def observe(self, jobs: Int64, finish_us: Int64) -> None:
+        """Add finished jobs to the histories."""
+        assert self.trace is not None, "begin() comes first"
+        self.log.observe(jobs + len(self.records), self.trace.service_us[jobs])
+
+    def predict(self, jobs: Int64) -> Int64:
+        """Predict, and note which jobs are of a kind that has finished before."""
+        rows = jobs + len(self.records)
+        self._covered[jobs] = self.log.of["kind"].finished(rows) > 0
+        predicted_us = np.maximum(np.rint(self._predict(jobs, rows)), 1)
+        return predicted_us.astype(np.int64)
+
+    @abstractmethod
+    def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:
+        """Return microseconds; ``rows`` are the rows of ``jobs`` in keys and histories."""
+
+    @property
+    def covered(self) -> Bool | None:
+        """Per job, whether one of its kind had finished before it was predicted."""
+        return self._covered
+
+    def clone(self) -> Self:
+        """Return a copy with the same records that takes part in no run."""
+        other = copy.copy(self)
+        other.trace = None
+        other._is_training = False
+        return other
+
+    def train(self, trace: Trace, finish_us: Int64 | None = None, seed: int = 0) -> Self:
+        """Return a predictor that also knows the jobs of ``trace``; this one stays as it is.
+
+        Parameters
+        ----------
+        finish_us
+            When each job finished, microseconds, -1 for those that did not: a result's
+            ``schedule.finish_us``. None: each job ended its service after its submission.
+        seed
+            Of what the predictor draws.
+        """
+        other = self.clone()
+        other._is_training = True
+        replay_history(trace, other, finish_us, seed)
+        return other._trained()
+
+    def _trained(self) -> Self:
+        other = self.clone()
+        rows = self.log.last(len(self.log))
+        other.records = self.keys.records_of(rows, self.log.service_us[rows])
+        return other
+
+    @property
+    def label(self) -> str:
+        """The text, followed by a fingerprint of what it was trained on before."""
+        if not len(self.records):
+            return str(self)
+        sha = hashlib.sha256()
+        for name, array in sorted(self._arrays().items()):
+            sha.update(name.encode() + np.ascontiguousarray(array).tobytes())
+        return f"{self}@{sha.hexdigest()[:12]}"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what it was trained on; :func:`gpusched.load_predictor` reads it.
+
+        The file holds arrays and names only. It tells users, groups and run times of the
+        training jobs to anyone who reads it.
+
+        Raises
+        ------
+        ValueError
+            If nothing was trained.
+        """
+        if not len(self.records):
+            raise ValueError(f"predictor {self}: nothing is trained; save what train() returns")
+        names = {label: list(self.records.names[label]) for label in LABELS}
+        write_model(path, str(self), names, self._arrays(), self.feature_names)
+
+    def _arrays(self) -> dict[str, AnyArray]:
+        """Return all that was trained as plain arrays."""
+        records = self.records
+        return {
+            **{f"records.{label}": records.codes[label] for label in LABELS},
+            "records.gpus": records.gpus,
+            "records.service_us": records.service_us,
+        }
+
+    def restore(self, header: Header, arrays: dict[str, Any]) -> None:
+        """Take what :meth:`save` wrote; arrays are checked and taken out of the mapping."""
+        if header.features != self.feature_names:
+            raise ValueError(f"header.features: expected {self.feature_names}")
+        self.records = _checked_records(header.names, arrays)
+
+    def _or_all(self, known: AnyArray, all_us: float) -> AnyArray:
+        """Fill up by what holds for all jobs, and by an hour while none has finished."""
+        return np.where(np.isnan(known), all_us if len(self.log) else UNKNOWN_US, known)
+
+
+def _checked_records(names: Mapping[str, tuple[str, ...]], arrays: dict[str, Any]) -> Records:
+    service_us = take(arrays, "records.service_us", np.int64, (None,))
+    num = len(service_us)
+    gpus = take(arrays, "records.gpus", np.int32, (num,))
+    require(num > 0, "records.service_us", "is empty")
+    require(
+        bool(service_us.min() > 0 and service_us.max() <= 2**53), "records.service_us", "is no time"
+    )
+    require(bool(gpus.min() > 0), "records.gpus", "has a width below 1")
+    codes = {}
+    for label in LABELS:
+        field = f"records.{label}"
+        codes[label] = take(arrays, field, np.int32, (num,))
+        is_inside = -1 <= codes[label].min() <= codes[label].max() < len(names[label])
+        require(bool(is_inside), field, "points outside of the names")
+    return Records(names, codes, gpus, service_us)
+
+
+def take(arrays: dict[str, Any], field: str, dtype: Any, shape: tuple[int | None, ...]) -> AnyArray:
+    """Remove and return an array of this type and shape (None: any length); else ValueError."""
+    require(field in arrays, field, "is missing")
+    array: AnyArray = arrays.pop(field)
+    require(array.dtype == np.dtype(dtype), field, f"holds {array.dtype}, not {np.dtype(dtype)}")
+    fits = array.ndim == len(shape) and all(
+        wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+    )
+    require(fits, field, f"has shape {array.shape}, not {shape}")
+    return array
+
+
+def require(holds: bool, field: str, problem: str) -> None:
+    """Raise a ValueError that names the field of a file unless ``holds``."""
+    if not holds:
+        raise ValueError(f"{field} {problem}")

@@ -1,0 +1,226 @@
+"""Predictions in the course of a run: each batch of arrivals by what had finished before it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from gpusched.arrays import Int64
+from gpusched.columns import NOT_GIVEN
+from gpusched.prediction.accuracy import Accuracy, PredictionReport
+from gpusched.prediction.base import UNKNOWN_US, Predictor
+from gpusched.schedule import FINISHED, Schedule
+from gpusched.ticks import MAX_SERVICE_US
+from gpusched.workload import Trace
+
+MAX_BATCH: Final = 1000
+_BATCHES_PER_ARRIVALS: Final = 500
+
+
+class Run(Protocol):
+    """A simulation that can be halted between arrivals; the core's is ``_core.Run``."""
+
+    def advance(self, num_jobs: int) -> None:
+        """Go on until the next arrival is that of job ``num_jobs`` or a later one."""
+
+    def take_finished(self) -> tuple[Int64, Int64]:
+        """Return the jobs that have finished since the last call, and when, in that order."""
+
+    def finish(self) -> Any:
+        """Go on to the end and return the schedule."""
+
+
+def run_online(
+    make_run: Callable[[Int64], Run],
+    trace: Trace,
+    predictor: Predictor,
+    *,
+    seed: int = 0,
+    batch_jobs: int | None = None,
+    estimate_us: Int64 | None = None,
+) -> tuple[Schedule, PredictionReport]:
+    """Run ``trace`` and predict each job just before it arrives.
+
+    A batch is predicted at the arrival of its first job by what had finished before that instant
+    in this very run. Jobs of one instant are never in two batches.
+
+    Parameters
+    ----------
+    make_run
+        Makes the run, given the int64 array of predictions (microseconds). The array is filled
+        job by job; until then it says an hour. The run must read it where it is.
+    predictor
+        Is changed: see :meth:`Predictor.clone`.
+    seed
+        Of what the predictor draws.
+    batch_jobs
+        See :attr:`Predictor.batch_jobs`, which None stands for.
+    estimate_us
+        int64 array that the run reads; where it holds -1 the prediction is written into it, too.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the predictor refuses the trace, or does not return one time per job.
+    """
+    begin = time.perf_counter()
+    predicted_us = np.full(len(trace), UNKNOWN_US, np.int64)
+    has_no_estimate = None
+    if estimate_us is not None:
+        has_no_estimate = estimate_us == NOT_GIVEN
+        estimate_us[has_no_estimate] = UNKNOWN_US
+    run = make_run(predicted_us)
+    drive = _Drive(run, trace, predictor, seed)
+    size = predictor.batch_jobs if batch_jobs is None else batch_jobs
+    num_batches = 0
+    for first, end in batches(trace.submit_us, size if predictor.learns else -1, predictor.cut_us):
+        predicted_us[first:end] = drive.next_batch(first, end)
+        if estimate_us is not None and has_no_estimate is not None:
+            missing = has_no_estimate[first:end]
+            estimate_us[first:end][missing] = predicted_us[first:end][missing]
+        num_batches += 1
+    schedule = run.finish()
+    wall_s = time.perf_counter() - begin
+    counts = np.asarray(schedule.status) == FINISHED
+    if predictor.cut_us is not None:
+        counts &= trace.submit_us >= predictor.cut_us
+    covered = predictor.covered
+    report = PredictionReport(
+        predictor=predictor.label,
+        accuracy=Accuracy.of(
+            predicted_us[counts],
+            trace.service_us[counts],
+            None if covered is None else covered[counts],
+        ),
+        num_batches=num_batches,
+        num_fits=predictor.costs.num_fits,
+        fit_s=predictor.costs.fit_s,
+        features_s=predictor.costs.features_s,
+        predict_s=drive.predict_s,
+        wall_s=wall_s,
+    )
+    return schedule, report
+
+
+class _Drive:
+    """A run and a predictor side by side: what the one has finished, the other may know."""
+
+    def __init__(self, run: Run, trace: Trace, predictor: Predictor, seed: int) -> None:
+        self.run = run
+        self.trace = trace
+        self.predictor = predictor
+        begin = time.perf_counter()
+        self._seen_us = np.full(len(trace), -1, np.int64)
+        predictor.begin(trace if predictor.needs_truth else _veiled(trace, self._seen_us), seed)
+        self.predict_s = time.perf_counter() - begin
+
+    def next_batch(self, first: int, end: int) -> Int64:
+        """Go on to the arrival of ``first`` and predict the jobs from there to ``end``."""
+        if first:
+            self.run.advance(first)
+            self.observe()
+        begin = time.perf_counter()
+        found = self.predictor.predict(np.arange(first, end, dtype=np.int64))
+        self.predict_s += time.perf_counter() - begin
+        predicted_us = np.asarray(found)
+        if predicted_us.dtype.kind not in "iu":
+            raise TypeError(
+                f"predictor {self.predictor}: expected integer microseconds, not "
+                f"{predicted_us.dtype}"
+            )
+        if predicted_us.shape != (end - first,):
+            raise ValueError(
+                f"predictor {self.predictor}: expected {end - first} times, not shape "
+                f"{predicted_us.shape}"
+            )
+        return np.clip(predicted_us, 1, MAX_SERVICE_US).astype(np.int64)
+
+    def observe(self) -> None:
+        """Tell the predictor what has finished since the last time."""
+        jobs, finish_us = self.run.take_finished()
+        if len(jobs) and self.predictor.learns:
+            begin = time.perf_counter()
+            self._seen_us[jobs] = self.trace.service_us[jobs]
+            self.predictor.observe(jobs, finish_us)
+            self.predict_s += time.perf_counter() - begin
+
+
+def replay_history(
+    trace: Trace, predictor: Predictor, finish_us: Int64 | None, seed: int = 0
+) -> None:
+    """Show a predictor a trace whose jobs are known to have finished at ``finish_us``.
+
+    Each job arrives with what had finished by then, as in a run, and at the end the predictor
+    knows all jobs that finished. None: each job ended its service after its submission.
+    """
+    if finish_us is None:
+        finish_us = trace.submit_us + trace.service_us
+    finish_us = np.asarray(finish_us)
+    if finish_us.dtype.kind not in "iu" or finish_us.shape != (len(trace),):
+        raise ValueError(
+            f"finish_us: expected {len(trace)} integers, not {finish_us.dtype} of shape "
+            f"{finish_us.shape}"
+        )
+    run = RecordedRun(trace, finish_us.astype(np.int64))
+    drive = _Drive(run, trace, predictor, seed)
+    for first, end in batches(trace.submit_us, predictor.batch_jobs, predictor.cut_us):
+        drive.next_batch(first, end)
+    run.finish()
+    drive.observe()
+
+
+class RecordedRun:
+    """A :class:`Run` that took place already: jobs finish when they did."""
+
+    def __init__(self, trace: Trace, finish_us: Int64) -> None:
+        done = np.flatnonzero(finish_us >= 0)
+        self._jobs = done[np.argsort(finish_us[done], kind="stable")]
+        self._finish_us = finish_us[self._jobs]
+        self._submit_us = trace.submit_us
+        self._taken = self._reached = 0
+
+    def advance(self, num_jobs: int) -> None:
+        """Go on to the arrival of this job; what finishes at that very instant is not done yet."""
+        now_us = self._submit_us[num_jobs]
+        self._reached = int(np.searchsorted(self._finish_us, now_us, side="left"))
+
+    def take_finished(self) -> tuple[Int64, Int64]:
+        """Return what has finished since the last call."""
+        new = slice(self._taken, self._reached)
+        self._taken = self._reached
+        return self._jobs[new], self._finish_us[new]
+
+    def finish(self) -> None:
+        """Go on to the end."""
+        self._reached = len(self._jobs)
+
+
+def batches(submit_us: Int64, size: int, cut_us: int | None = None) -> Iterator[tuple[int, int]]:
+    """Cut the arrivals into batches ``[first, end)``.
+
+    ``size`` is the number of jobs of a batch, 0 for :attr:`Predictor.batch_jobs`'s rule, which
+    does not look ahead, and -1 for one batch. Jobs of one instant stay together, and ``cut_us``
+    begins a batch.
+    """
+    num_jobs = len(submit_us)
+    cut = num_jobs if cut_us is None else int(np.searchsorted(submit_us, cut_us, side="left"))
+    first = 0
+    while first < num_jobs:
+        step = size or min(max(first // _BATCHES_PER_ARRIVALS, 1), MAX_BATCH)
+        end = num_jobs if size < 0 else min(first + step, num_jobs)
+        if first < cut < end:
+            end = cut
+        end = int(np.searchsorted(submit_us, submit_us[end - 1], side="right"))
+        yield first, end
+        first = end
+
+
+def _veiled(trace: Trace, seen_us: Int64) -> Trace:
+    """Return the trace with services that appear in ``seen_us`` only, and no outcomes."""
+    view = seen_us.view()
+    view.flags.writeable = False
+    return dataclasses.replace(trace, service_us=view, status=None, source_wait_us=None)

@@ -1,0 +1,76 @@
+"""Names of predictors, and a predictor as a user names it: a name and its parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from gpusched.plugins import PluginInfo, describe
+from gpusched.policy import Choice
+
+_Class = TypeVar("_Class", bound=type)
+
+_known: dict[str, PluginInfo] = {}
+
+
+class PredictorChoice(Choice):
+    """A predictor: ``PredictorChoice("forest", trees=50)``."""
+
+    kind = "predictor"
+
+    @classmethod
+    def _registry(cls) -> Mapping[str, PluginInfo]:
+        return predictors()
+
+
+def predictors() -> dict[str, PluginInfo]:
+    """Every predictor by name, sorted."""
+    return dict(sorted(_known.items()))
+
+
+def register_predictor(name: str) -> Callable[[_Class], _Class]:
+    """Register a subclass of :class:`gpusched.Predictor` under ``name``.
+
+    Arguments of its constructor with defaults become parameters, and must be kept as attributes
+    of the same name. ``limits`` of the class maps a parameter to ``(minimum, maximum)``,
+    ``choices`` to the texts that it may be, ``notes`` to what it means.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken or cannot be written in a text.
+    """
+    if name in _known:
+        raise ValueError(f"predictor: the name {name!r} is taken")
+    if not name or set(name) & set(":,= \t\n"):
+        raise ValueError(
+            f"predictor: the name {name!r} must not be empty or hold ':', ',', '=', space"
+        )
+
+    def register(seam: _Class) -> _Class:
+        info = describe(seam, "predictor", name)
+        _known[name] = dataclasses.replace(
+            info, parameters=tuple(_limited(seam, entry) for entry in info.parameters)
+        )
+        seam.name = name  # type: ignore[attr-defined]
+        return seam
+
+    return register
+
+
+def unregister_predictor(name: str) -> None:
+    """Forget a name; for tests, and for notebooks that define a class again."""
+    _known.pop(name, None)
+
+
+def _limited(seam: type, parameter: Mapping[str, Any]) -> dict[str, Any]:
+    name = parameter["name"]
+    minimum, maximum = getattr(seam, "limits", {}).get(name, (None, None))
+    return {
+        **parameter,
+        "minimum": minimum,
+        "maximum": maximum,
+        "choices": list(getattr(seam, "choices", {}).get(name, ())),
+        "help": getattr(seam, "notes", {}).get(name, ""),
+    }
