@@ -1,0 +1,358 @@
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gpusched/buffer.hpp"
+#include "gpusched/heap.hpp"
+#include "gpusched/network.hpp"
+#include "gpusched/policy.hpp"
+#include "gpusched/registry.hpp"
+#include "gpusched/scheduler.hpp"
+#include "gpusched/speed.hpp"
+#include "gpusched/virtual_machine.hpp"
+#include "gpusched/waiting_queue.hpp"
+
+namespace gpusched {
+namespace {
+
+/// The order in which a virtual machine, as fast as the whole cluster, would complete the jobs;
+/// and a gang that communicates much waits a while for a placement that keeps it together.
+///
+/// Jobs of one width, set of types and model are of one kind: they fit, and are well placed,
+/// alike. Under `skip` each kind waits in a line of its own, under `strict` all jobs in one; only
+/// the head of a line is looked at. What a head was refused it is refused until GPUs are given
+/// back, so that without a finish only new heads are looked at, and those whose patience ends.
+class ASrpt final : public Scheduler {
+ public:
+  explicit ASrpt(const Parameters& parameters)
+      : is_strict_(parameters.text("scan") == "strict"),
+        starts_early_(parameters.flag("idle")),
+        fills_fragments_(parameters.text("fill") == "fewest"),
+        counts_low_(parameters.text("work") == "low"),
+        tau_(parameters.number("tau")),
+        heavy_(parameters.number("heavy")),
+        near_(parameters.number("near")),
+        fragments_(make_placement("best-fit", {})) {}
+
+  void begin(const Setup& setup) override {
+    placement_ = &setup.placement;
+    fragments_->begin({setup.seed, setup.state});
+    finder_.reset();
+    const bool has_links = !setup.state.speed().is_fixed();
+    if (has_links) finder_.emplace(setup.state.cluster().network());
+    machine_.clear();
+    jobs_ = make_buffer<Known>(setup.state.jobs().num_jobs());
+    kinds_.clear();
+    kind_of_.clear();
+    held_.clear();
+    lines_.clear();
+    if (is_strict_) lines_.emplace_back();
+    fresh_.clear();
+    patient_.clear();
+    num_queued_ = num_held_ = 0;
+    num_sent_ = 0;
+    is_settled_ = false;
+  }
+
+  void decide(const State& state, const Instant& instant, Actions& actions) override {
+    const bool is_release = !instant.finished.empty();
+    for (const auto& completion : machine_.advance(state.now())) send(completion.job);
+    for (const JobId job : instant.arrived) admit(state, job);
+    if (num_queued_ > 0) dispatch(state, is_release, actions);
+    fresh_.clear();
+    if (is_release || !instant.arrived.empty()) is_settled_ = false;
+    if (starts_early_ && num_queued_ == 0 && num_held_ > 0 && !is_settled_) {
+      start_early(state, actions);
+    }
+    ask_again(state, actions);
+  }
+
+ private:
+  using KindId = std::uint32_t;
+  using LineId = std::uint32_t;
+
+  struct Kind {
+    double ticks_per_service;  // on a good placement of the empty cluster
+    double good_s;             // seconds per iteration of a placement that is good enough
+    std::size_t fewest_servers;
+    bool is_heavy;
+    bool fills_fragments;
+  };
+  /// Jobs that wait for each other's turn.
+  struct Line {
+    RunHeap<KeyedJob> queue;  // completed by the machine, in that order
+    Time patience = kNever;   // until when its head waits for a good placement
+  };
+  struct Known {
+    double left;  // work on the machine when it last began to wait there; kGone if it left
+    KindId kind;
+  };
+  struct Candidate {
+    KeyedJob job;
+    LineId line;
+
+    /// For a heap with the first on top.
+    friend bool operator<(const Candidate& a, const Candidate& b) noexcept {
+      return b.job < a.job;
+    }
+  };
+  static constexpr double kGone = -1;
+
+  // The kinds of jobs, and what each needs.
+
+  [[nodiscard]] KindId kind_of(const State& state, JobId job) {
+    const ClassId id = state.classes().of(job);
+    const JobColumns& columns = state.jobs().columns();
+    std::int32_t model = 0;
+    if (finder_) model = state.jobs().has_graphs() ? columns.graph[job] : columns.profile[job];
+    const auto [found, is_new] =
+        kind_of_.try_emplace({id, model}, static_cast<KindId>(kinds_.size()));
+    if (is_new) {
+      kinds_.push_back(make_kind(state, job));
+      if (!is_strict_) lines_.emplace_back();
+    }
+    return found->second;
+  }
+
+  [[nodiscard]] Kind make_kind(const State& state, JobId job) const {
+    Kind kind{1.0, 0.0, 1, false, false};
+    if (!finder_) return kind;
+    const Request request = state.request(job);
+    const IterationLimits limits = state.speed().limits(job);
+    if (!counts_low_) kind.ticks_per_service = limits.min / limits.low;
+    kind.good_s = near_ * limits.min;
+    kind.is_heavy = limits.max >= heavy_ * limits.min;
+    kind.fewest_servers = static_cast<std::size_t>(
+        ceil_div(request.gpus, state.cluster().largest_server(request.types)));
+    kind.fills_fragments = fills_fragments_ && !kind.is_heavy;
+    return kind;
+  }
+
+  [[nodiscard]] LineId line_of(JobId job) const noexcept {
+    return is_strict_ ? 0 : jobs_[job].kind;
+  }
+
+  /// GPUs over all GPUs, times the predicted ticks on a good placement.
+  [[nodiscard]] double virtual_work(const State& state, JobId job) const {
+    const double part = static_cast<double>(state.jobs().gpus(job)) /
+                        static_cast<double>(state.cluster().num_gpus());
+    const auto service = static_cast<double>(state.jobs().predicted(job).count());
+    return part * (service * kinds_[jobs_[job].kind].ticks_per_service);
+  }
+
+  // From arrival over the machine into the queue.
+
+  void admit(const State& state, JobId job) {
+    jobs_[job].kind = kind_of(state, job);
+    const double work = virtual_work(state, job);
+    const KeyedJob interrupted = machine_.add(job, work);
+    hold({work, job});
+    ++num_held_;
+    if (interrupted.job != kNoJob && is_held(interrupted.job)) hold(interrupted);
+  }
+
+  [[nodiscard]] bool is_held(JobId job) const noexcept { return jobs_[job].left != kGone; }
+
+  void hold(KeyedJob job) {
+    jobs_[job.job].left = job.key;
+    held_.push(job);
+  }
+
+  void let_go(JobId job) {
+    jobs_[job].left = kGone;
+    --num_held_;
+  }
+
+  /// Completed by the machine: into the queue, unless it was started early.
+  void send(JobId job) {
+    if (!is_held(job)) return;
+    let_go(job);
+    const LineId line = line_of(job);
+    auto& queue = lines_[line].queue;
+    if (queue.empty()) fresh_.push_back(line);
+    queue.push({num_sent_++, job});
+    ++num_queued_;
+  }
+
+  // From the queue onto the cluster.
+
+  void dispatch(const State& state, bool is_release, Actions& actions) {
+    candidates_.clear();
+    if (is_release) {
+      for (LineId line = 0; line < lines_.size(); ++line) add_queued(state, line);
+    } else {
+      for (const LineId line : fresh_) add_queued(state, line);
+      for (const LineId line : patient_) {
+        if (lines_[line].patience == state.now()) add_queued(state, line);
+      }
+    }
+    std::make_heap(candidates_.begin(), candidates_.end());
+    while (!candidates_.empty()) {
+      std::pop_heap(candidates_.begin(), candidates_.end());
+      const Candidate candidate = candidates_.back();
+      candidates_.pop_back();
+      Line& line = lines_[candidate.line];
+      if (!try_start(state, candidate.job.job, &line, actions)) continue;
+      line.queue.pop();
+      --num_queued_;
+      lose_patience(candidate.line);
+      if (add_queued(state, candidate.line)) {
+        std::push_heap(candidates_.begin(), candidates_.end());
+      }
+    }
+  }
+
+  bool add_queued(const State& state, LineId id) {
+    auto& queue = lines_[id].queue;
+    if (queue.empty() || !may_fit(state, queue.top().job)) return false;
+    candidates_.push_back({queue.top(), id});
+    return true;
+  }
+
+  void lose_patience(LineId id) {
+    if (lines_[id].patience == kNever) return;
+    lines_[id].patience = kNever;
+    std::erase(patient_, id);
+  }
+
+  /// While the queue is empty: the jobs on the machine, shortest first, up to one that must wait.
+  void start_early(const State& state, Actions& actions) {
+    for (JobId job = shortest_held(); job != kNoJob; job = shortest_held()) {
+      if (!may_fit(state, job) || !try_start(state, job, nullptr, actions)) break;
+      let_go(job);
+    }
+    is_settled_ = true;
+  }
+
+  [[nodiscard]] JobId shortest_held() {
+    const JobId running = machine_.running();
+    if (running != kNoJob && is_held(running)) return running;
+    while (!held_.empty() && jobs_[held_.top().job].left != held_.top().key) held_.pop();
+    return held_.empty() ? kNoJob : held_.top().job;
+  }
+
+  [[nodiscard]] Placement& placement_for(const Kind& kind) const noexcept {
+    return kind.fills_fragments ? *fragments_ : *placement_;
+  }
+
+  [[nodiscard]] bool may_fit(const State& state, JobId job) const {
+    const Placement& placement = placement_for(kinds_[jobs_[job].kind]);
+    const Request request = state.request(job);
+    return request.gpus <= placement.widest(state.occupancy(), request.types);
+  }
+
+  /// `line`: where the job is the head of the queue; without one it has no patience to lose.
+  bool try_start(const State& state, JobId job, Line* line, Actions& actions) {
+    const Kind& kind = kinds_[jobs_[job].kind];
+    if (!placement_for(kind).place(state.occupancy(), state.request(job), allocation_)) {
+      return false;
+    }
+    if (kind.is_heavy && state.num_running() > 0 && !is_good(state, kind, job)) {
+      if (line == nullptr) return false;
+      if (line->patience == kNever) {
+        line->patience = state.now() + Time{ceil_ticks(tau_ * virtual_work(state, job))};
+        patient_.push_back(line_of(job));
+      }
+      if (state.now() < line->patience) return false;
+    }
+    actions.start(job, allocation_);
+    is_settled_ = false;
+    return true;
+  }
+
+  /// Judges `allocation_` as if its links were cut up among the GPUs behind them.
+  [[nodiscard]] bool is_good(const State& state, const Kind& kind, JobId job) {
+    if (allocation_.pieces.size() <= kind.fewest_servers) return true;
+    finder_->find(allocation_.pieces, allocation_.gpus, crossings_);
+    reserved_shares(state.cluster().network(), crossings_, shares_);
+    const double seconds = state.speed().iteration_s(
+        {job, allocation_.pieces, allocation_.ranks, shares_});
+    return seconds <= kind.good_s;
+  }
+
+  void ask_again(const State& state, Actions& actions) const {
+    Time next = num_held_ > 0 ? machine_.next_completion() : kNever;
+    for (const LineId line : patient_) {
+      if (lines_[line].patience > state.now()) next = std::min(next, lines_[line].patience);
+    }
+    if (next != kNever) actions.wake(next);
+  }
+
+  bool is_strict_;
+  bool starts_early_;
+  bool fills_fragments_;
+  bool counts_low_;
+  double tau_;
+  double heavy_;
+  double near_;
+  std::unique_ptr<Placement> fragments_;
+  Placement* placement_ = nullptr;
+  std::optional<RingLinks> finder_;  // absent where no link matters
+  VirtualMachine machine_;
+  Buffer<Known> jobs_;
+  std::vector<Kind> kinds_;
+  std::map<std::pair<ClassId, std::int32_t>, KindId> kind_of_;
+  Heap<KeyedJob> held_;  // on the machine and not started, by work left; some entries are old
+  std::vector<Line> lines_;
+  std::vector<LineId> fresh_;    // whose queue was empty before this decision
+  std::vector<LineId> patient_;  // whose head has met a placement that is not good
+  std::vector<Candidate> candidates_;
+  std::vector<Crossing> crossings_;
+  std::vector<LinkShare> shares_;
+  Allocation allocation_;
+  std::size_t num_queued_ = 0;
+  std::size_t num_held_ = 0;
+  double num_sent_ = 0;
+  bool is_settled_ = false;  // nothing has changed since the shortest held job was refused
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, ASrpt, .name = "a-srpt",
+    .summary = "Follows one virtual server under SRPT; gangs that communicate much may wait.",
+    .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+    .flags = {"clairvoyant"},
+    .parameters =
+        {{.name = "scan",
+          .fallback = std::string("skip"),
+          .help = "strict stops at the first job that cannot start, skip goes on with the others "
+                  "but those of its width, GPU types and model",
+          .choices = {"skip", "strict"}},
+         {.name = "tau",
+          .fallback = 1.0,
+          .help = "how many times its virtual work a gang that communicates much waits for a good "
+                  "placement",
+          .minimum = 0,
+          .maximum = 1e6},
+         {.name = "heavy",
+          .fallback = 1.5,
+          .help = "a gang communicates much if its iterations can take this many times their "
+                  "least",
+          .minimum = 1,
+          .maximum = 1e9},
+         {.name = "near",
+          .fallback = 1.1,
+          .help = "a placement is good if iterations take at most this many times their least",
+          .minimum = 1,
+          .maximum = 1e9},
+         {.name = "idle",
+          .fallback = true,
+          .help = "start jobs before the virtual machine has completed them while none waits that "
+                  "it has"},
+         {.name = "fill",
+          .fallback = std::string("fewest"),
+          .help = "where a gang that communicates little goes: 'fewest': to the servers with the "
+                  "fewest free GPUs; 'most-free': where the placement puts it",
+          .choices = {"fewest", "most-free"}},
+         {.name = "work",
+          .fallback = std::string("min"),
+          .help = "what virtual work counts with: 'min': iterations on a good placement; 'low': "
+                  "the bound that no placement beats",
+          .choices = {"min", "low"}}})
+
+}  // namespace gpusched

@@ -1,0 +1,162 @@
+"""A-SRPT: a virtual machine sets the order, and gangs that communicate much may wait."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .engine import Engine
+from .limits import limits, placed_s
+from .model import Active, Allocation
+from .non_preemptive import NonPreemptive
+from .placements import Placer
+
+
+class VirtualMachine:
+    """One machine of unit speed that runs the job with the least work left."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[float, int]] = []  # work left, job
+        self.running: tuple[float, int] | None = None  # when it completes, job
+
+    def add(self, now: int, work: float, job: int) -> None:
+        """Add a job; the one that runs is interrupted if it has more left."""
+        self.waiting.append((work, job))
+        if self.running is not None:
+            end, other = self.running
+            self.waiting.append((end - now, other))
+        self.run_least(float(now))
+
+    def run_least(self, now: float) -> None:
+        """Run the waiting job with the least work left."""
+        left, job = min(self.waiting)
+        self.waiting.remove((left, job))
+        if self.running is None or self.running[1] != job:
+            self.running = (now + left, job)
+
+    def completed(self, now: int) -> list[int]:
+        """Go on until ``now``; return the jobs completed on the way, in order."""
+        done = []
+        while self.running is not None and self.running[0] <= now:
+            end, job = self.running
+            done.append(job)
+            self.running = None
+            if self.waiting:
+                self.run_least(end)
+        return done
+
+    def in_order(self) -> list[int]:
+        """Return its jobs, that with the least work left first."""
+        running = [] if self.running is None else [self.running[1]]
+        return running + [job for _, job in sorted(self.waiting)]
+
+
+@dataclass
+class Needs:
+    """What a job needs, by the speed alone."""
+
+    work: float  # on the virtual machine, in ticks
+    is_heavy: bool = False
+    good_s: float = 0.0  # the iteration time of a placement that is good enough
+
+
+class ASrpt(NonPreemptive):
+    """Jobs queue up as the machine completes them; at its end the patience of a gang is over."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.is_strict = params.get("scan", "skip") == "strict"
+        self.starts_early = params.get("idle", True)
+        self.fill = params.get("fill", "fewest")
+        self.counts_low = params.get("work", "min") == "low"
+        self.tau = params.get("tau", 1.0)
+        self.heavy = params.get("heavy", 1.5)
+        self.near = params.get("near", 1.1)
+        self.machine = VirtualMachine()
+        self.queue: list[Active] = []
+        self.held: dict[int, Active] = {}  # on the machine, and not started
+        self.deadline: dict[int, int] = {}
+        self.is_release = False
+
+    def needs(self, engine: Engine, job: Active) -> Needs:
+        """Return what the job needs."""
+        stretch, is_heavy, good_s = 1.0, False, 0.0
+        if not engine.speed.is_fixed:
+            low, least, most = limits(engine.speed, job)
+            stretch = 1.0 if self.counts_low else least / low
+            is_heavy, good_s = most >= self.heavy * least, self.near * least
+        part = float(job.gpus) / float(engine.cluster.num_gpus)
+        return Needs(part * (float(job.predicted) * stretch), is_heavy, good_s)
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Ask the machine who is next, then start what can start."""
+        self.is_release = bool(finished)
+        for number in self.machine.completed(engine.now):
+            if number in self.held:
+                self.queue.append(self.held.pop(number))
+        for job in arrived:
+            self.machine.add(engine.now, self.needs(engine, job).work, job.id)
+            self.held[job.id] = job
+
+        refused: list[Any] = []
+        for job in list(self.queue):
+            kind = self.kind(engine, job)
+            if kind in refused or not self.try_start(engine, job, is_queued=True):
+                refused.append(kind)
+                continue
+            self.queue.remove(job)
+        if not self.queue and self.starts_early:
+            for number in self.machine.in_order():
+                if number not in self.held:
+                    continue
+                if not self.try_start(engine, self.held[number], is_queued=False):
+                    break
+                del self.held[number]
+
+    def kind(self, engine: Engine, job: Active) -> Any:
+        """Return what jobs have in common that wait in one line."""
+        if self.is_strict:
+            return None
+        model = None if engine.speed.is_fixed else (job.job.profile, job.job.graph)
+        return job.gpus, tuple(engine.cluster.allowed_servers(job.job)), model
+
+    def try_start(self, engine: Engine, job: Active, is_queued: bool) -> bool:
+        """Start the job if it fits, and if its placement is good or its patience over."""
+        needs = self.needs(engine, job)
+        if engine.speed.is_fixed or needs.is_heavy or self.fill == "most-free":
+            allocation, ranks = engine.place(job), None
+        else:
+            placer = Placer("best-fit", {}, engine.cluster, engine.seed, engine.speed)
+            allocation, ranks = placer.place(job, engine.free), []
+        if allocation is None:
+            return False
+        if needs.is_heavy and engine.running:
+            waits = not is_queued or engine.now < self.deadline.get(job.id, engine.now + 1)
+            # One that waits looks again where something finished.
+            is_seen = is_queued and job.id in self.deadline and not self.is_release
+            if waits and (is_seen or not self.is_good(engine, job, needs, allocation)):
+                if not is_queued:
+                    return False
+                patience = math.ceil(self.tau * needs.work)
+                self.deadline.setdefault(job.id, engine.now + patience)
+                if engine.now < self.deadline[job.id]:
+                    return False
+        engine.start(job, allocation, ranks)
+        return True
+
+    def is_good(self, engine: Engine, job: Active, needs: Needs, allocation: Allocation) -> bool:
+        """Whether it spans the fewest servers there could be, or is about as fast as can be."""
+        allowed = engine.cluster.allowed_servers(job.job)
+        largest = max(engine.cluster.sizes[server] for server in allowed)
+        if len(allocation) <= math.ceil(job.gpus / largest):
+            return True
+        ranks = engine.placer.ranks(job, allocation)
+        return placed_s(engine.speed, job, allocation, ranks) <= needs.good_s
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return the next end of patience, or the next completion on the machine."""
+        instants = [self.deadline[job.id] for job in self.queue if job.id in self.deadline]
+        if self.held and self.machine.running is not None:
+            instants.append(math.ceil(self.machine.running[0]))
+        return min((at for at in instants if at > engine.now), default=None)
