@@ -32,6 +32,7 @@ OPTIONS = (
     "2d-las:promote=2",
     "serverfilling-srpt:displace=true",
 )
+SPEEDS = ("none", "reserved", "shared", "shared:degradation=0.4,scaling=0.8")
 NUM_JOBS = 400
 
 UNIFORM = gs.Cluster.uniform(servers=6, gpus=8)
@@ -67,10 +68,29 @@ def mixed_trace(*, typed: bool) -> gs.Trace:
     )
 
 
+def networked_results() -> Iterator[gs.Result]:
+    """Runs at speeds that depend on who else is on the links."""
+    profiles = [
+        gs.JobProfile(f"{bytes_:g}", bytes_, batch=8, forward_s=0.005, backward_s=0.03)
+        for bytes_ in (0.0, 1e8, 3e9)
+    ]
+    trace = uniform_trace().with_profiles(profiles, seed=5)
+    flat = gs.Cluster.uniform(servers=6, gpus=8, nic_gbps=10, intra_gbps=200)
+    for cluster in (flat, flat.with_racks(2, oversubscription=3.0)):
+        for contention, policy in itertools.product(SPEEDS, ("fifo", "srtf:cost_s=9", "easy")):
+            yield gs.simulate(
+                trace, cluster, policy=policy, placement="spread", speed="ring",
+                contention=contention,
+            )  # fmt: skip
+
+
 def results() -> Iterator[gs.Result]:
     """Run the cases in the package."""
+    yield from networked_results()
     trace = uniform_trace()
     for policy, placement in itertools.product((*gs.policies(), *OPTIONS), PLACEMENTS):
+        if placement == "count" and chooses_gpus(policy):
+            continue
         yield gs.simulate(trace, UNIFORM, policy=policy, placement=placement, seed=11)
     for placement in OTHER_PLACEMENTS:
         yield gs.simulate(trace, UNIFORM, policy="srtf", placement=placement)
@@ -80,13 +100,21 @@ def results() -> Iterator[gs.Result]:
                 mixed_trace(typed=True), MIXED,
                 policy=policy, placement=placement, predictor=predictor,
             )  # fmt: skip
-        yield gs.simulate(mixed_trace(typed=False), MIXED, policy=policy, placement="count")
+        if not chooses_gpus(policy):
+            yield gs.simulate(mixed_trace(typed=False), MIXED, policy=policy, placement="count")
+
+
+def chooses_gpus(policy: str) -> bool:
+    """Whether the policy needs servers to choose from."""
+    return "places" in gs.Policy.parse(policy).info.flags
 
 
 def replay(tool: Path, case: Path) -> subprocess.CompletedProcess[str]:
     """Run the tool; its messages may quote bytes of a damaged case."""
     text = {"encoding": "utf-8", "errors": "replace"}
-    return subprocess.run([tool, case], capture_output=True, check=False, timeout=60, **text)
+    return subprocess.run(
+        [tool, case, "--verify"], capture_output=True, check=False, timeout=60, **text
+    )
 
 
 def check_damaged(tool: Path, case: Path) -> None:

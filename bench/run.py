@@ -11,11 +11,20 @@ if __package__ in (None, ""):  # as a script: the checkout's root holds the pack
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 import gpusched as gs
-from bench import import_time, memory, python_order, python_peers, scaling, speed, threads
+from bench import (
+    contention,
+    import_time,
+    memory,
+    python_order,
+    python_peers,
+    scaling,
+    speed,
+    threads,
+)
 from bench.measure import machine
 from bench.table import Section
 
-PARTS = ("speed", "scaling", "memory", "threads", "order", "import", "peers")
+PARTS = ("speed", "scaling", "contention", "memory", "threads", "order", "import", "peers")
 
 
 def main() -> None:
@@ -55,9 +64,15 @@ def _sections(
         yield scaling.overload_section(overloaded)
         yield scaling.growth_section([*found, *overloaded])
 
+    def contended() -> Iterator[Section]:
+        yield contention.section(list(contention.measure(size, repeats)))
+        points = contention.measure_series(min(100_000, size), repeats)
+        yield contention.series_section(list(points))
+
     parts: dict[str, Callable[[], Iterator[Section]]] = {
         "speed": compared,
         "scaling": grown,
+        "contention": contended,
         "memory": lambda: iter([memory.section((size,))]),
         "threads": lambda: iter([threads.section(size, repeats)]),
         "order": lambda: iter([python_order.section(repeats)]),

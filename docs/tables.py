@@ -19,10 +19,11 @@ PAGE = Path(__file__).resolve().with_name("policies.md")
 HEAD = """\
 <!-- Written by `python docs/tables.py` from the registry: do not edit. -->
 
-# Policies and placements
+# Policies, placements and speeds
 
-A policy says which jobs hold GPUs and when; a placement says which GPUs. Any policy runs with any
-placement. Parameters follow a colon, lists are written with slashes:
+A policy says which jobs hold GPUs and when; a placement says which GPUs; a speed says how long a
+job takes there, and a contention what jobs on one link do to each other. Parameters follow a
+colon, lists are written with slashes:
 `2d-las:limits=1000/10000,inside=entry`, or in Python `gs.Policy("2d-las", limits=[1000, 10000])`.
 `gpusched policies NAME` shows the same in a terminal. The exact rules are in
 [the semantics](semantics.md).
@@ -36,8 +37,17 @@ alike; results are then marked clairvoyant), or an estimate of it where the trac
 """
 
 
+SPEEDS = """\
+A speed other than `fixed` needs job profiles in the trace (`gs.zoo()`, or your own) and bandwidths
+in the cluster (`nic_gbps`, `intra_gbps`); a contention other than `none` needs such a speed:
+`gs.simulate(..., speed="ring", contention="shared:degradation=0.1")`, or `--speed` and
+`--contention` on the command line.
+"""
+
+
 def page() -> str:
     policies, placements = gs.policies().values(), gs.placements().values()
+    speeds, contentions = gs.speeds().values(), gs.contentions().values()
     sections = [
         HEAD,
         "## Policies\n",
@@ -58,6 +68,18 @@ def page() -> str:
         ),
         "### Their parameters\n",
         _parameters(placements),
+        "## Speeds and contentions\n",
+        SPEEDS,
+        _table(
+            ("speed", "what it does", "source"),
+            ((f"`{p.name}`", p.summary, p.source) for p in speeds),
+        ),
+        _table(
+            ("contention", "what it does", "source"),
+            ((f"`{p.name}`", p.summary, p.source) for p in contentions),
+        ),
+        "### Their parameters\n",
+        _parameters([*speeds, *contentions]),
     ]
     return "\n".join(sections)
 

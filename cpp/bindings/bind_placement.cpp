@@ -63,7 +63,8 @@ void bind_placement(py::module_& m) {
       "On which GPUs, or not yet? Subclass it and write `place(free, request)`, which returns\n"
       "[(server, mask), ...] in server order for the whole gang, or None.")
       .def(py::init<>())
-      .def("begin", &Placement::begin, py::arg("seed"));
+      .def("begin", [](Placement&, std::uint64_t) {}, py::arg("seed"),
+           "Before a run, with its seed; does nothing unless it is overridden.");
 }
 
 }  // namespace gpusched::bindings

@@ -40,6 +40,13 @@ Fields describe(const char* kind, const PluginInfo& info,
   return fields;
 }
 
+template <class Seam>
+void append_simple(py::list& all, const char* kind) {
+  for (const auto& [name, entry] : Registry<Seam>::entries()) {
+    all.append(describe(kind, entry.info, entry.info.parameters));
+  }
+}
+
 py::typing::List<Fields> registry() {
   py::list all;
   for (const auto& [name, entry] : Registry<Order>::entries()) {
@@ -48,9 +55,9 @@ py::typing::List<Fields> registry() {
   for (const auto& [name, entry] : Registry<Scheduler>::entries()) {
     all.append(describe("scheduler", entry.info, policy_parameters(entry.info)));
   }
-  for (const auto& [name, entry] : Registry<Placement>::entries()) {
-    all.append(describe("placement", entry.info, entry.info.parameters));
-  }
+  append_simple<Placement>(all, "placement");
+  append_simple<Speed>(all, "speed");
+  append_simple<Contention>(all, "contention");
   return all;
 }
 

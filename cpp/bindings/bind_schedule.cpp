@@ -88,6 +88,10 @@ void bind_schedule(py::module_& m) {
                                  return static_cast<std::uint8_t>(s.record(job).reason);
                                });
                              })
+      .def_property_readonly(
+          "uncontended_us",
+          [](const Schedule& s) { return column_of(std::vector<double>(s.uncontended_us())); },
+          "Time that the job's runs would have taken without contention; empty under `fixed`.")
       .def("intervals", &intervals_of,
            "Rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
       .def_property_readonly("digest",
@@ -101,7 +105,9 @@ void bind_schedule(py::module_& m) {
                                return std::map<std::string, std::uint64_t>{
                                    {"instants", c.num_instants},
                                    {"events", c.num_events},
-                                   {"max_running", c.max_running}};
+                                   {"max_running", c.max_running},
+                                   {"rates_computed", c.num_rates_computed},
+                                   {"rates_changed", c.num_rates_changed}};
                              })
       .def_property_readonly("warnings", &Schedule::warnings);
 }

@@ -1,12 +1,15 @@
+#include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
 #include "gpusched/backfill_queue.hpp"
+#include "gpusched/graph_cut.hpp"
 #include "gpusched/hash.hpp"
 #include "gpusched/heap.hpp"
 #include "gpusched/index_set.hpp"
 #include "gpusched/rng.hpp"
 #include "gpusched/running_index.hpp"
+#include "gpusched/virtual_machine.hpp"
 #include "gpusched/waiting_queue.hpp"
 
 namespace gpusched::bindings {
@@ -69,11 +72,49 @@ void bind_testing(py::module_& m) {
         return all;
       });
 
+  py::class_<VirtualMachine>(testing, "VirtualMachine")
+      .def(py::init([] {
+        VirtualMachine machine;
+        machine.clear();
+        return machine;
+      }))
+      .def("__len__", &VirtualMachine::size)
+      .def_property_readonly("running", &VirtualMachine::running)
+      .def_property_readonly("total_completion", &VirtualMachine::total_completion)
+      .def("next_completion",
+           [](const VirtualMachine& machine) { return machine.next_completion().count(); })
+      .def("advance",
+           [](VirtualMachine& machine, std::int64_t to) {
+             std::vector<std::pair<JobId, double>> all;
+             for (const auto& [job, at] : machine.advance(Time{to})) all.emplace_back(job, at);
+             return all;
+           })
+      .def("add", [](VirtualMachine& machine, JobId job, double work) {
+        const KeyedJob interrupted = machine.add(job, work);
+        return std::pair(interrupted.job, interrupted.key);
+      });
+
   testing.def("sha256", [](const py::bytes& data) {
     const auto text = static_cast<std::string_view>(data);
     Sha256 hash;
     hash.update({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
     return hash.hex_digest();
+  });
+  using Counts = std::vector<std::int32_t>;
+  using Weights = std::vector<double>;
+  testing.def("heavy_edge_cut", [](const Counts& replicas, const Weights& pipeline_weights,
+                                   const Weights& allreduce_weights, const Counts& quotas) {
+    Counts ranks;
+    GraphCut().grow({replicas, pipeline_weights, allreduce_weights}, quotas, ranks);
+    return ranks;
+  });
+  testing.def("swap_down", [](const Counts& replicas, const Counts& quotas, const Counts& kinds,
+                              const std::function<double(const Counts&)>& cost, Counts ranks) {
+    const auto call = [&](std::span<const std::int32_t> now) {
+      return cost({now.begin(), now.end()});
+    };
+    const double best = GraphCut().improve(replicas, quotas, kinds, call, ranks);
+    return std::pair(ranks, best);
   });
   testing.def("draw", [](std::uint64_t seed, std::uint64_t stream, std::uint64_t job,
                          std::uint64_t counter) {

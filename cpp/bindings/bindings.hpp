@@ -16,6 +16,7 @@ void bind_scheduler(py::module_& m);
 void bind_schedule(py::module_& m);
 void bind_simulation(py::module_& m);
 void bind_bounds(py::module_& m);
+void bind_plan(py::module_& m);
 void bind_testing(py::module_& m);
 
 }  // namespace gpusched::bindings

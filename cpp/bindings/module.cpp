@@ -14,5 +14,6 @@ PYBIND11_MODULE(_core, m) {
   bindings::bind_schedule(m);
   bindings::bind_simulation(m);
   bindings::bind_bounds(m);
+  bindings::bind_plan(m);
   bindings::bind_testing(m);
 }

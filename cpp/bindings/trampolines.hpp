@@ -138,8 +138,9 @@ struct FreeView {
 /// A Placement written in Python: `place(free, request)` returns [(server, mask), ...] or None.
 class PyPlacement final : public Placement, public py::trampoline_self_life_support {
  public:
-  void begin(std::uint64_t seed) override {
-    PYBIND11_OVERRIDE(void, Placement, begin, seed);
+  void begin(const PlacementSetup& setup) override {
+    const py::function override = py::get_override(static_cast<const Placement*>(this), "begin");
+    if (override) override(setup.seed);
   }
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {

@@ -64,7 +64,7 @@ void Actions::start(JobId job, const Allocation& allocation) {
   } else if (!rule_.on_work) {
     slot.cost = state_.jobs_.restart_cost(job) + rule_.extra(allocation.gpus);
   }
-  const Time work = state_.jobs_.service(job) + record.redo - (record.held - record.paid);
+  const Time work = state_.true_remaining(job);
   slot.start = now;
   slot.finish = now + slot.cost + work;
   slot.job = job;
@@ -79,7 +79,12 @@ void Actions::start(JobId job, const Allocation& allocation) {
   record.num_servers = static_cast<std::int32_t>(allocation.pieces.size());
   state_.occupancy_.acquire(slot.gpus, slot.pieces);
   ++state_.num_running_;
-  finishes_.push({slot.finish, job, record.slot});
+  ++slot.version;
+  if (progress_.is_active()) {
+    progress_.start(record.slot, allocation.ranks);  // the finish is right once the decision has ended
+  } else {
+    finishes_.push({slot.finish, record.slot, slot.version});
+  }
 }
 
 Slot& Actions::running_slot(JobId job, const char* verb) {
@@ -120,6 +125,7 @@ void Actions::preempt(JobId job) {
 void Actions::close(Slot& slot) {
   const Time now = state_.now_;
   JobRecord& record = state_.records_[slot.job];
+  if (progress_.is_active()) progress_.stop(record.slot);
   record.held -= slot.finish - now;
   record.paid -= std::max(Time{0}, slot.start + slot.cost - now);
   ++record.preemptions;
@@ -143,7 +149,7 @@ void Actions::close(Slot& slot) {
 void Actions::resize(JobId job, const Allocation& /*allocation*/) {
   (void)running_slot(job, "be resized");
   fail_input("resize: job " + std::to_string(job) +
-             " runs under the 'fixed' speed, which knows its run time for its own width alone");
+             " runs under a speed that knows its run time for its own width alone");
 }
 
 void Actions::wake(Time at) {
@@ -161,13 +167,30 @@ void Actions::finish_decision() {
     if (slot.job == job && slot.is_suspended) preempt(job);
   }
   suspended_.clear();
-  if (num_stale_ > 64 && 2 * num_stale_ > finishes_.size()) {
-    finishes_.remove_if([&](const FinishEvent& event) {
-      const Slot& slot = state_.slots_[event.slot];
-      return slot.job != event.job || slot.finish != event.at;
-    });
-    num_stale_ = 0;
+  forget_stale();
+}
+
+void Actions::move_finishes() {
+  for (const std::uint32_t id : progress_.update()) {
+    Slot& slot = state_.slots_[id];
+    JobRecord& record = state_.records_[slot.job];
+    const Time finish = progress_.finish_of(id);
+    const bool is_started = slot.start == state_.now_;  // and has no event yet
+    if (!is_started) {
+      ++slot.version;
+      ++num_stale_;
+    }
+    record.held += finish - slot.finish;
+    record.finish = slot.finish = finish;
+    finishes_.push({finish, id, slot.version});
   }
+  forget_stale();
+}
+
+void Actions::forget_stale() {
+  if (num_stale_ <= 64 || 2 * num_stale_ <= finishes_.size()) return;
+  finishes_.remove_if([&](const FinishEvent& event) { return is_stale(event); });
+  num_stale_ = 0;
 }
 
 }  // namespace gpusched

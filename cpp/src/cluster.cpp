@@ -10,7 +10,7 @@
 namespace gpusched {
 
 Cluster::Cluster(std::span<const std::int32_t> server_gpus,
-                 std::span<const std::int32_t> server_type)
+                 std::span<const std::int32_t> server_type, const NetworkColumns& network)
     : gpus_(server_gpus.begin(), server_gpus.end()),
       types_(server_type.begin(), server_type.end()) {
   if (gpus_.empty()) fail_input("server_gpus: a cluster needs at least one server");
@@ -43,6 +43,7 @@ Cluster::Cluster(std::span<const std::int32_t> server_gpus,
     num_gpus_ += gpus;
     all_types_ |= TypeMask{1} << type;
   }
+  network_ = Network(gpus_, network);
 }
 
 std::int64_t Cluster::gpus_of(TypeMask types) const noexcept {

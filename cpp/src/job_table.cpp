@@ -90,6 +90,108 @@ JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
       fail_at("type_set", row, std::to_string(set), "an index into the type sets");
     }
   }
+  check_profiles();
+  check_graphs();
+}
+
+void JobTable::check_profiles() {
+  const std::size_t num_profiles = columns_.gradient_bytes.size();
+  check_length("profile", columns_.profile, columns_.submit_us.size());
+  for (std::size_t row = 0; row < columns_.profile.size(); ++row) {
+    const std::int32_t profile = columns_.profile[row];
+    if (profile < 0 || static_cast<std::size_t>(profile) >= num_profiles) {
+      fail_at("profile", row, std::to_string(profile), "an index into the profiles");
+    }
+  }
+  for (std::size_t row = 0; row < num_profiles; ++row) {
+    const double bytes = columns_.gradient_bytes[row];
+    if (!(bytes >= 0 && std::isfinite(bytes))) {
+      fail_at("gradient_bytes", row, std::to_string(bytes), "finite and at least 0");
+    }
+  }
+  if (num_profiles == 0) return;
+  profile_stride_ = columns_.compute_s.size() / num_profiles;
+  if (profile_stride_ == 0 || columns_.compute_s.size() % num_profiles != 0) {
+    fail_input("compute_s: length " + std::to_string(columns_.compute_s.size()) +
+               " is not one value for each of " + std::to_string(num_profiles) +
+               " profiles and each GPU type");
+  }
+  for (std::size_t row = 0; row < columns_.compute_s.size(); ++row) {
+    const double seconds = columns_.compute_s[row];
+    if (std::isnan(seconds) || (seconds > 0 && std::isfinite(seconds))) continue;
+    fail_at("compute_s", row, std::to_string(seconds), "positive and finite");
+  }
+}
+
+StageGraph JobTable::stage_graph(int graph) const noexcept {
+  const auto at = static_cast<std::size_t>(graph);
+  const auto begin = static_cast<std::size_t>(columns_.graph_begin[at]);
+  const auto size = static_cast<std::size_t>(columns_.graph_begin[at + 1]) - begin;
+  return {columns_.replicas.subspan(begin, size), columns_.activation_bytes.subspan(begin, size),
+          columns_.parameter_bytes.subspan(begin, size),
+          columns_.stage_compute_s.subspan(begin * graph_stride_, size * graph_stride_),
+          graph_stride_};
+}
+
+void JobTable::check_graphs() {
+  const auto& begins = columns_.graph_begin;
+  const std::size_t num_stages = columns_.replicas.size();
+  check_length("graph", columns_.graph, columns_.submit_us.size());
+  if (columns_.graph.empty()) return;
+  if (begins.size() < 2 || begins.front() != 0 ||
+      begins.back() != static_cast<std::int64_t>(num_stages)) {
+    fail_input("graph_begin: must rise from 0 to the number of stages: " +
+               std::to_string(num_stages));
+  }
+  for (std::size_t row = 1; row < begins.size(); ++row) {
+    if (begins[row] > begins[row - 1]) continue;
+    fail_at("graph_begin", row, std::to_string(begins[row]), "each graph has at least one stage");
+  }
+  const auto check_bytes = [&](const char* column, std::span<const double> bytes) {
+    if (bytes.size() != num_stages) {
+      fail_input(std::string(column) + ": length " + std::to_string(bytes.size()) +
+                 " differs from replicas: " + std::to_string(num_stages));
+    }
+    for (std::size_t row = 0; row < bytes.size(); ++row) {
+      if (bytes[row] >= 0 && std::isfinite(bytes[row])) continue;
+      fail_at(column, row, std::to_string(bytes[row]), "finite and at least 0");
+    }
+  };
+  check_bytes("activation_bytes", columns_.activation_bytes);
+  check_bytes("parameter_bytes", columns_.parameter_bytes);
+  graph_stride_ = columns_.stage_compute_s.size() / num_stages;
+  if (graph_stride_ == 0 || columns_.stage_compute_s.size() % num_stages != 0) {
+    fail_input("stage_compute_s: length " + std::to_string(columns_.stage_compute_s.size()) +
+               " is not one value for each of " + std::to_string(num_stages) +
+               " stages and each GPU type");
+  }
+  for (std::size_t row = 0; row < columns_.stage_compute_s.size(); ++row) {
+    const double seconds = columns_.stage_compute_s[row];
+    if (std::isnan(seconds) || (seconds > 0 && std::isfinite(seconds))) continue;
+    fail_at("stage_compute_s", row, std::to_string(seconds), "positive and finite");
+  }
+  std::vector<std::int64_t> workers(begins.size() - 1);
+  for (std::size_t graph = 0; graph < workers.size(); ++graph) {
+    for (auto stage = begins[graph]; stage < begins[graph + 1]; ++stage) {
+      const std::int32_t replicas = columns_.replicas[static_cast<std::size_t>(stage)];
+      if (replicas < 1) {
+        fail_at("replicas", static_cast<std::size_t>(stage), std::to_string(replicas),
+                "at least 1");
+      }
+      workers[graph] += replicas;
+    }
+  }
+  for (std::size_t row = 0; row < columns_.graph.size(); ++row) {
+    const std::int32_t graph = columns_.graph[row];
+    if (graph < 0 || static_cast<std::size_t>(graph) >= workers.size()) {
+      fail_at("graph", row, std::to_string(graph), "an index into the graphs");
+    }
+    if (workers[static_cast<std::size_t>(graph)] == columns_.gpus[row]) continue;
+    fail_at("graph", row, std::to_string(graph),
+            ("a graph of " + std::to_string(workers[static_cast<std::size_t>(graph)]) +
+             " workers does not fit a job of " + std::to_string(columns_.gpus[row]) + " GPUs")
+                .c_str());
+  }
 }
 
 }  // namespace gpusched

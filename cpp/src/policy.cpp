@@ -20,6 +20,16 @@ bool is_pooled_srpt(const Order& order, const Parameters& parameters, const Plac
          parameters.number("cost_s") == 0 && parameters.number("wide_cost_s") <= 0;
 }
 
+/// A plug-in of a seam where a name stands for one file and its own parameters.
+template <class Seam>
+std::unique_ptr<Seam> make_plugin(const char* kind, std::string_view name,
+                                  const Parameters::Values& values) {
+  const auto* entry = Registry<Seam>::find(name);
+  if (entry == nullptr) fail_input(std::string(kind) + ": unknown name '" + std::string(name) + "'");
+  return entry->make(Parameters(std::string(kind) + " " + std::string(name),
+                                entry->info.parameters, values));
+}
+
 }  // namespace
 
 std::vector<ParameterInfo> policy_parameters(const PluginInfo& info) {
@@ -67,10 +77,16 @@ std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
 
 std::unique_ptr<Placement> make_placement(std::string_view name,
                                           const Parameters::Values& values) {
-  const auto* entry = Registry<Placement>::find(name);
-  if (entry == nullptr) fail_input("placement: unknown name '" + std::string(name) + "'");
-  return entry->make(
-      Parameters("placement " + std::string(name), entry->info.parameters, values));
+  return make_plugin<Placement>("placement", name, values);
+}
+
+std::unique_ptr<Speed> make_speed(std::string_view name, const Parameters::Values& values) {
+  return make_plugin<Speed>("speed", name, values);
+}
+
+std::unique_ptr<Contention> make_contention(std::string_view name,
+                                            const Parameters::Values& values) {
+  return make_plugin<Contention>("contention", name, values);
 }
 
 }  // namespace gpusched

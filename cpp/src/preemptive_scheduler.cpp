@@ -85,11 +85,14 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
   };
 }
 
-void PreemptiveScheduler::check_progress(const JobTable& jobs) const {
+void PreemptiveScheduler::check_progress(const State& state) const {
   if (!rule_.on_work || !order_->takes_turns()) return;
   // Jobs that take turns each period must gain more in one than a preemption adds. Those that
-  // take turns by promotion may gain as little as a tick.
-  const Time gain = order_->has_crossings() ? kTick : period_;
+  // take turns by promotion may gain as little as a tick, and where speeds depend on allocations
+  // so may any job.
+  const JobTable& jobs = state.jobs();
+  const bool is_bounded = !order_->has_crossings() && state.speed().is_fixed();
+  const Time gain = is_bounded ? period_ : kTick;
   for (JobId job = 0; job < jobs.num_jobs(); ++job) {
     if (jobs.restart_cost(job) + rule_.extra(jobs.gpus(job)) < gain) continue;
     fail_input("restart=work: job " + std::to_string(job) +
@@ -108,7 +111,7 @@ void PreemptiveScheduler::begin(const Setup& setup) {
   queue_.begin(setup.state.classes());
   running_.clear();
   unranked_.clear();
-  check_progress(setup.state.jobs());
+  check_progress(setup.state);
 }
 
 void PreemptiveScheduler::enqueue(const State& state, std::span<const JobId> jobs) {

@@ -9,13 +9,18 @@
 namespace gpusched {
 
 Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
-                       Placement& placement, std::uint64_t seed, RunControl& control)
-    : state_(jobs, cluster, placement.is_pooled()),
+                       Placement& placement, const Pacing& pacing, std::uint64_t seed,
+                       RunControl& control)
+    : state_(jobs, cluster, pacing.speed, placement.is_pooled()),
+      progress_(state_, pacing.speed, pacing.contention, pacing.verify),
       scheduler_(scheduler),
       control_(control),
-      actions_(state_, scheduler.restart_rule()) {
+      actions_(state_, progress_, scheduler.restart_rule()) {
+  if (placement.is_pooled() && progress_.is_active()) {
+    fail_input("placement count: the speed depends on servers, and a pool has none");
+  }
   const JobClasses& classes = state_.classes_;
-  placement.begin(seed);
+  placement.begin({seed, state_});
   // A class that an empty cluster cannot hold never fits: its jobs are rejected on arrival.
   Allocation scratch;
   refused_classes_.resize(classes.num_classes());
@@ -27,18 +32,17 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
       }
       continue;
     }
+    if (scheduler.chooses_gpus()) continue;
     const Request request{classes.example(id), classes.gpus(id), classes.types(id), 0};
     refused_classes_[id] = !placement.place(state_.occupancy_, request, scratch);
   }
   scheduler.begin({state_, placement, seed, control});
 }
 
-bool Simulation::step() {
+bool Simulation::step(Time limit) {
   auto& finishes = actions_.finishes_;
   while (actions_.num_stale_ > 0 && !finishes.empty()) {
-    const FinishEvent& event = finishes.top();
-    const Slot& slot = state_.slots_[event.slot];
-    if (slot.job == event.job && slot.finish == event.at) break;
+    if (!actions_.is_stale(finishes.top())) break;
     finishes.pop();
     --actions_.num_stale_;
   }
@@ -47,7 +51,7 @@ bool Simulation::step() {
                            : kNever;
   const Time finish = finishes.empty() ? kNever : finishes.top().at;
   const Time now = std::min({finish, arrival, actions_.wake_});
-  if (now == kNever) return false;
+  if (now >= limit) return false;
   if (now.count() > kMaxTicks) {
     throw InvalidInput("the schedule passes 2^62 microseconds: services and restart costs are too large");
   }
@@ -59,6 +63,7 @@ bool Simulation::step() {
   if (arrival == now) apply_arrivals();
   scheduler_.decide(state_, {finished_, arrived_}, actions_);
   if (!actions_.suspended_.empty() || actions_.num_stale_ > 0) actions_.finish_decision();
+  if (progress_.is_active()) actions_.move_finishes();
   ++counters_.num_instants;
   counters_.num_events += finished_.size() + arrived_.size();
   counters_.max_running = std::max<std::uint64_t>(counters_.max_running, state_.num_running_);
@@ -70,17 +75,18 @@ void Simulation::apply_finishes() {
   while (!finishes.empty() && finishes.top().at == state_.now_) {
     const FinishEvent event = finishes.top();
     finishes.pop();
-    Slot& slot = state_.slots_[event.slot];
-    if (slot.job != event.job || slot.finish != event.at) {
+    if (actions_.is_stale(event)) {
       --actions_.num_stale_;
       continue;
     }
+    Slot& slot = state_.slots_[event.slot];
+    if (progress_.is_active()) progress_.finish(event.slot);
+    finished_.push_back(slot.job);
     state_.occupancy_.release(slot.gpus, slot.pieces);
     actions_.log_.append(slot.job, slot.start, slot.finish, slot.pieces);
     slot.job = kNoJob;
     state_.free_slots_.push_back(event.slot);
     --state_.num_running_;
-    finished_.push_back(event.job);
   }
   num_finished_ += finished_.size();
   if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
@@ -130,6 +136,7 @@ Schedule Simulation::finish() {
   for (Slot& slot : state_.slots_) {
     if (!slot.is_busy()) continue;
     JobRecord& record = state_.records_[slot.job];
+    if (progress_.is_active()) progress_.stop(record.slot);
     record.held -= slot.finish - state_.now_;
     record.paid -= std::max(Time{0}, slot.start + slot.cost - state_.now_);
     record.phase = Phase::waiting;
@@ -151,8 +158,15 @@ Schedule Simulation::finish() {
                             .phase = Phase::waiting,
                             .reason = RejectReason::none};
   }
+  counters_.num_rates_computed = progress_.num_computed();
+  counters_.num_rates_changed = progress_.num_changed();
+  std::vector<double> uncontended_us;
+  uncontended_us.reserve(state_.progress_.size());
+  for (const JobProgress& progress : state_.progress_) {
+    uncontended_us.push_back(progress.uncontended);
+  }
   return Schedule(jobs.num_jobs(), std::move(state_.records_), std::move(actions_.log_),
-                  counters_, scheduler_.warnings());
+                  std::move(uncontended_us), counters_, scheduler_.warnings());
 }
 
 }  // namespace gpusched

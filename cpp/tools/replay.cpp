@@ -75,19 +75,23 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-int replay(const char* path, int num_runs) {
+int replay(const char* path, int num_runs, bool verify) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail_input(std::string(path) + ": cannot be read");
   Reader reader({std::istreambuf_iterator<char>(file), {}});
   if (reader.value<std::uint64_t>() != 0x4553414353555047ULL) {
     fail_input(std::string(path) + ": not a gpusched case");
   }
-  if (reader.value<std::uint64_t>() != 1) fail_input(std::string(path) + ": unknown format");
+  if (reader.value<std::uint64_t>() != 3) fail_input(std::string(path) + ": unknown format");
   const auto seed = reader.value<std::uint64_t>();
   const std::string policy = reader.text();
   const auto policy_values = reader.parameters();
   const std::string placement_name = reader.text();
   const auto placement_values = reader.parameters();
+  const std::string speed_name = reader.text();
+  const auto speed_values = reader.parameters();
+  const std::string contention_name = reader.text();
+  const auto contention_values = reader.parameters();
   const auto submit_us = reader.array<std::int64_t>();
   const auto service_us = reader.array<std::int64_t>();
   const auto gpus = reader.array<std::int32_t>();
@@ -98,19 +102,40 @@ int replay(const char* path, int num_runs) {
   const auto weight = reader.array<double>();
   const auto type_set = reader.array<std::int32_t>();
   const auto type_masks = reader.array<std::uint64_t>();
+  const auto profile = reader.array<std::int32_t>();
+  const auto gradient_bytes = reader.array<double>();
+  const auto compute_s = reader.array<double>();
+  const auto graph = reader.array<std::int32_t>();
+  const auto graph_begin = reader.array<std::int32_t>();
+  const auto replicas = reader.array<std::int32_t>();
+  const auto stage_compute_s = reader.array<double>();
+  const auto activation_bytes = reader.array<double>();
+  const auto parameter_bytes = reader.array<double>();
   const auto server_gpus = reader.array<std::int32_t>();
   const auto server_type = reader.array<std::int32_t>();
+  const auto nic_bytes_per_s = reader.array<double>();
+  const auto intra_bytes_per_s = reader.array<double>();
+  const auto server_domain = reader.array<std::int32_t>();
+  const auto domain_parent = reader.array<std::int32_t>();
+  const auto uplink_bytes_per_s = reader.array<double>();
 
   const JobTable jobs({submit_us, service_us, gpus, predicted_us, estimate_us, checkpoint_us,
-                       restart_us, weight, type_set, type_masks});
-  const Cluster cluster(server_gpus, server_type);
+                       restart_us, weight, type_set, type_masks, profile, gradient_bytes,
+                       compute_s, graph, graph_begin, replicas, stage_compute_s,
+                       activation_bytes, parameter_bytes});
+  const Cluster cluster(server_gpus, server_type,
+                        {nic_bytes_per_s, intra_bytes_per_s, server_domain, domain_parent,
+                         uplink_bytes_per_s});
   std::string digest;
   for (int run = 0; run < num_runs; ++run) {
     const auto placement = make_placement(placement_name, placement_values);
+    const auto speed = make_speed(speed_name, speed_values);
+    const auto contention = make_contention(contention_name, contention_values);
     const auto scheduler = make_scheduler(policy, policy_values, *placement, jobs);
     const auto begin = std::chrono::steady_clock::now();
     RunControl control;
-    Simulation simulation(jobs, cluster, *scheduler, *placement, seed, control);
+    Simulation simulation(jobs, cluster, *scheduler, *placement, {*speed, *contention, verify},
+                          seed, control);
     simulation.run();
     const Schedule schedule = simulation.finish();
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
@@ -124,12 +149,14 @@ int replay(const char* path, int num_runs) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool verify = argc > 2 && std::strcmp(argv[argc - 1], "--verify") == 0;
+  if (verify) --argc;
   if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "usage: gpusched-replay CASE [RUNS]\n");
+    std::fprintf(stderr, "usage: gpusched-replay CASE [RUNS] [--verify]\n");
     return 2;
   }
   try {
-    return replay(argv[1], argc == 3 ? std::stoi(argv[2]) : 1);
+    return replay(argv[1], argc == 3 ? std::stoi(argv[2]) : 1, verify);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpusched-replay: %s\n", error.what());
     return 2;

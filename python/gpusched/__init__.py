@@ -16,56 +16,108 @@ if TYPE_CHECKING:
     from gpusched._core import Scheduler as Scheduler
     from gpusched._core import __version__ as __version__
     from gpusched.bounds import lower_bounds as lower_bounds
+    from gpusched.calibration import Calibration as Calibration
+    from gpusched.calibration import calibrate_ring as calibrate_ring
+    from gpusched.calibration import read_pollux as read_pollux
     from gpusched.cluster import Cluster as Cluster
     from gpusched.cluster import ServerGroup as ServerGroup
     from gpusched.cluster import smallest_cluster as smallest_cluster
     from gpusched.generator import generate as generate
+    from gpusched.graph_models import graph_for as graph_for
+    from gpusched.graph_zoo import assign_graphs as assign_graphs
+    from gpusched.graph_zoo import describe_graphs as describe_graphs
+    from gpusched.job_graphs import JobGraph as JobGraph
+    from gpusched.job_graphs import Stage as Stage
+    from gpusched.model_zoo import zoo as zoo
+    from gpusched.network import Domain as Domain
+    from gpusched.planning import Plan as Plan
+    from gpusched.planning import plan as plan
     from gpusched.plugins import PluginInfo as PluginInfo
+    from gpusched.plugins import contentions as contentions
     from gpusched.plugins import placements as placements
     from gpusched.plugins import policies as policies
     from gpusched.plugins import register_order as register_order
     from gpusched.plugins import register_placement as register_placement
     from gpusched.plugins import register_scheduler as register_scheduler
+    from gpusched.plugins import speeds as speeds
+    from gpusched.policy import ContentionChoice as ContentionChoice
     from gpusched.policy import PlacementChoice as PlacementChoice
     from gpusched.policy import Policy as Policy
+    from gpusched.policy import SpeedChoice as SpeedChoice
+    from gpusched.prediction import PredictionReport as PredictionReport
+    from gpusched.prediction import Predictor as Predictor
+    from gpusched.prediction import load_predictor as load_predictor
+    from gpusched.prediction import predictor as predictor
+    from gpusched.prediction import predictors as predictors
+    from gpusched.prediction import register_predictor as register_predictor
+    from gpusched.profiles import JobProfile as JobProfile
+    from gpusched.profiles import read_profiles as read_profiles
     from gpusched.report import write_report as write_report
     from gpusched.result import Result as Result
     from gpusched.result_store import load as load
+    from gpusched.simulation import iteration_limits as iteration_limits
     from gpusched.simulation import simulate as simulate
     from gpusched.spec import RunSpec as RunSpec
     from gpusched.study import Comparison as Comparison
     from gpusched.study import compare as compare
+    from gpusched.topologies import read_topology as read_topology
     from gpusched.traces import read_trace as read_trace
     from gpusched.workload import Trace as Trace
 
 _HOME = {
+    "Calibration": "calibration",
     "Cluster": "cluster",
     "Comparison": "study",
+    "ContentionChoice": "policy",
+    "Domain": "network",
     "InvariantError": "_core",
+    "JobGraph": "job_graphs",
+    "JobProfile": "profiles",
     "Order": "_core",
     "Placement": "_core",
     "PlacementChoice": "policy",
+    "Plan": "planning",
     "PluginInfo": "plugins",
     "Policy": "policy",
+    "PredictionReport": "prediction",
+    "Predictor": "prediction",
     "Result": "result",
     "RunSpec": "spec",
     "Scheduler": "_core",
     "ServerGroup": "cluster",
+    "SpeedChoice": "policy",
+    "Stage": "job_graphs",
     "Trace": "workload",
     "__version__": "_core",
+    "assign_graphs": "graph_zoo",
+    "calibrate_ring": "calibration",
     "compare": "study",
+    "contentions": "plugins",
+    "describe_graphs": "graph_zoo",
     "generate": "generator",
+    "graph_for": "graph_models",
+    "iteration_limits": "simulation",
     "load": "result_store",
+    "load_predictor": "prediction",
     "lower_bounds": "bounds",
     "placements": "plugins",
+    "plan": "planning",
     "policies": "plugins",
+    "predictor": "prediction",
+    "predictors": "prediction",
+    "read_pollux": "calibration",
+    "read_profiles": "profiles",
+    "read_topology": "topologies",
     "read_trace": "traces",
     "register_order": "plugins",
     "register_placement": "plugins",
+    "register_predictor": "prediction",
     "register_scheduler": "plugins",
     "simulate": "simulation",
     "smallest_cluster": "cluster",
+    "speeds": "plugins",
     "write_report": "report",
+    "zoo": "model_zoo",
 }
 
 __all__ = sorted(_HOME)

@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Actions', 'Allocation', 'Cluster', 'FreeGpus', 'InvariantError', 'JobTable', 'Order', 'Placement', 'REJECT_REASONS', 'Request', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'list_parameters', 'mean_busy_time', 'registry', 'simulate', 'squashed_srpt']
+__all__: list[str] = ['Actions', 'Allocation', 'Cluster', 'FreeGpus', 'GangPlan', 'InvariantError', 'JobTable', 'Order', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'iteration_limits', 'list_parameters', 'mean_busy_time', 'plan_gangs', 'registry', 'squashed_srpt']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -20,15 +20,15 @@ class JobTable:
     """
     Jobs as borrowed columns, sorted by submit.
     """
-    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = []) -> None:
+    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None) -> None:
         ...
     def __len__(self) -> int:
         ...
 class Cluster:
     """
-    GPUs and GPU type of each server.
+    GPUs and GPU type of each server, and what connects them.
     """
-    def __init__(self, server_gpus: numpy.typing.NDArray[numpy.int32], server_type: numpy.typing.NDArray[numpy.int32]) -> None:
+    def __init__(self, server_gpus: numpy.typing.NDArray[numpy.int32], server_type: numpy.typing.NDArray[numpy.int32], *, nic_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, intra_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, server_domain: numpy.typing.NDArray[numpy.int32] | None = None, domain_parent: numpy.typing.NDArray[numpy.int32] | None = None, uplink_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None) -> None:
         ...
     @property
     def num_gpus(self) -> int:
@@ -163,7 +163,9 @@ class Placement:
     def __init__(self) -> None:
         ...
     def begin(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
-        ...
+        """
+        Before a run, with its seed; does nothing unless it is overridden.
+        """
 class Actions:
     """
     What a scheduler does; every call is checked.
@@ -241,6 +243,11 @@ class Schedule:
     def status(self) -> numpy.typing.NDArray[numpy.uint8]:
         ...
     @property
+    def uncontended_us(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Time that the job's runs would have taken without contention; empty under `fixed`.
+        """
+    @property
     def warnings(self) -> list[str]:
         ...
 class RunControl:
@@ -254,6 +261,67 @@ class RunControl:
     @property
     def num_finished(self) -> int:
         ...
+class Run:
+    """
+    A replay of the jobs on the cluster that can be halted between arrivals.
+    A policy is a registered name, an Order or a Scheduler; a placement a
+    registered name or a Placement. `verify` has every rate computed anew after
+    each instant, and compared. The GIL is released unless one of them is Python's.
+    """
+    def __init__(self, jobs: JobTable, cluster: Cluster, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], flags: collections.abc.Sequence[str], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, control: RunControl, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, verify: bool = False) -> None:
+        ...
+    def advance(self, num_jobs: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Handles all instants before the arrival of this job, which must not arrive together
+        with the one before it.
+        """
+    def finish(self) -> Schedule:
+        """
+        Goes on to the end and returns the schedule; only once.
+        """
+    def take_finished(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
+        """
+        The jobs that have finished in `advance` since the last call, in that order, and when.
+        """
+class GangPlan:
+    """
+    Every job bound to its GPUs under one cap.
+    """
+    @property
+    def busy_us(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Time bound to each GPU, server by server; shape (GPUs of the cluster,).
+        """
+    @property
+    def cap_us(self) -> float:
+        """
+        theta, in whole microseconds.
+        """
+    @property
+    def first(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Job j has the shares [first[j], first[j + 1]); shape (jobs + 1,).
+        """
+    @property
+    def mask(self) -> numpy.typing.NDArray[numpy.uint64]:
+        """
+        The GPUs of each share, a bit for each.
+        """
+    @property
+    def num_tried(self) -> int:
+        """
+        Caps that were tried.
+        """
+    @property
+    def server(self) -> numpy.typing.NDArray[numpy.int32]:
+        """
+        The server of each share.
+        """
+def iteration_limits(jobs: JobTable, cluster: Cluster, speed: str, speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]]) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
+    """
+    Seconds per iteration on the empty cluster: a lower bound, where a good placement puts
+    each job, and the worst. NaN where a job can never run.
+    """
 def list_parameters(is_preemptive: bool, is_strict: bool) -> list[dict[str, typing.Any]]:
     """
     The parameters that the list scheduler adds to an order.
@@ -262,15 +330,14 @@ def mean_busy_time(submit_us: numpy.typing.NDArray[numpy.int64], service_us: num
     """
     Sums of (mean busy time - submit + service / 2) in half ticks: exact, and weighted. An empty weight counts every job once.
     """
+def plan_gangs(jobs: JobTable, cluster: Cluster, policy: str, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, tolerance: typing.SupportsFloat | typing.SupportsIndex, control: RunControl) -> GangPlan:
+    """
+    Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,
+    or, where that is 0, under the tightest cap that bisection finds.
+    """
 def registry() -> list[dict[str, typing.Any]]:
     """
     Every native plug-in: kind, name, flags, parameters, source.
-    """
-def simulate(jobs: JobTable, cluster: Cluster, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], flags: collections.abc.Sequence[str], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, control: RunControl) -> Schedule:
-    """
-    Replays the jobs on the cluster. A policy is a registered name, an Order or a Scheduler;
-    a placement a registered name or a Placement. The GIL is released unless one of them is
-    Python's.
     """
 def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """

@@ -12,7 +12,9 @@ import numpy as np
 from gpusched.arrays import AnyArray
 from gpusched.cluster import Cluster
 from gpusched.columns import NOT_GIVEN
-from gpusched.policy import Choice, PlacementChoice, Policy
+from gpusched.job_graphs import graph_columns
+from gpusched.policy import Choice, ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.profiles import profile_columns
 from gpusched.spec import RunSpec
 from gpusched.suggest import nearest
 from gpusched.workload import Trace
@@ -20,7 +22,7 @@ from gpusched.workload import Trace
 PREDICTORS = ("oracle", "estimate")
 
 _MAGIC = b"GPUSCASE"
-_FORMAT = 1
+_FORMAT = 3
 _DTYPES = {
     "submit_us": "<i8",
     "service_us": "<i8",
@@ -32,18 +34,55 @@ _DTYPES = {
     "weight": "<f8",
     "type_set": "<i4",
     "type_masks": "<u8",
+    "profile": "<i4",
+    "gradient_bytes": "<f8",
+    "compute_s": "<f8",
+    "graph": "<i4",
+    "graph_begin": "<i4",
+    "replicas": "<i4",
+    "stage_compute_s": "<f8",
+    "activation_bytes": "<f8",
+    "parameter_bytes": "<f8",
+}
+# What a speed reads of each job; the others are not given to the core.
+_MODELS = {"ring": profile_columns, "stages": graph_columns}
+_NETWORK_DTYPES = {
+    "nic_bytes_per_s": "<f8",
+    "intra_bytes_per_s": "<f8",
+    "server_domain": "<i4",
+    "domain_parent": "<i4",
+    "uplink_bytes_per_s": "<f8",
 }
 
 
 def job_columns(
-    trace: Trace, cluster: Cluster, predictor: str, *, uses_estimates: bool
+    trace: Trace,
+    cluster: Cluster,
+    predictor: str,
+    *,
+    uses_estimates: bool,
+    speed: str = "fixed",
+    fills_estimates: bool = True,
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table for this run.
+
+    Parameters
+    ----------
+    uses_estimates
+        Whether the policy looks at estimates; if not, they are None, and need not be there.
+    speed
+        Name of the speed. ``ring`` takes the profiles of the trace, ``stages`` its graphs, and
+        others neither; what is not taken is left out.
+
+    fills_estimates
+        Whether the truth stands in for the estimates of jobs that have none; if not, -1 stays.
 
     Raises
     ------
     ValueError
-        If the predictor is unknown, or asks for estimates that the trace does not have.
+        If the predictor is unknown, or asks for estimates that the trace does not have; if the
+        trace has no profiles or graphs, or one has no figure for a GPU type that a job may run
+        on, or is not as wide as a job.
     """
     if predictor not in PREDICTORS:
         raise ValueError(f"unknown predictor {predictor!r}{nearest(str(predictor), PREDICTORS)}")
@@ -53,7 +92,8 @@ def job_columns(
         predicted_us = estimate_us = _complete_estimates(trace)
     elif estimate_us is not None and uses_estimates:
         # Where a job has no estimate of its own the prediction stands in: here the truth.
-        estimate_us = np.where(estimate_us == NOT_GIVEN, trace.service_us, estimate_us)
+        stand_in = trace.service_us if fills_estimates else NOT_GIVEN
+        estimate_us = np.where(estimate_us == NOT_GIVEN, stand_in, estimate_us)
     position = {name: index for index, name in enumerate(cluster.gpu_types)}
     everywhere = 2**64 - 1
     masks = [
@@ -71,6 +111,7 @@ def job_columns(
         "weight": trace.weight,
         "type_set": trace.type_set,
         "type_masks": masks,
+        **(_MODELS[speed](trace, cluster) if speed in _MODELS else {}),
     }
 
 
@@ -88,12 +129,20 @@ def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.Path
     for choice in (policy, placement):
         if not choice.info.is_native:
             raise ValueError(f"{choice.kind} {choice.name}: the replay tool has no Python")
+    speed, contention = SpeedChoice.parse(spec.speed), ContentionChoice.parse(spec.contention)
     columns = job_columns(
-        trace, cluster, spec.predictor, uses_estimates="estimate" in policy.info.flags
+        trace,
+        cluster,
+        spec.predictor,
+        uses_estimates="estimate" in policy.info.flags,
+        speed=speed.name,
     )
-    parts = [_MAGIC, struct.pack("<QQ", _FORMAT, spec.seed), _packed(policy), _packed(placement)]
-    parts += [_array(columns[name], dtype) for name, dtype in _DTYPES.items()]
+    network = cluster.core_columns()
+    parts = [_MAGIC, struct.pack("<QQ", _FORMAT, spec.seed)]
+    parts += map(_packed, (policy, placement, speed, contention))
+    parts += [_array(columns.get(name), dtype) for name, dtype in _DTYPES.items()]
     parts += [_array(cluster.server_gpus, "<i4"), _array(cluster.server_type, "<i4")]
+    parts += [_array(network[name], dtype) for name, dtype in _NETWORK_DTYPES.items()]
     Path(path).write_bytes(b"".join(parts))
 
 

@@ -1,4 +1,4 @@
-"""The cluster: groups of equal servers, frozen and strictly decoded from TOML."""
+"""The cluster: groups of equal servers in a network, frozen and strictly decoded from TOML."""
 
 from __future__ import annotations
 
@@ -9,63 +9,28 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import numpy as np
 
-from gpusched.arrays import Int32, read_only
+from gpusched.arrays import AnyArray, Float64, Int32, read_only
+from gpusched.network import (
+    BYTES_PER_S_PER_GBPS,
+    Domain,
+    check_domains,
+    parents,
+    racks,
+    uplinks,
+)
+from gpusched.server_group import (
+    MAX_GPUS_PER_SERVER,
+    MAX_SERVERS,
+    ServerGroup,
+    check_integer,
+)
 
 if TYPE_CHECKING:
     from gpusched.workload import Trace
 
-MAX_GPUS_PER_SERVER: Final = 64
+__all__ = ["Cluster", "Domain", "ServerGroup", "smallest_cluster"]
+
 MAX_GPU_TYPES: Final = 64
-MAX_SERVERS: Final = 262_144
-_QUANTITIES: Final = ("cpu", "memory_gib", "nic_gbps", "intra_gbps")
-
-
-class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Equal servers.
-
-    Attributes
-    ----------
-    count
-        Number of servers, 1 or more.
-    gpus
-        GPUs of each server, 1 to 64.
-    gpu_type
-        Model of the GPUs.
-    cpu, memory_gib
-        CPU cores and memory of each server; None = never short.
-    nic_gbps, intra_gbps
-        Bandwidth of the network card, and between the GPUs of one server, in Gbit/s.
-    """
-
-    count: int
-    gpus: int
-    gpu_type: str = "gpu"
-    cpu: float | None = None
-    memory_gib: float | None = None
-    nic_gbps: float | None = None
-    intra_gbps: float | None = None
-
-    def __post_init__(self) -> None:
-        _check_integer("count", self.count, 1, MAX_SERVERS)
-        _check_integer("gpus", self.gpus, 1, MAX_GPUS_PER_SERVER)
-        if not isinstance(self.gpu_type, str):
-            raise TypeError(f"gpu_type: {self.gpu_type!r} must be text")
-        if not self.gpu_type.strip() or "|" in self.gpu_type:
-            raise ValueError(f"gpu_type: {self.gpu_type!r} must not be empty or contain '|'")
-        for name in _QUANTITIES:
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise TypeError(f"{name}: {value!r} must be a number")
-            if not (np.isfinite(value) and value > 0):
-                raise ValueError(f"{name}: {value!r} must be finite and positive")
-            msgspec.structs.force_setattr(self, name, float(value))
-
-    def __str__(self) -> str:
-        plural = "server" if self.count == 1 else "servers"
-        label = "GPUs" if self.gpu_type == "gpu" else self.gpu_type
-        return f"{self.count:,} {plural} x {self.gpus} {label}"
 
 
 class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,10 +42,20 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         The groups, at least one; at most 262,144 servers and 64 GPU types in all.
     name
         A title.
+    domains
+        The tree that the network is, in any order; empty: the network cards are all there is.
+        Every group of servers then names the domain it is in, and every domain holds servers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a field is of a wrong type or out of range, or the domains are not one tree; the
+        message names the field, such as ``domains[2].parent``.
     """
 
     servers: tuple[ServerGroup, ...]
     name: str = "cluster"
+    domains: tuple[Domain, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.servers, tuple) or not all(
@@ -97,6 +72,11 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(
                 f"servers: {len(self.gpu_types)} GPU types are more than {MAX_GPU_TYPES}"
             )
+        if not isinstance(self.domains, tuple) or not all(
+            isinstance(domain, Domain) for domain in self.domains
+        ):
+            raise TypeError("domains: must be a tuple of Domain")
+        check_domains(self.servers, self.domains)
 
     @classmethod
     def uniform(
@@ -118,7 +98,7 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ValueError
             If a value is out of range; the message names it.
         """
-        _check_integer("servers", servers, 1, MAX_SERVERS)
+        check_integer("servers", servers, 1, MAX_SERVERS)
         group = ServerGroup(servers, gpus, gpu_type, cpu, memory_gib, nic_gbps, intra_gbps)
         return cls((group,), name)
 
@@ -142,13 +122,61 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def to_toml(self) -> str:
         """Return TOML text that :meth:`loads` turns back into an equal cluster."""
         lines = [f"name = {_toml(self.name)}"]
-        for group in self.servers:
-            lines += ["", "[[servers]]"]
-            for field in msgspec.structs.fields(group):
-                value = getattr(group, field.name)
+        for table in (*self.domains, *self.servers):
+            lines += ["", "[[domains]]" if isinstance(table, Domain) else "[[servers]]"]
+            for field in msgspec.structs.fields(table):
+                value = getattr(table, field.name)
                 if value is not None:
                     lines.append(f"{field.name} = {_toml(value)}")
         return "\n".join(lines) + "\n"
+
+    def with_bandwidth(
+        self, *, nic_gbps: float | None = None, intra_gbps: float | None = None
+    ) -> Cluster:
+        """Return the same cluster with these bandwidths on all servers; None leaves one as it is.
+
+        Raises
+        ------
+        ValueError
+            If a value is out of range; the message names it.
+        """
+        given = {"nic_gbps": nic_gbps, "intra_gbps": intra_gbps}
+        changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        groups = tuple(msgspec.structs.replace(group, **changes) for group in self.servers)
+        return msgspec.structs.replace(self, servers=groups)
+
+    def with_racks(
+        self,
+        servers_per_rack: int,
+        oversubscription: float = 1.0,
+        racks_per_block: int | None = None,
+        block_oversubscription: float = 1.0,
+    ) -> Cluster:
+        """Return the same servers in racks, in order, and the racks in blocks under one spine.
+
+        Parameters
+        ----------
+        servers_per_rack, racks_per_block
+            1 or more; the last rack and block may be smaller. None: no blocks.
+        oversubscription, block_oversubscription
+            Of the uplink of each rack and of each block, see :class:`Domain`.
+
+        Raises
+        ------
+        ValueError
+            If a value is out of range, the cluster has domains already, or a server has no
+            ``nic_gbps``.
+        """
+        check_integer("servers_per_rack", servers_per_rack, 1, MAX_SERVERS)
+        if racks_per_block is not None:
+            check_integer("racks_per_block", racks_per_block, 1, MAX_SERVERS)
+        if self.domains:
+            raise ValueError(f"with_racks: the cluster has {len(self.domains)} domains already")
+        servers, domains = racks(
+            self.servers, servers_per_rack, oversubscription, racks_per_block,
+            block_oversubscription,
+        )  # fmt: skip
+        return msgspec.structs.replace(self, servers=servers, domains=domains)
 
     @property
     def num_servers(self) -> int:
@@ -176,13 +204,72 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         index = {name: position for position, name in enumerate(self.gpu_types)}
         return self._per_server([index[group.gpu_type] for group in self.servers])
 
+    @property
+    def server_nic_bytes_per_s(self) -> Float64 | None:
+        """float64[num_servers]: bytes/s of each network card, NaN where not given."""
+        return self._bandwidth([group.nic_gbps for group in self.servers])
+
+    @property
+    def server_intra_bytes_per_s(self) -> Float64 | None:
+        """float64[num_servers]: bytes/s between the GPUs of each server, in the same way."""
+        return self._bandwidth([group.intra_gbps for group in self.servers])
+
+    @property
+    def server_domain(self) -> Int32 | None:
+        """int32[num_servers]: index in ``domains`` of what each server is in."""
+        if not self.domains:
+            return None
+        index = {domain.name: position for position, domain in enumerate(self.domains)}
+        return self._per_server([index[str(group.domain)] for group in self.servers])
+
+    @property
+    def domain_parent(self) -> Int32 | None:
+        """int32[num_domains]: index in ``domains`` of each parent, -1 for the root's."""
+        return parents(self.domains) if self.domains else None
+
+    @property
+    def domain_uplink_bytes_per_s(self) -> Float64 | None:
+        """float64[num_domains]: bytes/s of each uplink, infinite for the root."""
+        return uplinks(self.servers, self.domains) if self.domains else None
+
+    def core_columns(self) -> dict[str, AnyArray | None]:
+        """Return what the core's cluster takes as keywords: the network, None where not given."""
+        return {
+            "nic_bytes_per_s": self.server_nic_bytes_per_s,
+            "intra_bytes_per_s": self.server_intra_bytes_per_s,
+            "server_domain": self.server_domain,
+            "domain_parent": self.domain_parent,
+            "uplink_bytes_per_s": self.domain_uplink_bytes_per_s,
+        }
+
+    def _bandwidth(self, gbps: list[float | None]) -> Float64 | None:
+        if all(value is None for value in gbps):
+            return None
+        rates = [np.nan if value is None else value * BYTES_PER_S_PER_GBPS for value in gbps]
+        counts = [group.count for group in self.servers]
+        return read_only(np.repeat(np.array(rates), counts))
+
     def _per_server(self, values: list[int]) -> Int32:
         counts = [group.count for group in self.servers]
         return read_only(np.repeat(np.array(values, dtype=np.int32), counts))
 
     def __str__(self) -> str:
-        groups = " + ".join(map(str, self.servers))
-        return f"{groups} ({self.num_gpus:,} {'GPU' if self.num_gpus == 1 else 'GPUs'})"
+        groups = " + ".join(map(str, _merged(self.servers)))
+        gpus = f"{self.num_gpus:,} {'GPU' if self.num_gpus == 1 else 'GPUs'}"
+        where = f" in {len(self.domains):,} domains" if len(self.domains) > 1 else ""
+        return f"{groups} ({gpus}{where})"
+
+
+def _merged(servers: tuple[ServerGroup, ...]) -> list[ServerGroup]:
+    """Join neighbouring groups that differ only in the domain they are in."""
+    merged: list[ServerGroup] = []
+    for group in servers:
+        if group.domain is not None:
+            group = msgspec.structs.replace(group, domain=None)
+            if merged and msgspec.structs.replace(merged[-1], count=group.count) == group:
+                group = msgspec.structs.replace(group, count=merged.pop().count + group.count)
+        merged.append(group)
+    return merged
 
 
 def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0.9) -> Cluster:
@@ -201,7 +288,7 @@ def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0
     ValueError
         If that takes more than 262,144 servers.
     """
-    _check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
+    check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     if not (np.isfinite(max_load) and max_load > 0):
         raise ValueError(f"max_load: {max_load!r} must be finite and positive")
     servers = -(-int(trace.gpus.max()) // gpus_per_server)
@@ -218,13 +305,6 @@ def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0
         while trace.load(servers * gpus_per_server) > max_load:
             servers += 1
     return Cluster.uniform(servers, gpus_per_server)
-
-
-def _check_integer(name: str, value: Any, minimum: int, maximum: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}: {value!r} must be an integer")
-    if not minimum <= value <= maximum:
-        raise ValueError(f"{name}: {value} must lie in {minimum:,}..{maximum:,}")
 
 
 def _decode(text: bytes, source: str) -> Cluster:

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from gpusched.workload import Trace
 
 
-def columns_of_polars(frame: polars.DataFrame, mapped: Mapping[str, str] | None) -> dict[str, Any]:
+def columns_of_polars(
+    frame: polars.DataFrame, mapped: Mapping[str, str] | None, *, models: Sequence[str] = ()
+) -> dict[str, Any]:
     """Take the columns of ``Trace.from_columns`` out of a Polars frame."""
     import polars
 
     taken = {}
-    for ours, theirs in column_map(frame.columns, mapped).items():
+    for ours, theirs in column_map(frame.columns, mapped, extra=models).items():
         series = frame[theirs]
         if isinstance(series.dtype, polars.Categorical | polars.Enum):
             series = series.cast(polars.String)
@@ -31,10 +33,13 @@ def columns_of_polars(frame: polars.DataFrame, mapped: Mapping[str, str] | None)
     return taken
 
 
-def columns_of_pandas(frame: Any, mapped: Mapping[str, str] | None) -> dict[str, Any]:
+def columns_of_pandas(
+    frame: Any, mapped: Mapping[str, str] | None, *, models: Sequence[str] = ()
+) -> dict[str, Any]:
     """Take the columns of ``Trace.from_columns`` out of a pandas frame."""
     taken: dict[str, Any] = {}
-    for ours, theirs in column_map([str(name) for name in frame.columns], mapped).items():
+    present = [str(name) for name in frame.columns]
+    for ours, theirs in column_map(present, mapped, extra=models).items():
         series = frame[theirs]
         if isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iuf":
             taken[ours] = series.to_numpy()
@@ -51,8 +56,11 @@ def column_map(
     *,
     aliases: Mapping[str, Sequence[str]] | None = None,
     source: str = "columns",
+    extra: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return the input's column for each of ours: the given map, then equal names, then aliases.
+
+    Ours are those of every trace, and ``extra`` ones.
 
     Raises
     ------
@@ -61,12 +69,13 @@ def column_map(
         missing.
     """
     chosen = dict(mapped or {})
+    every = (*check.ALL, *extra)
     for ours, theirs in chosen.items():
-        if ours not in check.ALL:
-            raise ValueError(f"columns: unknown name {ours!r}{nearest(ours, check.ALL)}")
+        if ours not in every:
+            raise ValueError(f"columns: unknown name {ours!r}{nearest(ours, every)}")
         if theirs not in present:
             raise ValueError(f"{source}: no column {theirs!r} for {ours}{nearest(theirs, present)}")
-    for ours in check.ALL:
+    for ours in every:
         names = (ours, *(aliases or {}).get(ours, ()))
         found = [name for name in names if name in present and name not in chosen.values()]
         if ours not in chosen and found:
@@ -106,4 +115,9 @@ def polars_of(trace: Trace) -> polars.DataFrame:
     if trace.type_set is not None:
         sets = polars.Series(["|".join(names) for names in trace.type_sets], dtype=polars.String)
         data["gpu_types"] = sets.gather(trace.type_set)
+    for column, models in (("profile", trace.profiles), ("graph", trace.graphs)):
+        index = getattr(trace, column)
+        if index is not None:
+            names = polars.Series([model.name for model in models], dtype=polars.String)
+            data[column] = names.gather(index)
     return polars.DataFrame(data)

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
-from gpusched.schedule import FINISHED, REJECT_REASONS, STATUSES, Schedule
+from gpusched.schedule import (
+    FINISHED,
+    REJECT_REASONS,
+    STATUSES,
+    Schedule,
+    contention_slowdown,
+)
 from gpusched.ticks import us_to_seconds
 
 if TYPE_CHECKING:
@@ -19,7 +25,8 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = (
     "id", "submit_s", "start_s", "finish_s", "jct_s", "wait_s", "queueing_delay_s", "service_s",
-    "held_s", "overhead_s", "gpus", "preemptions", "servers", "status", "reason",
+    "held_s", "overhead_s", "slowdown_contention", "gpus", "preemptions", "servers", "status",
+    "reason",
 )  # fmt: skip
 
 
@@ -105,8 +112,21 @@ class Jobs:
 
     @cached_property
     def overhead_s(self) -> Float64:
-        """Time with GPUs beyond the service, as restarts cost it: held - service, seconds."""
+        """Time with GPUs beyond the service, seconds: held - service.
+
+        Restarts cost it, and where run times depend on the placement the allocation and
+        contention do.
+        """
         return _where(self.is_finished, self._schedule.held_us - self._trace.service_us)
+
+    @cached_property
+    def slowdown_contention(self) -> Float64:
+        """Run time over the run time on the same GPUs if no link were shared, at least 1.
+
+        1.0 where run times are fixed or nothing is shared; NaN for jobs that never ran. Restart
+        costs count on neither side.
+        """
+        return contention_slowdown(self._schedule)
 
     @property
     def preemptions(self) -> Int32:

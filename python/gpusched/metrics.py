@@ -9,11 +9,21 @@ import numpy as np
 
 from gpusched import bounds
 from gpusched.arrays import AnyArray, Bool, Float64, Int64
-from gpusched.schedule import FINISHED, REJECTED, UNFINISHED, Schedule, whole_intervals
+from gpusched.schedule import (
+    FINISHED,
+    REJECTED,
+    UNFINISHED,
+    Schedule,
+    contention_excess_us,
+    contention_slowdown,
+    whole_intervals,
+)
 from gpusched.ticks import US_PER_S
+from gpusched.trace_facts import nearest_rank
 
 if TYPE_CHECKING:
     from gpusched.cluster import Cluster
+    from gpusched.contention import Contention
     from gpusched.workload import Trace
 
 Summary = dict[str, float | int | str | bool]
@@ -23,8 +33,18 @@ SHORT_SERVICE_S: Final = 10.0
 _PERCENTILES: Final = (50, 90, 95, 99)
 
 
-def summarise(trace: Trace, cluster: Cluster, schedule: Schedule) -> Summary:
+def summarise(
+    trace: Trace, cluster: Cluster, schedule: Schedule, contention: Contention | None = None
+) -> Summary:
     """Compute all metrics that follow from the schedule alone.
+
+    Parameters
+    ----------
+    contention
+        The rings on the links, where run times depend on the placement: adds the last metrics.
+
+    Notes
+    -----
 
     Times are seconds, percentiles are nearest-rank, ``gap`` and ``makespan_gap`` are ratios (0.12
     is 12 %). What is undefined because no job finished is NaN.
@@ -35,6 +55,10 @@ def summarise(trace: Trace, cluster: Cluster, schedule: Schedule) -> Summary:
     - Allocation and utilisation: GPU time held by jobs, and GPU time of useful work in finished
       jobs, over the GPU time of the cluster from the first submit to the last finish.
     - Gap: (sum of JCT - lower bound) / lower bound, see :mod:`gpusched.bounds`.
+    - Slowdown from contention: run time over what it would have been on the same GPUs if no link
+      were shared. Contention level: rings on a link, see :mod:`gpusched.contention`.
+    - Lost to contention and to placement: GPU time that finished jobs held beyond that run time,
+      and that run time beyond the service, over the GPU time of the cluster.
     """
     finished: Bool = np.asarray(schedule.status) == FINISHED
     summary: Summary = {
@@ -46,16 +70,11 @@ def summarise(trace: Trace, cluster: Cluster, schedule: Schedule) -> Summary:
     flow_us: Int64 = (schedule.finish_us - trace.submit_us)[finished]
     summary |= _jct_metrics(trace, schedule, finished, flow_us)
     summary |= _cluster_metrics(trace, cluster, schedule, finished)
+    if contention is not None:
+        summary |= _contention_metrics(trace, cluster, schedule, finished, contention)
     summary |= _certificate(trace, cluster, schedule, finished, flow_us)
     summary["load"] = trace.load(cluster.num_gpus)
     return summary
-
-
-def nearest_rank(ordered: AnyArray, percent: int) -> float:
-    """Return the least value of a sorted array that ``percent`` % of the values do not exceed."""
-    if len(ordered) == 0:
-        return np.nan
-    return float(ordered[max(0, -(-percent * len(ordered) // 100) - 1)])
 
 
 def exact_sum(values: Int64) -> int:
@@ -100,6 +119,27 @@ def _cluster_metrics(trace: Trace, cluster: Cluster, schedule: Schedule, finishe
         "utilisation": useful / gpu_us if window_us else np.nan,
         "preemptions": int(np.sum(schedule.preemptions, dtype=np.int64)),
         "mean_servers": _mean(schedule.num_servers[finished]),
+    }
+
+
+def _contention_metrics(
+    trace: Trace, cluster: Cluster, schedule: Schedule, finished: Bool, contention: Contention
+) -> Summary:
+    slowdown = np.sort(contention_slowdown(schedule)[finished])
+    gpu_us = cluster.num_gpus * float(_window_us(trace, schedule, finished))
+    gpus = trace.gpus[finished].astype(np.float64)
+    alone_us = schedule.uncontended_us[finished]
+    to_others = float(np.dot(gpus, contention_excess_us(schedule)[finished]))
+    to_placement = float(np.dot(gpus, np.maximum(alone_us - trace.service_us[finished], 0.0)))
+    return {
+        "mean_slowdown_contention": _mean(slowdown),
+        "p99_slowdown_contention": nearest_rank(slowdown, 99),
+        "max_slowdown_contention": nearest_rank(slowdown, 100),
+        "mean_contention_level": contention.mean_level,
+        "max_contention_level": contention.max_level,
+        "num_contended_links": contention.num_contended,
+        "lost_to_contention": to_others / gpu_us if gpu_us else np.nan,
+        "lost_to_placement": to_placement / gpu_us if gpu_us else np.nan,
     }
 
 

@@ -35,6 +35,8 @@ def caption(comparison: Comparison) -> list[str]:
     if spec is None:
         return [workload, str(cluster)]
     settings = f"placement {spec.placement}, predictor {spec.predictor}, seed {spec.seed}"
+    if spec.speed != "fixed":
+        settings += f", speed {spec.speed}, contention {spec.contention}"
     return [workload, f"{cluster}, {settings}"]
 
 

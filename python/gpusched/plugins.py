@@ -1,4 +1,4 @@
-"""The registry of policies and placements: the core's, and those registered from Python."""
+"""The registry of names: the core's, and the policies and placements registered from Python."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from gpusched import _core
 
 _Seam = TypeVar("_Seam", bound=type)
+
+POLICY_KINDS: Final = ("order", "scheduler")
 
 
 @dataclass(frozen=True)
@@ -21,12 +23,14 @@ class PluginInfo:
     Attributes
     ----------
     name, kind
-        ``kind`` is ``"order"``, ``"scheduler"`` (both are policies) or ``"placement"``.
+        ``kind`` is ``"order"``, ``"scheduler"`` (both are policies), ``"placement"``, ``"speed"``
+        or ``"contention"``.
     summary, source
         One sentence, and where it was published.
     flags
         ``preemptive``; ``strict`` or ``skip`` (the default scan); ``clairvoyant`` (decides by the
-        service, known or predicted); ``estimate`` (by estimates); ``random``; ``pooled``.
+        service, known or predicted); ``estimate`` (by estimates); ``random``; ``pooled``;
+        ``places`` (a policy that chooses the GPUs itself, whatever the run's placement).
     parameters
         Mappings with name, type, default, minimum, maximum, choices and help.
     python_class
@@ -48,8 +52,8 @@ class PluginInfo:
 
     @property
     def is_policy(self) -> bool:
-        """Whether a run takes it as its policy, and not as its placement."""
-        return self.kind != "placement"
+        """Whether a run takes it as its policy."""
+        return self.kind in POLICY_KINDS
 
     def parameter(self, name: str) -> Mapping[str, Any] | None:
         """Return the description of a parameter, None if there is none of that name."""
@@ -58,13 +62,23 @@ class PluginInfo:
 
 def policies() -> dict[str, PluginInfo]:
     """Every policy by name, sorted."""
-    return {name: info for name, info in sorted(_all().items()) if info.is_policy}
+    native = {name: info for kind in POLICY_KINDS for name, info in _native(kind).items()}
+    return dict(sorted({**native, **_policies_of_python}.items()))
 
 
 def placements() -> dict[str, PluginInfo]:
     """Every placement by name, sorted."""
-    known = {**_native(placement=True), **_placements_of_python}
-    return dict(sorted(known.items()))
+    return dict(sorted({**_native("placement"), **_placements_of_python}.items()))
+
+
+def speeds() -> dict[str, PluginInfo]:
+    """Every performance model by name, sorted."""
+    return dict(sorted(_native("speed").items()))
+
+
+def contentions() -> dict[str, PluginInfo]:
+    """Every contention model by name, sorted."""
+    return dict(sorted(_native("contention").items()))
 
 
 def register_order(name: str) -> Callable[[_Seam], _Seam]:
@@ -103,12 +117,8 @@ _policies_of_python: dict[str, PluginInfo] = {}
 _placements_of_python: dict[str, PluginInfo] = {}
 
 
-def _all() -> dict[str, PluginInfo]:
-    return {**_native(placement=False), **_policies_of_python}
-
-
 @cache
-def _native(*, placement: bool) -> dict[str, PluginInfo]:
+def _native(kind: str) -> dict[str, PluginInfo]:
     return {
         entry["name"]: PluginInfo(
             entry["name"],
@@ -119,7 +129,7 @@ def _native(*, placement: bool) -> dict[str, PluginInfo]:
             tuple(_bounded(parameter) for parameter in entry["parameters"]),
         )
         for entry in _core.registry()
-        if (entry["kind"] == "placement") == placement
+        if entry["kind"] == kind
     }
 
 

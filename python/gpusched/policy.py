@@ -1,4 +1,4 @@
-"""A policy or a placement as a user names it: a registered name and its parameters."""
+"""A policy, placement, speed or contention as a user names it: a name and its parameters."""
 
 from __future__ import annotations
 
@@ -6,10 +6,21 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from gpusched.plugins import PluginInfo, placements, policies
+from gpusched.plugins import PluginInfo, contentions, placements, policies, speeds
 from gpusched.suggest import nearest
 
-__all__ = ["Choice", "PlacementChoice", "PluginInfo", "Policy", "placements", "policies"]
+__all__ = [
+    "Choice",
+    "ContentionChoice",
+    "PlacementChoice",
+    "PluginInfo",
+    "Policy",
+    "SpeedChoice",
+    "contentions",
+    "placements",
+    "policies",
+    "speeds",
+]
 
 Value = bool | int | float | str | tuple[float, ...]
 
@@ -121,6 +132,26 @@ class PlacementChoice(Choice):
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
         return placements()
+
+
+class SpeedChoice(Choice):
+    """A performance model: ``SpeedChoice("ring", overhead_s=0.001)``."""
+
+    kind = "speed"
+
+    @classmethod
+    def _registry(cls) -> Mapping[str, PluginInfo]:
+        return speeds()
+
+
+class ContentionChoice(Choice):
+    """A contention model: ``ContentionChoice("shared", degradation=0.1)``."""
+
+    kind = "contention"
+
+    @classmethod
+    def _registry(cls) -> Mapping[str, PluginInfo]:
+        return contentions()
 
 
 def _parameter(kind: str, info: PluginInfo, key: str) -> Mapping[str, Any]:

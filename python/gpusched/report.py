@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # Bounds the page: Plotly itself is 4.8 MB, and all curves together take at most 0.7 MB.
 _MOST_POINTS: Final = 64_000
-_NUM_FIGURES: Final = 4
 # The buttons are listed so that none of them sends the data anywhere.
 _FIGURE_CONFIG: Final = {
     "modeBarButtons": [["toImage"], ["zoom2d", "pan2d"], ["resetScale2d", "autoScale2d"]],
@@ -32,7 +31,8 @@ def write_report(
     """Write the report of ``comparison`` as one HTML file that needs no network.
 
     It holds the table of metrics, the distributions of JCT and wait, allocation and queue over
-    time, what was left out and warned about, the settings, the version and the digests.
+    time (where links are shared the slowdowns and the rings, too), what was left out and warned
+    about, the settings, the version and the digests.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def render_report(comparison: Comparison, assumptions: Sequence[str] = ()) -> st
         _paragraphs(_sources(comparison), "caption"),
         _settings_table(comparison),
         "<h2>Metrics</h2>",
-        _definitions(),
+        _definitions(comparison),
     ]
     return _PAGE.format(style=_STYLE, body="\n".join(sections))
 
@@ -110,49 +110,52 @@ def _cell(column: Column, index: int) -> str:
 def _figures(comparison: Comparison) -> Iterable[str]:
     from gpusched import plotting
 
-    most = max(50, _MOST_POINTS // (_NUM_FIGURES * max(1, len(comparison.results))))
-    for draw in (plotting.jct_cdf, plotting.wait_cdf, plotting.allocation, plotting.queue):
-        points = min(most, 1_000 if draw in (plotting.jct_cdf, plotting.wait_cdf) else 400)
+    figures = [plotting.jct_cdf, plotting.wait_cdf, plotting.allocation, plotting.queue]
+    if _has_contention(comparison):
+        figures += [plotting.slowdown_cdf, plotting.contention]
+    cdfs = (plotting.jct_cdf, plotting.wait_cdf, plotting.slowdown_cdf)
+    most = max(50, _MOST_POINTS // (len(figures) * max(1, len(comparison.results))))
+    for draw in figures:
+        points = min(most, 1_000 if draw in cdfs else 400)
         figure = draw(comparison, points)
         yield figure.to_html(
             full_html=False, include_plotlyjs=False, div_id=draw.__name__, config=_FIGURE_CONFIG
         )
 
 
+def _has_contention(comparison: Comparison) -> bool:
+    return any(result.spec.contention != "none" for result in comparison.results.values())
+
+
 def _sources(comparison: Comparison) -> list[str]:
     """Where the jobs come from, and the fingerprint by which they are known again."""
     lines = [f"trace: {comparison.trace.source}", f"cluster: {comparison.cluster}"]
     for result in list(comparison.results.values())[:1]:
-        lines.insert(1, f"SHA-256 of its submit, service and gpus: {result.spec.trace.sha256}")
+        lines.insert(1, f"SHA-256 of its jobs: {result.spec.trace.sha256}")
     return lines
 
 
 def _settings_table(comparison: Comparison) -> str:
+    names = ["placement", "predictor", "seed"]
+    if not all(result.is_fixed for result in comparison.results.values()):
+        names += ["speed", "contention"]
+    names.append("version")
     rows = []
     for label, result in comparison.results.items():
-        spec = result.spec
-        settings = (label, spec.placement, spec.predictor, str(spec.seed), spec.version)
+        settings = [label, *(str(getattr(result.spec, name)) for name in names)]
         cells = "".join(f"<td>{escape(text)}</td>" for text in settings)
         rows.append(f"<tr>{cells}<td><code>{escape(result.digest)}</code></td></tr>")
-    head = "".join(
-        f"<th>{name}</th>"
-        for name in (
-            "policy",
-            "placement",
-            "predictor",
-            "seed",
-            "gpusched",
-            "digest of the schedule",
-        )
-    )
+    headings = ["policy", *names[:-1], "gpusched", "digest of the schedule"]
+    head = "".join(f"<th>{name}</th>" for name in headings)
     return (
         f'<div class="scroll"><table class="text"><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
 
-def _definitions() -> str:
-    terms = "".join(f"<dt>{escape(m.label)}</dt><dd>{escape(m.help)}</dd>" for m in METRICS)
+def _definitions(comparison: Comparison) -> str:
+    shown = [column.metric for column in columns(comparison.summaries.values(), METRICS)]
+    terms = "".join(f"<dt>{escape(m.label)}</dt><dd>{escape(m.help)}</dd>" for m in shown)
     return f"<dl>{terms}</dl>"
 
 

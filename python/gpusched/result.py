@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from gpusched.audit import AuditReport
     from gpusched.cluster import Cluster
+    from gpusched.contention import Contention
     from gpusched.metrics import Summary
+    from gpusched.prediction import PredictionReport
     from gpusched.spec import RunSpec
     from gpusched.workload import Trace
 
@@ -43,6 +45,8 @@ class Result:
         Time that the simulation took, seconds.
     clairvoyant
         Whether the policy decided by the true service times, which no live scheduler knows.
+    prediction
+        How good the predictions were and what they cost; None if there were none.
     """
 
     def __init__(
@@ -54,6 +58,7 @@ class Result:
         wall_s: float,
         *,
         clairvoyant: bool = False,
+        prediction: PredictionReport | None = None,
     ) -> None:
         self.trace = trace
         self.cluster = cluster
@@ -61,6 +66,7 @@ class Result:
         self.schedule = schedule
         self.wall_s = wall_s
         self.clairvoyant = clairvoyant
+        self.prediction = prediction
 
     def __repr__(self) -> str:
         num_finished = int(np.count_nonzero(np.asarray(self.schedule.status) == FINISHED))
@@ -94,6 +100,18 @@ class Result:
         """Allocated GPUs, the queue and the running jobs over time."""
         return series_of(self.trace, self.schedule, self.intervals)
 
+    @cached_property
+    def contention(self) -> Contention:
+        """How many rings (gangs on several servers) share each link over time."""
+        from gpusched.contention import Contention
+
+        return Contention(self.cluster, self.intervals)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every job ran for its service wherever it was, so that no link mattered."""
+        return self.spec.speed == "fixed"
+
     def summary(self) -> Summary:
         """Return all metrics with the settings of the run, see :mod:`gpusched.metrics`.
 
@@ -110,9 +128,17 @@ class Result:
             "policy": self.spec.policy,
             "placement": self.spec.placement,
             "predictor": self.spec.predictor,
+            "speed": self.spec.speed,
+            "contention": self.spec.contention,
             "clairvoyant": self.clairvoyant,
             "seed": self.spec.seed,
-            **summarise(self.trace, self.cluster, self.schedule),
+            **summarise(
+                self.trace,
+                self.cluster,
+                self.schedule,
+                None if self.is_fixed else self.contention,
+            ),
+            **({} if self.prediction is None else self.prediction.summary()),
             "wall_s": self.wall_s,
             "jobs_per_s": self.jobs_per_s,
             "digest": self.digest,

@@ -13,11 +13,14 @@ import msgspec
 import numpy as np
 
 from gpusched.arrays import AnyArray
+from gpusched.job_graphs import JobGraph
 from gpusched.labels import Labels
+from gpusched.profiles import JobProfile
 from gpusched.rejects import Rejects
 from gpusched.result import Result
 from gpusched.schedule import (
     INTERVAL_COLUMNS,
+    OPTIONAL_COLUMNS,
     REJECT_REASONS,
     SCHEDULE_COLUMNS,
     STATUSES,
@@ -27,15 +30,17 @@ from gpusched.schedule import (
 from gpusched.spec import RunSpec, fingerprint
 from gpusched.workload import Trace
 
-LAYOUT: Final = 1
+LAYOUT: Final = 3
 """Goes up when the files change so that older versions cannot read them."""
+_READABLE: Final = (1, 2, 3)  # 1 knows no profiles, speeds and contention; 2 no graphs
 # An id is an integer or text of any length.
 _TRACE_COLUMNS: Final[dict[str, str]] = {
     "submit_us": "i8", "service_us": "i8", "gpus": "i4", "row": "i8", "id": "",
     "estimate_us": "i8", "weight": "f8", "checkpoint_us": "i8", "restart_us": "i8",
-    "source_wait_us": "i8", "type_set": "i4",
+    "source_wait_us": "i8", "type_set": "i4", "profile": "i4", "graph": "i4",
 }  # fmt: skip
 _REQUIRED: Final = ("submit_us", "service_us", "gpus", "row", "id")
+_INDICES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
 _LABELS: Final = ("user", "queue", "group", "status")
 
 
@@ -47,6 +52,8 @@ class _TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rejects: Rejects
     type_sets: tuple[tuple[str, ...], ...]
     label_names: dict[str, tuple[str, ...]]
+    profiles: tuple[JobProfile, ...] = ()
+    graphs: tuple[JobGraph, ...] = ()
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,6 +84,9 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
             label_names[column] = labels.names
     for column in SCHEDULE_COLUMNS:
         arrays[f"schedule.{column}"] = getattr(schedule, column)
+    for column in OPTIONAL_COLUMNS:
+        if len(getattr(schedule, column)):
+            arrays[f"schedule.{column}"] = getattr(schedule, column)
     for column in INTERVAL_COLUMNS:
         arrays[f"intervals.{column}"] = result.intervals[column]
     header = _Header(
@@ -97,6 +107,8 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
             rejects=trace.rejects,
             type_sets=trace.type_sets,
             label_names=label_names,
+            profiles=trace.profiles,
+            graphs=trace.graphs,
         ),
     )
     arrays["header"] = np.frombuffer(msgspec.json.encode(header), dtype=np.uint8)
@@ -134,8 +146,9 @@ def _read(file: IO[bytes]) -> Result:
         raise ValueError("it has no header")
     encoded = arrays.pop("header").tobytes()
     layout = msgspec.json.decode(encoded, type=_Layout).layout
-    if layout != LAYOUT:
-        raise ValueError(f"it has layout {layout}, this version of gpusched reads {LAYOUT}")
+    if layout not in _READABLE:
+        known = ", ".join(map(str, _READABLE))
+        raise ValueError(f"it has layout {layout}, this version of gpusched reads {known}")
     header = msgspec.json.decode(encoded, type=_Header, strict=True)
 
     trace = _trace(header.trace, arrays)
@@ -144,6 +157,9 @@ def _read(file: IO[bytes]) -> Result:
         column: _column(arrays, f"schedule.{column}", dtype, len(trace))
         for column, dtype in SCHEDULE_COLUMNS.items()
     }
+    for column, dtype in OPTIONAL_COLUMNS.items():
+        if f"schedule.{column}" in arrays:
+            columns[column] = _column(arrays, f"schedule.{column}", dtype, len(trace))
     if columns["status"].max() >= len(STATUSES) or columns["reason"].max() >= len(REJECT_REASONS):
         raise ValueError("an unknown status or reason")
     if fingerprint(trace) != header.spec.trace.sha256:
@@ -183,12 +199,15 @@ def _trace(header: _TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
         if column not in _LABELS:
             raise ValueError(f"unknown label {column!r}")
         fields[column] = Labels(_column(arrays, f"trace.{column}", "i4", num_jobs), names)
-    type_set = fields.get("type_set")
-    if type_set is not None and not 0 <= type_set.min() <= type_set.max() < len(header.type_sets):
-        raise ValueError("trace.type_set points outside of the type sets")
+    for column, of in _INDICES.items():
+        index = fields.get(column)
+        if index is not None and not 0 <= index.min() <= index.max() < len(getattr(header, of)):
+            raise ValueError(f"trace.{column} points outside of the {of.replace('_', ' ')}")
     return Trace(
         **fields,
         type_sets=header.type_sets,
+        profiles=header.profiles,
+        graphs=header.graphs,
         name=header.name,
         source=header.source,
         epoch=header.epoch,

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.arrays import AnyArray, Bool, Int32, Int64
+from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
 
 FINISHED: Final = 0
 REJECTED: Final = 1
@@ -41,6 +41,11 @@ class Schedule(Protocol):
     -1 stands for an instant that never came. ``paid_us`` is the part of ``held_us`` (time with
     GPUs) that went into restart costs; ``num_servers`` counts the servers of the last allocation,
     0 if there is none or the cluster is one pool.
+
+    ``uncontended_us`` (float64) is the time that a job's runs would have taken on the same
+    allocations if no link were shared, restart costs apart: the sum over its runs of the work done
+    over the speed without contention. It is empty where run times are fixed: there it is
+    ``held_us - paid_us``.
     """
 
     @property
@@ -59,6 +64,8 @@ class Schedule(Protocol):
     def status(self) -> UInt8: ...
     @property
     def reason(self) -> UInt8: ...
+    @property
+    def uncontended_us(self) -> Float64: ...
     @property
     def digest(self) -> str: ...
     @property
@@ -85,6 +92,8 @@ SCHEDULE_COLUMNS: Final[dict[str, type[np.generic]]] = {
     "status": np.uint8,
     "reason": np.uint8,
 }
+# Empty where run times are fixed.
+OPTIONAL_COLUMNS: Final[dict[str, type[np.generic]]] = {"uncontended_us": np.float64}
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +112,36 @@ class StoredSchedule:
     digest: str
     counters: Mapping[str, int] = field(default_factory=dict)
     warnings: Sequence[str] = ()
+    uncontended_us: Float64 = field(default_factory=lambda: np.empty(0))
 
     def intervals(self) -> Mapping[str, AnyArray]:
         """Return the interval rows."""
         return self.rows
+
+
+def contention_excess_us(schedule: Schedule) -> Float64:
+    """Time that each job ran longer than it would have if no link were shared, microseconds.
+
+    ``held - paid - uncontended``; 0 under fixed run times. The finish is rounded up to a
+    microsecond: an excess of no more than that is none.
+    """
+    if not len(schedule.uncontended_us):
+        return np.zeros(len(schedule.held_us))
+    excess: Float64 = (schedule.held_us - schedule.paid_us) - schedule.uncontended_us
+    return np.where(excess > 1.0, excess, 0.0)
+
+
+def contention_slowdown(schedule: Schedule) -> Float64:
+    """How many times as long each job ran as it would have if no link were shared.
+
+    ``(held - paid) / uncontended``, and 1 where the excess is none, so for every job that ran
+    under fixed run times. NaN for a job that never ran, or did nothing but pay for restarts.
+    """
+    slowdown = np.where(schedule.start_us >= 0, 1.0, np.nan)
+    if len(schedule.uncontended_us):
+        alone_us = np.where(schedule.uncontended_us > 0, schedule.uncontended_us, np.nan)
+        slowdown += contention_excess_us(schedule) / alone_us
+    return slowdown
 
 
 def digest_of(rows: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -18,37 +18,31 @@ if TYPE_CHECKING:
     from gpusched.workload import Trace
 
 
-@dataclass(frozen=True, eq=False)
-class Series:
+@dataclass(frozen=True, eq=False, repr=False)
+class Steps:
     """Step functions that share their steps: entry ``i`` holds from ``time_s[i]`` to the next.
 
-    The last entry holds from then on. A job waits whenever it has been submitted, is not done and
-    holds no GPUs; rejected jobs never wait.
+    The last entry holds from then on.
 
     Attributes
     ----------
     time_s
         Seconds, increasing.
-    allocated_gpus, queue_jobs, queue_gpus, running_jobs
-        int64; means over each step, in float64, if resampled.
     """
 
     time_s: Float64
-    allocated_gpus: AnyArray
-    queue_jobs: AnyArray
-    queue_gpus: AnyArray
-    running_jobs: AnyArray
 
     def __len__(self) -> int:
         return len(self.time_s)
 
     def __repr__(self) -> str:
-        return f"Series({len(self):,} steps: {', '.join(f.name for f in fields(self))})"
+        names = ", ".join(f.name for f in fields(self))
+        return f"{type(self).__name__}({len(self):,} steps: {names})"
 
-    def resample(self, points: int) -> Series:
+    def resample(self, points: int) -> Self:
         """Return at most ``points`` equal steps, each with the mean over its time, for plots.
 
-        A series that has no more than ``points`` steps is returned as it is.
+        What has no more than ``points`` steps is returned as it is.
 
         Raises
         ------
@@ -67,13 +61,36 @@ class Series:
             within = np.diff(np.interp(edges, self.time_s, area)) / np.diff(edges)
             return np.append(within, float(values[-1]))
 
-        return Series(edges, *(means(getattr(self, f.name)) for f in fields(self)[1:]))
+        return type(self)(edges, *(means(getattr(self, f.name)) for f in fields(self)[1:]))
+
+    def slice(self, begin: int, end: int | None) -> Self:
+        """Return the entries from ``begin`` to before ``end`` (None: to the last)."""
+        return type(self)(*(getattr(self, f.name)[begin:end] for f in fields(self)))
 
     def to_polars(self) -> polars.DataFrame:
         """Return the columns as a Polars frame."""
         import polars
 
         return polars.DataFrame({f.name: getattr(self, f.name) for f in fields(self)})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Series(Steps):
+    """The cluster over time.
+
+    A job waits whenever it has been submitted, is not done and holds no GPUs; rejected jobs never
+    wait.
+
+    Attributes
+    ----------
+    allocated_gpus, queue_jobs, queue_gpus, running_jobs
+        int64; means over each step, in float64, if resampled.
+    """
+
+    allocated_gpus: AnyArray
+    queue_jobs: AnyArray
+    queue_gpus: AnyArray
+    running_jobs: AnyArray
 
 
 def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray]) -> Series:

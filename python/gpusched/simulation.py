@@ -7,19 +7,23 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from gpusched import _core
-from gpusched.case import job_columns
+from gpusched.arrays import Float64, Int64
+from gpusched.case import PREDICTORS, job_columns
 from gpusched.cluster import Cluster
-from gpusched.plugins import PluginInfo, describe
-from gpusched.policy import PlacementChoice, Policy
+from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.result import Result
+from gpusched.schedule import Schedule
+from gpusched.seams import placement_seam, policy_seam, speed_seam
 from gpusched.spec import RunSpec, TraceSource
 from gpusched.workload import Trace
+
+if TYPE_CHECKING:
+    from gpusched.prediction import PredictionReport, Predictor
 
 # How often the waiting main thread looks up: Ctrl-C is heard and progress shown at about 10 Hz.
 _POLL_SECONDS = 0.1
@@ -31,8 +35,11 @@ def simulate(
     *,
     policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
     placement: str | PlacementChoice | _core.Placement = "consolidated",
-    predictor: str = "oracle",
+    predictor: str | Predictor = "oracle",
+    speed: str | SpeedChoice | None = None,
+    contention: str | ContentionChoice = "none",
     seed: int = 0,
+    verify: bool = False,
     progress: Callable[[int, int], None] | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
@@ -48,10 +55,23 @@ def simulate(
         A name listed by :func:`gpusched.placements`, with parameters in the same way, or an
         instance of a Python :class:`gpusched.Placement`.
     predictor
-        What policies know of the service times: ``"oracle"`` (the truth) or ``"estimate"`` (the
-        trace's estimates, which every job must have).
+        What policies know of the service times, see :func:`gpusched.predictors`: ``"oracle"``
+        (the truth), ``"estimate"`` (the trace's estimates, which every job must have), one that
+        learns from the jobs that have finished in this run such as ``"forest:trees=50"``, or a
+        :class:`gpusched.Predictor`.
+    speed
+        How long a job takes where it runs, see :func:`gpusched.speeds`: ``"fixed"`` (for its
+        service, anywhere) or a model of its iterations, such as ``"ring"``, which needs profiles
+        in the trace and bandwidths in the cluster. None is ``"ring"`` if a contention is asked
+        for, else ``"fixed"``.
+    contention
+        How jobs that use one link share it, see :func:`gpusched.contentions`.
     seed
         Of random orders and placements, 0 to 2**64 - 1. Equal arguments give equal digests.
+    verify
+        Have the core compute all rates anew after each instant and compare them to the last bit
+        with those it keeps: slow, for finding faults. Rates exist under other speeds than
+        ``"fixed"``.
     progress
         Called as ``progress(jobs_done, jobs_total)`` about ten times a second.
     stop
@@ -77,18 +97,26 @@ def simulate(
         raise TypeError(f"seed: expected an integer, not {seed!r}")
     if not 0 <= seed < 2**64:
         raise ValueError(f"seed: {seed} must lie between 0 and 2**64 - 1")
-    decides = _policy_seam(policy)
-    places = _placement_seam(placement)
-    jobs = _core.JobTable(
-        **job_columns(trace, cluster, predictor, uses_estimates="estimate" in decides.info.flags)
+    decides = policy_seam(policy)
+    places = placement_seam(placement)
+    paces, shares = speed_seam(speed, contention)
+    learner = _learner(predictor)
+    columns = job_columns(
+        trace,
+        cluster,
+        "oracle" if learner is not None else str(predictor),
+        uses_estimates="estimate" in decides.info.flags,
+        speed=paces.name,
+        fills_estimates=learner is None,
     )
-    servers = _core.Cluster(cluster.server_gpus, cluster.server_type)
+    servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
     control = _core.RunControl()
 
-    def run() -> tuple[_core.Schedule, float]:
-        begin = time.perf_counter()
-        schedule = _core.simulate(
-            jobs,
+    def make_run(predicted_us: Int64 | None = None) -> _core.Run:
+        if predicted_us is not None:
+            columns["predicted_us"] = predicted_us
+        return _core.Run(
+            _core.JobTable(**columns),
             servers,
             decides.native,
             decides.parameters,
@@ -97,79 +125,89 @@ def simulate(
             places.parameters,
             int(seed),
             control,
+            paces.name,
+            paces.core_values(),
+            shares.name,
+            shares.core_values(),
+            verify,
         )
-        return schedule, time.perf_counter() - begin
 
-    schedule, wall_s = _supervised(run, control, progress, stop, len(trace))
+    def run() -> tuple[Schedule, float, PredictionReport | None]:
+        begin = time.perf_counter()
+        if learner is None:
+            return make_run().finish(), time.perf_counter() - begin, None
+        from gpusched.prediction import run_online
+
+        schedule, report = run_online(
+            make_run, trace, learner, seed=int(seed), estimate_us=columns["estimate_us"]
+        )
+        return schedule, time.perf_counter() - begin, report
+
+    schedule, wall_s, report = _supervised(run, control, progress, stop, len(trace))
     spec = RunSpec(
         policy=decides.label,
         placement=places.label,
-        predictor=predictor,
+        predictor=str(predictor) if learner is None else learner.label,
         seed=int(seed),
         cluster=cluster,
         trace=TraceSource.of(trace),
         version=_core.__version__,
+        speed=str(paces),
+        contention=str(shares),
     )
-    sees_truth = predictor == "oracle" and (
+    sees_truth = spec.predictor == "oracle" and (
         "clairvoyant" in decides.info.flags
         or ("estimate" in decides.info.flags and trace.estimate_us is None)
     )
-    return Result(trace, cluster, spec, schedule, wall_s, clairvoyant=sees_truth)
+    return Result(trace, cluster, spec, schedule, wall_s, clairvoyant=sees_truth, prediction=report)
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """A seam ready for the core: a native name with parameters, or a Python object."""
+def iteration_limits(
+    trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice = "stages"
+) -> dict[str, Float64]:
+    """Return what an iteration of each job can take on the empty cluster.
 
-    label: str
-    native: Any
-    parameters: dict[str, Any]
-    info: PluginInfo
+    Returns
+    -------
+    dict
+        float64[num_jobs] seconds, NaN for jobs that can never run. ``low``: a lower bound,
+        whatever the placement; the service of a job is its run time at this. ``min``: where a
+        good placement puts it. ``max``: every worker on a server of its own, with no more of the
+        network than its GPU's part.
 
-
-def _policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> _Chosen:
-    if isinstance(policy, _core.Order | _core.Scheduler):
-        kind = "order" if isinstance(policy, _core.Order) else "scheduler"
-        label = f"python:{type(policy).__qualname__}"
-        return _Chosen(label, policy, {}, describe(type(policy), kind, label))
-    choice = Policy.parse(policy) if isinstance(policy, str) else policy
-    if not isinstance(choice, Policy):
-        raise TypeError(
-            f"policy: expected a name, a Policy, an Order or a Scheduler, not {policy!r}"
-        )
-    return _of_choice(choice)
-
-
-def _placement_seam(placement: str | PlacementChoice | _core.Placement) -> _Chosen:
-    if isinstance(placement, _core.Placement):
-        label = f"python:{type(placement).__qualname__}"
-        return _Chosen(label, placement, {}, describe(type(placement), "placement", label))
-    choice = PlacementChoice.parse(placement) if isinstance(placement, str) else placement
-    if not isinstance(choice, PlacementChoice):
-        raise TypeError(f"placement: expected a name or a Placement, not {placement!r}")
-    return _of_choice(choice)
+    Raises
+    ------
+    ValueError
+        If the speed is unknown, or the trace or the cluster lacks what it needs.
+    """
+    paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
+    columns = job_columns(trace, cluster, "oracle", uses_estimates=False, speed=paces.name)
+    servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
+    limits: dict[str, Float64] = _core.iteration_limits(
+        _core.JobTable(**columns), servers, paces.name, paces.core_values()
+    )
+    return limits
 
 
-def _of_choice(choice: Policy | PlacementChoice) -> _Chosen:
-    values = choice.core_values()
-    seam = choice.info.python_class
-    if seam is None:
-        return _Chosen(str(choice), choice.name, values, choice.info)
-    if choice.info.kind != "order":
-        return _Chosen(str(choice), seam(**values), {}, choice.info)
-    added = {entry["name"] for entry in describe(seam, "scheduler", choice.name).parameters}
-    own = {key: value for key, value in values.items() if key in added}
-    rest = {key: value for key, value in values.items() if key not in added}
-    return _Chosen(str(choice), seam(**own), rest, choice.info)
+_Outcome = TypeVar("_Outcome")
+
+
+def _learner(predictor: str | Predictor) -> Predictor | None:
+    """Return what predicts in the course of the run; None if that is known beforehand."""
+    if isinstance(predictor, str) and predictor in PREDICTORS:
+        return None
+    from gpusched.prediction import resolve
+
+    return resolve(predictor)
 
 
 def _supervised(
-    run: Callable[[], tuple[_core.Schedule, float]],
+    run: Callable[[], _Outcome],
     control: _core.RunControl,
     progress: Callable[[int, int], None] | None,
     stop: threading.Event | None,
     num_jobs: int,
-) -> tuple[_core.Schedule, float]:
+) -> _Outcome:
     """Run in a thread of its own while this one listens for Ctrl-C and shows progress."""
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main and progress is None and stop is None:

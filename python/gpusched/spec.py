@@ -27,7 +27,7 @@ class TraceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first_submit_us
         Submit of the first job, microseconds.
     sha256
-        Fingerprint of the columns submit, service and gpus, see :func:`fingerprint`.
+        Fingerprint of submit, service, gpus, profiles and graphs, see :func:`fingerprint`.
     """
 
     name: str
@@ -55,7 +55,7 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes
     ----------
-    policy, placement, predictor
+    policy, placement, predictor, speed, contention
         As text, with parameters: ``2d-las:preset=lucid``.
     seed
         Of the random orders and placements, 0 or more.
@@ -72,9 +72,11 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cluster: Cluster
     trace: TraceSource
     version: str
+    speed: str = "fixed"
+    contention: str = "none"
 
     def __post_init__(self) -> None:
-        for name in ("policy", "placement", "predictor"):
+        for name in ("policy", "placement", "predictor", "speed", "contention"):
             if not getattr(self, name):
                 raise ValueError(f"{name}: must not be empty")
         if self.seed < 0:
@@ -113,12 +115,20 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def fingerprint(trace: Trace) -> str:
-    """SHA-256 over the columns submit_us, service_us (int64) and gpus (int32), little-endian."""
+    """SHA-256 over submit_us, service_us (int64) and gpus (int32), little-endian.
+
+    Where the trace has profiles, their int32 index and their JSON text follow; then the same of
+    graphs.
+    """
     known = _fingerprints.get(trace)
     if known is None:
         sha = hashlib.sha256()
         for column, dtype in (("submit_us", "<i8"), ("service_us", "<i8"), ("gpus", "<i4")):
             sha.update(np.ascontiguousarray(getattr(trace, column), dtype=dtype).data)
+        for index, models in ((trace.profile, trace.profiles), (trace.graph, trace.graphs)):
+            if index is not None:
+                sha.update(np.ascontiguousarray(index, dtype="<i4").data)
+                sha.update(msgspec.json.encode(models))
         known = _fingerprints[trace] = sha.hexdigest()
     return known
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gpusched._core import Order, Placement, Scheduler
-from gpusched.policy import PlacementChoice, Policy
+from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.simulation import simulate
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ def compare(
     *,
     placement: str | PlacementChoice | Placement = "consolidated",
     predictor: str = "oracle",
+    speed: str | SpeedChoice | None = None,
+    contention: str | ContentionChoice = "none",
     seed: int = 0,
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -152,7 +154,7 @@ def compare(
     policies
         Names listed by :func:`gpusched.policies`, texts such as ``"2d-las:preset=lucid"``, policy
         objects, or instances of a Python order or scheduler. One that is listed twice is refused.
-    placement, predictor, seed
+    placement, predictor, speed, contention, seed
         As for :func:`gpusched.simulate`, the same for all.
     threads
         Runs at a time; None takes one per CPU.
@@ -177,6 +179,8 @@ def compare(
             policy=policy,
             placement=placement,
             predictor=predictor,
+            speed=speed,
+            contention=contention,
             seed=seed,
             progress=None if progress is None else lambda done, total: progress(label, done, total),
             stop=stop,

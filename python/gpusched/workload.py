@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gpusched import columns as check
-from gpusched import frames
+from gpusched import frames, trace_facts
 from gpusched.arrays import AnyArray, Float64, Int32, Int64, read_only
 from gpusched.assembly import assemble, check_horizon
+from gpusched.job_graphs import AnyGraphs, JobGraph, check_widths, graph_index, known_graphs
 from gpusched.labels import Labels
+from gpusched.profiles import (
+    AnyProfiles,
+    JobProfile,
+    drawn_index,
+    given_profiles,
+    known_profiles,
+    profile_index,
+)
 from gpusched.rejects import OnBad, Rejects, Screen
 from gpusched.ticks import MAX_SUBMIT_US, seconds_to_us, us_to_seconds
 
 if TYPE_CHECKING:
     import polars
+
+
+PROFILES_DRAWN: Final = "profiles drawn from "
+GRAPHS_DRAWN: Final = "graphs drawn from "
+"""Begins the part of a trace's source that tells of a draw."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +63,12 @@ class Trace:
     type_sets, type_set
         Distinct sets of allowed GPU types (``()`` = any), and the int32 index of each job's set
         or None if no job is restricted.
+    profiles, profile
+        What an iteration costs, and the int32 index of each job's profile or None if the jobs
+        have none; see :meth:`with_profiles`.
+    graphs, graph
+        Stages, replicas and what they exchange, and the int32 index of each job's graph or None
+        if the jobs have none; see :meth:`with_graphs`.
     epoch
         Wall-clock time of tick 0, if the source has one.
     origin_s
@@ -76,6 +95,10 @@ class Trace:
     status: Labels | None = None
     type_sets: tuple[tuple[str, ...], ...] = ()
     type_set: Int32 | None = None
+    profiles: tuple[JobProfile, ...] = ()
+    profile: Int32 | None = None
+    graphs: tuple[JobGraph, ...] = ()
+    graph: Int32 | None = None
     name: str = "trace"
     source: str = "columns"
     epoch: datetime | None = None
@@ -110,6 +133,10 @@ class Trace:
         checkpoint_s: Any = None,
         restart_s: Any = None,
         source_wait_s: Any = None,
+        profile: Any = None,
+        profiles: AnyProfiles = (),
+        graph: Any = None,
+        graphs: AnyGraphs = (),
         name: str = "trace",
         epoch: datetime | None = None,
         on_bad: OnBad = "error",
@@ -134,6 +161,12 @@ class Trace:
             Allowed types per job as ``"V100|T4"`` or a collection; empty or None = any.
         checkpoint_s, restart_s
             The job's own share of the restart cost, seconds.
+        profile, profiles
+            Per job the name of one of the ``profiles``, or its index. One single profile is that
+            of every job.
+        graph, graphs
+            Per job the name of one of the ``graphs``, or its index; it must have as many replicas
+            as the job has gpus. None: the one graph of this width.
         name, epoch
             A title, and the wall-clock time of second 0.
         on_bad
@@ -183,7 +216,14 @@ class Trace:
             name=name,
             epoch=epoch,
         )
-        return cls(**attributes)
+        kept = attributes["row"]
+        attributes |= given_profiles(profile, profiles, num_rows, kept)
+        if graph is None and not isinstance(graphs, JobGraph) and not graphs:
+            return cls(**attributes)
+        known = known_graphs(graphs)
+        if graph is not None:
+            graph = graph_index(graph, known, numeric["gpus"])[kept]
+        return cls(**attributes).with_graphs(known, graph)
 
     @classmethod
     def from_polars(
@@ -197,16 +237,20 @@ class Trace:
             The frame's name for each of ours, e.g. ``{"service_s": "duration"}``; columns of the
             frame that have our names are taken without being listed.
         options
-            ``name``, ``epoch`` and ``on_bad`` as in :meth:`from_columns`.
+            ``name``, ``epoch``, ``on_bad``, ``profiles`` and ``graphs`` as in
+            :meth:`from_columns`; the frame's column ``profile`` is taken only with ``profiles``,
+            and ``graph`` only with ``graphs``.
         """
-        return cls.from_columns(**frames.columns_of_polars(frame, columns), **options)
+        taken = frames.columns_of_polars(frame, columns, models=_models(options))
+        return cls.from_columns(**taken, **options)
 
     @classmethod
     def from_pandas(
         cls, frame: Any, columns: Mapping[str, str] | None = None, **options: Any
     ) -> Trace:
         """Build a trace from a ``pandas.DataFrame``; parameters as in :meth:`from_polars`."""
-        return cls.from_columns(**frames.columns_of_pandas(frame, columns), **options)
+        taken = frames.columns_of_pandas(frame, columns, models=_models(options))
+        return cls.from_columns(**taken, **options)
 
     def __len__(self) -> int:
         return len(self.submit_us)
@@ -301,6 +345,68 @@ class Trace:
             raise ValueError(f"{self.name}: all jobs arrive at one instant; no load can be set")
         return self.scale_load(load / present)
 
+    def with_profiles(
+        self,
+        profiles: AnyProfiles,
+        index: Any = None,
+        seed: int = 0,
+        weights: Iterable[float] | None = None,
+    ) -> Trace:
+        """Return the same jobs with these profiles in place of any they had.
+
+        Parameters
+        ----------
+        profiles
+            One, several, or a mapping such as :func:`gpusched.zoo` returns.
+        index
+            Per job the index of its profile, or the name. None draws one for each job, which
+            :attr:`source` then tells.
+        seed, weights
+            Of the draw: 0 or more, and one weight per profile (None: equal ones).
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no profile, a name is used twice, or an index, a name, the seed or a
+            weight is wrong; the message names it.
+        """
+        known = known_profiles(profiles)
+        jobs = _without(self.source, PROFILES_DRAWN)
+        if index is not None:
+            given = profile_index(index, known, len(self))
+            return dataclasses.replace(self, profiles=known, profile=given, source=jobs)
+        shares = None if weights is None else list(weights)
+        drawn = drawn_index(len(known), len(self), seed, shares)
+        how = f"{', '.join(p.name for p in known)} (PCG64, seed {seed}"
+        how += ")" if shares is None else f", weights {'/'.join(f'{w:g}' for w in shares)})"
+        return dataclasses.replace(
+            self, profiles=known, profile=drawn, source=f"{jobs}; {PROFILES_DRAWN}{how}"
+        )
+
+    def with_graphs(self, graphs: AnyGraphs, index: Any = None) -> Trace:
+        """Return the same jobs with these graphs in place of any they had.
+
+        Parameters
+        ----------
+        graphs
+            One, several, or a mapping.
+        index
+            Per job the index of its graph, or the name. None: the one graph that is as wide as
+            the job.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no graph, a name is used twice, an index or a name is wrong, or a job's
+            gpus are not the replicas of its graph; the message names it.
+        """
+        known = known_graphs(graphs)
+        given = graph_index(index, known, self.gpus)
+        jobs = _without(self.source, GRAPHS_DRAWN)
+        changed = dataclasses.replace(self, graphs=known, graph=given, source=jobs)
+        check_widths(changed)
+        return changed
+
     def to_polars(self) -> polars.DataFrame:
         """Return the columns under the names of :meth:`from_columns`, times in seconds, plus row.
 
@@ -313,30 +419,7 @@ class Trace:
 
         Times are seconds; percentiles are nearest-rank.
         """
-        service, gpus = np.sort(self.service_s), np.sort(self.gpus)
-        facts: dict[str, Any] = {
-            "name": self.name,
-            "source": self.source,
-            "num_jobs": len(self),
-            "num_rejected": self.rejects.total,
-            "epoch": None if self.epoch is None else self.epoch.isoformat(sep=" "),
-            "span_s": us_to_seconds(self.span_us),
-            "mean_service_s": float(np.mean(service)),
-            "p50_service_s": float(nearest_rank(service, 50)),
-            "p95_service_s": float(nearest_rank(service, 95)),
-            "max_service_s": float(service[-1]),
-            "mean_gpus": float(np.mean(gpus)),
-            "p50_gpus": int(nearest_rank(gpus, 50)),
-            "max_gpus": int(gpus[-1]),
-            "gpu_hours": self.gpu_seconds / 3600,
-        }
-        for column in check.LABELS:
-            labels = getattr(self, column)
-            if labels is not None:
-                facts[f"num_{column}s" if column != "status" else "num_statuses"] = int(
-                    np.count_nonzero(labels.counts())
-                )
-        return facts
+        return trace_facts.describe(self)
 
     def _take(self, jobs: AnyArray | slice) -> Trace:
         changes: dict[str, Any] = {}
@@ -349,6 +432,11 @@ class Trace:
         return dataclasses.replace(self, **changes)
 
 
-def nearest_rank(ordered: AnyArray, percent: float) -> Any:
-    """Return the smallest value that at least ``percent`` % of the ``ordered`` values reach."""
-    return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+def _models(options: Mapping[str, Any]) -> list[str]:
+    """Name the columns of a frame that say which of the models in ``options`` a job has."""
+    return [column for column in ("profile", "graph") if f"{column}s" in options]
+
+
+def _without(source: str, begins: str) -> str:
+    """Return ``source`` without the part that tells of a draw that no longer counts."""
+    return "; ".join(part for part in source.split("; ") if not part.startswith(begins))

@@ -15,7 +15,7 @@ CPP_FILES = sorted(path for path in CPP.rglob("*") if path.suffix in (".hpp", ".
 PYTHON_FILES = sorted(PYTHON.rglob("*.py"))
 PLUG_IN_FILES = sorted(
     path
-    for seam in ("orders", "placements", "schedulers")
+    for seam in ("contentions", "orders", "placements", "schedulers", "speeds")
     for path in (CPP / "src" / seam).iterdir()
 )
 

@@ -10,11 +10,12 @@ import pytest
 from tests.architecture.sources import CPP, CPP_FILES, HEADERS, code_of, includes, shown
 
 FLOORS = {
-    0: """allocation backfill_queue buffer check cluster hash heap ids index_set job_classes
-          job_table rng run_control running_index squashed_machine time waiting_queue""",
-    1: "interval_log occupancy parameters registry state",
-    2: "actions order placement placement_parts scheduler",
-    3: "list_scheduler policy pooled_srpt preemptive_scheduler schedule simulation",
+    0: """allocation backfill_queue buffer check cluster gang_packer gang_plan graph_cut hash heap
+          ids index_set job_classes job_table network rng run_control running_index
+          squashed_machine stage_graph time virtual_machine waiting_queue""",
+    1: "contention interval_log occupancy parameters registry speed state",
+    2: "actions heavy_edge order placement placement_parts progress scheduler",
+    3: "bound_scheduler list_scheduler policy pooled_srpt preemptive_scheduler schedule simulation",
 }
 FLOOR_OF_HEADER = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 
@@ -24,6 +25,7 @@ FLOOR_OF_FOLDER = {
     "src/orders": 2,
     "src/placements": 2,
     "src/speeds": 2,
+    "src/contentions": 2,
     "src/schedulers": 3,
     "bindings": 4,
     "tools": 4,

@@ -164,7 +164,7 @@ def test_a_job_table_keeps_its_columns_alive() -> None:
     gc.collect()
     filler = [np.full(60, -1, np.int64) for _ in range(100)]  # would lie where they lay
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
-    schedule = _core.simulate(table, servers, "fifo", {}, [], "count", {}, 0, None)
+    schedule = _core.Run(table, servers, "fifo", {}, [], "count", {}, 0, None).finish()
     assert schedule.digest == expected
     del filler
 
@@ -237,6 +237,6 @@ def test_none_is_no_argument_of_the_core(argument: str) -> None:
         "seed": 0,
         "control": None,
     }
-    assert len(_core.simulate(**given).digest) == 64
+    assert len(_core.Run(**given).finish().digest) == 64
     with pytest.raises((TypeError, ValueError)):
-        _core.simulate(**given | {argument: None})
+        _core.Run(**given | {argument: None})

@@ -57,7 +57,7 @@ def test_one_job_table_serves_many_runs_at_once() -> None:
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
 
     def digest(policy: str) -> str:
-        made = _core.simulate(table, servers, policy, {}, [], "spread", {}, 0, None)
+        made = _core.Run(table, servers, policy, {}, [], "spread", {}, 0, None).finish()
         return made.digest
 
     alone = [digest(policy) for policy in POLICIES]

@@ -160,9 +160,11 @@ def test_a_job_that_has_just_started_cannot_be_preempted_at_once() -> None:
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(call("preempt", 0), at_s=0))
 
 
-def test_a_resize_under_the_fixed_speed_is_a_value_error() -> None:
+def test_a_resize_is_a_value_error() -> None:
     deed = call("resize", 0, Allocation(1, [(1, 1)]))
-    with pytest.raises(ValueError, match="resize: job 0 runs under the 'fixed' speed"):
+    with pytest.raises(
+        ValueError, match="resize: job 0 runs under a speed that knows its run time for"
+    ):
         gs.simulate(Wrong.jobs, CLUSTER, policy=Wrong(deed))
 
 

@@ -6,20 +6,23 @@ import pytest
 
 import gpusched as gs
 
+KINDS = (gs.policies, gs.placements, gs.speeds, gs.contentions)
+NAMES = sorted(name for known in KINDS for name in known())
+
 
 def test_every_registered_name_is_listed_with_its_summary(gpusched) -> None:
     result = gpusched("policies")
     assert result.exit_code == 0
     first_words = {line.split()[0] for line in result.stdout.splitlines() if line.strip()}
-    assert set(gs.policies()) | set(gs.placements()) <= first_words
+    assert set(NAMES) <= first_words
     assert max(map(len, result.stdout.splitlines())) <= 100
 
 
-@pytest.mark.parametrize("name", sorted({*gs.policies(), *gs.placements()}))
+@pytest.mark.parametrize("name", sorted(set(NAMES)))
 def test_each_name_shows_its_parameters_with_defaults_and_its_source(gpusched, name: str) -> None:
     result = gpusched("policies", name)
     assert result.exit_code == 0
-    for known in (gs.policies(), gs.placements()):
+    for known in (kind() for kind in KINDS):
         if name in known:
             flat = " ".join(result.stdout.split())
             assert " ".join(known[name].summary.split()) in flat
@@ -30,7 +33,8 @@ def test_each_name_shows_its_parameters_with_defaults_and_its_source(gpusched, n
 def test_json_lists_the_same(gpusched_json) -> None:
     plugins = gpusched_json("policies")["plugins"]
     names = {plugin["name"] for plugin in plugins}
-    assert names == {*gs.policies(), *gs.placements()}
+    assert names == set(NAMES)
+    assert {plugin["kind"] for plugin in plugins} >= {"placement", "speed", "contention"}
     (las,) = gpusched_json("policies", "2d-las")["plugins"]
     assert "preset" in {parameter["name"] for parameter in las["parameters"]}
 

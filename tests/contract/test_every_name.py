@@ -7,11 +7,12 @@ import re
 import pytest
 
 import gpusched as gs
-from tests.contract.values import choice, in_range
+from tests.contract.values import choice, choice_of, in_range
 
-NAMES = [*gs.policies().values(), *gs.placements().values()]
-KINDS = {"order", "scheduler", "placement"}
-FLAGS = {"preemptive", "strict", "skip", "clairvoyant", "estimate", "random", "pooled"}
+REGISTRIES = (gs.policies(), gs.placements(), gs.speeds(), gs.contentions())
+NAMES = [info for registry in REGISTRIES for info in registry.values()]
+KINDS = {"order", "scheduler", "placement", "speed", "contention"}
+FLAGS = {"preemptive", "strict", "skip", "clairvoyant", "estimate", "random", "pooled", "places"}
 TYPES = {"bool", "int", "float", "str", "list"}
 
 every_name = pytest.mark.parametrize("info", NAMES, ids=lambda info: f"{info.kind} {info.name}")
@@ -54,7 +55,7 @@ def test_a_parameter_is_documented(info: gs.PluginInfo, parameter: dict) -> None
     assert parameter["type"] in TYPES
     assert len(parameter["help"]) >= 10
     assert not parameter["help"].endswith(".")  # a phrase; the summary is the sentence
-    if parameter["name"].endswith("_s"):
+    if parameter["name"].endswith("_s") and not parameter["name"].endswith("_per_s"):
         assert "seconds" in parameter["help"] or "same" in parameter["help"]
 
 
@@ -77,9 +78,8 @@ def test_a_default_lies_in_its_range(info: gs.PluginInfo, parameter: dict) -> No
 
 @every_name
 def test_a_misspelt_name_is_answered_with_the_nearest(info: gs.PluginInfo) -> None:
-    wrong = info.name[:-1] + "q"
-    kind = "policy" if info.is_policy else "placement"
-    parse = (gs.Policy if info.is_policy else gs.PlacementChoice).parse
+    wrong = info.name + "q"
+    kind, parse = choice_of(info).kind, choice_of(info).parse
     with pytest.raises(ValueError, match=f"unknown {kind} '{wrong}'; did you mean '"):
         parse(wrong)
     with pytest.raises(ValueError, match=f"unknown {kind} 'xyzzy'; known: .*{info.name}"):

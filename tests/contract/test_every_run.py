@@ -5,25 +5,30 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
-from tests.contract.runs import check, run
+from tests.contract.runs import check, run, run_networked
 
 POLICIES, PLACEMENTS = gs.policies(), gs.placements()
+POOLED = [name for name, info in PLACEMENTS.items() if "pooled" in info.flags]
+
+# A policy that chooses GPUs itself asks no placement, and a pool has none to choose.
+PLACING = [name for name, info in POLICIES.items() if "places" in info.flags]
+PAIRS = [(policy, name) for policy in POLICIES if policy not in PLACING for name in PLACEMENTS]
+PAIRS += [(policy, "consolidated") for policy in PLACING]
+
+every_pair = pytest.mark.parametrize(("policy", "placement"), PAIRS)
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", POLICIES)
+@every_pair
 def test_every_feasible_job_finishes_once_and_the_audit_holds(policy: str, placement: str) -> None:
     check(run(policy, placement))
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", POLICIES)
+@every_pair
 def test_a_repeated_run_has_the_same_digest(policy: str, placement: str) -> None:
     assert run(policy, placement, seed=3).digest == run(policy, placement, seed=3).digest
 
 
-@pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", POLICIES)
+@every_pair
 def test_the_seed_matters_exactly_where_chance_is_declared(policy: str, placement: str) -> None:
     is_random = "random" in POLICIES[policy].flags + PLACEMENTS[placement].flags
     digests = {run(policy, placement, seed=seed).digest for seed in (0, 1, 2**64 - 1)}
@@ -33,7 +38,9 @@ def test_the_seed_matters_exactly_where_chance_is_declared(policy: str, placemen
 @pytest.mark.parametrize("policy", POLICIES)
 def test_only_policies_that_say_so_preempt(policy: str) -> None:
     num_preemptions = sum(
-        int(run(policy, placement).schedule.preemptions.sum()) for placement in PLACEMENTS
+        int(run(policy, placement).schedule.preemptions.sum())
+        for own, placement in PAIRS
+        if own == policy
     )
     assert (num_preemptions > 0) == ("preemptive" in POLICIES[policy].flags)
 
@@ -52,9 +59,28 @@ def test_a_run_says_whether_it_saw_the_truth(policy: str) -> None:
     assert not run(policy, predictor="estimate").clairvoyant
 
 
+@pytest.mark.parametrize("policy", PLACING)
+def test_a_policy_that_chooses_gpus_itself_asks_no_placement(policy: str) -> None:
+    placements = set(PLACEMENTS) - set(POOLED)
+    assert len({run(policy, placement).digest for placement in placements}) == 1
+    for placement in POOLED:
+        with pytest.raises(ValueError, match="a pool has no servers"):
+            run(policy, placement)
+
+
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_only_a_pool_has_no_servers(placement: str) -> None:
     intervals = run("fifo", placement).intervals
     is_pooled = "pooled" in PLACEMENTS[placement].flags
     assert (intervals["server"] == -1).all() == is_pooled
     assert (intervals["mask"] == 0).all() == is_pooled
+
+
+@pytest.mark.parametrize("contention", gs.contentions())
+@pytest.mark.parametrize("speed", [name for name in gs.speeds() if name != "fixed"])
+def test_every_speed_and_contention_is_sound_and_repeatable(speed: str, contention: str) -> None:
+    for policy, placement in (("fifo", "spread"), ("srtf", "consolidated"), ("easy", "random")):
+        result = run_networked(policy, placement, speed=speed, contention=contention)
+        check(result)
+        again = run_networked(policy, placement, speed=speed, contention=contention)
+        assert again.digest == result.digest

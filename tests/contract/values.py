@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import gpusched as gs
+from gpusched.policy import Choice
 
 Parameter = Mapping[str, Any]
 
@@ -69,6 +70,17 @@ def outside_range(parameter: Parameter) -> list[Any]:
     return below + above
 
 
-def choice(info: gs.PluginInfo, **values: Any) -> gs.Policy | gs.PlacementChoice:
+def choice_of(info: gs.PluginInfo) -> type[Choice]:
+    """The class by which a user names it."""
+    if info.is_policy:
+        return gs.Policy
+    return {
+        "placement": gs.PlacementChoice,
+        "speed": gs.SpeedChoice,
+        "contention": gs.ContentionChoice,
+    }[info.kind]
+
+
+def choice(info: gs.PluginInfo, **values: Any) -> Choice:
     """The registered name with these values."""
-    return (gs.Policy if info.is_policy else gs.PlacementChoice)(info.name, **values)
+    return choice_of(info)(info.name, **values)

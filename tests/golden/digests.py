@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import gpusched as gs
-from tests.golden.workload import cluster, trace
+from tests.golden.workload import cluster, networked, networked_cluster, trace
 
 FILE = Path(__file__).with_name("digests.json")
 SEED = 7
@@ -18,7 +18,10 @@ VARIANTS = (
     "2d-las:promote=1.5",
     "fifo:scan=skip",
     "las:epoch=period",
+    "ls:mode=queue,start=in-order",
     "serverfilling-srpt:restart=work,cost_s=20",
+    "sjf-bco:mode=queue,theta_s=4000",
+    "sjf-bco:tie=least-u,kappa=2,lambda=2",
     "srsf:quota=hold,wide_cost_s=30",
     "srtf:displace=true",
     "srtf:scan=strict",
@@ -35,8 +38,8 @@ def native_placements() -> list[str]:
     return [name for name, info in gs.placements().items() if info.is_native]
 
 
-def runs() -> dict[str, tuple[str, str]]:
-    """What is pinned: (policy, placement) by label."""
+def runs() -> dict[str, tuple[str, str, str, str]]:
+    """What is pinned: (policy, placement, speed, contention) by label."""
     policies = {f"policy {name}": (name, "consolidated") for name in native_policies()}
     variants = {f"variant {text}": (text, "consolidated") for text in VARIANTS}
     placements = {
@@ -44,14 +47,30 @@ def runs() -> dict[str, tuple[str, str]]:
         for name in native_placements()
         for policy in ("fifo", "srtf")
     }
-    return policies | variants | placements
+    fixed = {
+        label: (*names, "fixed", "none")
+        for label, names in (policies | variants | placements).items()
+    }
+    paced = {
+        f"speed {speed} with {contention} and {policy}": (policy, "spread", speed, contention)
+        for speed in gs.speeds()
+        if speed != "fixed"
+        for contention in (*gs.contentions(), "shared:degradation=0.5,scaling=0.75")
+        for policy in ("fifo", "srtf", "ada-srsf")
+    }
+    return fixed | paced
 
 
-def digest(policy: str, placement: str) -> str:
+def digest(policy: str, placement: str, speed: str, contention: str) -> str:
     """The digest of one run; a pool of GPUs has no types to restrict a job to."""
+    options = {"policy": policy, "placement": placement, "seed": SEED}
+    if speed != "fixed":
+        return gs.simulate(
+            networked(), networked_cluster(), speed=speed, contention=contention, **options
+        ).digest
     is_typed = "pooled" not in gs.placements()[placement].flags
     jobs = trace(is_typed=is_typed)
-    return gs.simulate(jobs, cluster(), policy=policy, placement=placement, seed=SEED).digest
+    return gs.simulate(jobs, cluster(), **options).digest
 
 
 def compute() -> dict[str, str]:

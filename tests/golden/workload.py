@@ -1,4 +1,4 @@
-"""A workload and a cluster made of whole numbers alone, the same on every machine and for ever."""
+"""Workloads and clusters made of whole numbers alone, the same on every machine and for ever."""
 
 from __future__ import annotations
 
@@ -59,3 +59,32 @@ def cluster() -> gs.Cluster:
     """Servers of three sizes and two GPU types, the small ones in between."""
     groups = [(2, 8, "V100"), (3, 4, "K80"), (1, 8, "V100"), (2, 2, "V100"), (1, 4, "K80")]
     return gs.Cluster(tuple(gs.ServerGroup(*group) for group in groups))
+
+
+def networked() -> gs.Trace:
+    """The same jobs, each with one of four profiles: from none to almost all communication."""
+    profiles = [
+        gs.JobProfile(f"profile{i}", gradient_bytes=i * i * 300_000_000, batch=4,
+                      forward_s=1 / 64, backward_s={"V100": 1 / 16, "K80": 1 / 4})
+        for i in range(4)
+    ]  # fmt: skip
+    jobs = trace(is_typed=True)
+    draws = lehmer(20_240_502)
+    return jobs.with_profiles(profiles, index=[next(draws) % 4 for _ in range(len(jobs))])
+
+
+def networked_cluster() -> gs.Cluster:
+    """The same servers in two racks, with network cards of two speeds."""
+    racks = ("a", "b", "a", "b", "b")
+    nics = (40, 10, 40, 40, 10)
+    groups = tuple(
+        gs.ServerGroup(group.count, group.gpus, group.gpu_type,
+                       nic_gbps=nic, intra_gbps=160, domain=rack)
+        for group, nic, rack in zip(cluster().servers, nics, racks, strict=True)
+    )  # fmt: skip
+    domains = (
+        gs.Domain("spine"),
+        gs.Domain("a", parent="spine", oversubscription=4.0),
+        gs.Domain("b", parent="spine", uplink_gbps=16),
+    )
+    return gs.Cluster(groups, domains=domains)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.labels import Labels
-from tests.parity.core import make_cluster, make_trace, placement_text, predictor_of, run_core
+from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of, run_core
 from tests.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
 from tests.reference.cases import SECOND, TYPES, Case, cases
 from tests.reference.placements import consolidated, consolidated_relaxed
@@ -48,7 +48,7 @@ def simulate(case: Case) -> gs.Result:
         make_trace(case.jobs),
         make_cluster(case.servers),
         policy=gs.Policy(case.policy, **case.policy_params),
-        placement=placement_text(case.placement, case.placement_params),
+        placement=choice_text(case.placement, case.placement_params),
         predictor=predictor_of(case.jobs),
         seed=case.seed,
     )

@@ -6,6 +6,7 @@ import bisect
 import hashlib
 import heapq
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -195,6 +196,81 @@ class RunningIndexMachine(RuleBasedStateMachine):
         assert self.native.total == sum(gpus for *_, gpus in self.twin)
 
 
+class VirtualMachineMachine(RuleBasedStateMachine):
+    """Shortest remaining work first, next to a loop that looks at every job at every step."""
+
+    # Quarters of ticks: exact in doubles, with completions between ticks and many ties.
+    works = st.integers(1, 40).map(lambda quarters: quarters / 4)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.native = _testing.VirtualMachine()
+        self.left: dict[int, Fraction] = {}
+        self.now = Fraction(0)
+        self.num_jobs = 0
+        self.total = Fraction(0)
+
+    def least(self) -> int:
+        return min(self.left, key=lambda job: (self.left[job], job))
+
+    @rule(work=works)
+    def add(self, work: float) -> None:
+        before = self.least() if self.left else None
+        self.left[self.num_jobs] = Fraction(work)
+        nobody = (2**32 - 1, math.inf)
+        is_interrupted = before is not None and self.least() != before
+        expected = (before, float(self.left[before])) if is_interrupted else nobody
+        assert self.native.add(self.num_jobs, work) == expected
+        self.num_jobs += 1
+
+    @rule(step=st.integers(0, 12) | st.integers(0, 10**6))
+    def advance(self, step: int) -> None:
+        to, completed = self.now + step, []
+        while self.left and self.now + self.left[self.least()] <= to:
+            job = self.least()
+            self.now += self.left.pop(job)
+            self.total += self.now
+            completed.append((job, float(self.now)))
+        if self.left:
+            self.left[self.least()] -= to - self.now
+        self.now = to
+        assert self.native.advance(int(to)) == completed
+
+    @invariant()
+    def agrees(self) -> None:
+        assert len(self.native) == len(self.left)
+        assert self.native.total_completion == self.total
+        if not self.left:
+            assert self.native.next_completion() == 2**63 - 1
+            return
+        assert self.native.running == self.least()
+        assert self.native.next_completion() == math.ceil(self.now + self.left[self.least()])
+
+
+class TestVirtualMachine(VirtualMachineMachine.TestCase):
+    settings = machine_settings
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.floats(1e-3, 50)), min_size=1, max_size=20))
+def test_a_virtual_machine_does_not_notice_how_often_it_is_looked_at(arrivals):
+    seldom, often = _testing.VirtualMachine(), _testing.VirtualMachine()
+    completed: list[list[tuple[int, float]]] = [[], []]
+    now = 0
+    for job, (gap, work) in enumerate(arrivals):
+        for _ in range(gap):
+            now += 1
+            completed[1] += often.advance(now)
+        completed[0] += seldom.advance(now)
+        for machine in (seldom, often):
+            machine.add(job, work)
+    for _ in range(1_500):
+        now += 1
+        completed[1] += often.advance(now)
+    completed[0] += seldom.advance(now)
+    assert completed[0] == completed[1]
+    assert len(completed[0]) == len(arrivals)
+
+
 class TestHeap(HeapMachine.TestCase):
     settings = machine_settings
 
@@ -237,4 +313,12 @@ def test_draws_of_different_places_differ(places: list[tuple[int, int, int, int]
 
 def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     exposed = {name for name in dir(_testing) if not name.startswith("_")}
-    assert exposed == {"Heap", "RunHeap", "IndexSet", "RunningIndex", "sha256", "draw"}
+    assert exposed == {
+        "Heap",
+        "RunHeap",
+        "IndexSet",
+        "RunningIndex",
+        "VirtualMachine",
+        "sha256",
+        "draw",
+    }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from . import PREEMPTIVE, Job, Outcome, orders, replay
+from . import PREEMPTIVE, Job, Network, Outcome, orders, replay
 
 SECOND = 1_000_000
 TYPES = ("K80", "V100")
@@ -25,6 +25,11 @@ class Case:
     policy_params: dict[str, Any]
     placement_params: dict[str, Any]
     seed: int
+    speed: str = "fixed"
+    contention: str = "none"
+    speed_params: dict[str, Any] = field(default_factory=dict)
+    contention_params: dict[str, Any] = field(default_factory=dict)
+    network: Network | None = None
 
     def at(self, unit: int) -> Case:
         """Return the case with a time unit of ``unit`` microseconds."""
@@ -53,6 +58,11 @@ class Case:
         names = ("policy", "placement", "policy_params", "placement_params", "seed")
         return (self.jobs, self.servers, *(getattr(self, name) for name in names))
 
+    def speeds(self) -> dict[str, Any]:
+        """Return what decides how fast the jobs are, by name."""
+        names = ("speed", "contention", "speed_params", "contention_params", "network")
+        return {name: getattr(self, name) for name in names}
+
     def replay(self) -> Outcome:
         """Run the reference engine."""
         return replay(
@@ -63,6 +73,7 @@ class Case:
             policy_params=self.policy_params,
             placement_params=self.placement_params,
             seed=self.seed,
+            **self.speeds(),
         )
 
 
@@ -119,6 +130,10 @@ def policy_parameters(draw: st.DrawFn, policy: str) -> dict[str, Any]:
     """Draw some of the parameters of a policy, times in units."""
     if policy in orders.NON_PREEMPTIVE:
         return draw(st.fixed_dictionaries({}, optional={"scan": scans}))
+    if policy == "ada-srsf":
+        return draw(st.fixed_dictionaries({}, optional=ADA_SRSF))
+    if policy == "a-srpt":
+        return draw(st.fixed_dictionaries({}, optional=A_SRPT))
     if policy not in PREEMPTIVE:
         return {}
     own: dict[str, st.SearchStrategy[Any]] = {
@@ -152,7 +167,26 @@ def policy_parameters(draw: st.DrawFn, policy: str) -> dict[str, Any]:
     return params
 
 
+ADA_SRSF: dict[str, st.SearchStrategy[Any]] = {
+    "sharers": st.integers(1, 4),
+    "rule": st.sampled_from(["adadual", "count"]),
+    "degradation": st.sampled_from([0.0, 0.3, 1.0]),
+}
+PLACEMENTS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "consolidated-relaxed": {"kappa": st.sampled_from([1.0, 1.5, 2.0, 3.0])},
+    "lwf": {"kappa": st.sampled_from([1, 2, 3, 5])},
+    "heavy-edge": {"fill": st.sampled_from(["fewest", "most-free"]), "swaps": st.booleans()},
+}
 scans = st.sampled_from(["strict", "skip"])
+A_SRPT: dict[str, st.SearchStrategy[Any]] = {
+    "scan": scans,
+    "tau": st.sampled_from([0.0, 0.3, 1.0, 10.0]),
+    "heavy": st.sampled_from([1.0, 1.5, 3.0]),
+    "near": st.sampled_from([1.0, 1.1, 2.0]),
+    "idle": st.booleans(),
+    "fill": st.sampled_from(["fewest", "most-free"]),
+    "work": st.sampled_from(["min", "low"]),
+}
 
 
 @st.composite
@@ -168,14 +202,12 @@ def cases(draw: st.DrawFn, policy: str, placement: str, estimates: str | None = 
             has_costs=draw(st.booleans()),
         )
     )
-    kappa = {"kappa": st.sampled_from([1.0, 1.5, 2.0, 3.0])}
-    optional = kappa if placement == "consolidated-relaxed" else {}
     return Case(
         jobs=jobs,
         servers=servers,
         policy=policy,
         placement=placement,
         policy_params=draw(policy_parameters(policy)),
-        placement_params=draw(st.fixed_dictionaries({}, optional=optional)),
+        placement_params=draw(st.fixed_dictionaries({}, optional=PLACEMENTS.get(placement, {}))),
         seed=draw(st.integers(0, 2**32)),
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from .cluster_state import Cluster, contains, union, without
 from .digest import digest, merged
+from .limits import stretch
 from .model import FINISHED, REJECTED, Active, Allocation, Job, Outcome
 from .placements import Placer
+from .speeds import Speed
 
 
 class Scheduler(Protocol):
@@ -37,6 +39,7 @@ class Engine:
         scheduler: Scheduler,
         placement: str,
         placement_params: Mapping[str, Any],
+        make_speed: Callable[[Cluster], Speed],
         seed: int,
         restart: str,
         max_instants: int,
@@ -44,8 +47,9 @@ class Engine:
         in_order = sorted(jobs, key=lambda job: job.submit_us)
         self.jobs = [Active(i, job, scheduler.cost(job)) for i, job in enumerate(in_order)]
         self.cluster = Cluster(servers, pooled=placement == "count")
-        self.placer = Placer(placement, placement_params, self.cluster, seed)
         self.scheduler = scheduler
+        self.speed = make_speed(self.cluster)
+        self.placer = Placer(placement, placement_params, self.cluster, seed, self.speed)
         self.restart = restart
         self.seed = seed
         self.max_instants = max_instants
@@ -54,6 +58,8 @@ class Engine:
         self.active: list[Active] = []
         for job in self.jobs:
             job.reason = self.reject_reason(job)
+            if not job.reason:
+                job.stretch = stretch(self.speed, job)
 
     def reject_reason(self, job: Active) -> int:
         """Return why the job can never run, 0 if it can."""
@@ -78,23 +84,29 @@ class Engine:
         """Ask the placement for GPUs out of ``free`` (default: the free ones)."""
         return self.placer.place(job, self.free if free is None else free)
 
-    def start(self, job: Active, allocation: Allocation) -> None:
-        """Start or resume a waiting job."""
+    def start(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
+        """Start or resume a waiting job; its placement says the ranks if they are not given."""
         assert not job.running
         assert contains(self.free, allocation)
         assert sum(mask.bit_count() for mask in allocation.values()) == job.gpus
         is_resume = job.start >= 0
         job.allocation = allocation
+        job.ranks = self.placer.ranks(job, allocation) if ranks is None else ranks
         job.since = self.now
         job.pending = job.cost if is_resume and self.restart == "time" else 0
         job.start = job.start if is_resume else self.now
         job.num_servers = 0 if self.cluster.pooled else len(allocation)
+        job.rate = None
+        job.counted = self.now + job.pending
+        job.done_before = job.done
         self.free = without(self.free, allocation)
 
-    def release(self, job: Active) -> None:
-        """Take the GPUs of a running job back."""
+    def release(self, job: Active, done: float) -> None:
+        """Take the GPUs of a running job back that has ``done`` so much of its work."""
         assert job.allocation is not None
         assert self.now > job.since
+        job.uncontended += (done - job.done_before) / self.speed.uncontended_rate(job)
+        job.done = done
         for server, mask in job.allocation.items():
             shown = 0 if self.cluster.pooled else mask
             job.rows.append((job.id, job.since, self.now, server, shown))
@@ -106,7 +118,8 @@ class Engine:
 
     def preempt(self, job: Active) -> None:
         """Stop a running job; it waits again."""
-        self.release(job)
+        job.settle(self.now)
+        self.release(job, min(job.done, job.work))
         job.preemptions += 1
         if self.restart == "work":
             job.redo += job.cost
@@ -116,7 +129,7 @@ class Engine:
         future = list(self.jobs)
         wake: int | None = None
         for _ in range(self.max_instants):
-            instants = [job.finish_tick() for job in self.running]
+            instants = [job.finish_tick for job in self.running]
             if future:
                 instants.append(future[0].job.submit_us)
             if wake is not None:
@@ -125,9 +138,9 @@ class Engine:
                 return self.outcome()
             self.now = min(instants)
 
-            finished = [job for job in self.running if job.finish_tick() == self.now]
+            finished = [job for job in self.running if job.finish_tick == self.now]
             for job in finished:
-                self.release(job)
+                self.release(job, job.work)
                 job.finish = self.now
                 job.status = FINISHED
                 self.active.remove(job)
@@ -142,6 +155,9 @@ class Engine:
 
             if self.scheduler.is_due(self):
                 self.scheduler.decide(self, finished, arrived)
+            for job, rate in self.speed.rates(self.running):
+                if rate != job.rate:
+                    job.set_rate(rate, self.now)
             wake = self.scheduler.wake(self)
             assert wake is None or wake > self.now
         raise RuntimeError(f"no end after {self.max_instants} instants")
@@ -162,4 +178,5 @@ class Engine:
             reason=[job.reason if job.status == REJECTED else 0 for job in jobs],
             rows=rows,
             digest=digest(rows, rejects),
+            uncontended_us=[] if self.speed.is_fixed else [job.uncontended for job in jobs],
         )

@@ -67,6 +67,7 @@ def large_case(policy: str, placement: str, seed: int) -> Case:
                 allowed=frozenset([rng.choice(types)]) if is_typed and rng.random() < 0.3 else None,
             )
         )
-    kappa = {"kappa": rng.choice([1.0, 1.5, 2.0])} if placement == "consolidated-relaxed" else {}
+    kappas = {"consolidated-relaxed": [1.0, 1.5, 2.0], "lwf": [1, 3, 8]}
+    kappa = {"kappa": rng.choice(kappas[placement])} if placement in kappas else {}
     params = parameters(rng, policy)
     return Case(jobs, servers, policy, placement, params, kappa, rng.randrange(2**63))

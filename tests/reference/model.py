@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 FINISHED, REJECTED, UNFINISHED = 0, 1, 2
@@ -21,6 +23,51 @@ Row = tuple[int, int, int, int, int]
 
 
 @dataclass(frozen=True)
+class Profile:
+    """What one iteration of a model takes; seconds by GPU type."""
+
+    gradient_bytes: float
+    batch: float
+    forward_s: Mapping[str, float]  # per sample
+    backward_s: Mapping[str, float]
+
+    def compute_s(self, gpu_type: str) -> float:
+        """Return the seconds of one iteration without communication."""
+        return self.forward_s[gpu_type] * self.batch + self.backward_s[gpu_type]
+
+
+@dataclass(frozen=True)
+class GraphStage:
+    """Equal replicas of a part of a model; bytes and seconds per iteration."""
+
+    replicas: int
+    compute_s: Mapping[str, float]  # by GPU type
+    parameter_bytes: float
+    activation_bytes: float = 0.0  # to the next stage
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A model as a pipeline of stages; its replicas are numbered stage by stage."""
+
+    stages: tuple[GraphStage, ...]
+
+    @property
+    def gpus(self) -> int:
+        """Number of replicas."""
+        return sum(stage.replicas for stage in self.stages)
+
+    def stage_of(self, vertex: int) -> int:
+        """Return the stage of a replica."""
+        return [s for s, stage in enumerate(self.stages) for _ in range(stage.replicas)][vertex]
+
+    def pair_bytes(self, stage: int) -> float:
+        """Return what a replica of a stage and one of the next exchange."""
+        sender, receiver = self.stages[stage], self.stages[stage + 1]
+        return 2.0 * sender.activation_bytes / (sender.replicas * receiver.replicas)
+
+
+@dataclass(frozen=True)
 class Job:
     """A job as the trace states it; times are integer microseconds."""
 
@@ -33,6 +80,8 @@ class Job:
     checkpoint_us: int = 0
     restart_us: int = 0
     allowed: frozenset[str] | None = None
+    profile: Profile | None = None
+    graph: Graph | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +98,8 @@ class Outcome:
     reason: list[int]
     rows: list[Row]
     digest: str
+    uncontended_us: list[float]
+    """Empty where the speed is fixed."""
 
 
 @dataclass
@@ -61,6 +112,8 @@ class Active:
     status: int = UNFINISHED
     reason: int = 0
     allocation: Allocation | None = None
+    stretch: float = 1.0  # how much longer than its service it runs where heavy-edge puts it
+    ranks: list[int] = field(default_factory=list)  # replica on each GPU; empty: in their order
     since: int = -1
     pending: int = 0
     released: int = -1
@@ -71,6 +124,12 @@ class Active:
     redo: int = 0
     preemptions: int = 0
     num_servers: int = 0
+    rate: float | None = None  # service per tick; None until the instant of the start is over
+    counted: int = -1  # the tick up to which `done` counts; it lies ahead while a cost is paid
+    done: float = 0.0  # service done by then, over all runs
+    done_before: float = 0.0  # and before this run
+    finish_tick: int = -1  # when the running job ends if its rate stays
+    uncontended: float = 0.0
     rows: list[Row] = field(default_factory=list)
 
     @property
@@ -94,16 +153,36 @@ class Active:
         """The estimate that easy and conservative use, at least one tick."""
         return self.predicted if self.job.estimate_us is None else max(1, self.job.estimate_us)
 
+    @property
+    def work(self) -> float:
+        """All service that the job has to be given."""
+        return float(self.job.service_us + self.redo)
+
     def attained(self, now: int) -> int:
         """Return the time spent making progress until ``now``."""
         progress = max(0, now - self.since - self.pending) if self.running else 0
         return self.held - self.paid + progress
 
+    def progress(self, now: int) -> float:
+        """Return the service done until ``now``."""
+        if not self.running or now <= self.counted:
+            return self.done
+        assert self.rate is not None
+        return self.done + (now - self.counted) * self.rate
+
     def remaining(self, now: int) -> int:
         """Return the predicted remaining service, at least one tick."""
-        return max(1, self.predicted + self.redo - self.attained(now))
+        left = max(1, math.ceil(self.work - self.progress(now)))
+        return max(1, left + self.predicted - self.job.service_us)
 
-    def finish_tick(self) -> int:
-        """Return when the running job ends if it is left alone."""
-        left = self.job.service_us + self.redo - self.attained(self.since)
-        return self.since + self.pending + left
+    def settle(self, now: int) -> None:
+        """Count what was done until ``now``."""
+        self.done = self.progress(now)
+        self.counted = max(self.counted, now)
+
+    def set_rate(self, rate: float, now: int) -> None:
+        """Go on at another rate."""
+        self.settle(now)
+        self.rate = rate
+        left = math.ceil((self.work - self.done) / rate)
+        self.finish_tick = max(self.counted + left, now + 1)

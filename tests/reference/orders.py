@@ -56,6 +56,16 @@ def las(job: Active, now: int, seed: int) -> float:
     return float(job.attained(now))
 
 
+def duration(job: Active, now: int, seed: int) -> float:
+    """Shortest predicted run time on a good placement."""
+    return float(job.predicted) * job.stretch
+
+
+def workload(job: Active, now: int, seed: int) -> float:
+    """Smallest GPU time predicted on a good placement."""
+    return float(job.gpus) * duration(job, now, seed)
+
+
 NON_PREEMPTIVE: dict[str, Key] = {
     "fifo": fifo,
     "fifo-skip": fifo,
@@ -64,4 +74,13 @@ NON_PREEMPTIVE: dict[str, Key] = {
     "swf": swf,
     "wspt": wspt,
     "random": random,
+    "spjf": duration,
+    "spwf": workload,
+    "qssf": swf,
+    "wcs-duration": duration,
+    "wcs-workload": workload,
+    "wcs-subtime": fifo,
 }
+
+STRICT = ("fifo", "spjf", "spwf", "qssf")
+"""Those that stop at the first job that does not fit, unless told otherwise."""

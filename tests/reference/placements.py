@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .cluster_state import Cluster, lowest_bits
+from .heavy_edge import Cut, grow, heavy_edge, ranks_of, swapped
 from .model import Active, Allocation
 from .rng import below, draw
+from .speeds import Speed
+from .stages import Stages, graph_of
 
 Counts = dict[int, int]
 """Server -> number of GPUs, servers in id order."""
@@ -92,6 +95,20 @@ def consolidated_relaxed(free: Counts, gpus: int, sizes: Counts, kappa: float) -
     return chosen if len(chosen) <= math.floor(kappa * fewest) else None
 
 
+def lwf(free: Counts, gpus: int, sizes: Counts, kappa: int) -> Counts:
+    """Least loaded servers: one GPU at a time up to ``kappa`` of them, else all there is."""
+    chosen: Counts = dict.fromkeys(free, 0)
+
+    def load(server: int) -> float:
+        return 1 - (free[server] - chosen[server]) / sizes[server]
+
+    while (rest := gpus - sum(chosen.values())) > 0:
+        open_servers = [s for s in free if free[s] > chosen[s]]
+        server = min(open_servers, key=lambda s: (load(s), s))
+        chosen[server] += 1 if gpus <= kappa else min(free[server], rest)
+    return chosen
+
+
 def random_gpus(free: Allocation, job: Active, seed: int) -> Allocation:
     """GPUs drawn without replacement from the free ones, listed by (server, GPU)."""
     left = [
@@ -116,19 +133,30 @@ SIMPLE: dict[str, Callable[[Counts, int], Counts]] = {
     "spread": spread,
 }
 
-NAMES = (*SIMPLE, "random", "consolidated", "consolidated-relaxed")
+NAMES = (*SIMPLE, "random", "consolidated", "consolidated-relaxed", "lwf", "heavy-edge")
 
 
 class Placer:
     """A placement with its parameters, on one cluster."""
 
-    def __init__(self, name: str, params: Mapping[str, Any], cluster: Cluster, seed: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        params: Mapping[str, Any],
+        cluster: Cluster,
+        seed: int,
+        speed: Speed | None = None,
+    ) -> None:
         if name not in NAMES:
             raise ValueError(f"unknown placement {name!r}")
         self.name = name
-        self.kappa = float(params.get("kappa", 2.0))
+        self.kappa = params.get("kappa", 1 if name == "lwf" else 2.0)
+        self.fill = params.get("fill", "most-free")
+        self.swaps = params.get("swaps", True)
         self.cluster = cluster
         self.seed = seed
+        self.speed = speed
+        self.filled: dict[int, list[int]] = {}  # the servers of a job, in the order of filling
 
     def place(self, job: Active, free: Allocation) -> Allocation | None:
         """Return the GPUs for the whole gang out of ``free``, or None."""
@@ -145,8 +173,30 @@ class Placer:
             chosen = consolidated(counts, job.gpus, sizes)
         elif self.name == "consolidated-relaxed":
             chosen = consolidated_relaxed(counts, job.gpus, sizes, self.kappa)
+        elif self.name == "lwf":
+            chosen = lwf(counts, job.gpus, sizes, self.kappa)
+        elif self.name == "heavy-edge":
+            chosen = heavy_edge(counts, job.gpus, self.fill)
+            self.filled[job.id] = list(chosen)
         else:
             chosen = SIMPLE[self.name](counts, job.gpus)
         if chosen is None:
             return None
         return {s: lowest_bits(masks[s], n) for s, n in sorted(chosen.items()) if n > 0}
+
+    def ranks(self, job: Active, allocation: Allocation) -> list[int]:
+        """Return which replica runs on each GPU of what was chosen last; empty: in their order."""
+        speed = self.speed
+        if self.name != "heavy-edge" or not isinstance(speed, Stages) or len(allocation) == 1:
+            return []
+        graph = graph_of(job)
+        if len(graph.stages) == 1:
+            return []
+        servers = self.filled[job.id]
+        assert set(servers) == set(allocation)
+
+        def cost(cut: Cut) -> float:
+            return speed.placed_s(job, allocation, ranks_of(graph, cut, servers))
+
+        cut = grow(graph, [allocation[server].bit_count() for server in servers])
+        return ranks_of(graph, swapped(graph, cut, cost) if self.swaps else cut, servers)

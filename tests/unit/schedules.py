@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from gpusched.cluster import Cluster, ServerGroup
+from gpusched.cluster import Cluster, Domain, ServerGroup
+from gpusched.profiles import JobProfile
 from gpusched.result import Result
 from gpusched.schedule import INTERVAL_COLUMNS, SCHEDULE_COLUMNS, StoredSchedule
 from gpusched.spec import RunSpec, TraceSource
 from gpusched.workload import Trace
 from tests import reference
-from tests.reference import Job, Outcome
+from tests.reference import Job, Network, Outcome
 
 SECOND = 1_000_000
 Servers = Sequence[tuple[int, str]]
@@ -36,12 +38,36 @@ def trace_of(jobs: Sequence[Job], **columns: Any) -> Trace:
     }
     if any(job.allowed for job in jobs):
         arguments["gpu_types"] = [job.allowed for job in jobs]
+    profiles = list({id(job.profile): job.profile for job in jobs if job.profile}.values())
+    if profiles:
+        arguments["profiles"] = [
+            JobProfile(
+                f"model{i}", p.gradient_bytes, p.batch, dict(p.forward_s), dict(p.backward_s)
+            )
+            for i, p in enumerate(profiles)
+        ]
+        arguments["profile"] = [profiles.index(job.profile) for job in jobs]
     return Trace.from_columns(**(arguments | columns))
 
 
-def cluster_of(servers: Servers) -> Cluster:
+def cluster_of(servers: Servers, network: Network | None = None) -> Cluster:
     """The servers, each a group of its own."""
-    return Cluster(tuple(ServerGroup(1, gpus, gpu_type) for gpus, gpu_type in servers))
+    groups = [ServerGroup(1, gpus, gpu_type) for gpus, gpu_type in servers]
+    if network is None:
+        return Cluster(tuple(groups))
+    names = [f"domain{i}" for i in range(len(network.domain_parent))]
+    groups = [
+        msgspec.structs.replace(
+            group,
+            nic_gbps=network.nic_gbps[i],
+            intra_gbps=network.intra_gbps[i],
+            domain=names[network.server_domain[i]] if names else None,
+        )
+        for i, group in enumerate(groups)
+    ]
+    tree = zip(names, network.domain_parent, network.uplink_gbps, strict=True)
+    domains = (Domain(n, None if p is None else names[p], uplink_gbps=b) for n, p, b in tree)
+    return Cluster(tuple(groups), domains=tuple(domains))
 
 
 def text(name: str, parameters: Mapping[str, Any]) -> str:
@@ -66,6 +92,7 @@ def schedule_of(outcome: Outcome) -> StoredSchedule:
         digest=outcome.digest,
         counters={"decisions": 1},
         warnings=("a warning",),
+        uncontended_us=np.array(outcome.uncontended_us, np.float64),
     )
 
 
@@ -78,10 +105,15 @@ def simulated(
     policy_params: Mapping[str, Any] | None = None,
     placement_params: Mapping[str, Any] | None = None,
     seed: int = 0,
+    network: Network | None = None,
+    contention: str = "none",
+    contention_params: Mapping[str, Any] | None = None,
     **columns: Any,
 ) -> Result:
-    """What the reference engine makes of ``jobs``."""
+    """What the reference engine makes of ``jobs``; at the speed ``ring`` if there is a network."""
     policy_params, placement_params = policy_params or {}, placement_params or {}
+    contention_params = contention_params or {}
+    speed = "fixed" if network is None else "ring"
     outcome = reference.replay(
         jobs,
         servers,
@@ -90,8 +122,12 @@ def simulated(
         policy_params=policy_params,
         placement_params=placement_params,
         seed=seed,
+        speed=speed,
+        contention=contention,
+        contention_params=contention_params,
+        network=network,
     )
-    trace, cluster = trace_of(jobs, **columns), cluster_of(servers)
+    trace, cluster = trace_of(jobs, **columns), cluster_of(servers, network)
     spec = RunSpec(
         policy=text(policy, policy_params),
         placement=text(placement, placement_params),
@@ -100,5 +136,7 @@ def simulated(
         cluster=cluster,
         trace=TraceSource.of(trace),
         version="1.2.3",
+        speed=speed,
+        contention=text(contention, contention_params),
     )
     return Result(trace, cluster, spec, schedule_of(outcome), 0.5, clairvoyant=False)

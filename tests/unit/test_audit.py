@@ -350,6 +350,18 @@ def test_the_refusals_of_an_unknown_placement_are_believed_but_not_its_arithmeti
     named(problems(result, reason=reason), "false reject", "job 5 of 13 GPUs")
 
 
+@pytest.mark.parametrize("policy", ["sjf-bco", "ff:mode=queue", "ls", "rand"])
+def test_a_policy_that_chooses_gpus_itself_refuses_no_placement(policy):
+    result = non_preemptive()
+    spec = result.spec.to_json().replace('"sjf"', f'"{policy}"')
+    result.spec = type(result.spec).from_json(spec)
+    found = problems(result)
+    assert len(found) == 1
+    named(
+        found, "false reject", "job 7 of 11 GPUs: 'the placement refuses it on an empty cluster', "
+    )
+
+
 # Books
 
 

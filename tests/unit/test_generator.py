@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from gpusched.cluster import Cluster
 from gpusched.generator import PROFILES, generate, laws
 from gpusched.generator.profiles import HOURS, WEEKDAYS
+from gpusched.trace_facts import nearest_rank
 from gpusched.traces import read_trace
-from gpusched.workload import nearest_rank
 from tests.unit.real_data import DATA, needs_data
 
 # mean run, median run (seconds), mean GPUs, most GPUs: of GPU jobs, as published.

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from gpusched.metrics import exact_sum, nearest_rank, summarise
 from gpusched.schedule import UNFINISHED
+from tests.reference import Network, Profile
 from tests.unit.schedules import SECOND, job, simulated
 
 KEYS = [
-    "policy", "placement", "predictor", "clairvoyant", "seed", "num_jobs", "num_finished",
-    "num_rejected", "num_unfinished", "mean_jct_s", "p50_jct_s", "p90_jct_s", "p95_jct_s",
+    "policy", "placement", "predictor", "speed", "contention", "clairvoyant", "seed",
+    "num_jobs", "num_finished", "num_rejected", "num_unfinished",
+    "mean_jct_s", "p50_jct_s", "p90_jct_s", "p95_jct_s",
     "p99_jct_s", "max_jct_s", "geomean_jct_s", "mean_wait_s", "mean_queueing_delay_s",
     "mean_bounded_slowdown", "area_weighted_jct_s", "weighted_jct_s", "makespan_s", "allocation",
     "utilisation", "preemptions", "mean_servers", "lower_bound_mean_jct_s", "gap",
@@ -111,10 +113,58 @@ def test_what_no_finished_job_defines_is_nan():
     result = simulated([job(0, 1, 99), job(5, 1, 99)])
     summary = result.summary()
     assert (summary["num_finished"], summary["num_rejected"]) == (0, 2)
-    for key in [*KEYS[9:24], "mean_servers", "lower_bound_mean_jct_s", "gap", "makespan_gap"]:
+    for key in [*KEYS[11:26], "mean_servers", "lower_bound_mean_jct_s", "gap", "makespan_gap"]:
         assert math.isnan(summary[key]), key
     assert summary["preemptions"] == 0
     assert result.audit().ok
+
+
+def test_contention_by_hand(preempted):
+    # Of its 12 s of run time on two servers, job 0 would have taken 8 alone and 6 at best.
+    trace = replace(preempted.trace, service_us=np.array([6, 4, 1]) * SECOND)
+    alone_us = np.array([8.0, 4.0, 0.0]) * SECOND
+    schedule = replace(preempted.schedule, uncontended_us=alone_us)
+    summary = summarise(trace, preempted.cluster, schedule, preempted.contention)
+    assert summary["mean_slowdown_contention"] == 1.25
+    assert summary["p99_slowdown_contention"] == summary["max_slowdown_contention"] == 1.5
+    assert summary["lost_to_contention"] == pytest.approx(4 * 4 / (4 * 19), rel=1e-12)
+    assert summary["lost_to_placement"] == pytest.approx(4 * 2 / (4 * 19), rel=1e-12)
+    assert (summary["mean_contention_level"], summary["max_contention_level"]) == (1.0, 1)
+    assert summary["num_contended_links"] == 0
+    restarts = 4 * 3 / (4 * 19)
+    parts = [summary[key] for key in ("utilisation", "lost_to_contention", "lost_to_placement")]
+    assert summary["allocation"] == pytest.approx(sum(parts) + restarts, rel=1e-12)
+
+
+def test_contention_is_part_of_a_summary_only_where_it_can_matter():
+    profile = Profile(1e8, 1.0, {"gpu": 0.1}, {"gpu": 0.1})
+    jobs = [job(0, 5, 4, profile=profile), job(0, 5, 4, profile=profile)]
+    servers = [(4, "gpu"), (4, "gpu")]
+    network = Network([8.0, 8.0], [80.0, 80.0])
+    shared = simulated(jobs, servers, "fifo", "spread", network=network, contention="shared")
+    summary = shared.summary()
+    assert (summary["speed"], summary["contention"]) == ("ring", "shared")
+    assert [key for key in summary if key not in KEYS] == [
+        "mean_slowdown_contention", "p99_slowdown_contention", "max_slowdown_contention",
+        "mean_contention_level", "max_contention_level", "num_contended_links",
+        "lost_to_contention", "lost_to_placement",
+    ]  # fmt: skip
+    assert summary["max_contention_level"] == summary["num_contended_links"] == 2
+    # 2 x 0.75e8 bytes at 1e9 B/s: 0.15 s, and 0.15 s more as two share; 0.20125 s otherwise.
+    assert summary["mean_slowdown_contention"] == pytest.approx(1 + 0.15 / 0.35125, rel=1e-6)
+    alone = simulated(jobs, servers, "fifo", "spread", network=network)
+    assert alone.summary()["max_slowdown_contention"] == 1.0
+
+
+def test_no_finished_job_defines_no_slowdown():
+    profile = Profile(1e8, 1.0, {"gpu": 0.1}, {"gpu": 0.1})
+    result = simulated(
+        [job(0, 5, 9, profile=profile)], [(4, "gpu")], network=Network([8.0], [80.0])
+    )
+    summary = result.summary()
+    for key in ("mean_slowdown_contention", "mean_contention_level", "lost_to_placement"):
+        assert math.isnan(summary[key]), key
+    assert summary["max_contention_level"] == 0
 
 
 def test_unfinished_jobs_count_only_in_the_allocation():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,59 @@ def test_many_policies_have_thinner_curves_and_not_a_larger_page(comparison: Com
     results = {f"copy {i}": comparison.results["srtf"] for i in range(60)}
     many = Comparison(comparison.trace, comparison.cluster, results)
     assert len(render_report(many).encode()) < 6 * MEGABYTE
+
+
+@pytest.fixture(scope="module")
+def crowded() -> Comparison:
+    """Gangs that share links under one policy, and the same gangs under another."""
+    cluster = gs.Cluster.uniform(8, 4, nic_gbps=10.0, intra_gbps=100.0)
+    profile = gs.JobProfile("model", 4e8, 1.0, 0.1, 0.1)
+    rng = np.random.default_rng(5)
+    submit, service = np.sort(rng.uniform(0, 500, 300)), rng.uniform(1, 60, 300)
+    trace = gs.Trace.from_columns(submit, service, rng.integers(1, 9, 300), profiles=profile)
+    results = {
+        policy: gs.simulate(
+            trace, cluster, policy=policy, placement="spread", speed="ring", contention="shared"
+        )
+        for policy in ("fifo", "srtf")
+    }
+    return Comparison(trace, cluster, results)
+
+
+def test_a_report_shows_contention_where_there_is_any(crowded: Comparison) -> None:
+    shown = own_part(render_report(crowded))
+    for fact in ("speed ring, contention shared", "<th>contention</th>", "<td>shared</td>"):
+        assert fact in shown
+    for figure in ("slowdown_cdf", "contention"):
+        assert f'<div id="{figure}"' in shown
+    assert shown.count('"modeBarButtons"') == 6
+    assert "lost to contention" in shown
+    assert "most rings on a link" in shown
+
+
+def test_a_report_of_fixed_run_times_says_nothing_of_contention(page: str) -> None:
+    assert "contention" not in own_part(page)
+    assert "rings" not in own_part(page)
+
+
+def test_the_figures_of_contention_show_its_figures(crowded: Comparison) -> None:
+    slowdown, rings = plotting.slowdown_cdf(crowded), plotting.contention(crowded)
+    for index, result in enumerate(crowded.results.values()):
+        summary = result.summary()
+        assert max(rings.data[index].y) == summary["max_contention_level"] > 2
+        assert max(slowdown.data[index].x) == pytest.approx(
+            summary["max_slowdown_contention"], rel=1e-6
+        )
+        rows = zip(
+            result.intervals["job"].tolist(), result.intervals["start_us"].tolist(), strict=True
+        )
+        spread = sorted({job for (job, _), servers in Counter(rows).items() if servers > 1})
+        least = min(result.jobs.slowdown_contention[spread])
+        assert slowdown.data[index].x[0] == np.float32(least) > 1.0
+        assert slowdown.data[index].y[0] == pytest.approx(1 / len(spread))
+    left, right = slowdown.layout.xaxis.range
+    assert left < 1.0 < max(slowdown.data[0].x) < right
+    assert all(len(curve.x) <= 50 for curve in plotting.contention(crowded, 50).data)
 
 
 @pytest.mark.parametrize(

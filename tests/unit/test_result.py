@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,14 @@ import pytest
 from gpusched import result as result_module
 from gpusched.jobs_table import COLUMNS
 from gpusched.result import Result
-from gpusched.schedule import REJECT_REASONS, STATUSES, digest_of, whole_intervals
+from gpusched.schedule import (
+    REJECT_REASONS,
+    STATUSES,
+    contention_excess_us,
+    contention_slowdown,
+    digest_of,
+    whole_intervals,
+)
 from tests import reference
 from tests.unit.schedules import SECOND, job, simulated
 
@@ -47,6 +55,7 @@ def result():
         ("service_s", [7.0, 5.0, 2.0]),
         ("held_s", [0.0, 7.0, 2.0]),
         ("overhead_s", [None, 2.0, 0.0]),
+        ("slowdown_contention", [None, 1.0, 1.0]),
         ("gpus", [5, 4, 2]),
         ("preemptions", [0, 1, 0]),
         ("servers", [0, 2, 1]),
@@ -78,6 +87,16 @@ def test_jct_is_wait_and_service_and_overhead(result):
     done = jobs.is_finished
     total = jobs.wait_s + jobs.service_s + jobs.overhead_s
     assert jobs.jct_s[done].tolist() == total[done].tolist()
+
+
+def test_a_slowdown_counts_what_is_more_than_the_rounding_of_the_finish(result):
+    held_us = np.array([0, 7 * SECOND, 3])  # of the second, two are paid
+    alone_us = np.array([0.0, 4.0 * SECOND, 2.25])
+    schedule = replace(result.schedule, held_us=held_us, uncontended_us=alone_us)
+    assert contention_excess_us(schedule).tolist() == [0.0, 1.0 * SECOND, 0.0]
+    slowdown = contention_slowdown(schedule).tolist()
+    assert math.isnan(slowdown[0])
+    assert slowdown[1:] == [1.25, 1.0]
 
 
 # Other forms

@@ -12,24 +12,36 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusched.job_graphs import JobGraph, Stage
 from gpusched.labels import Labels
 from gpusched.rejects import Rejects
 from gpusched.result import Result
+from tests.reference import Network, Profile
 from tests.unit.schedules import job, simulated
+
+PROFILE = Profile(1e8, 2.0, {"V100": 0.125}, {"V100": 0.25})
+GRAPHS = (
+    JobGraph("pipeline", (Stage(1, 0.5, 1e8, 2e6), Stage(3, {"V100": 1.0}, 3e8)), "made up"),
+    JobGraph("wide", (Stage(99, 1.0, 1e9),)),
+)
 
 
 @pytest.fixture(scope="module")
 def result():
     """A trace with every column that there is."""
     jobs = [
-        job(0, 5, 4, weight=2.0, checkpoint_us=3, restart_us=4),
-        job(1, 2, 4, allowed=frozenset({"V100"})),
-        job(2, 1, 99),
+        job(0, 5, 4, weight=2.0, checkpoint_us=3, restart_us=4, profile=PROFILE),
+        job(1, 2, 4, allowed=frozenset({"V100"}), profile=PROFILE),
+        job(2, 1, 99, profile=PROFILE),
     ]
     made = simulated(
         jobs,
-        [(4, "V100")],
+        [(3, "V100"), (2, "V100")],
         "srtf",
+        "first-fit",
+        network=Network([1.0, 1.0], [10.0, 10.0], [0, 1], [1, None], [1.0, None]),
+        contention="shared",
+        contention_params={"scaling": 0.5},
         id=["a", "b", "ç"],
         user=["ann", "bob", "ann"],
         queue=["q", "", "r"],
@@ -38,6 +50,7 @@ def result():
         estimate_s=[1.0, float("nan"), 3.0],
         source_wait_s=[float("nan"), 0.0, 2.0],
         epoch=datetime(2020, 1, 2, tzinfo=UTC),
+        graphs=GRAPHS,
     )
     trace = dataclasses.replace(
         made.trace, rejects=Rejects({"gpus must be positive": 2}, {"gpus must be positive": (3, 5)})
@@ -57,6 +70,7 @@ def test_a_loaded_result_is_the_saved_one(result, path):
     assert loaded.spec == result.spec
     assert loaded.cluster == result.cluster
     assert loaded.to_polars().equals(result.to_polars())
+    assert loaded.schedule.uncontended_us.tolist() == result.schedule.uncontended_us.tolist()
     assert loaded.warnings == result.warnings
     assert dict(loaded.schedule.counters) == dict(result.schedule.counters)
     assert loaded.audit().ok
@@ -85,6 +99,25 @@ def test_a_trace_without_options_survives(tmp_path):
     assert loaded.trace.type_set is None
     assert loaded.trace.user is None
     assert loaded.clairvoyant is False
+    assert loaded.trace.profiles == ()
+    assert loaded.schedule.uncontended_us.tolist() == []
+
+
+def test_a_file_from_before_there_were_speeds_is_read(tmp_path):
+    plain = simulated([job(0, 1), job(0, 2)])
+    plain.save(tmp_path / "run.npz")
+
+    def older(record):
+        record.update(layout=1)
+        del record["trace"]["profiles"], record["trace"]["graphs"]
+        del record["spec"]["speed"], record["spec"]["contention"]
+        del record["spec"]["cluster"]["domains"]
+
+    rewritten(tmp_path / "run.npz", header=header(older))
+    loaded = Result.load(tmp_path / "run.npz")
+    assert loaded.summary() == plain.summary()
+    assert loaded.spec == plain.spec
+    assert loaded.audit().ok
 
 
 def test_saving_replaces_a_file_and_leaves_nothing_beside_it(result, path):
@@ -155,7 +188,17 @@ def add_one(column):
         ("header", None, "it has no header"),
         ("header", lambda a: a[:-9], "truncated"),
         ("header", header(lambda h: h.update(digest="0" * 64)), "stored digest"),
-        ("header", header(lambda h: h.update(layout=2)), "layout 2, this version .* reads 1"),
+        ("trace.profile", lambda a: a + 1, "trace.profile points outside of the profiles"),
+        ("trace.profile", None, "trace does not have the stored fingerprint"),
+        ("trace.graph", lambda a: a + 1, "trace.graph points outside of the graphs"),
+        ("trace.graph", None, "trace does not have the stored fingerprint"),
+        ("schedule.uncontended_us", lambda a: a[1:], r"uncontended_us has shape \(2,\)"),
+        (
+            "header",
+            header(lambda h: h["trace"]["profiles"][0].update(batch=3.0)),
+            "trace does not have the stored fingerprint",
+        ),
+        ("header", header(lambda h: h.update(layout=4)), "layout 4, this version .* reads 1, 2, 3"),
         ("header", header(lambda h: h.update(format="x")), "format"),
         ("header", header(lambda h: h["spec"].update(seed="x")), r"Expected `int`.*\$.spec.seed"),
         ("header", header(lambda h: h["trace"].update(label_names={"x": []})), "unknown label 'x'"),

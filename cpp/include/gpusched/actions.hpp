@@ -5,6 +5,7 @@
 #include "gpusched/allocation.hpp"
 #include "gpusched/heap.hpp"
 #include "gpusched/interval_log.hpp"
+#include "gpusched/progress.hpp"
 #include "gpusched/state.hpp"
 #include "gpusched/time.hpp"
 
@@ -23,11 +24,12 @@ struct RestartRule {
   }
 };
 
-/// The end of a run. Entries of preempted jobs stay in the heap until they surface.
+/// The end of a run. Entries of runs that were preempted, or whose finish moved, stay in the heap
+/// until they surface; the slot has another version by then.
 struct FinishEvent {
   Time at;
-  JobId job;
   std::uint32_t slot;
+  std::uint32_t version;
 
   friend bool operator<(const FinishEvent& a, const FinishEvent& b) noexcept {
     return a.at < b.at;
@@ -38,7 +40,8 @@ struct FinishEvent {
 /// names the time and the job.
 class Actions {
  public:
-  Actions(State& state, RestartRule rule) : state_(state), rule_(rule) {}
+  Actions(State& state, Progress& progress, RestartRule rule)
+      : state_(state), progress_(progress), rule_(rule) {}
 
   /// A waiting job starts or resumes on free GPUs: the whole gang.
   void start(JobId job, const Allocation& allocation);
@@ -49,8 +52,8 @@ class Actions {
   void suspend(JobId job);
   /// Undoes `suspend` if all the job's GPUs are still free; false if they are not.
   bool restore(JobId job);
-  /// Changes a running job's allocation. Under the `fixed` speed a ValueError: the run time of
-  /// such a job is known for its own width alone.
+  /// Changes a running job's allocation. A ValueError under every speed there is: they know the
+  /// run time of a job for its own width alone.
   void resize(JobId job, const Allocation& allocation);
   /// Asks for a decision at `at`, which must lie ahead. The earliest request of a decision
   /// counts, and only until the next decision.
@@ -64,8 +67,15 @@ class Actions {
   [[nodiscard]] Slot& running_slot(JobId job, const char* verb);
   void close(Slot& slot);
   void finish_decision();
+  void move_finishes();
+  void forget_stale();
+  [[nodiscard]] bool is_stale(const FinishEvent& event) const noexcept {
+    const Slot& slot = state_.slots_[event.slot];
+    return !slot.is_busy() || slot.version != event.version;
+  }
 
   State& state_;
+  Progress& progress_;
   RestartRule rule_;
   IntervalLog log_;
   Heap<FinishEvent> finishes_;

@@ -28,10 +28,13 @@ struct Piece {
 struct Allocation {
   int gpus = 0;
   std::vector<Piece> pieces;
+  /// Which worker runs on each GPU, in the order of the pieces; empty: one after the other.
+  std::vector<std::int32_t> ranks;
 
   void reset(int num_gpus) noexcept {
     gpus = num_gpus;
     pieces.clear();
+    ranks.clear();
   }
 };
 

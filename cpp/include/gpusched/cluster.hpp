@@ -5,14 +5,16 @@
 #include <vector>
 
 #include "gpusched/ids.hpp"
+#include "gpusched/network.hpp"
 
 namespace gpusched {
 
-/// The servers of a cluster: how many GPUs each has, and of which type.
+/// The servers of a cluster, how many GPUs each has and of which type, and what connects them.
 class Cluster {
  public:
-  /// Copies both columns; throws InvalidInput that names the server and the field.
-  Cluster(std::span<const std::int32_t> server_gpus, std::span<const std::int32_t> server_type);
+  /// Copies the columns; throws InvalidInput that names the server and the field.
+  Cluster(std::span<const std::int32_t> server_gpus, std::span<const std::int32_t> server_type,
+          const NetworkColumns& network = {});
 
   [[nodiscard]] int num_servers() const noexcept { return static_cast<int>(gpus_.size()); }
   [[nodiscard]] int num_types() const noexcept { return static_cast<int>(gpus_of_type_.size()); }
@@ -23,6 +25,7 @@ class Cluster {
   [[nodiscard]] int type(ServerId server) const noexcept {
     return types_[static_cast<std::size_t>(server)];
   }
+  [[nodiscard]] const Network& network() const noexcept { return network_; }
   /// Every type that some server has.
   [[nodiscard]] TypeMask all_types() const noexcept { return all_types_; }
   /// GPUs of the given types together.
@@ -33,6 +36,7 @@ class Cluster {
  private:
   std::vector<std::int32_t> gpus_;
   std::vector<std::int32_t> types_;
+  Network network_;
   std::vector<std::int64_t> gpus_of_type_;
   std::vector<int> largest_of_type_;
   std::int64_t num_gpus_ = 0;

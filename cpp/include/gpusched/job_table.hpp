@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "gpusched/ids.hpp"
+#include "gpusched/stage_graph.hpp"
 #include "gpusched/time.hpp"
 
 namespace gpusched {
@@ -23,6 +25,22 @@ struct JobColumns {
   std::span<const std::int32_t> type_set;
   /// The distinct sets of allowed GPU types as masks over the cluster's types.
   std::vector<TypeMask> type_masks;
+  /// Index into the profiles, one per job.
+  std::span<const std::int32_t> profile;
+  /// Of each profile: bytes of gradients.
+  std::span<const double> gradient_bytes;
+  /// Of each profile, for each GPU type of the cluster: seconds that an iteration computes; NaN
+  /// where that is not known.
+  std::span<const double> compute_s;
+  /// Index into the graphs, one per job.
+  std::span<const std::int32_t> graph;
+  /// First stage of each graph, and at the end the number of stages.
+  std::span<const std::int32_t> graph_begin;
+  /// Of each stage, see StageGraph; `stage_compute_s` for each GPU type of the cluster.
+  std::span<const std::int32_t> replicas;
+  std::span<const double> stage_compute_s;
+  std::span<const double> activation_bytes;
+  std::span<const double> parameter_bytes;
 };
 
 /// Jobs as columns, sorted by submit; a JobId is a row.
@@ -64,6 +82,29 @@ class JobTable {
                : columns_.type_masks[static_cast<std::size_t>(columns_.type_set[job])];
   }
   [[nodiscard]] bool has_types() const noexcept { return !columns_.type_set.empty(); }
+  [[nodiscard]] bool has_profiles() const noexcept { return !columns_.profile.empty(); }
+  /// GPU types that the profiles have figures for.
+  [[nodiscard]] int num_profile_types() const noexcept {
+    return static_cast<int>(profile_stride_);
+  }
+  /// Bytes of gradients that an iteration reduces.
+  [[nodiscard]] double gradient_bytes(JobId job) const noexcept {
+    return columns_.gradient_bytes[static_cast<std::size_t>(columns_.profile[job])];
+  }
+  /// Seconds that an iteration computes on this GPU type of the cluster.
+  [[nodiscard]] double compute_s(JobId job, int type) const noexcept {
+    return columns_.compute_s[static_cast<std::size_t>(columns_.profile[job]) * profile_stride_ +
+                              static_cast<std::size_t>(type)];
+  }
+  [[nodiscard]] bool has_graphs() const noexcept { return !columns_.graph.empty(); }
+  [[nodiscard]] int num_graphs() const noexcept {
+    return std::max(0, static_cast<int>(columns_.graph_begin.size()) - 1);
+  }
+  /// Index of the job's graph.
+  [[nodiscard]] int graph(JobId job) const noexcept { return columns_.graph[job]; }
+  [[nodiscard]] StageGraph stage_graph(int graph) const noexcept;
+  /// GPU types that the stages have figures for.
+  [[nodiscard]] int num_graph_types() const noexcept { return static_cast<int>(graph_stride_); }
   [[nodiscard]] bool is_clairvoyant() const noexcept { return columns_.predicted_us.empty(); }
   [[nodiscard]] bool has_restart_costs() const noexcept {
     return !columns_.checkpoint_us.empty() || !columns_.restart_us.empty();
@@ -71,7 +112,12 @@ class JobTable {
   [[nodiscard]] const JobColumns& columns() const noexcept { return columns_; }
 
  private:
+  void check_profiles();
+  void check_graphs();
+
   JobColumns columns_;
+  std::size_t profile_stride_ = 0;
+  std::size_t graph_stride_ = 0;
 };
 
 }  // namespace gpusched

@@ -26,6 +26,14 @@ class QueueView {
   [[nodiscard]] int gpus(JobId job) const noexcept { return state_.jobs().gpus(job); }
   [[nodiscard]] double weight(JobId job) const noexcept { return state_.jobs().weight(job); }
   [[nodiscard]] Time predicted(JobId job) const noexcept { return state_.jobs().predicted(job); }
+  /// Ticks that the job is expected to run on an otherwise empty cluster where a good placement
+  /// puts it: the predicted service, which counts with the best that any placement could do.
+  [[nodiscard]] double predicted_duration(JobId job) const {
+    const auto ticks = static_cast<double>(predicted(job).count());
+    if (state_.speed().is_fixed()) return ticks;
+    const IterationLimits limits = state_.speed().limits(job);
+    return ticks * (limits.min / limits.low);
+  }
   [[nodiscard]] Time remaining(JobId job) const noexcept { return state_.remaining(job); }
   [[nodiscard]] Time attained(JobId job) const noexcept { return state_.attained(job); }
 

@@ -4,8 +4,15 @@
 
 #include "gpusched/allocation.hpp"
 #include "gpusched/occupancy.hpp"
+#include "gpusched/state.hpp"
 
 namespace gpusched {
+
+/// What a placement is given before a run; the state outlives it.
+struct PlacementSetup {
+  std::uint64_t seed;
+  const State& state;
+};
 
 /// Chooses the GPUs of a gang, or refuses for now. The answer may depend on the free GPUs, the
 /// width and the allowed types; on the job itself only in which GPUs it names, never in whether
@@ -14,8 +21,7 @@ class Placement {
  public:
   virtual ~Placement() = default;
 
-  /// Before a run; `seed` is the run's.
-  virtual void begin(std::uint64_t /*seed*/) {}
+  virtual void begin(const PlacementSetup& /*setup*/) {}
 
   /// Fills `out` with free GPUs of allowed types, as many as asked for, or returns false.
   virtual bool place(const Occupancy& free, const Request& request, Allocation& out) = 0;

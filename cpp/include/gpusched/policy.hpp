@@ -4,11 +4,13 @@
 #include <string_view>
 #include <vector>
 
+#include "gpusched/contention.hpp"
 #include "gpusched/order.hpp"
 #include "gpusched/parameters.hpp"
 #include "gpusched/placement.hpp"
 #include "gpusched/registry.hpp"
 #include "gpusched/scheduler.hpp"
+#include "gpusched/speed.hpp"
 
 namespace gpusched {
 
@@ -29,7 +31,12 @@ namespace gpusched {
                                                              const Placement& placement,
                                                              const JobTable& jobs);
 
+/// Each throws InvalidInput for an unknown name or parameter.
 [[nodiscard]] std::unique_ptr<Placement> make_placement(std::string_view name,
                                                         const Parameters::Values& values);
+[[nodiscard]] std::unique_ptr<Speed> make_speed(std::string_view name,
+                                                const Parameters::Values& values);
+[[nodiscard]] std::unique_ptr<Contention> make_contention(std::string_view name,
+                                                          const Parameters::Values& values);
 
 }  // namespace gpusched

@@ -51,7 +51,7 @@ class PreemptiveScheduler : public Scheduler {
   bool try_start(const State& state, JobId job, Actions& actions);
   bool try_displace(const State& state, const KeyedJob& job, Actions& actions);
   void start_others(const State& state, Actions& actions);
-  void check_progress(const JobTable& jobs) const;
+  void check_progress(const State& state) const;
   [[nodiscard]] bool is_due(const State& state) const;
   void ask_again(const State& state, Actions& actions);
 

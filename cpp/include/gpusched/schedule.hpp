@@ -17,22 +17,32 @@ struct Counters {
   std::uint64_t num_events = 0;
   std::uint64_t num_preemptions = 0;
   std::uint64_t max_running = 0;
+  /// Rates that were looked at because a job started or a link's load changed, and of running jobs
+  /// those that were found changed.
+  std::uint64_t num_rates_computed = 0;
+  std::uint64_t num_rates_changed = 0;
 };
 
 /// What a run leaves behind: a record per job and the interval log.
 class Schedule {
  public:
   Schedule(JobId num_jobs, Buffer<JobRecord> records, IntervalLog log,
-           Counters counters, std::vector<std::string> warnings)
+           std::vector<double> uncontended_us, Counters counters, std::vector<std::string> warnings)
       : num_jobs_(num_jobs),
         records_(std::move(records)),
         log_(std::move(log)),
+        uncontended_us_(std::move(uncontended_us)),
         counters_(counters),
         warnings_(std::move(warnings)) {}
 
   [[nodiscard]] JobId num_jobs() const noexcept { return num_jobs_; }
   [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
   [[nodiscard]] Status status(JobId job) const noexcept;
+  /// Time that each job's runs would have taken where they ran without contention; empty where no
+  /// speed depends on the allocation.
+  [[nodiscard]] const std::vector<double>& uncontended_us() const noexcept {
+    return uncontended_us_;
+  }
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
   [[nodiscard]] std::vector<IntervalRow> intervals() const { return log_.rows(num_jobs_); }
@@ -43,6 +53,7 @@ class Schedule {
   JobId num_jobs_;
   Buffer<JobRecord> records_;
   IntervalLog log_;
+  std::vector<double> uncontended_us_;
   Counters counters_;
   std::vector<std::string> warnings_;
 };

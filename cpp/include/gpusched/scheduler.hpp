@@ -34,6 +34,9 @@ class Scheduler {
 
   virtual void begin(const Setup& setup) = 0;
   virtual void decide(const State& state, const Instant& instant, Actions& actions) = 0;
+  /// Whether it chooses GPUs itself, so that the run's placement is never asked. Then a job is
+  /// rejected only if it is wider than all servers that it may use.
+  [[nodiscard]] virtual bool chooses_gpus() const { return false; }
   [[nodiscard]] virtual RestartRule restart_rule() const { return {}; }
   /// What a user should know of the run, a sentence each.
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }

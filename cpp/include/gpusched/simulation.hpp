@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gpusched/actions.hpp"
 #include "gpusched/cluster.hpp"
 #include "gpusched/job_table.hpp"
 #include "gpusched/placement.hpp"
+#include "gpusched/progress.hpp"
 #include "gpusched/run_control.hpp"
 #include "gpusched/schedule.hpp"
 #include "gpusched/scheduler.hpp"
@@ -18,18 +20,28 @@ namespace gpusched {
 /// timers, then one decision of the scheduler.
 class Simulation {
  public:
+  /// How long jobs take. `verify`: after each instant compute all rates anew and compare.
+  struct Pacing {
+    Speed& speed;
+    const Contention& contention;
+    bool verify = false;
+  };
+
   /// All arguments outlive the simulation.
   Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
-             Placement& placement, std::uint64_t seed, RunControl& control);
+             Placement& placement, const Pacing& pacing, std::uint64_t seed,
+             RunControl& control);
 
-  /// Handles the next instant; false when there is none.
-  bool step();
+  /// Handles the next instant if it lies before `limit`; false when there is none.
+  bool step(Time limit = kNever);
   /// Runs to the end. Throws Stopped at the first instant after a stop was asked for.
   void run();
   /// Ends the simulation, whether all jobs are done or not.
   [[nodiscard]] Schedule finish();
 
   [[nodiscard]] const State& state() const noexcept { return state_; }
+  /// The jobs that finished at the present instant.
+  [[nodiscard]] std::span<const JobId> finished() const noexcept { return finished_; }
   [[nodiscard]] std::uint64_t num_finished() const noexcept { return num_finished_; }
 
  private:
@@ -37,6 +49,7 @@ class Simulation {
   void apply_arrivals();
 
   State state_;
+  Progress progress_;
   Scheduler& scheduler_;
   RunControl& control_;
   Actions actions_;

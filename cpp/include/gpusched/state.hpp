@@ -12,6 +12,7 @@
 #include "gpusched/job_classes.hpp"
 #include "gpusched/job_table.hpp"
 #include "gpusched/occupancy.hpp"
+#include "gpusched/speed.hpp"
 #include "gpusched/time.hpp"
 
 namespace gpusched {
@@ -36,6 +37,21 @@ struct alignas(64) JobRecord {
 };
 static_assert(sizeof(JobRecord) == 64);
 
+/// How a running job moves where its speed depends on its allocation. Service is counted in ticks
+/// of an idle cluster; `done` is settled only when the rate changes.
+struct Pace {
+  Time since;         ///< when `done` was settled, or when the restart cost is paid
+  double done;        ///< service done by `since`
+  double first_done;  ///< and when the run began
+  double rate;        ///< service per tick of time; at most 1
+  double free_rate;   ///< what the rate would be without contention
+  double ideal_s;     ///< seconds per iteration at rate 1
+
+  [[nodiscard]] double done_at(Time now) const noexcept {
+    return now > since ? done + static_cast<double>((now - since).count()) * rate : done;
+  }
+};
+
 /// A running job: its allocation, and when the present run began and will end.
 struct Slot {
   Time start;
@@ -43,20 +59,29 @@ struct Slot {
   Time cost;  ///< restart cost at the head of the run
   JobId job = kNoJob;
   std::int32_t gpus = 0;
+  std::uint32_t version = 0;  ///< counts the finishes this slot was given
   bool is_suspended = false;
   std::vector<Piece> pieces;
 
   [[nodiscard]] bool is_busy() const noexcept { return job != kNoJob; }
 };
 
+/// What is kept of a job where speeds depend on allocations.
+struct JobProgress {
+  double done = 0;         ///< service done in the runs that have ended
+  double uncontended = 0;  ///< ticks that those would have taken without contention
+};
+
 /// What a scheduler may see of a run. Only the engine (Actions, Simulation) changes it.
 class State {
  public:
-  State(const JobTable& jobs, const Cluster& cluster, bool pooled)
+  State(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled)
       : jobs_(jobs),
+        speed_(speed),
         classes_(jobs, cluster),
         occupancy_(cluster, pooled),
         records_(make_buffer<JobRecord>(jobs.num_jobs())),
+        progress_(speed.is_fixed() ? 0 : jobs.num_jobs()),
         run_id_(next_run_id()) {}
 
   /// Tells runs of one process apart, which addresses do not.
@@ -64,6 +89,7 @@ class State {
 
   [[nodiscard]] Time now() const noexcept { return now_; }
   [[nodiscard]] const JobTable& jobs() const noexcept { return jobs_; }
+  [[nodiscard]] const Speed& speed() const noexcept { return speed_; }
   [[nodiscard]] const JobClasses& classes() const noexcept { return classes_; }
   [[nodiscard]] const Occupancy& occupancy() const noexcept { return occupancy_; }
   [[nodiscard]] const Cluster& cluster() const noexcept { return occupancy_.cluster(); }
@@ -85,17 +111,28 @@ class State {
 
   /// True work left in ticks of service.
   [[nodiscard]] Time true_remaining(JobId job) const noexcept {
+    if (has_progress()) return Time{remaining_ticks(job)};
     const JobRecord& record = records_[job];
-    if (record.phase == Phase::running) {
+    if (is_running(job)) {
       const Slot& run = slots_[record.slot];
       return std::min(run.finish - now_, run.finish - run.start - run.cost);
     }
     return jobs_.service(job) + record.redo - (record.held - record.paid);
   }
-  /// Service received so far, restart costs left out.
+  /// Time with GPUs so far, restart costs left out.
   [[nodiscard]] Time attained(JobId job) const noexcept {
-    return jobs_.service(job) + records_[job].redo - true_remaining(job);
+    const JobRecord& record = records_[job];
+    const Time all = record.held - record.paid;
+    if (!is_running(job)) return all;
+    const Slot& run = slots_[record.slot];
+    return all - std::min(run.finish - now_, run.finish - run.start - run.cost);
   }
+  /// Service and the work that preemptions added, in ticks of service.
+  [[nodiscard]] double work(JobId job) const noexcept {
+    return static_cast<double>((jobs_.service(job) + records_[job].redo).count());
+  }
+  /// Whether speeds depend on allocations, so that each slot has a pace.
+  [[nodiscard]] bool has_progress() const noexcept { return !progress_.empty(); }
   /// What an order may know of the work left: by the prediction, at least one tick.
   [[nodiscard]] Time remaining(JobId job) const noexcept {
     const Time error = jobs_.predicted(job) - jobs_.service(job);
@@ -108,13 +145,19 @@ class State {
 
  private:
   friend class Actions;
+  friend class Progress;
   friend class Simulation;
 
+  [[nodiscard]] std::int64_t remaining_ticks(JobId job) const noexcept;
+
   const JobTable& jobs_;
+  const Speed& speed_;
   JobClasses classes_;
   Occupancy occupancy_;
   Buffer<JobRecord> records_;
+  std::vector<JobProgress> progress_;
   std::vector<Slot> slots_;
+  std::vector<Pace> paces_;  // of each slot
   std::vector<std::uint32_t> free_slots_;
   Time now_{0};
   JobId num_arrived_ = 0;

@@ -22,7 +22,15 @@ constexpr Time next_multiple(Time now, Time period) noexcept {
   return Time{(now.count() / period.count() + 1) * period.count()};
 }
 
-/// `num_us / rate` rounded up: the one place where a fraction of a tick becomes a tick.
+/// Rounded up: the one place where a fraction of a tick becomes a tick. What no tick can hold is
+/// kMaxTicks, which no run may reach.
+constexpr std::int64_t ceil_ticks(double ticks) noexcept {
+  if (!(ticks < static_cast<double>(kMaxTicks))) return kMaxTicks;
+  const auto whole = static_cast<std::int64_t>(ticks);  // towards zero
+  return whole + (static_cast<double>(whole) < ticks ? 1 : 0);
+}
+
+/// The least integer that is at least the quotient.
 constexpr std::int64_t ceil_div(std::int64_t numerator, std::int64_t denominator) noexcept {
   return (numerator + denominator - 1) / denominator;
 }

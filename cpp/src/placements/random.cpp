@@ -13,7 +13,7 @@ namespace {
 /// a baseline, not a fast path.
 class Random final : public Placement {
  public:
-  void begin(std::uint64_t seed) override { seed_ = seed; }
+  void begin(const PlacementSetup& setup) override { seed_ = setup.seed; }
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
     if (request.gpus > free.num_free(request.types)) return false;

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gpusched.arrays import AnyArray
-from gpusched.audit import accounts, capacity
+from gpusched.audit import accounts, capacity, rates
 from gpusched.audit.case import Case, malformed
 from gpusched.schedule import Schedule
 
@@ -34,9 +34,12 @@ class AuditReport:
     ----------
     problems
         One sentence per broken rule, with the first case and the number of others.
+    notes
+        What could not be checked, or not for all jobs, one sentence each.
     """
 
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -49,7 +52,7 @@ class AuditReport:
             raise AuditError("\n".join(self.problems))
 
     def __str__(self) -> str:
-        return "\n".join(self.problems) or "no problems"
+        return "\n".join([*(self.problems or ["no problems"]), *self.notes])
 
 
 def audit(
@@ -63,7 +66,8 @@ def audit(
     """Check that a schedule is possible, complete and honestly reported.
 
     No GPU is used twice, gangs are whole and on allowed GPU types, nothing runs before it is
-    submitted, no work is lost or invented, restarts are paid, jobs end or are rejected for a true
+    submitted, no work is lost or invented (at the speed of each moment, where it depends on the
+    placement and on who shares a link), restarts are paid, jobs end or are rejected for a true
     reason, and the columns, the digest and the metrics follow from the log.
 
     Parameters
@@ -79,4 +83,5 @@ def audit(
     case = Case(trace, cluster, spec, schedule, intervals)
     capacity.check(case)
     accounts.check(case, summary)
-    return AuditReport(case.problems)
+    rates.check(case)
+    return AuditReport(case.problems, case.notes)

@@ -1,4 +1,4 @@
-"""The evidence of an audit: the log by rows and by intervals, and the problems found so far."""
+"""The evidence of an audit: the log by rows and by intervals, and what was found so far."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ class Case:
     schedule: Schedule
     log: Mapping[str, AnyArray]
     problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def report(self, rule: str, broken: Bool, describe: Callable[[int], str]) -> None:
         """Note the first index at which the ``rule`` is ``broken``, and count the others."""

@@ -14,17 +14,20 @@ if TYPE_CHECKING:
     from gpusched.cluster import Cluster
     from gpusched.workload import Trace
 
-_NON_PREEMPTIVE: Final = frozenset(
-    ("fifo", "fifo-skip", "sjf", "sgf", "swf", "wspt", "random", "easy", "conservative")
-)
+_NON_PREEMPTIVE: Final = frozenset((
+    "fifo", "fifo-skip", "sjf", "sgf", "swf", "wspt", "random", "easy", "conservative",
+    "sjf-bco", "ff", "ls", "rand", "ada-srsf",
+))  # fmt: skip
 _PRESETS: Final[dict[tuple[str, str], dict[str, str]]] = {
     ("2d-las", "tiresias"): {},
     ("2d-las", "lucid"): {"restart": "work", "cost_s": "40", "wide_cost_s": "60"},
 }
 # On an empty cluster these place whatever the allowed GPUs can hold.
 _TAKES_ANY_GPUS: Final = frozenset(
-    ("count", "random", "first-fit", "best-fit", "worst-fit", "spread")
+    ("count", "random", "first-fit", "best-fit", "worst-fit", "spread", "lwf", "heavy-edge")
 )
+# These choose GPUs themselves, whatever the placement, and take any that the gang fits on.
+_PLACE_THEMSELVES: Final = frozenset(("sjf-bco", "ff", "ls", "rand"))
 
 
 def is_non_preemptive(policy: str) -> bool:
@@ -53,7 +56,7 @@ class RestartRule:
     @classmethod
     def of(cls, policy: str) -> RestartRule:
         """Read the rule from a policy's text."""
-        name, given = _parameters(policy)
+        name, given = parameters(policy)
         given = _PRESETS.get((name, given.get("preset", "")), {}) | given
         cost_s = float(given.get("cost_s", "0"))
         wide_cost_s = float(given.get("wide_cost_s", "-1"))
@@ -71,6 +74,11 @@ class RestartRule:
             if own is not None:
                 cost = cost + own
         return cost.astype(np.int64)
+
+
+def placement_of(policy: str, placement: str) -> str:
+    """Return the text of the placement by which jobs are refused under a policy."""
+    return "first-fit" if policy.partition(":")[0] in _PLACE_THEMSELVES else placement
 
 
 def rejects_for_good(trace: Trace, cluster: Cluster, placement: str, claimed: AnyArray) -> Int64:
@@ -113,7 +121,7 @@ def _reject_reason(placement: str, sizes: list[int], gpus: int) -> int | None:
 
 def _fits_when_empty(placement: str, sizes: list[int], gpus: int) -> bool | None:
     """Whether the placement takes a gang that the GPUs can hold; None if it is not known."""
-    name, given = _parameters(placement)
+    name, given = parameters(placement)
     if name in _TAKES_ANY_GPUS:
         return True
     if name not in ("consolidated", "consolidated-relaxed"):
@@ -131,7 +139,7 @@ def _fits_when_empty(placement: str, sizes: list[int], gpus: int) -> bool | None
     return int(np.searchsorted(held, gpus)) + 1 <= limit
 
 
-def _parameters(text: str) -> tuple[str, dict[str, str]]:
+def parameters(text: str) -> tuple[str, dict[str, str]]:
     """Split ``name:key=value,key=value``."""
     name, _, given = text.partition(":")
     pairs = (entry.partition("=") for entry in given.split(",") if entry)

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from gpusched.cli import compare, policies, run, trace
+from gpusched.cli import compare, policies, reproduce, run, trace
 from gpusched.cli.errors import INTERRUPTED, OneLineErrors
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.command(epilog=compare.EPILOG)(compare.compare)
 app.command(epilog=run.EPILOG)(run.run)
+app.command(epilog=reproduce.EPILOG)(reproduce.reproduce)
 app.add_typer(trace.app)
 app.command(epilog=policies.EPILOG)(policies.policies)
 

@@ -38,9 +38,15 @@ def compare(
     option: options.Options = None,
     jobs: options.Jobs = None,
     load: options.Load = None,
+    profiles: options.Profiles = None,
+    graphs: options.Graphs = None,
     servers: options.Servers = None,
     gpus_per_server: options.GpusPerServer = None,
     cluster: options.ClusterFile = None,
+    nic_gbps: options.NicGbps = None,
+    intra_gbps: options.IntraGbps = None,
+    servers_per_rack: options.ServersPerRack = None,
+    oversubscription: options.Oversubscription = None,
     policies: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,6 +61,8 @@ def compare(
     ] = None,
     placement: options.Placement = "consolidated",
     predictor: options.Predictor = "oracle",
+    speed: options.Speed = None,
+    contention: options.Contention = "none",
     seed: options.Seed = 0,
     threads: Annotated[
         int | None,
@@ -93,14 +101,20 @@ def compare(
     generated workload.
     """
     labels = _canonical(policies)
+    speed = options.speed_of(speed, contention, profiles, graphs)
+    network = options.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
             options.source_of(trace, format, column, option),
-            cluster_of(servers, gpus_per_server, cluster),
+            cluster_of(servers, gpus_per_server, cluster, network),
             gpus_per_server=gpus_per_server,
+            network=network,
             jobs=jobs,
             load=load,
+            profiles=profiles,
+            graphs=graphs,
+            speed=speed,
             seed=seed,
         )
         out.mkdir(parents=True, exist_ok=True)  # now, and not after an hour of runs
@@ -113,6 +127,8 @@ def compare(
                 labels,
                 placement=placement,
                 predictor=predictor,
+                speed=speed,
+                contention=contention,
                 seed=seed,
                 threads=threads,
                 progress=display.update,

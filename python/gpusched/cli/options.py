@@ -7,7 +7,8 @@ from typing import Annotated, Final
 
 import typer
 
-from gpusched.cli.workload import GENERATOR, NUM_JOBS, Source
+from gpusched.cli.workload import GENERATOR, NUM_JOBS, ZOO, Network, Source
+from gpusched.policy import ContentionChoice, SpeedChoice
 
 _INPUT: Final = "Workload"
 _CLUSTER: Final = "Cluster"
@@ -67,6 +68,24 @@ Load = Annotated[
         show_default=False, rich_help_panel=_INPUT,
     ),
 ]  # fmt: skip
+Profiles = Annotated[
+    str | None,
+    typer.Option(
+        "--profiles", metavar=f"FILE|{ZOO}",
+        help="What an iteration of a job costs: profiles in TOML or JSON, or the built-in ones. "
+        "A job has the one its group names, if all groups name one, or one drawn with --seed.",
+        show_default=False, rich_help_panel=_INPUT,
+    ),
+]  # fmt: skip
+Graphs = Annotated[
+    str | None,
+    typer.Option(
+        "--graphs", metavar=f"{ZOO}[:heavy_share=X]",
+        help="Stages and replicas of each job: those of a model drawn with --seed, for speed "
+        "[bold]stages[/]. X: share of the wide jobs that communicate heavily.",
+        show_default=False, rich_help_panel=_INPUT,
+    ),
+]  # fmt: skip
 Servers = Annotated[
     int | None,
     typer.Option(
@@ -86,7 +105,37 @@ GpusPerServer = Annotated[
 ClusterFile = Annotated[
     Path | None,
     typer.Option(
-        "--cluster", metavar="FILE", help="A cluster in TOML, in place of the two above.",
+        "--cluster", metavar="FILE", help="A cluster in TOML, in place of the others here.",
+        show_default=False, rich_help_panel=_CLUSTER,
+    ),
+]  # fmt: skip
+NicGbps = Annotated[
+    float | None,
+    typer.Option(
+        "--nic-gbps", metavar="X", help="Bandwidth of each server's network card, Gbit/s.",
+        show_default=False, rich_help_panel=_CLUSTER,
+    ),
+]  # fmt: skip
+IntraGbps = Annotated[
+    float | None,
+    typer.Option(
+        "--intra-gbps", metavar="X", help="Bandwidth between the GPUs of a server, Gbit/s.",
+        show_default=False, rich_help_panel=_CLUSTER,
+    ),
+]  # fmt: skip
+ServersPerRack = Annotated[
+    int | None,
+    typer.Option(
+        "--servers-per-rack", metavar="N", min=1,
+        help="Put the servers in racks of N below one spine.",
+        show_default=False, rich_help_panel=_CLUSTER,
+    ),
+]  # fmt: skip
+Oversubscription = Annotated[
+    float | None,
+    typer.Option(
+        "--oversubscription", metavar="X",
+        help="Network cards of a rack over its uplink. Default: 1.",
         show_default=False, rich_help_panel=_CLUSTER,
     ),
 ]  # fmt: skip
@@ -103,6 +152,24 @@ Predictor = Annotated[
         "--predictor", metavar="NAME",
         help="What policies know of service times: [bold]oracle[/] (the truth) or "
         "[bold]estimate[/] (the trace's own).", rich_help_panel=_RUN,
+    ),
+]  # fmt: skip
+Speed = Annotated[
+    str | None,
+    typer.Option(
+        "--speed", metavar="NAME",
+        help="How long a job takes where it runs: [bold]fixed[/], [bold]ring[/] or "
+        "[bold]stages[/], see [bold]gpusched policies[/]. Default: fixed; stages with --graphs, "
+        "else ring with a contention.",
+        show_default=False, rich_help_panel=_RUN,
+    ),
+]  # fmt: skip
+Contention = Annotated[
+    str,
+    typer.Option(
+        "--contention", metavar="NAME",
+        help="How jobs share a link: [bold]none[/], [bold]reserved[/] or [bold]shared[/].",
+        rich_help_panel=_RUN,
     ),
 ]  # fmt: skip
 Seed = Annotated[
@@ -142,6 +209,43 @@ def split_policies(texts: list[str]) -> list[str]:
     if not policies:
         raise ValueError("--policies: names no policy")
     return policies
+
+
+def speed_of(
+    speed: str | None, contention: str, profiles: str | None, graphs: str | None
+) -> str | None:
+    """Return the speed to run at; None leaves it to the run.
+
+    Raises
+    ------
+    ValueError
+        If the texts name no models, or the speed lacks its profiles or graphs: before a trace is
+        read, and in terms of the options.
+    """
+    shares = ContentionChoice.parse(contention)
+    if speed is None and graphs is not None:
+        speed = "stages"
+    default = "fixed" if shares.name == "none" else "ring"
+    paces = SpeedChoice.parse(default if speed is None else speed)
+    if paces.name == "fixed" and shares.name != "none":
+        raise ValueError(f"--contention {shares}: has no effect under --speed fixed")
+    if paces.name != "stages" and graphs is not None:
+        raise ValueError(f"--graphs {graphs}: has no effect under --speed {paces}")
+    if paces.name == "stages" and graphs is None:
+        raise ValueError(f"--speed {paces}: needs --graphs {ZOO}")
+    if paces.name == "ring" and profiles is None:
+        raise ValueError(f"--speed {paces}: needs --profiles FILE, or --profiles {ZOO}")
+    return speed
+
+
+def network_of(
+    nic_gbps: float | None,
+    intra_gbps: float | None,
+    servers_per_rack: int | None,
+    oversubscription: float | None,
+) -> Network:
+    """Put together what says how servers are connected."""
+    return Network(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
 
 
 def pairs(option: str, texts: list[str] | None) -> dict[str, str]:

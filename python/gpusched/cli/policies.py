@@ -12,7 +12,7 @@ from rich.text import Text
 from gpusched.cli import options
 from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.table import new_table
-from gpusched.policy import PluginInfo, placements
+from gpusched.policy import PluginInfo, contentions, placements, speeds
 from gpusched.policy import policies as known_policies
 from gpusched.suggest import nearest
 
@@ -29,24 +29,32 @@ def policies(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="NAME", help="Show this policy or placement in full.", show_default=False
+            metavar="NAME",
+            help="Show this policy, placement, speed or contention in full.",
+            show_default=False,
         ),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """List policies and placements, with parameters and sources."""
-    plugins = [*known_policies().values(), *placements().values()]
+    """List policies, placements, speeds and contentions, with parameters and sources."""
+    kinds = {
+        "policy": known_policies(),
+        "placement": placements(),
+        "speed": speeds(),
+        "contention": contentions(),
+    }
+    plugins = [plugin for known in kinds.values() for plugin in known.values()]
     if name is not None:
         chosen = [plugin for plugin in plugins if plugin.name == name]
         if not chosen:
             names = [plugin.name for plugin in plugins]
-            raise ValueError(f"unknown policy or placement {name!r}{nearest(name, names)}")
+            raise ValueError(f"unknown name {name!r}{nearest(name, names)}")
         plugins = chosen
     if json:
         show_json({"plugins": [_plain(plugin) for plugin in plugins]})
     elif name is None:
-        show_table(_overview("policy", known_policies().values()), wrap=True)
-        show_table(_overview("placement", placements().values()), wrap=True)
+        for kind, known in kinds.items():
+            show_table(_overview(kind, known.values()), wrap=True)
         show_lines(["gpusched policies NAME shows defaults and ranges"], style="dim")
     else:
         for plugin in plugins:

@@ -22,6 +22,8 @@ EPILOG: Final = """
 gpusched run jobs.csv --policy srtf --servers 64
 
 gpusched run jobs.csv --policy 2d-las:preset=lucid --audit --out lucid
+
+gpusched run -p fifo --profiles zoo --nic-gbps 25 --intra-gbps 400 --contention shared
 """
 
 
@@ -42,11 +44,19 @@ def run(
     option: options.Options = None,
     jobs: options.Jobs = None,
     load: options.Load = None,
+    profiles: options.Profiles = None,
+    graphs: options.Graphs = None,
     servers: options.Servers = None,
     gpus_per_server: options.GpusPerServer = None,
     cluster: options.ClusterFile = None,
+    nic_gbps: options.NicGbps = None,
+    intra_gbps: options.IntraGbps = None,
+    servers_per_rack: options.ServersPerRack = None,
+    oversubscription: options.Oversubscription = None,
     placement: options.Placement = "consolidated",
     predictor: options.Predictor = "oracle",
+    speed: options.Speed = None,
+    contention: options.Contention = "none",
     seed: options.Seed = 0,
     audit: Annotated[
         bool,
@@ -70,14 +80,20 @@ def run(
 ) -> None:
     """Run one policy and print what it achieved."""
     label = str(Policy.parse(policy))
+    speed = options.speed_of(speed, contention, profiles, graphs)
+    network = options.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
             options.source_of(trace, format, column, option),
-            cluster_of(servers, gpus_per_server, cluster),
+            cluster_of(servers, gpus_per_server, cluster, network),
             gpus_per_server=gpus_per_server,
+            network=network,
             jobs=jobs,
             load=load,
+            profiles=profiles,
+            graphs=graphs,
+            speed=speed,
             seed=seed,
         )
         if out is not None:
@@ -89,6 +105,8 @@ def run(
             [label],
             placement=placement,
             predictor=predictor,
+            speed=speed,
+            contention=contention,
             seed=seed,
             progress=display.update,
         )

@@ -19,7 +19,7 @@ def allocation(comparison: Comparison, points: int = 400) -> go.Figure:
     figure = style.figure(
         title="Allocation", x_title="days since the first submission", y_title="allocated GPUs"
     )
-    over_time.draw(figure, comparison, "allocated_gpus", points, "GPUs")
+    over_time.draw(figure, comparison, over_time.series, "allocated_gpus", points, "%{y:,.0f} GPUs")
     num_gpus = comparison.cluster.num_gpus
     figure.add_hline(
         y=num_gpus,

@@ -2,40 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import plotly.graph_objects as go
 
 from gpusched.arrays import Float64
 from gpusched.plotting import style
+from gpusched.result import Result
 from gpusched.study import Comparison
 
 
 def draw(
-    figure: go.Figure, comparison: Comparison, column: str, points: int, least_s: float
-) -> None:
-    """Add the share of jobs whose ``column`` is at most x, one curve per policy.
+    figure: go.Figure,
+    comparison: Comparison,
+    values_of: Callable[[Result], Float64],
+    points: int,
+    least: float,
+) -> tuple[float, float]:
+    """Add the share of values that are at most x, one curve per policy.
 
     Parameters
     ----------
-    column
-        A column of :class:`~gpusched.result.Result` ``.jobs``, in seconds; NaN is left out.
+    values_of
+        One value for each of some jobs of a result; NaN is left out.
     points
         The most points that a curve is drawn with.
-    least_s
-        Left end of the logarithmic axis; smaller values are counted there.
+    least
+        The least value that the axis can show; smaller ones are counted there.
+
+    Returns
+    -------
+    tuple
+        The ends of the axis. It begins where one job in a thousand does; outliers are a zoom away.
     """
-    left, right = np.inf, least_s
+    left, right = np.inf, least
     for index, (label, result) in enumerate(comparison.results.items()):
-        values = result.jobs[column]
+        values = values_of(result)
         values = values[np.isfinite(values)]
         if len(values):
-            x, y = thin_distribution(np.maximum(values, least_s), points)
-            # The axis begins where one job in a thousand does; outliers are a zoom away.
+            x, y = thin_distribution(np.maximum(values, least), points)
             left, right = min(left, x[np.searchsorted(y, 1e-3)]), max(right, x[-1])
             figure.add_trace(style.curve(index, label, result, x, y, hover="%{y:.1%}"))
     figure.update_yaxes(tickformat=".0%", range=[0, 1.02])
-    style.use_log_time_axis(figure, min(left, right), right)
     style.fit_height(figure)
+    return min(left, right), right
 
 
 def thin_distribution(values: Float64, points: int) -> tuple[Float64, Float64]:

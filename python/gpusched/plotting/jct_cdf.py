@@ -19,5 +19,6 @@ def jct_cdf(comparison: Comparison, points: int = 1_000) -> go.Figure:
     figure = style.figure(
         title="Job completion time", x_title="JCT (log scale)", y_title="share of jobs"
     )
-    distribution.draw(figure, comparison, "jct_s", points, least_s=1e-6)
+    ends = distribution.draw(figure, comparison, lambda r: r.jobs.jct_s, points, least=1e-6)
+    style.use_log_time_axis(figure, *ends)
     return figure

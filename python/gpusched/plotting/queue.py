@@ -23,5 +23,7 @@ def queue(comparison: Comparison, points: int = 400) -> go.Figure:
         x_title="days since the first submission",
         y_title="waiting jobs (log scale)",
     )
-    over_time.draw(figure, comparison, "queue_jobs", points, "jobs", least=1.0)
+    over_time.draw(
+        figure, comparison, over_time.series, "queue_jobs", points, "%{y:,.0f} jobs", least=1.0
+    )
     return figure

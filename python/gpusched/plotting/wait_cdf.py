@@ -24,5 +24,6 @@ def wait_cdf(comparison: Comparison, points: int = 1_000) -> go.Figure:
         x_title="wait (log scale; less than 1 s is counted at 1 s)",
         y_title="share of jobs",
     )
-    distribution.draw(figure, comparison, "wait_s", points, least_s=1.0)
+    ends = distribution.draw(figure, comparison, lambda r: r.jobs.wait_s, points, least=1.0)
+    style.use_log_time_axis(figure, *ends)
     return figure

@@ -1,0 +1,25 @@
+#pragma once
+
+namespace gpusched {
+
+/// What a ring asks of one link.
+struct LinkUse {
+  double bytes_per_s;  ///< of the link
+  double fraction;     ///< the ring's GPUs behind the link over all GPUs behind it
+  int num_rings;       ///< rings on the link, this one among them
+};
+
+/// How the rings on a link share its bandwidth. Part of the speed seam: a performance model turns
+/// the shares into an iteration time.
+class Contention {
+ public:
+  virtual ~Contention() = default;
+
+  /// Whether shares move when other rings come and go. If so `share` must not read `fraction`.
+  [[nodiscard]] virtual bool is_shared() const { return false; }
+
+  /// Bytes per second for one ring. Must not grow with `num_rings`, nor exceed the link.
+  [[nodiscard]] virtual double share(const LinkUse& use) const = 0;
+};
+
+}  // namespace gpusched

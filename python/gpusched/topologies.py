@@ -1,0 +1,116 @@
+"""Clusters from published topologies of real networks."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import Final
+
+from gpusched.cluster import Cluster
+from gpusched.network import Domain
+from gpusched.server_group import ServerGroup
+
+_HEADER: Final = ("ip", "DSW", "PSW", "ASW")
+
+
+def read_topology(
+    path: str | os.PathLike[str],
+    *,
+    gpus: int = 8,
+    gpu_type: str = "gpu",
+    nic_gbps: float = 200.0,
+    intra_gbps: float = 2400.0,
+    leaf_oversubscription: float = 1.0,
+    block_oversubscription: float = 1.0,
+    core_oversubscription: float = 1.0,
+) -> Cluster:
+    """Read a table of servers and the switches above them, as Alibaba published it for Lingjun.
+
+    The columns are ``ip,DSW,PSW,ASW``: a server, and its switches from the top of the network
+    downwards. Servers below one pair (PSW, ASW) share a leaf; the leaves of one PSW are a block,
+    the blocks of one DSW are below one core switch. Where there are several of those, a root
+    joins them. Servers are ordered by leaf, and inside a leaf as in the file.
+
+    The source says nothing of GPUs and bandwidths: the other parameters are assumptions.
+
+    Parameters
+    ----------
+    gpus, gpu_type, nic_gbps, intra_gbps
+        Of each server, see :class:`~gpusched.cluster.ServerGroup`.
+    leaf_oversubscription, block_oversubscription, core_oversubscription
+        Of the uplinks of leaves, of blocks, and of core switches where there are several, see
+        :class:`~gpusched.network.Domain`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    ValueError
+        If the header differs, a row has a field too few, too many or empty, or a server occurs
+        twice; the message names file and line. Also if a parameter is out of range.
+    """
+    source = Path(path)
+    sizes: dict[tuple[str, str, str], int] = {}
+    for switches in _rows(source):
+        sizes[switches] = sizes.get(switches, 0) + 1
+    leaves = sorted(sizes, key=lambda names: tuple(map(_natural, names)))
+    cores = list(dict.fromkeys(core for core, _, _ in leaves))
+    domains = [Domain(cores[0])]
+    if len(cores) > 1:
+        domains = [Domain("root")]
+        domains += [Domain(core, "root", oversubscription=core_oversubscription) for core in cores]
+    domains += [
+        Domain(f"{core}/{block}", core, oversubscription=block_oversubscription)
+        for core, block in dict.fromkeys((core, block) for core, block, _ in leaves)
+    ]
+    groups = []
+    for core, block, leaf in leaves:
+        name = f"{core}/{block}/{leaf}"
+        domains.append(Domain(name, f"{core}/{block}", oversubscription=leaf_oversubscription))
+        groups.append(
+            ServerGroup(
+                sizes[core, block, leaf],
+                gpus,
+                gpu_type,
+                nic_gbps=nic_gbps,
+                intra_gbps=intra_gbps,
+                domain=name,
+            )
+        )
+    return Cluster(tuple(groups), source.stem, tuple(domains))
+
+
+def _rows(source: Path) -> list[tuple[str, str, str]]:
+    """The three switches of each server; ValueError with the line of the first wrong row."""
+    with open(source, newline="", encoding="utf-8") as file:
+        lines = csv.reader(file)
+        try:
+            if tuple(next(lines, ())) != _HEADER:
+                raise ValueError(f"{source}: line 1: expected {','.join(_HEADER)}")
+            first_line: dict[str, int] = {}
+            rows = []
+            for fields in lines:
+                where = f"{source}: line {lines.line_num}"
+                if len(fields) != len(_HEADER):
+                    raise ValueError(f"{where}: has {len(fields)} fields, not {len(_HEADER)}")
+                for column, value in zip(_HEADER, fields, strict=True):
+                    if not value.strip():
+                        raise ValueError(f"{where}, column {column!r}: must not be empty")
+                server, *switches = (value.strip() for value in fields)
+                if first_line.setdefault(server, lines.line_num) != lines.line_num:
+                    raise ValueError(
+                        f"{where}, column 'ip': {server!r} is on line {first_line[server]} too"
+                    )
+                rows.append((switches[0], switches[1], switches[2]))
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise ValueError(f"{source}: line {lines.line_num + 1}: {error}") from None
+    if not rows:
+        raise ValueError(f"{source}: has no servers")
+    return rows
+
+
+def _natural(name: str) -> tuple[str, int, str]:
+    """Order ``S2`` before ``S10``."""
+    digits = name[len(name.rstrip("0123456789")) :]
+    return name[: len(name) - len(digits)], int(digits or 0), name

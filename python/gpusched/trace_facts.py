@@ -1,0 +1,52 @@
+"""What a reader of a trace wants to know first, and the percentiles that all tables share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched.arrays import AnyArray
+from gpusched.columns import LABELS
+from gpusched.ticks import us_to_seconds
+
+if TYPE_CHECKING:
+    from gpusched.workload import Trace
+
+
+def nearest_rank(ordered: AnyArray, percent: float) -> float:
+    """Return the least value of a sorted array that ``percent`` % of the values do not exceed.
+
+    NaN if there are no values.
+    """
+    if len(ordered) == 0:
+        return np.nan
+    return float(ordered[max(0, int(-(-percent * len(ordered) // 100)) - 1)])
+
+
+def describe(trace: Trace) -> dict[str, Any]:
+    """Return the facts of :meth:`gpusched.Trace.describe`."""
+    service, gpus = np.sort(trace.service_s), np.sort(trace.gpus)
+    facts: dict[str, Any] = {
+        "name": trace.name,
+        "source": trace.source,
+        "num_jobs": len(trace),
+        "num_rejected": trace.rejects.total,
+        "epoch": None if trace.epoch is None else trace.epoch.isoformat(sep=" "),
+        "span_s": us_to_seconds(trace.span_us),
+        "mean_service_s": float(np.mean(service)),
+        "p50_service_s": nearest_rank(service, 50),
+        "p95_service_s": nearest_rank(service, 95),
+        "max_service_s": float(service[-1]),
+        "mean_gpus": float(np.mean(gpus)),
+        "p50_gpus": int(nearest_rank(gpus, 50)),
+        "max_gpus": int(gpus[-1]),
+        "gpu_hours": trace.gpu_seconds / 3600,
+    }
+    for column in LABELS:
+        labels = getattr(trace, column)
+        if labels is not None:
+            facts[f"num_{column}s" if column != "status" else "num_statuses"] = int(
+                np.count_nonzero(labels.counts())
+            )
+    return facts

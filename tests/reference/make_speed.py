@@ -1,0 +1,37 @@
+"""The speeds by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .cluster_state import Cluster
+from .network import Network
+from .speeds import CONTENTIONS, Fixed, Ring, Speed
+from .stages import Stages
+
+ON_LINKS: dict[str, Callable[..., Speed]] = {"ring": Ring, "stages": Stages}
+
+
+def make_speed(
+    cluster: Cluster,
+    network: Network | None,
+    name: str,
+    params: Mapping[str, Any],
+    contention: str,
+    contention_params: Mapping[str, Any],
+) -> Speed:
+    """Return the speed of these names and parameters."""
+    if contention not in CONTENTIONS:
+        raise ValueError(f"unknown contention {contention!r}")
+    if name == "fixed":
+        if contention != "none":
+            raise ValueError(f"contention {contention}: no link matters to the speed fixed")
+        return Fixed()
+    if name not in ON_LINKS:
+        raise ValueError(f"unknown speed {name!r}")
+    if cluster.pooled:
+        raise ValueError("count: a pool has no servers, so that no speed but fixed is defined")
+    if network is None:
+        raise ValueError(f"speed {name}: the cluster needs a network")
+    return ON_LINKS[name](cluster, network, CONTENTIONS[contention](**contention_params), **params)
