@@ -65,6 +65,14 @@ def interleave(measures: Sequence[Callable[[], float]], repeats: int) -> list[Ti
     ]
 
 
+def processor_s(call: Callable[[], object]) -> float:
+    """Call, and return the processor time of the process meanwhile: what a shared core does not
+    stretch."""
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin
+
+
 def machine() -> str:
     """Describe the machine in a line: processor, cores, system, Python, compiler, load, date."""
     load = os.getloadavg()[0]

@@ -13,6 +13,7 @@ if __package__ in (None, ""):  # as a script: the checkout's root holds the pack
 import gpusched as gs
 from bench import (
     contention,
+    contention_series,
     import_time,
     memory,
     python_order,
@@ -66,8 +67,8 @@ def _sections(
 
     def contended() -> Iterator[Section]:
         yield contention.section(list(contention.measure(size, repeats)))
-        points = contention.measure_series(min(100_000, size), repeats)
-        yield contention.series_section(list(points))
+        points = contention_series.measure(min(100_000, size), repeats)
+        yield contention_series.section(list(points))
 
     parts: dict[str, Callable[[], Iterator[Section]]] = {
         "speed": compared,

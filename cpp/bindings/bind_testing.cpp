@@ -89,10 +89,7 @@ void bind_testing(py::module_& m) {
              for (const auto& [job, at] : machine.advance(Time{to})) all.emplace_back(job, at);
              return all;
            })
-      .def("add", [](VirtualMachine& machine, JobId job, double work) {
-        const KeyedJob interrupted = machine.add(job, work);
-        return std::pair(interrupted.job, interrupted.key);
-      });
+      .def("add", &VirtualMachine::add);
 
   testing.def("sha256", [](const py::bytes& data) {
     const auto text = static_cast<std::string_view>(data);
@@ -110,9 +107,7 @@ void bind_testing(py::module_& m) {
   });
   testing.def("swap_down", [](const Counts& replicas, const Counts& quotas, const Counts& kinds,
                               const std::function<double(const Counts&)>& cost, Counts ranks) {
-    const auto call = [&](std::span<const std::int32_t> now) {
-      return cost({now.begin(), now.end()});
-    };
+    const auto call = [&](auto now) { return cost({now.begin(), now.end()}); };
     const double best = GraphCut().improve(replicas, quotas, kinds, call, ranks);
     return std::pair(ranks, best);
   });

@@ -111,6 +111,7 @@ void PreemptiveScheduler::begin(const Setup& setup) {
   queue_.begin(setup.state.classes());
   running_.clear();
   unranked_.clear();
+  active_gpus_ = 0;
   check_progress(setup.state);
 }
 
@@ -230,6 +231,8 @@ void PreemptiveScheduler::start_others(const State& state, Actions& actions) {
 
 void PreemptiveScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
   forget(instant.finished);
+  for (const JobId job : instant.finished) active_gpus_ -= state.jobs().gpus(job);
+  for (const JobId job : instant.arrived) active_gpus_ += state.jobs().gpus(job);
   unranked_.insert(unranked_.end(), instant.arrived.begin(), instant.arrived.end());
   if (!is_periodic_ || is_due(state)) redistribute(state, actions);
   ask_again(state, actions);
@@ -245,6 +248,10 @@ void PreemptiveScheduler::redistribute(const State& state, Actions& actions) {
   }
   enqueue(state, unranked_);
   unranked_.clear();
+  if (active_gpus_ <= state.cluster().num_gpus() && !displaces_ && !order_->remembers()) {
+    start_all(state, actions);
+    return;
+  }
   rank_running(state);
   taken_.clear();
   kept_.clear();
@@ -288,6 +295,23 @@ void PreemptiveScheduler::redistribute(const State& state, Actions& actions) {
   const auto middle = static_cast<std::ptrdiff_t>(running_.size());
   running_.insert(running_.end(), started_.begin(), started_.end());
   std::inplace_merge(running_.begin(), running_.begin() + middle, running_.end());
+}
+
+/// The budget covers all active jobs: all are taken, and nobody gives way. Keys of running jobs
+/// are for the next decision that needs them.
+void PreemptiveScheduler::start_all(const State& state, Actions& actions) {
+  refused_.clear();
+  ClassId id = 0;
+  for (KeyedJob job = queue_.least(kAnyWidth, id); job.job != kNoJob;
+       job = queue_.least(kAnyWidth, id)) {
+    queue_.pop(id);
+    if (try_start(state, job.job, actions)) {
+      running_.push_back(job);
+    } else {
+      refused_.push_back({job, id});
+    }
+  }
+  for (const Waiting& waiting : refused_) queue_.push(waiting.id, waiting.job);
 }
 
 void PreemptiveScheduler::ask_again(const State& state, Actions& actions) {

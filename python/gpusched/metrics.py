@@ -55,6 +55,8 @@ def summarise(
     - Allocation and utilisation: GPU time held by jobs, and GPU time of useful work in finished
       jobs, over the GPU time of the cluster from the first submit to the last finish.
     - Gap: (sum of JCT - lower bound) / lower bound, see :mod:`gpusched.bounds`.
+    - Completion ratio: sum of completion times since the first submit over its lower bound, the
+      larger of that of the squashed SRPT machine and the sum of submit + service.
     - Slowdown from contention: run time over what it would have been on the same GPUs if no link
       were shared. Contention level: rings on a link, see :mod:`gpusched.contention`.
     - Lost to contention and to placement: GPU time that finished jobs held beyond that run time,
@@ -151,16 +153,21 @@ def _certificate(
             "lower_bound_mean_jct_s": np.nan,
             "gap": np.nan,
             "lower_bound_name": "",
+            "completion_ratio": np.nan,
             "makespan_bound_s": np.nan,
             "makespan_gap": np.nan,
         }
     lower = bounds.lower_bounds(trace, cluster, jobs=finished)
     name, total_us = lower.best
     makespan_us = _window_us(trace, schedule, finished)
+    completion_us = max(lower.total_jct_us[key] for key in ("squashed-srpt", "trivial"))
+    submit_us = trace.submit_us[finished]
+    since_us = exact_sum(submit_us - submit_us[0])
     return {
         "lower_bound_mean_jct_s": float(total_us / len(flow_us)) / US_PER_S,
         "gap": float(exact_sum(flow_us) / total_us - 1),
         "lower_bound_name": name,
+        "completion_ratio": float((exact_sum(flow_us) + since_us) / (completion_us + since_us)),
         "makespan_bound_s": float(lower.makespan_us) / US_PER_S,
         "makespan_gap": float(makespan_us / lower.makespan_us - 1),
     }

@@ -84,9 +84,13 @@ def test_each_parameter_can_change_a_schedule(info: gs.PluginInfo) -> None:
             chosen = choice(info, **others | settings(parameter, value))
             for extra in extras:
                 digests.add((extra, run_choice(chosen, extra).digest))
-            if info.is_policy:  # some look at links alone
+            if info.is_policy:  # some look at links or graphs alone
                 paced = run_networked(chosen, speed="ring", contention="shared")
-                digests.add(("networked", paced.digest))
+                cut = run_networked(chosen, "heavy-edge", speed="stages", contention="reserved")
+                digests |= {("ring", paced.digest), ("stages", cut.digest)}
+            elif info.kind == "placement" and "pooled" not in info.flags:
+                cut = run_networked("fifo", chosen, speed="stages", contention="reserved")
+                digests.add(("stages", cut.digest))
         num_runs = len({label for label, _ in digests})
         assert len(digests) > num_runs, f"{info.name}: {name} changes nothing"
 

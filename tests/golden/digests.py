@@ -13,6 +13,7 @@ SEED = 7
 
 # What a registered name does on its defaults is pinned by itself; these are its other faces.
 VARIANTS = (
+    "a-srpt-p:cost_s=300",
     "2d-las:inside=entry",
     "2d-las:preset=lucid",
     "2d-las:promote=1.5",
@@ -52,11 +53,16 @@ def runs() -> dict[str, tuple[str, str, str, str]]:
         for label, names in (policies | variants | placements).items()
     }
     paced = {
-        f"speed {speed} with {contention} and {policy}": (policy, "spread", speed, contention)
+        f"speed {speed} with {contention} and {policy}": (
+            policy,
+            "spread" if policy != "a-srpt" else "heavy-edge",
+            speed,
+            contention,
+        )
         for speed in gs.speeds()
         if speed != "fixed"
         for contention in (*gs.contentions(), "shared:degradation=0.5,scaling=0.75")
-        for policy in ("fifo", "srtf", "ada-srsf")
+        for policy in ("fifo", "srtf", "ada-srsf", "a-srpt")
     }
     return fixed | paced
 

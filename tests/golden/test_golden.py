@@ -40,8 +40,11 @@ def test_the_workload_tells_every_two_runs_apart() -> None:
     assert sorted(alike) == [  # what is the same by definition
         ["placement consolidated with fifo", "policy fifo"],
         ["placement consolidated with srtf", "policy srtf"],
-        ["policy ada-srsf", "policy swf"],  # without rings there is nothing to share
-        ["policy fifo-skip", "variant fifo:scan=skip"],
+        ["policy a-srpt-p", "policy srsf"],  # no restart here is dear enough to tell them apart
+        ["policy ada-srsf", "policy swf", "policy wcs-workload"],  # without links and graphs
+        ["policy fifo-skip", "policy wcs-subtime", "variant fifo:scan=skip"],
+        ["policy qssf", "policy spwf"],
+        ["policy sjf", "policy wcs-duration"],
     ]
 
 

@@ -62,7 +62,7 @@ def cluster() -> gs.Cluster:
 
 
 def networked() -> gs.Trace:
-    """The same jobs, each with one of four profiles: from none to almost all communication."""
+    """The same jobs with profiles, from no to almost all communication, and with job graphs."""
     profiles = [
         gs.JobProfile(f"profile{i}", gradient_bytes=i * i * 300_000_000, batch=4,
                       forward_s=1 / 64, backward_s={"V100": 1 / 16, "K80": 1 / 4})
@@ -70,7 +70,30 @@ def networked() -> gs.Trace:
     ]  # fmt: skip
     jobs = trace(is_typed=True)
     draws = lehmer(20_240_502)
-    return jobs.with_profiles(profiles, index=[next(draws) % 4 for _ in range(len(jobs))])
+    jobs = jobs.with_profiles(profiles, index=[next(draws) % 4 for _ in range(len(jobs))])
+    widths = sorted(set(WIDTHS))
+    return jobs.with_graphs(
+        [graph(width) for width in widths], index=[widths.index(width) for width in jobs.gpus]
+    )
+
+
+def graph(width: int) -> gs.JobGraph:
+    """Up to three stages, the first the narrowest, that exchange less the later they come."""
+    num_stages = min(3, width)
+    replicas = [width // num_stages] * (num_stages - 1)
+    replicas.append(width - sum(replicas))
+    return gs.JobGraph(
+        f"width{width}",
+        tuple(
+            gs.Stage(
+                replicas=count,
+                compute_s={"V100": 1 / 16, "K80": 1 / 4},
+                parameter_bytes=2.0**30 / (1 + stage),
+                activation_bytes=0.0 if stage + 1 == num_stages else 2.0**28 / (1 + stage),
+            )
+            for stage, count in enumerate(replicas)
+        ),
+    )
 
 
 def networked_cluster() -> gs.Cluster:

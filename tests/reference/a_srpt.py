@@ -47,11 +47,6 @@ class VirtualMachine:
                 self.run_least(end)
         return done
 
-    def in_order(self) -> list[int]:
-        """Return its jobs, that with the least work left first."""
-        running = [] if self.running is None else [self.running[1]]
-        return running + [job for _, job in sorted(self.waiting)]
-
 
 @dataclass
 class Needs:
@@ -106,12 +101,9 @@ class ASrpt(NonPreemptive):
                 refused.append(kind)
                 continue
             self.queue.remove(job)
-        if not self.queue and self.starts_early:
-            for number in self.machine.in_order():
-                if number not in self.held:
-                    continue
-                if not self.try_start(engine, self.held[number], is_queued=False):
-                    break
+        if not self.queue and self.starts_early and self.machine.running is not None:
+            number = self.machine.running[1]
+            if number in self.held and self.try_start(engine, self.held[number], is_queued=False):
                 del self.held[number]
 
     def kind(self, engine: Engine, job: Active) -> Any:

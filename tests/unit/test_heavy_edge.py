@@ -18,9 +18,11 @@ def servers_of(
     gpu_types: list[str] | None = None,
 ) -> list[dict[int, int]]:
     """GPUs by server of each gang, all of which arrive one after the other and stay."""
-    optional = {} if gpu_types is None else {"gpu_types": gpu_types}
     trace = gs.Trace.from_columns(
-        submit_s=list(range(len(gangs))), service_s=[1000] * len(gangs), gpus=gangs, **optional
+        submit_s=list(range(len(gangs))),
+        service_s=[1000] * len(gangs),
+        gpus=gangs,
+        gpu_types=gpu_types or [None] * len(gangs),
     )
     result = gs.simulate(trace, cluster, policy="fifo", placement=f"heavy-edge:fill={fill}")
     result.audit().raise_if_bad()

@@ -22,7 +22,7 @@ KEYS = [
     "p99_jct_s", "max_jct_s", "geomean_jct_s", "mean_wait_s", "mean_queueing_delay_s",
     "mean_bounded_slowdown", "area_weighted_jct_s", "weighted_jct_s", "makespan_s", "allocation",
     "utilisation", "preemptions", "mean_servers", "lower_bound_mean_jct_s", "gap",
-    "lower_bound_name", "makespan_bound_s", "makespan_gap", "load", "wall_s", "jobs_per_s",
+    "lower_bound_name", "completion_ratio", "makespan_bound_s", "makespan_gap", "load", "wall_s", "jobs_per_s",
     "digest",
 ]  # fmt: skip
 
@@ -87,6 +87,14 @@ def test_the_certificate_counts_the_finished_jobs(preempted):
     assert summary["gap"] == pytest.approx(23 / total - 1, rel=1e-6)
     assert summary["makespan_bound_s"] == 14.0
     assert summary["makespan_gap"] == pytest.approx(19 / 14 - 1, rel=1e-12)
+
+
+def test_the_completion_ratio_is_over_the_larger_bound_on_completions(preempted):
+    # Since the first submit the jobs end at 19 and 6, on the squashed machine at 14 and 4.
+    assert preempted.summary()["completion_ratio"] == pytest.approx(25 / 18, rel=1e-12)
+    # Two GPUs: the squashed machine ends at 1 and 3, but no job ends before its service.
+    summary = simulated([job(0, 2), job(0, 4)], [(2, "gpu")], "srtf", "count").summary()
+    assert summary["completion_ratio"] == 1.0
 
 
 def test_an_optimal_schedule_has_no_gap():

@@ -146,7 +146,7 @@ def test_a_forest_finds_what_a_mean_does_not():
     rng = np.random.default_rng(3)
     gpus = rng.choice([1, 2, 4], 700)
     trace = recurring(700, gpus=gpus, service_s=np.ceil(15 * gpus**2 * rng.uniform(0.9, 1.1, 700)))
-    forest = predicted(trace, predictor("forest:trees=20,refit_jobs=50,leaf=3"))[2].accuracy
+    forest = predicted(trace, predictor("forest:trees=20,refit_jobs=50"))[2].accuracy
     mean = predicted(trace, predictor("group-mean"))[2].accuracy
     assert forest.median_abs_log_error < 0.25 < mean.median_abs_log_error
     assert forest.r2_log > 0.5 > mean.r2_log
@@ -168,7 +168,7 @@ def test_an_object_can_be_used_again():
 
 def test_a_trained_forest_predicts_from_the_first_job_on():
     first, second = recurring(300, seed=1), recurring(100, seed=2)
-    trained = predictor(SMALL).train(first)
+    trained = predictor(SMALL + ",refit_jobs=30").train(first)
     frozen = predictor("forest:mode=frozen,trees=4,leaf=3").train(first)
     before = predicted(second, predictor(SMALL))[2].accuracy
     after = predicted(second, resolve(trained))[2]

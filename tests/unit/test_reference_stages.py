@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from tests.reference import Graph, GraphStage, Job, Network, replay
 from tests.reference.cluster_state import Cluster
 from tests.reference.contention_cases import networks
-from tests.reference.heavy_edge import Cut, grow, heavy_edge, ranks_of, swapped
+from tests.reference.heavy_edge import Cut, every_cut, grow, heavy_edge, ranks_of, swapped
 from tests.reference.model import Active, Allocation
 from tests.reference.speeds import none
 from tests.reference.stage_cases import graphs
@@ -107,6 +106,13 @@ def test_heavy_edge_fills_few_servers():
     assert list(heavy_edge(free, 12, "fewest").items()) == [(0, 2), (2, 5), (3, 5)]
 
 
+def test_every_cut_is_there_once():
+    found = list(every_cut(MODEL, [3, 2, 1]))
+    assert all(sorted(itertools.chain(*cut)) == [0, 0, 1, 1, 1, 1] for cut in found)
+    # The two of the first stage: both on one of the first two, or one each on two servers.
+    assert len(found) == len({tuple(map(tuple, cut)) for cut in found}) == 2 + 3
+
+
 def test_the_heaviest_edges_are_not_cut():
     # 4 * 2 / 2 = 4 GB between the first two, 4 * 1 / 4 = 1 GB among the others, 0.5 GB between.
     assert grow(MODEL, [4, 2]) == [[0, 0, 1, 1], [1, 1]]
@@ -126,21 +132,6 @@ def test_swaps_lower_the_pace_of_the_slowest():
 
     assert swapped(MODEL, [[0, 0, 1], [1, 1, 1]], cost) == [[1, 1, 1], [0, 0, 1]]
     assert len(calls) <= 2 * MODEL.gpus**2 + 1
-
-
-def cuts(graph: Graph, quotas: list[int]) -> Iterator[Cut]:
-    """Every way to give the servers so many replicas of each stage."""
-    stages = [graph.stage_of(vertex) for vertex in range(graph.gpus)]
-    orders = {
-        tuple(tuple(sorted(part)) for part in parts_of(order, quotas))
-        for order in itertools.permutations(stages)
-    }
-    return ([list(part) for part in cut] for cut in sorted(orders))
-
-
-def parts_of(order: tuple[int, ...], quotas: list[int]) -> Iterator[tuple[int, ...]]:
-    ends = list(itertools.accumulate(quotas))
-    return (order[end - quota : end] for end, quota in zip(ends, quotas, strict=True))
 
 
 @st.composite
@@ -166,7 +157,7 @@ def test_any_placement_takes_at_least_the_bound_and_at_most_every_replica_alone(
     low, high = speed.low(job), speed.high(job)
     tries = [
         speed.placed_s(job, allocation, ranks_of(graph, cut, range(len(quotas))))
-        for cut in cuts(graph, quotas)
+        for cut in every_cut(graph, quotas)
     ]
     assert low <= min(tries) * (1 + 1e-12)
     assert max(tries) <= high * (1 + 1e-12)
@@ -184,5 +175,5 @@ def test_heavy_edge_is_no_better_than_the_best_cut_and_swaps_never_worsen_it(cas
     cut = grow(graph, quotas)
     assert [len(part) for part in cut] == quotas
     assert sorted(itertools.chain(*cut)) == [graph.stage_of(v) for v in range(graph.gpus)]
-    best = min(cost(other) for other in cuts(graph, quotas))
+    best = min(cost(other) for other in every_cut(graph, quotas))
     assert best <= cost(swapped(graph, cut, cost)) <= cost(cut)

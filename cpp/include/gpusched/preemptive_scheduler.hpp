@@ -50,6 +50,7 @@ class PreemptiveScheduler : public Scheduler {
   void place_taken(const State& state, Actions& actions);
   bool try_start(const State& state, JobId job, Actions& actions);
   bool try_displace(const State& state, const KeyedJob& job, Actions& actions);
+  void start_all(const State& state, Actions& actions);
   void start_others(const State& state, Actions& actions);
   void check_progress(const State& state) const;
   [[nodiscard]] bool is_due(const State& state) const;
@@ -65,6 +66,7 @@ class PreemptiveScheduler : public Scheduler {
   Time period_;
   Placement* placement_ = nullptr;
   std::uint64_t seed_ = 0;
+  std::int64_t active_gpus_ = 0;  // of running and waiting jobs together
   Allocation allocation_;
   std::vector<JobId> unranked_;
   std::vector<JobId> preempted_;

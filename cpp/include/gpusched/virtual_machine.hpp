@@ -61,22 +61,16 @@ class VirtualMachine {
     return completed_;
   }
 
-  /// A job comes at the instant that was reached last. Returns the job that it interrupts, with
-  /// the work that one has left; kNone if there is none.
-  KeyedJob add(JobId job, double work) {
+  /// A job comes at the instant that was reached last.
+  void add(JobId job, double work) {
     const KeyedJob added{work, job};
-    if (empty()) {
-      running_ = {clock_ + work, job};
-      return WaitingQueue::kNone;
-    }
     const KeyedJob present{running_.key - clock_, running_.job};
     if (present < added) {
       waiting_.push(added);
-      return WaitingQueue::kNone;
+      return;
     }
-    waiting_.push(present);
+    if (!empty()) waiting_.push(present);
     running_ = {clock_ + work, job};
-    return present;
   }
 
  private:

@@ -48,14 +48,12 @@ class ASrpt final : public Scheduler {
     jobs_ = make_buffer<Known>(setup.state.jobs().num_jobs());
     kinds_.clear();
     kind_of_.clear();
-    held_.clear();
     lines_.clear();
     if (is_strict_) lines_.emplace_back();
     fresh_.clear();
     patient_.clear();
     num_queued_ = num_held_ = 0;
     num_sent_ = 0;
-    is_settled_ = false;
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
@@ -64,10 +62,7 @@ class ASrpt final : public Scheduler {
     for (const JobId job : instant.arrived) admit(state, job);
     if (num_queued_ > 0) dispatch(state, is_release, actions);
     fresh_.clear();
-    if (is_release || !instant.arrived.empty()) is_settled_ = false;
-    if (starts_early_ && num_queued_ == 0 && num_held_ > 0 && !is_settled_) {
-      start_early(state, actions);
-    }
+    if (starts_early_ && num_queued_ == 0) start_early(state, actions);
     ask_again(state, actions);
   }
 
@@ -88,8 +83,8 @@ class ASrpt final : public Scheduler {
     Time patience = kNever;   // until when its head waits for a good placement
   };
   struct Known {
-    double left;  // work on the machine when it last began to wait there; kGone if it left
     KindId kind;
+    bool is_held;  // on the machine, and not started
   };
   struct Candidate {
     KeyedJob job;
@@ -100,7 +95,6 @@ class ASrpt final : public Scheduler {
       return b.job < a.job;
     }
   };
-  static constexpr double kGone = -1;
 
   // The kinds of jobs, and what each needs.
 
@@ -147,29 +141,19 @@ class ASrpt final : public Scheduler {
   // From arrival over the machine into the queue.
 
   void admit(const State& state, JobId job) {
-    jobs_[job].kind = kind_of(state, job);
-    const double work = virtual_work(state, job);
-    const KeyedJob interrupted = machine_.add(job, work);
-    hold({work, job});
+    jobs_[job] = {kind_of(state, job), true};
     ++num_held_;
-    if (interrupted.job != kNoJob && is_held(interrupted.job)) hold(interrupted);
-  }
-
-  [[nodiscard]] bool is_held(JobId job) const noexcept { return jobs_[job].left != kGone; }
-
-  void hold(KeyedJob job) {
-    jobs_[job.job].left = job.key;
-    held_.push(job);
+    machine_.add(job, virtual_work(state, job));
   }
 
   void let_go(JobId job) {
-    jobs_[job].left = kGone;
+    jobs_[job].is_held = false;
     --num_held_;
   }
 
   /// Completed by the machine: into the queue, unless it was started early.
   void send(JobId job) {
-    if (!is_held(job)) return;
+    if (!jobs_[job].is_held) return;
     let_go(job);
     const LineId line = line_of(job);
     auto& queue = lines_[line].queue;
@@ -219,20 +203,11 @@ class ASrpt final : public Scheduler {
     std::erase(patient_, id);
   }
 
-  /// While the queue is empty: the jobs on the machine, shortest first, up to one that must wait.
+  /// While the queue is empty, the job that the machine runs need not wait for its end there.
   void start_early(const State& state, Actions& actions) {
-    for (JobId job = shortest_held(); job != kNoJob; job = shortest_held()) {
-      if (!may_fit(state, job) || !try_start(state, job, nullptr, actions)) break;
-      let_go(job);
-    }
-    is_settled_ = true;
-  }
-
-  [[nodiscard]] JobId shortest_held() {
-    const JobId running = machine_.running();
-    if (running != kNoJob && is_held(running)) return running;
-    while (!held_.empty() && jobs_[held_.top().job].left != held_.top().key) held_.pop();
-    return held_.empty() ? kNoJob : held_.top().job;
+    const JobId job = machine_.running();
+    if (job == kNoJob || !jobs_[job].is_held || !may_fit(state, job)) return;
+    if (try_start(state, job, nullptr, actions)) let_go(job);
   }
 
   [[nodiscard]] Placement& placement_for(const Kind& kind) const noexcept {
@@ -260,7 +235,6 @@ class ASrpt final : public Scheduler {
       if (state.now() < line->patience) return false;
     }
     actions.start(job, allocation_);
-    is_settled_ = false;
     return true;
   }
 
@@ -296,7 +270,6 @@ class ASrpt final : public Scheduler {
   Buffer<Known> jobs_;
   std::vector<Kind> kinds_;
   std::map<std::pair<ClassId, std::int32_t>, KindId> kind_of_;
-  Heap<KeyedJob> held_;  // on the machine and not started, by work left; some entries are old
   std::vector<Line> lines_;
   std::vector<LineId> fresh_;    // whose queue was empty before this decision
   std::vector<LineId> patient_;  // whose head has met a placement that is not good
@@ -307,7 +280,6 @@ class ASrpt final : public Scheduler {
   std::size_t num_queued_ = 0;
   std::size_t num_held_ = 0;
   double num_sent_ = 0;
-  bool is_settled_ = false;  // nothing has changed since the shortest held job was refused
 };
 
 }  // namespace
@@ -342,8 +314,8 @@ GPUSCHED_REGISTER(
           .maximum = 1e9},
          {.name = "idle",
           .fallback = true,
-          .help = "start jobs before the virtual machine has completed them while none waits that "
-                  "it has"},
+          .help = "while none waits that the virtual machine has completed, start the one that it "
+                  "runs"},
          {.name = "fill",
           .fallback = std::string("fewest"),
           .help = "where a gang that communicates little goes: 'fewest': to the servers with the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
@@ -50,6 +50,8 @@ class Predictor(ABC):
         0 for 1/500 of the jobs that arrived so far, at least 1 and at most 1,000.
     costs
         Reset by :meth:`begin`.
+    poll
+        To be called about once a second by what takes longer; raises if the run is to end.
     """
 
     name: ClassVar[str] = ""
@@ -60,6 +62,7 @@ class Predictor(ABC):
     notes: ClassVar[Mapping[str, str]] = {}
     batch_jobs: int = 0
     costs: Costs = Costs()
+    poll: Callable[[], None] | None = None
 
     @abstractmethod
     def begin(self, trace: Trace, seed: int = 0) -> None:
@@ -93,7 +96,9 @@ class Predictor(ABC):
 
     def clone(self) -> Self:
         """Return a copy that takes part in no run; what was trained or loaded stays."""
-        return copy.deepcopy(self)
+        other = copy.copy(self)
+        other.poll = None
+        return copy.deepcopy(other)
 
     def predict_trace(self, trace: Trace, seed: int = 0) -> Int64:
         """Predict all jobs of ``trace`` by what is known now; this object stays as it is.

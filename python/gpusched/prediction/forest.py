@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -19,7 +20,8 @@ from gpusched.workload import Trace
 
 MIN_JOBS: Final = 50
 """No forest is fitted to fewer finished jobs."""
-_FEATURE_SHARE: Final = 0.2  # of the features, looked at in each split
+_FEATURE_SHARE: Final = 1 / 3  # of the features, looked at in each split
+_TREES_AT_ONCE: Final = 25
 _TREE_ARRAYS: Final = {
     "root": np.int32,
     "child": np.int32,
@@ -50,7 +52,7 @@ class Forest(Learner):
     notes: ClassVar = {
         "mode": "online: fit again and again; split: once, on the first part; frozen: never",
         "trees": "number of trees",
-        "leaf": "least number of training jobs in a leaf",
+        "leaf": "least number of training jobs in a leaf, up to 1/100 of those that a tree draws",
         "samples": "training jobs that each tree draws, at most",
         "window": "train on the last so many finished jobs",
         "refit_jobs": "fit again after so many finished jobs",
@@ -143,6 +145,7 @@ class Forest(Learner):
             leaf=self.leaf,
             samples=self.samples,
             seed=[self.seed, self.costs.num_fits],
+            poll=self.poll,
         )
         self._fitted_us = now_us
         self._num_fitted = len(self.log)
@@ -202,22 +205,30 @@ def grow(
     leaf: int,
     samples: int,
     seed: list[int],
+    poll: Callable[[], None] | None = None,
 ) -> Trees:
     """Fit a forest to rows of features and logarithms of seconds.
 
-    Equal arguments give equal forests, whatever the number of processors.
+    A leaf need not hold more than a hundredth of the jobs that a tree draws. Equal arguments
+    give equal forests, whatever the number of processors. ``poll`` is called between the trees.
     """
     from sklearn.ensemble import RandomForestRegressor
 
-    forest = RandomForestRegressor(
-        trees,
-        min_samples_leaf=leaf,
-        max_features=_FEATURE_SHARE,
-        max_samples=min(samples, len(log_s)),
-        n_jobs=_num_processors(),
-        random_state=int(np.random.SeedSequence(seed).generate_state(1)[0]),
-    )
-    return Trees.of(forest.fit(features, log_s).estimators_)
+    drawn = min(samples, len(log_s))
+    grown: list[Any] = []
+    while len(grown) < trees:
+        if poll is not None:
+            poll()
+        forest = RandomForestRegressor(
+            min(_TREES_AT_ONCE, trees - len(grown)),
+            min_samples_leaf=max(1, min(leaf, drawn // 100)),
+            max_features=_FEATURE_SHARE,
+            max_samples=drawn,
+            n_jobs=_num_processors(),
+            random_state=int(np.random.SeedSequence([*seed, len(grown)]).generate_state(1)[0]),
+        )
+        grown += forest.fit(features, log_s).estimators_
+    return Trees.of(grown)
 
 
 def _num_processors() -> int:

@@ -70,7 +70,7 @@ class Learner(Predictor):
     def clone(self) -> Self:
         """Return a copy with the same records that takes part in no run."""
         other = copy.copy(self)
-        other.trace = None
+        other.trace = other.poll = None
         other._is_training = False
         return other
 

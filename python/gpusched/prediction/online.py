@@ -83,6 +83,7 @@ def run_online(
             missing = has_no_estimate[first:end]
             estimate_us[first:end][missing] = predicted_us[first:end][missing]
         num_batches += 1
+    predictor.poll = None
     schedule = run.finish()
     wall_s = time.perf_counter() - begin
     counts = np.asarray(schedule.status) == FINISHED
@@ -123,6 +124,8 @@ class _Drive:
         if first:
             self.run.advance(first)
             self.observe()
+            # The run is there already: this only asks whether it was told to stop.
+            self.predictor.poll = lambda: self.run.advance(first)
         begin = time.perf_counter()
         found = self.predictor.predict(np.arange(first, end, dtype=np.int64))
         self.predict_s += time.perf_counter() - begin

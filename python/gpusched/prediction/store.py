@@ -69,13 +69,14 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Header, dict[str, AnyArray
     ValueError
         If the file is anything else, or was changed.
     """
+    data = Path(path).read_bytes()
     try:
-        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
             arrays = {
                 entry.filename.removesuffix(_SUFFIX): _array(archive, entry)
                 for entry in archive.infolist()
             }
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError) as error:
         raise ValueError(f"it is no .npz archive, or is damaged: {error}") from error
     if "header" not in arrays:
         raise ValueError("it has no header")
