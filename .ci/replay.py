@@ -76,6 +76,17 @@ def networked_results() -> Iterator[gs.Result]:
     ]
     trace = uniform_trace().with_profiles(profiles, seed=5)
     flat = gs.Cluster.uniform(servers=6, gpus=8, nic_gbps=10, intra_gbps=200)
+    staged = gs.assign_graphs(uniform_trace(), flat, seed=5)
+    for policy, placement, contention in (
+        ("a-srpt:queue=work,wait=loss", "heavy-edge", "reserved"),
+        ("a-srpt:scan=strict", "heavy-edge:swaps=false,fill=fewest", "shared"),
+        ("a-srpt-p:cost_s=5", "random", "none"),
+    ):
+        for speed in ("stages", "stages:micro_batches=4"):
+            yield gs.simulate(
+                staged, flat.with_racks(2, oversubscription=2.0), policy=policy,
+                placement=placement, speed=speed, contention=contention,
+            )  # fmt: skip
     for cluster in (flat, flat.with_racks(2, oversubscription=3.0)):
         for contention, policy in itertools.product(SPEEDS, ("fifo", "srtf:cost_s=9", "easy")):
             yield gs.simulate(

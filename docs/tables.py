@@ -37,6 +37,10 @@ alike; results are then marked clairvoyant), or an estimate of it where the trac
 """
 
 
+PREDICTORS = """What policies know of service times (`--predictor`, `predictor=`); see
+[prediction](prediction.md).
+"""
+
 SPEEDS = """\
 A speed other than `fixed` needs job profiles in the trace (`gs.zoo()`, or your own) and bandwidths
 in the cluster (`nic_gbps`, `intra_gbps`); a contention other than `none` needs such a speed:
@@ -48,6 +52,7 @@ in the cluster (`nic_gbps`, `intra_gbps`); a contention other than `none` needs 
 def page() -> str:
     policies, placements = gs.policies().values(), gs.placements().values()
     speeds, contentions = gs.speeds().values(), gs.contentions().values()
+    predictors = gs.predictors().values()
     sections = [
         HEAD,
         "## Policies\n",
@@ -80,6 +85,14 @@ def page() -> str:
         ),
         "### Their parameters\n",
         _parameters([*speeds, *contentions]),
+        "## Predictors\n",
+        PREDICTORS,
+        _table(
+            ("predictor", "what it does", "source"),
+            ((f"`{p.name}`", p.summary, p.source) for p in predictors),
+        ),
+        "### Their parameters\n",
+        _parameters(predictors),
     ]
     return "\n".join(sections)
 

@@ -107,6 +107,7 @@ void Run::advance(std::uint64_t num_jobs) {
     }
   }
   guarded([&] {
+    control_.check();  // also where there is nothing to handle
     while (simulation_->step(limit)) {
       control_.check();
       for (const JobId job : simulation_->finished()) {

@@ -57,8 +57,10 @@ def assemble(
         if f"{column}_s" in numeric:
             costs = numeric[f"{column}_s"]
             ticks[f"{column}_us"] = check.cost_ticks(screen, f"{column}_s", costs)
-    if "estimate_s" in numeric:
-        ticks["estimate_us"] = check.estimate_ticks(screen, numeric["estimate_s"])
+    for column in ("estimate", "predicted"):
+        if f"{column}_s" in numeric:
+            guesses = numeric[f"{column}_s"]
+            ticks[f"{column}_us"] = check.estimate_ticks(screen, f"{column}_s", guesses)
     if "source_wait_s" in numeric:
         ticks["source_wait_us"] = check.wait_ticks(screen, numeric["source_wait_s"])
     weight = check.weights(screen, numeric["weight"]) if "weight" in numeric else None

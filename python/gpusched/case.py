@@ -19,7 +19,7 @@ from gpusched.spec import RunSpec
 from gpusched.suggest import nearest
 from gpusched.workload import Trace
 
-PREDICTORS = ("oracle", "estimate")
+PREDICTORS = ("oracle", "estimate", "column")
 
 _MAGIC = b"GPUSCASE"
 _FORMAT = 3
@@ -80,7 +80,7 @@ def job_columns(
     Raises
     ------
     ValueError
-        If the predictor is unknown, or asks for estimates that the trace does not have; if the
+        If the predictor is unknown, or asks for a column that the trace does not have; if the
         trace has no profiles or graphs, or one has no figure for a GPU type that a job may run
         on, or is not as wide as a job.
     """
@@ -89,10 +89,13 @@ def job_columns(
     estimate_us = trace.estimate_us
     predicted_us = None
     if predictor == "estimate":
-        predicted_us = estimate_us = _complete_estimates(trace)
-    elif estimate_us is not None and uses_estimates:
-        # Where a job has no estimate of its own the prediction stands in: here the truth.
-        stand_in = trace.service_us if fills_estimates else NOT_GIVEN
+        predicted_us = estimate_us = complete_column(predictor, "estimate_s", trace, estimate_us)
+    elif predictor == "column":
+        predicted_us = complete_column(predictor, "predicted_s", trace, trace.predicted_us)
+    if predictor != "estimate" and estimate_us is not None and uses_estimates:
+        # Where a job has no estimate of its own the prediction stands in.
+        known_us = trace.service_us if predicted_us is None else predicted_us
+        stand_in = known_us if fills_estimates else NOT_GIVEN
         estimate_us = np.where(estimate_us == NOT_GIVEN, stand_in, estimate_us)
     position = {name: index for index, name in enumerate(cluster.gpu_types)}
     everywhere = 2**64 - 1
@@ -146,17 +149,24 @@ def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.Path
     Path(path).write_bytes(b"".join(parts))
 
 
-def _complete_estimates(trace: Trace) -> AnyArray:
-    if trace.estimate_us is None:
-        raise ValueError("predictor 'estimate': the trace has no estimate_s")
-    missing = np.flatnonzero(trace.estimate_us == NOT_GIVEN)
+def complete_column(predictor: str, column: str, trace: Trace, values: AnyArray | None) -> AnyArray:
+    """Return ``values``, which every job must have.
+
+    Raises
+    ------
+    ValueError
+        If the trace has no such column, or a job has no value; the message names the job.
+    """
+    if values is None:
+        raise ValueError(f"predictor {predictor!r}: the trace has no {column}")
+    missing = np.flatnonzero(values == NOT_GIVEN)
     if missing.size:
         others = f", nor have {missing.size - 1} others" if missing.size > 1 else ""
         raise ValueError(
-            f"predictor 'estimate': job {missing[0]} (row {trace.row[missing[0]]}) has no "
-            f"estimate_s{others}"
+            f"predictor {predictor!r}: job {missing[0]} (row {trace.row[missing[0]]}) has no "
+            f"{column}{others}"
         )
-    return trace.estimate_us
+    return values
 
 
 def _packed(choice: Choice) -> bytes:

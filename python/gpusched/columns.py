@@ -18,7 +18,9 @@ from gpusched.ticks import MAX_SERVICE_US, MAX_SUBMIT_US, US_PER_S, seconds_to_u
 
 REQUIRED: Final = ("submit_s", "service_s", "gpus")
 LABELS: Final = ("user", "queue", "group", "status")
-NUMERIC: Final = (*REQUIRED, "estimate_s", "weight", "checkpoint_s", "restart_s", "source_wait_s")
+NUMERIC: Final = (
+    *REQUIRED, "estimate_s", "predicted_s", "weight", "checkpoint_s", "restart_s", "source_wait_s",
+)  # fmt: skip
 ALL: Final = ("id", *NUMERIC, *LABELS, "gpu_types")
 NOT_GIVEN: Final = -1
 """Marks a job without an estimate (or a source wait) in a column that has some."""
@@ -72,10 +74,10 @@ def service_ticks(screen: Screen, seconds: AnyArray) -> Int64:
     return _positive_ticks(screen, "service_s", seconds)
 
 
-def estimate_ticks(screen: Screen, seconds: AnyArray) -> Int64:
+def estimate_ticks(screen: Screen, column: str, seconds: AnyArray) -> Int64:
     """Check and convert estimates in seconds; NaN stands for "none" and becomes ``NOT_GIVEN``."""
     given = ~np.isnan(seconds)
-    ticks = _positive_ticks(screen, "estimate_s", np.where(given, seconds, 1))
+    ticks = _positive_ticks(screen, column, np.where(given, seconds, 1))
     return np.where(given, ticks, NOT_GIVEN)
 
 

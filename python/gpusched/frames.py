@@ -100,7 +100,7 @@ def polars_of(trace: Trace) -> polars.DataFrame:
         "gpus": trace.gpus,
         "row": trace.row,
     }
-    for column in ("estimate", "checkpoint", "restart", "source_wait"):
+    for column in ("estimate", "predicted", "checkpoint", "restart", "source_wait"):
         ticks = getattr(trace, f"{column}_us")
         if ticks is not None:
             seconds = np.where(ticks == check.NOT_GIVEN, np.nan, us_to_seconds(ticks))

@@ -215,10 +215,11 @@ def _assigned(
         ratio = (kinds.low / kinds.least)[candidate]
         ratio[np.isnan(ratio)] = 1.0  # jobs that the cluster cannot hold
         changes["service_us"] = _scaled(trace.service_us, ratio)
-        if trace.estimate_us is not None:
-            given = trace.estimate_us != NOT_GIVEN
-            scaled = _scaled(trace.estimate_us, ratio)
-            changes["estimate_us"] = np.where(given, scaled, NOT_GIVEN)
+        for column in ("estimate_us", "predicted_us"):
+            guesses = getattr(trace, column)
+            if guesses is not None:
+                scaled = _scaled(guesses, ratio)
+                changes[column] = np.where(guesses != NOT_GIVEN, scaled, NOT_GIVEN)
     changed = trace.with_graphs(tuple(used.values()), index)
     source = f"{changed.source}; {told}"
     return dataclasses.replace(changed, source=source, **changes)

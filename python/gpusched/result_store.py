@@ -36,8 +36,8 @@ _READABLE: Final = (1, 2, 3)  # 1 knows no profiles, speeds and contention; 2 no
 # An id is an integer or text of any length.
 _TRACE_COLUMNS: Final[dict[str, str]] = {
     "submit_us": "i8", "service_us": "i8", "gpus": "i4", "row": "i8", "id": "",
-    "estimate_us": "i8", "weight": "f8", "checkpoint_us": "i8", "restart_us": "i8",
-    "source_wait_us": "i8", "type_set": "i4", "profile": "i4", "graph": "i4",
+    "estimate_us": "i8", "predicted_us": "i8", "weight": "f8", "checkpoint_us": "i8",
+    "restart_us": "i8", "source_wait_us": "i8", "type_set": "i4", "profile": "i4", "graph": "i4",
 }  # fmt: skip
 _REQUIRED: Final = ("submit_us", "service_us", "gpus", "row", "id")
 _INDICES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}

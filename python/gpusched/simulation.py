@@ -155,7 +155,8 @@ def simulate(
         speed=str(paces),
         contention=str(shares),
     )
-    sees_truth = spec.predictor == "oracle" and (
+    is_true = learner.needs_truth if learner is not None else spec.predictor == "oracle"
+    sees_truth = is_true and (
         "clairvoyant" in decides.info.flags
         or ("estimate" in decides.info.flags and trace.estimate_us is None)
     )

@@ -54,8 +54,8 @@ class Trace:
         int64: physical line in the source file (1 is the first), or position in the input.
     id
         int64 or text: the job's name in the source.
-    estimate_us, checkpoint_us, restart_us, source_wait_us
-        int64 microseconds or None. -1 in ``estimate_us`` or ``source_wait_us``: not given.
+    estimate_us, predicted_us, checkpoint_us, restart_us, source_wait_us
+        int64 microseconds or None. -1 in the first two or in ``source_wait_us``: not given.
     weight
         float64 or None.
     user, queue, group, status
@@ -85,6 +85,7 @@ class Trace:
     row: Int64
     id: AnyArray
     estimate_us: Int64 | None = None
+    predicted_us: Int64 | None = None
     weight: Float64 | None = None
     checkpoint_us: Int64 | None = None
     restart_us: Int64 | None = None
@@ -128,6 +129,7 @@ class Trace:
         group: Any = None,
         status: Any = None,
         estimate_s: Any = None,
+        predicted_s: Any = None,
         weight: Any = None,
         gpu_types: Any = None,
         checkpoint_s: Any = None,
@@ -153,7 +155,7 @@ class Trace:
             Unique integers or text; default: the position in the columns.
         user, queue, group, status
             One name per job (text, integers or :class:`~gpusched.labels.Labels`).
-        estimate_s, source_wait_s
+        estimate_s, predicted_s, source_wait_s
             Seconds; NaN where a job has none.
         weight
             More than 0.
@@ -191,6 +193,7 @@ class Trace:
             "service_s": service_s,
             "gpus": gpus,
             "estimate_s": estimate_s,
+            "predicted_s": predicted_s,
             "weight": weight,
             "checkpoint_s": checkpoint_s,
             "restart_s": restart_s,

@@ -6,7 +6,7 @@ import pytest
 
 import gpusched as gs
 
-KINDS = (gs.policies, gs.placements, gs.speeds, gs.contentions)
+KINDS = (gs.policies, gs.placements, gs.speeds, gs.contentions, gs.predictors)
 NAMES = sorted(name for known in KINDS for name in known())
 
 

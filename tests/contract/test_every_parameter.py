@@ -84,6 +84,11 @@ def test_each_parameter_can_change_a_schedule(info: gs.PluginInfo) -> None:
             chosen = choice(info, **others | settings(parameter, value))
             for extra in extras:
                 digests.add((extra, run_choice(chosen, extra).digest))
+            if (name, value) == (
+                "restart",
+                "work",
+            ):  # refused elsewhere where jobs take turns
+                continue
             if info.is_policy:  # some look at links or graphs alone
                 paced = run_networked(chosen, speed="ring", contention="shared")
                 cut = run_networked(chosen, "heavy-edge", speed="stages", contention="reserved")

@@ -19,32 +19,35 @@ class VirtualMachine:
 
     def __init__(self) -> None:
         self.waiting: list[tuple[float, int]] = []  # work left, job
-        self.running: tuple[float, int] | None = None  # when it completes, job
+        self.running: int | None = None
+        self.left = 0.0  # of the running job, when it began to run
+        self.since = 0.0
+        self.end = math.inf
 
     def add(self, now: int, work: float, job: int) -> None:
         """Add a job; the one that runs is interrupted if it has more left."""
-        self.waiting.append((work, job))
         if self.running is not None:
-            end, other = self.running
-            self.waiting.append((end - now, other))
-        self.run_least(float(now))
+            present = (self.left - (now - self.since), self.running)
+            if present < (work, job):
+                self.waiting.append((work, job))
+                return
+            self.waiting.append(present)
+        self.run(float(now), work, job)
 
-    def run_least(self, now: float) -> None:
-        """Run the waiting job with the least work left."""
-        left, job = min(self.waiting)
-        self.waiting.remove((left, job))
-        if self.running is None or self.running[1] != job:
-            self.running = (now + left, job)
+    def run(self, now: float, left: float, job: int) -> None:
+        """Run a job from now on."""
+        self.running, self.left, self.since, self.end = job, left, now, now + left
 
     def completed(self, now: int) -> list[int]:
         """Go on until ``now``; return the jobs completed on the way, in order."""
         done = []
-        while self.running is not None and self.running[0] <= now:
-            end, job = self.running
-            done.append(job)
+        while self.running is not None and self.end <= now:
+            done.append(self.running)
             self.running = None
             if self.waiting:
-                self.run_least(end)
+                left, job = min(self.waiting)
+                self.waiting.remove((left, job))
+                self.run(self.end, left, job)
         return done
 
 
@@ -54,7 +57,8 @@ class Needs:
 
     work: float  # on the virtual machine, in ticks
     is_heavy: bool = False
-    good_s: float = 0.0  # the iteration time of a placement that is good enough
+    duration: float = 0.0  # in ticks, on a good placement
+    least_s: float = 0.0  # the iteration time there
 
 
 class ASrpt(NonPreemptive):
@@ -65,24 +69,27 @@ class ASrpt(NonPreemptive):
         self.starts_early = params.get("idle", True)
         self.fill = params.get("fill", "fewest")
         self.counts_low = params.get("work", "min") == "low"
+        self.sorts_by_work = params.get("queue", "fifo") == "work"
+        self.waits_for_loss = params.get("wait", "work") == "loss"
         self.tau = params.get("tau", 1.0)
         self.heavy = params.get("heavy", 1.5)
         self.near = params.get("near", 1.1)
         self.machine = VirtualMachine()
         self.queue: list[Active] = []
         self.held: dict[int, Active] = {}  # on the machine, and not started
-        self.deadline: dict[int, int] = {}
+        self.deadline: dict[Any, int] = {}  # until when the first of a kind waits for a place
         self.is_release = False
 
     def needs(self, engine: Engine, job: Active) -> Needs:
         """Return what the job needs."""
-        stretch, is_heavy, good_s = 1.0, False, 0.0
+        stretch, is_heavy, least = 1.0, False, 0.0
         if not engine.speed.is_fixed:
             low, least, most = limits(engine.speed, job)
             stretch = 1.0 if self.counts_low else least / low
-            is_heavy, good_s = most >= self.heavy * least, self.near * least
+            is_heavy = most >= self.heavy * least
         part = float(job.gpus) / float(engine.cluster.num_gpus)
-        return Needs(part * (float(job.predicted) * stretch), is_heavy, good_s)
+        duration = float(job.predicted) * stretch
+        return Needs(part * duration, is_heavy, duration, least)
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Ask the machine who is next, then start what can start."""
@@ -94,6 +101,8 @@ class ASrpt(NonPreemptive):
             self.machine.add(engine.now, self.needs(engine, job).work, job.id)
             self.held[job.id] = job
 
+        if self.sorts_by_work:
+            self.queue.sort(key=lambda job: (self.needs(engine, job).work, job.id))
         refused: list[Any] = []
         for job in list(self.queue):
             kind = self.kind(engine, job)
@@ -101,8 +110,9 @@ class ASrpt(NonPreemptive):
                 refused.append(kind)
                 continue
             self.queue.remove(job)
+            self.deadline.pop(kind, None)
         if not self.queue and self.starts_early and self.machine.running is not None:
-            number = self.machine.running[1]
+            number = self.machine.running
             if number in self.held and self.try_start(engine, self.held[number], is_queued=False):
                 del self.held[number]
 
@@ -110,7 +120,7 @@ class ASrpt(NonPreemptive):
         """Return what jobs have in common that wait in one line."""
         if self.is_strict:
             return None
-        model = None if engine.speed.is_fixed else (job.job.profile, job.job.graph)
+        model = None if engine.speed.is_fixed else repr((job.job.profile, job.job.graph))
         return job.gpus, tuple(engine.cluster.allowed_servers(job.job)), model
 
     def try_start(self, engine: Engine, job: Active, is_queued: bool) -> bool:
@@ -124,31 +134,34 @@ class ASrpt(NonPreemptive):
         if allocation is None:
             return False
         if needs.is_heavy and engine.running:
-            waits = not is_queued or engine.now < self.deadline.get(job.id, engine.now + 1)
+            kind = self.kind(engine, job)
+            waits = not is_queued or engine.now < self.deadline.get(kind, engine.now + 1)
             # One that waits looks again where something finished.
-            is_seen = is_queued and job.id in self.deadline and not self.is_release
-            if waits and (is_seen or not self.is_good(engine, job, needs, allocation)):
+            is_seen = is_queued and kind in self.deadline and not self.is_release
+            seconds = self.judge(engine, job, needs, allocation)
+            if waits and (is_seen or seconds > self.near * needs.least_s):
                 if not is_queued:
                     return False
-                patience = math.ceil(self.tau * needs.work)
-                self.deadline.setdefault(job.id, engine.now + patience)
-                if engine.now < self.deadline[job.id]:
+                loss = needs.duration * (seconds / needs.least_s - 1.0)
+                unit = loss if self.waits_for_loss else needs.work
+                self.deadline.setdefault(kind, engine.now + math.ceil(self.tau * unit))
+                if engine.now < self.deadline[kind]:
                     return False
         engine.start(job, allocation, ranks)
         return True
 
-    def is_good(self, engine: Engine, job: Active, needs: Needs, allocation: Allocation) -> bool:
-        """Whether it spans the fewest servers there could be, or is about as fast as can be."""
+    def judge(self, engine: Engine, job: Active, needs: Needs, allocation: Allocation) -> float:
+        """Return the iteration time; on the fewest servers that could hold it the least one."""
         allowed = engine.cluster.allowed_servers(job.job)
         largest = max(engine.cluster.sizes[server] for server in allowed)
         if len(allocation) <= math.ceil(job.gpus / largest):
-            return True
+            return needs.least_s
         ranks = engine.placer.ranks(job, allocation)
-        return placed_s(engine.speed, job, allocation, ranks) <= needs.good_s
+        return placed_s(engine.speed, job, allocation, ranks)
 
     def wake(self, engine: Engine) -> int | None:
         """Return the next end of patience, or the next completion on the machine."""
-        instants = [self.deadline[job.id] for job in self.queue if job.id in self.deadline]
+        instants = list(self.deadline.values())
         if self.held and self.machine.running is not None:
-            instants.append(math.ceil(self.machine.running[0]))
+            instants.append(math.ceil(self.machine.end))
         return min((at for at in instants if at > engine.now), default=None)

@@ -181,6 +181,8 @@ scans = st.sampled_from(["strict", "skip"])
 A_SRPT: dict[str, st.SearchStrategy[Any]] = {
     "scan": scans,
     "tau": st.sampled_from([0.0, 0.3, 1.0, 10.0]),
+    "queue": st.sampled_from(["fifo", "work"]),
+    "wait": st.sampled_from(["work", "loss"]),
     "heavy": st.sampled_from([1.0, 1.5, 3.0]),
     "near": st.sampled_from([1.0, 1.1, 2.0]),
     "idle": st.booleans(),

@@ -205,7 +205,7 @@ def test_estimates_must_be_complete():
     with pytest.raises(ValueError, match="'estimate': the trace has no estimate_s"):
         predicted(recurring(3), predictor("estimate"))
     partial = recurring(3, estimate_s=[1.0, math.nan, math.nan])
-    with pytest.raises(ValueError, match=r"job 1 \(row 1\) has no estimate_s \(and 1 others\)"):
+    with pytest.raises(ValueError, match=r"job 1 \(row 1\) has no estimate_s, nor have 1 others"):
         predicted(partial, predictor("estimate"))
     full = recurring(3, estimate_s=[1.0, 2.0, 3.0])
     assert seconds_by("estimate", full) == [1, 2, 3]

@@ -33,6 +33,8 @@ class ASrpt final : public Scheduler {
         starts_early_(parameters.flag("idle")),
         fills_fragments_(parameters.text("fill") == "fewest"),
         counts_low_(parameters.text("work") == "low"),
+        sorts_by_work_(parameters.text("queue") == "work"),
+        waits_for_loss_(parameters.text("wait") == "loss"),
         tau_(parameters.number("tau")),
         heavy_(parameters.number("heavy")),
         near_(parameters.number("near")),
@@ -57,10 +59,10 @@ class ASrpt final : public Scheduler {
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    const bool is_release = !instant.finished.empty();
-    for (const auto& completion : machine_.advance(state.now())) send(completion.job);
+    is_release_ = !instant.finished.empty();
+    for (const auto& completion : machine_.advance(state.now())) send(state, completion.job);
     for (const JobId job : instant.arrived) admit(state, job);
-    if (num_queued_ > 0) dispatch(state, is_release, actions);
+    if (num_queued_ > 0) dispatch(state, actions);
     fresh_.clear();
     if (starts_early_ && num_queued_ == 0) start_early(state, actions);
     ask_again(state, actions);
@@ -72,15 +74,15 @@ class ASrpt final : public Scheduler {
 
   struct Kind {
     double ticks_per_service;  // on a good placement of the empty cluster
-    double good_s;             // seconds per iteration of a placement that is good enough
+    double least_s;            // seconds per iteration on that placement
     std::size_t fewest_servers;
     bool is_heavy;
     bool fills_fragments;
   };
   /// Jobs that wait for each other's turn.
   struct Line {
-    RunHeap<KeyedJob> queue;  // completed by the machine, in that order
-    Time patience = kNever;   // until when its head waits for a good placement
+    RunHeap<KeyedJob> queue;  // completed by the machine, in that order or by work
+    Time patience = kNever;   // until when it waits for a good placement of its head
   };
   struct Known {
     KindId kind;
@@ -118,7 +120,7 @@ class ASrpt final : public Scheduler {
     const Request request = state.request(job);
     const IterationLimits limits = state.speed().limits(job);
     if (!counts_low_) kind.ticks_per_service = limits.min / limits.low;
-    kind.good_s = near_ * limits.min;
+    kind.least_s = limits.min;
     kind.is_heavy = limits.max >= heavy_ * limits.min;
     kind.fewest_servers = static_cast<std::size_t>(
         ceil_div(request.gpus, state.cluster().largest_server(request.types)));
@@ -134,8 +136,13 @@ class ASrpt final : public Scheduler {
   [[nodiscard]] double virtual_work(const State& state, JobId job) const {
     const double part = static_cast<double>(state.jobs().gpus(job)) /
                         static_cast<double>(state.cluster().num_gpus());
+    return part * duration(state, kinds_[jobs_[job].kind], job);
+  }
+
+  /// Predicted ticks on a good placement.
+  [[nodiscard]] static double duration(const State& state, const Kind& kind, JobId job) {
     const auto service = static_cast<double>(state.jobs().predicted(job).count());
-    return part * (service * kinds_[jobs_[job].kind].ticks_per_service);
+    return service * kind.ticks_per_service;
   }
 
   // From arrival over the machine into the queue.
@@ -152,27 +159,32 @@ class ASrpt final : public Scheduler {
   }
 
   /// Completed by the machine: into the queue, unless it was started early.
-  void send(JobId job) {
+  void send(const State& state, JobId job) {
     if (!jobs_[job].is_held) return;
     let_go(job);
     const LineId line = line_of(job);
     auto& queue = lines_[line].queue;
-    if (queue.empty()) fresh_.push_back(line);
-    queue.push({num_sent_++, job});
+    const KeyedJob keyed{sorts_by_work_ ? virtual_work(state, job) : num_sent_++, job};
+    if (queue.empty() || keyed < queue.top()) add_once(line, fresh_);
+    queue.push(keyed);
     ++num_queued_;
   }
 
   // From the queue onto the cluster.
 
-  void dispatch(const State& state, bool is_release, Actions& actions) {
+  static void add_once(LineId line, std::vector<LineId>& lines) {
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+
+  void dispatch(const State& state, Actions& actions) {
     candidates_.clear();
-    if (is_release) {
+    if (is_release_) {
       for (LineId line = 0; line < lines_.size(); ++line) add_queued(state, line);
     } else {
-      for (const LineId line : fresh_) add_queued(state, line);
       for (const LineId line : patient_) {
-        if (lines_[line].patience == state.now()) add_queued(state, line);
+        if (lines_[line].patience == state.now()) add_once(line, fresh_);
       }
+      for (const LineId line : fresh_) add_queued(state, line);
     }
     std::make_heap(candidates_.begin(), candidates_.end());
     while (!candidates_.empty()) {
@@ -226,26 +238,40 @@ class ASrpt final : public Scheduler {
     if (!placement_for(kind).place(state.occupancy(), state.request(job), allocation_)) {
       return false;
     }
-    if (kind.is_heavy && state.num_running() > 0 && !is_good(state, kind, job)) {
-      if (line == nullptr) return false;
-      if (line->patience == kNever) {
-        line->patience = state.now() + Time{ceil_ticks(tau_ * virtual_work(state, job))};
-        patient_.push_back(line_of(job));
+    if (kind.is_heavy && state.num_running() > 0) {
+      // One that waits looks again where something finished, and when its patience ends.
+      const bool waits = line != nullptr && line->patience != kNever &&
+                         state.now() < line->patience;
+      if (waits && !is_release_) return false;
+      const double seconds = judge(state, kind, job);
+      if (seconds > near_ * kind.least_s && !has_waited(state, kind, job, line, seconds)) {
+        return false;
       }
-      if (state.now() < line->patience) return false;
     }
     actions.start(job, allocation_);
     return true;
   }
 
-  /// Judges `allocation_` as if its links were cut up among the GPUs behind them.
-  [[nodiscard]] bool is_good(const State& state, const Kind& kind, JobId job) {
-    if (allocation_.pieces.size() <= kind.fewest_servers) return true;
+  /// Whether the job, which could have iterations of `seconds`, has waited for a better placement.
+  bool has_waited(const State& state, const Kind& kind, JobId job, Line* line, double seconds) {
+    if (line == nullptr) return false;
+    if (line->patience == kNever) {
+      const double unit = waits_for_loss_
+                              ? duration(state, kind, job) * (seconds / kind.least_s - 1.0)
+                              : virtual_work(state, job);
+      line->patience = state.now() + Time{ceil_ticks(tau_ * unit)};
+      patient_.push_back(line_of(job));
+    }
+    return state.now() >= line->patience;
+  }
+
+  /// Seconds per iteration on `allocation_` if its links were cut up among the GPUs behind them;
+  /// on the fewest servers the least ones.
+  [[nodiscard]] double judge(const State& state, const Kind& kind, JobId job) {
+    if (allocation_.pieces.size() <= kind.fewest_servers) return kind.least_s;
     finder_->find(allocation_.pieces, allocation_.gpus, crossings_);
     reserved_shares(state.cluster().network(), crossings_, shares_);
-    const double seconds = state.speed().iteration_s(
-        {job, allocation_.pieces, allocation_.ranks, shares_});
-    return seconds <= kind.good_s;
+    return state.speed().iteration_s({job, allocation_.pieces, allocation_.ranks, shares_});
   }
 
   void ask_again(const State& state, Actions& actions) const {
@@ -260,6 +286,8 @@ class ASrpt final : public Scheduler {
   bool starts_early_;
   bool fills_fragments_;
   bool counts_low_;
+  bool sorts_by_work_;
+  bool waits_for_loss_;
   double tau_;
   double heavy_;
   double near_;
@@ -271,12 +299,13 @@ class ASrpt final : public Scheduler {
   std::vector<Kind> kinds_;
   std::map<std::pair<ClassId, std::int32_t>, KindId> kind_of_;
   std::vector<Line> lines_;
-  std::vector<LineId> fresh_;    // whose queue was empty before this decision
+  std::vector<LineId> fresh_;    // that have a new head, or whose patience ends
   std::vector<LineId> patient_;  // whose head has met a placement that is not good
   std::vector<Candidate> candidates_;
   std::vector<Crossing> crossings_;
   std::vector<LinkShare> shares_;
   Allocation allocation_;
+  bool is_release_ = false;
   std::size_t num_queued_ = 0;
   std::size_t num_held_ = 0;
   double num_sent_ = 0;
@@ -295,10 +324,20 @@ GPUSCHED_REGISTER(
           .help = "strict stops at the first job that cannot start, skip goes on with the others "
                   "but those of its width, GPU types and model",
           .choices = {"skip", "strict"}},
+         {.name = "queue",
+          .fallback = std::string("fifo"),
+          .help = "how those wait that the virtual machine has completed: 'fifo': in that order; "
+                  "'work': the least virtual work first",
+          .choices = {"fifo", "work"}},
+         {.name = "wait",
+          .fallback = std::string("work"),
+          .help = "what tau counts in: 'work': virtual work; 'loss': the predicted time that the "
+                  "placement at hand would cost over a good one",
+          .choices = {"work", "loss"}},
          {.name = "tau",
           .fallback = 1.0,
-          .help = "how many times its virtual work a gang that communicates much waits for a good "
-                  "placement",
+          .help = "how many times its virtual work, or that loss, a gang that communicates much "
+                  "waits for a good placement",
           .minimum = 0,
           .maximum = 1e6},
          {.name = "heavy",

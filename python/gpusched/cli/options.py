@@ -150,8 +150,9 @@ Predictor = Annotated[
     str,
     typer.Option(
         "--predictor", metavar="NAME",
-        help="What policies know of service times: [bold]oracle[/] (the truth) or "
-        "[bold]estimate[/] (the trace's own).", rich_help_panel=_RUN,
+        help="What policies know of service times: [bold]oracle[/] (the truth), "
+        "[bold]estimate[/] (the trace's own), or one that learns in the run, such as "
+        "[bold]forest:trees=50[/]; see [bold]gpusched policies[/].", rich_help_panel=_RUN,
     ),
 ]  # fmt: skip
 Speed = Annotated[

@@ -30,18 +30,21 @@ def policies(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Show this policy, placement, speed or contention in full.",
+            help="Show this policy, placement, speed, contention or predictor in full.",
             show_default=False,
         ),
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """List policies, placements, speeds and contentions, with parameters and sources."""
+    """List policies, placements, speeds, contentions and predictors, with their parameters."""
+    from gpusched.prediction import predictors  # which takes a while to load
+
     kinds = {
         "policy": known_policies(),
         "placement": placements(),
         "speed": speeds(),
         "contention": contentions(),
+        "predictor": predictors(),
     }
     plugins = [plugin for known in kinds.values() for plugin in known.values()]
     if name is not None:

@@ -39,7 +39,7 @@ def reproduce(
             "--seeds",
             metavar="N",
             min=2,
-            help=f"Random instances. Default: 20, {_QUICK_SEEDS} with --quick.",
+            help=f"Random instances. Default: the paper's, at most {_QUICK_SEEDS} with --quick.",
             show_default=False,
             rich_help_panel=options.RUN,
         ),
@@ -74,7 +74,7 @@ def reproduce(
         return
     paper = papers.paper(name)
     if out is not None:
-        from gpusched.papers.sjf_bco_figures import need_matplotlib
+        from gpusched.papers.drawing import need_matplotlib
 
         need_matplotlib()  # now, and not after minutes of runs
         out.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def reproduce(
 
         try:
             result = paper.reproduce(
-                seeds=seeds or (_QUICK_SEEDS if quick else 20),
+                seeds=seeds or (min(_QUICK_SEEDS, paper.seeds) if quick else paper.seeds),
                 quick=quick,
                 exact=exact,
                 progress=progress,

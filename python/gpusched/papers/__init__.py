@@ -29,6 +29,8 @@ class Paper:
         What is reproduced, in a line.
     module
         Where its function ``reproduce(seeds, quick, exact, progress)`` is.
+    seeds
+        How many random instances it takes by itself.
     """
 
     name: str
@@ -36,11 +38,12 @@ class Paper:
     source: str
     summary: str
     module: str
+    seeds: int = 20
 
     def reproduce(
         self,
         *,
-        seeds: int = 20,
+        seeds: int | None = None,
         quick: bool = False,
         exact: bool = False,
         progress: Progress | None = None,
@@ -50,7 +53,7 @@ class Paper:
         Parameters
         ----------
         seeds
-            Random instances, each the same for all policies.
+            Random instances, each the same for all policies; None: :attr:`seeds`.
         quick
             The main comparison alone.
         exact
@@ -59,12 +62,14 @@ class Paper:
         Raises
         ------
         ValueError
-            If ``seeds`` is less than 2: an interval needs two.
+            If ``seeds`` is less than 2 (an interval needs two), or nothing is ``exact``.
         ImportError
             If ``exact`` is asked for without SciPy.
         Interrupted
             On Ctrl-C; it carries what was done.
         """
+        if seeds is None:
+            seeds = self.seeds
         if seeds < 2:
             raise ValueError(f"seeds: {seeds} must be at least 2")
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
@@ -97,6 +102,15 @@ PAPERS: Final = {
             source="Yu, Ji, Rajan, Liu, MobiHoc 2022 (arXiv 2207.07817)",
             summary="SJF-BCO, LS, FF and RAND on 160 ring all-reduce jobs; figures 4, 5 and 6.",
             module="gpusched.papers.sjf_bco",
+        ),
+        Paper(
+            name="a-srpt",
+            title="Prediction-Assisted Online Distributed Deep Learning Workload Scheduling in GPU "
+            "Clusters",
+            source="Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563)",
+            summary="A-SRPT against five baselines on the same predictions of a random forest.",
+            module="gpusched.papers.a_srpt",
+            seeds=8,
         ),
     )
 }

@@ -62,7 +62,6 @@ class Runner:
 
     seed: int
     predicted_us: dict[Setting, Int64] = field(default_factory=dict)
-    accuracy: dict[Setting, Run] = field(default_factory=dict)
 
     def run(self, setting: Setting, arm: Arm) -> Run:
         """Run one pair."""

@@ -96,7 +96,7 @@ class Arm:
 
 
 A_SRPT: Final = Arm("a-srpt", "a-srpt")
-TUNED: Final = Arm("a-srpt, tuned", "a-srpt:tau=16,idle=false")
+TUNED: Final = Arm("a-srpt, tuned", "a-srpt:queue=work,wait=loss,tau=4,heavy=1.1")
 PREEMPTIVE: Final = Arm("a-srpt-p", "a-srpt-p:cost_s=60", "consolidated")
 OURS: Final = (A_SRPT, TUNED, PREEMPTIVE)
 
@@ -109,21 +109,41 @@ WAITING: Final = tuple(Arm(f"{name}, waiting", name, "consolidated") for name in
 FIFO: Final = Arm("fifo", "fifo", "consolidated")
 SRTF: Final = Arm("srtf", "srtf", "consolidated")
 
-ABLATIONS: Final = (
-    Arm("no delay: tau = 0", "a-srpt:tau=0"),
-    Arm("not before A1: idle off", "a-srpt:idle=false"),
-    Arm("fill: most-free", "a-srpt:fill=most-free"),
-    Arm("strict queue", "a-srpt:scan=strict"),
-    Arm("without swaps", "a-srpt", "heavy-edge:swaps=false"),
-    Arm("placement: first-fit", "a-srpt", "first-fit"),
-    Arm("placement: random", "a-srpt", "random"),
-    Arm("placement: consolidated", "a-srpt", "consolidated"),
+_CHANGES: Final = (
+    ("tau=0", "heavy-edge"),
+    ("idle=false", "heavy-edge"),
+    ("fill=most-free", "heavy-edge"),
+    ("scan=strict", "heavy-edge"),
+    ("", "heavy-edge:swaps=false"),
+    ("", "first-fit"),
+    ("", "random"),
+    ("", "consolidated"),
 )
+STEPS: Final = (
+    Arm("queue=work", "a-srpt:queue=work"),
+    Arm("wait=loss", "a-srpt:wait=loss"),
+    Arm("queue=work, wait=loss", "a-srpt:queue=work,wait=loss"),
+    Arm("queue=work, wait=loss, tau=4", "a-srpt:queue=work,wait=loss,tau=4"),
+)
+"""From A-SRPT to the tuned one."""
 
 
-def by_tau(tau: float) -> Arm:
-    """A-SRPT with another patience."""
-    return Arm(f"tau = {tau:g}", f"a-srpt:tau={tau:g}")
+def ablations(base: Arm) -> tuple[Arm, ...]:
+    """One thing changed at a time."""
+    return tuple(_changed(base, change, placement) for change, placement in _CHANGES)
+
+
+def by_tau(base: Arm, tau: float) -> Arm:
+    """The same with another patience."""
+    return _changed(base, f"tau={tau:g}", base.placement)
+
+
+def _changed(base: Arm, change: str, placement: str) -> Arm:
+    name, _, given = base.policy.partition(":")
+    options = dict(part.split("=") for part in (*given.split(","), change) if part)
+    values = ",".join(f"{key}={value}" for key, value in options.items())
+    told = change or f"placement {placement}"
+    return Arm(f"{base.name}: {told}", f"{name}:{values}".rstrip(":"), placement)
 
 
 def reference(setting: Setting) -> Setting:
@@ -162,10 +182,15 @@ def requests(quick: bool, real: tuple[Place, ...]) -> list[tuple[Setting, Arm]]:
     if not quick:
         for place in (TESTBED, LARGE):
             setting = Setting(place)
-            wanted += [(setting, arm) for arm in (*ABLATIONS, *map(by_tau, TAUS))]
+            wanted += [(setting, arm) for arm in STEPS]
+            for base in (A_SRPT, TUNED):
+                taus = [by_tau(base, tau) for tau in TAUS]
+                wanted += [(setting, arm) for arm in (*ablations(base), *taus)]
             for name in error_predictors():
                 changed = Setting(place, predictor=name, shares_predictions=False)
-                wanted += [(changed, arm) for arm in compared if arm not in WAITING[2:]]
+                wanted += [(changed, arm) for arm in (*OURS, *BASELINES, WAITING[2])]
+    # Without users and groups there is not much to learn from: only to say how little.
+    wanted += [(Setting(place, None), A_SRPT) for place in real if not place.jobs]
     for place in real:
         for sigma in (0.0, 1.0):
             setting = Setting(place, None, predictor=noise(sigma))

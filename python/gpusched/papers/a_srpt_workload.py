@@ -48,6 +48,12 @@ def real_places() -> tuple[Place, ...]:
     return tuple(place for place in REAL if (data_folder() / place.trace).is_file())
 
 
+def missing_places() -> tuple[Place, ...]:
+    """Return the real traces that are not there."""
+    there = real_places()
+    return tuple(place for place in REAL if place not in there)
+
+
 class Recorder(Predictor):
     """Passes everything on to a predictor and keeps what it predicts."""
 

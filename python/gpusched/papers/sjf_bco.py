@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from gpusched.papers import Interrupted, Progress, sjf_bco_gap, sjf_bco_tables, wang_anchor
+from gpusched.papers.plain import finite
 from gpusched.papers.sjf_bco_gap import GapRun
 from gpusched.papers.sjf_bco_published import (
     KAPPA_MAKESPAN,
@@ -78,7 +77,7 @@ class SjfBco:
         """All settings, runs and tables as plain values for JSON."""
         readings = {run.reading: None for run in self.runs}
         known = {reading.name: reading for reading in (BASE, *VARIANTS)}
-        found: dict[str, Any] = _finite(
+        found: dict[str, Any] = finite(
             {
                 "paper": "sjf-bco",
                 "readings": [dataclasses.asdict(known[name]) for name in readings],
@@ -102,6 +101,7 @@ class SjfBco:
         import polars as pl
 
         from gpusched.papers import sjf_bco_figures as figures
+        from gpusched.papers.drawing import save
 
         base = sjf_bco_tables.Summary(self.runs)
         seeds = f"{base.num_instances(20)} instances, mean and 95 % interval"
@@ -118,7 +118,7 @@ class SjfBco:
             "figure-6.png": figures.by_servers(by_servers, seeds),
         }
         for name, figure in drawn.items():
-            figures.save(figure, folder / name)
+            save(figure, folder / name)
         markdown = "\n".join(table.to_markdown() for table in self.tables())
         (folder / "tables.md").write_text(markdown, encoding="utf-8")
         pl.from_dicts([dataclasses.asdict(run) for run in self.runs]).write_csv(folder / "runs.csv")
@@ -168,14 +168,3 @@ def _run_seed(found: SjfBco, seed: int, studies: list[tuple[Reading, int]]) -> N
 def _is_enough(found: SjfBco) -> bool:
     """Whether two seeds are there, which an interval takes."""
     return len({run.seed for run in found.runs}) >= 2
-
-
-def _finite(value: Any) -> Any:
-    """The same with None for NaN and infinity, which JSON does not have, and texts for keys."""
-    if isinstance(value, dict):
-        return {str(key): _finite(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return value

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched.arrays import Float64, Int64
-from gpusched.columns import NOT_GIVEN
+from gpusched.case import complete_column
 from gpusched.prediction.base import Costs, Predictor
 from gpusched.prediction.registry import register_predictor
 from gpusched.ticks import MAX_SERVICE_US
@@ -87,9 +87,7 @@ class Estimate(_AtOnce):
     source = "the trace"
 
     def _all(self, trace: Trace, seed: int) -> Int64:
-        if trace.estimate_us is None:
-            raise ValueError("predictor 'estimate': the trace has no estimate_s")
-        return _complete("estimate", "estimate_s", trace, trace.estimate_us)
+        return complete_column("estimate", "estimate_s", trace, trace.estimate_us)
 
 
 @register_predictor("column")
@@ -99,23 +97,9 @@ class Column(_AtOnce):
     source = "the trace"
 
     def _all(self, trace: Trace, seed: int) -> Int64:
-        predicted_us: Int64 | None = getattr(trace, "predicted_us", None)
-        if predicted_us is None:
-            raise ValueError("predictor 'column': the trace has no predicted_s")
-        return _complete("column", "predicted_s", trace, predicted_us)
+        return complete_column("column", "predicted_s", trace, trace.predicted_us)
 
 
 def _scaled(service_us: Int64, factor: Float64 | float) -> Int64:
     scaled: Float64 = np.clip(np.rint(service_us * factor), 1, MAX_SERVICE_US)
     return scaled.astype(np.int64)
-
-
-def _complete(name: str, column: str, trace: Trace, values: Int64) -> Int64:
-    missing = np.flatnonzero(values == NOT_GIVEN)
-    if len(missing):
-        others = f" (and {len(missing) - 1:,} others)" if len(missing) > 1 else ""
-        raise ValueError(
-            f"predictor {name!r}: job {missing[0]} (row {trace.row[missing[0]]}) has no "
-            f"{column}{others}"
-        )
-    return values

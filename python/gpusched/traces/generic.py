@@ -26,7 +26,7 @@ ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "group": ("model",),
 }
 """Names that are understood without a column map, after our own names."""
-_OPTIONAL_VALUES: Final = ("estimate_s", "source_wait_s")
+_OPTIONAL_VALUES: Final = ("estimate_s", "predicted_s", "source_wait_s")
 
 
 def trace_of(

@@ -1,0 +1,191 @@
+"""A-SRPT (Luo et al., INFOCOM 2025): its gain over baselines with the same predictions."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.papers import Interrupted, Progress, a_srpt_tables
+from gpusched.papers.a_srpt_runs import Run, Runner
+from gpusched.papers.a_srpt_settings import (
+    A_SRPT,
+    BASELINES,
+    HEAVY_SHARES,
+    LARGE,
+    NOISES,
+    OURS,
+    TAUS,
+    TESTBED,
+    TUNED,
+    WAITING,
+    Arm,
+    Place,
+    Setting,
+    by_tau,
+    noise,
+    requests,
+)
+from gpusched.papers.a_srpt_tables import Summary, jct, p99
+from gpusched.papers.a_srpt_workload import missing_places, real_places
+from gpusched.papers.plain import finite
+from gpusched.papers.tables import Table
+
+_STAGE: Final = "runs"
+
+
+@dataclass
+class ASrpt:
+    """All runs of the study.
+
+    Attributes
+    ----------
+    runs
+        A list by seed for every pair of a setting and a policy.
+    missing
+        Real traces that were not found.
+    """
+
+    runs: dict[tuple[Setting, Arm], list[Run]] = field(default_factory=dict)
+    missing: tuple[Place, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """The results."""
+        made = a_srpt_tables.all_tables(Summary(self.runs))
+        if self.missing:
+            names = ", ".join(place.trace for place in self.missing)
+            note = f"Left out: {names} (not in $GPUSCHED_DATA or ../shared/data)."
+            made[0] = dataclasses.replace(made[0], notes=(*made[0].notes, note))
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """All runs and tables as plain values for JSON."""
+        found: dict[str, Any] = finite(
+            {
+                "paper": "a-srpt",
+                "runs": [dataclasses.asdict(run) for run in self._all_runs()],
+                "missing": [place.trace for place in self.missing],
+                "tables": [dataclasses.asdict(table) for table in self.tables()],
+            }
+        )
+        return found
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write figures, tables.md, runs.csv and results.json; return the files."""
+        import polars as pl
+
+        from gpusched.papers.drawing import save
+
+        drawn = self._figures()
+        for name, figure in drawn.items():
+            save(figure, folder / name)
+        markdown = "\n".join(table.to_markdown() for table in self.tables())
+        (folder / "tables.md").write_text(markdown, encoding="utf-8")
+        rows = [dataclasses.asdict(run) for run in self._all_runs()]
+        pl.from_dicts(rows, infer_schema_length=None).write_csv(folder / "runs.csv")
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+        return [folder / name for name in (*drawn, "tables.md", "runs.csv", "results.json")]
+
+    def _all_runs(self) -> list[Run]:
+        return [run for runs in self.runs.values() for run in runs]
+
+    def _figures(self) -> dict[str, Any]:
+        from gpusched.papers import a_srpt_figures as figures
+
+        summary = Summary(self.runs)
+        places = (TESTBED, LARGE)
+        seeds = len(next(iter(self.runs.values())))
+        note = f"Load 0.95, predictions of a forest; {seeds} seeds, mean and 95 % interval"
+        arms = (*OURS, *BASELINES, *WAITING)
+        drawn = {
+            "policies.png": figures.bars(
+                {
+                    place.name: {
+                        arm.name: (
+                            summary.mean(Setting(place), arm, jct),
+                            summary.mean(Setting(place), arm, p99),
+                        )
+                        for arm in arms
+                    }
+                    for place in places
+                },
+                note,
+            )
+        }
+        if not summary.has(Setting(LARGE), by_tau(A_SRPT, TAUS[0])):
+            return drawn
+        drawn["patience.png"] = figures.curves(
+            {
+                place.name: {
+                    base.name: [
+                        summary.mean(Setting(place), by_tau(base, tau), jct) for tau in TAUS
+                    ]
+                    for base in (A_SRPT, TUNED)
+                }
+                for place in places
+            },
+            range(len(TAUS)),
+            [f"{tau:g}" for tau in TAUS],
+            "patience tau",
+            note,
+        )
+        shown = (A_SRPT, TUNED, OURS[2], BASELINES[1], BASELINES[2], BASELINES[3], WAITING[2])
+        sigmas = (0.0, *NOISES)
+        drawn["errors.png"] = figures.curves(
+            {
+                place.name: {
+                    arm.name: [
+                        summary.mean(a_srpt_tables.errors_setting(place, noise(sigma)), arm, jct)
+                        for sigma in sigmas
+                    ]
+                    for arm in shown
+                }
+                for place in places
+            },
+            sigmas,
+            [f"{sigma:g}" for sigma in sigmas],
+            "sigma of the error's logarithm",
+            note.replace("predictions of a forest", "the truth times exp(N(0, sigma))"),
+        )
+        drawn["heavy-share.png"] = figures.curves(
+            {
+                LARGE.name: {
+                    arm.name: [
+                        summary.mean(Setting(LARGE, heavy_share=share), arm, jct)
+                        for share in HEAVY_SHARES
+                    ]
+                    for arm in shown
+                }
+            },
+            HEAVY_SHARES,
+            [f"{share:.0%}" for share in HEAVY_SHARES],
+            "jobs with more than one GPU that communicate heavily",
+            note,
+        )
+        return drawn
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> ASrpt:
+    """Run it; see :meth:`gpusched.papers.Paper.reproduce`."""
+    if exact:
+        raise ValueError("exact: a-srpt has no part with an exact optimum")
+    found = ASrpt(missing=() if quick else missing_places())
+    wanted = requests(quick, () if quick else real_places())
+    total = seeds * len(wanted)
+    try:
+        for seed in range(seeds):
+            runner = Runner(seed)
+            made: dict[tuple[Setting, Arm], Run] = {}
+            for setting, arm in wanted:
+                progress(_STAGE, seed * len(wanted) + len(made), total)
+                made[setting, arm] = runner.run(setting, arm)
+            for pair, run in made.items():
+                found.runs.setdefault(pair, []).append(run)
+        progress(_STAGE, total, total)
+    except KeyboardInterrupt:
+        is_enough = bool(found.runs) and len(next(iter(found.runs.values()))) >= 2
+        raise Interrupted(found if is_enough else None) from None
+    return found

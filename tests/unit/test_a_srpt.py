@@ -1,0 +1,211 @@
+"""A-SRPT, its preemptive form and its baselines, by examples worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusched as gs
+
+FOUR_GPUS = gs.Cluster.uniform(servers=1, gpus=4)
+
+
+def starts(
+    jobs: list[tuple[float, float, int]],
+    policy: str,
+    cluster: gs.Cluster = FOUR_GPUS,
+    restart_s: list[float] | None = None,
+) -> list[float]:
+    """When the jobs, each (submit, service, GPUs), first start."""
+    submit, service, gpus = zip(*jobs, strict=True)
+    optional = {"restart_s": restart_s} if restart_s else {}
+    trace = gs.Trace.from_columns(submit_s=submit, service_s=service, gpus=gpus, **optional)
+    result = gs.simulate(trace, cluster, policy=policy, placement="first-fit")
+    result.audit().raise_if_bad()
+    return [float(start) for start in result.jobs["start_s"]]
+
+
+def test_a_job_starts_once_the_virtual_machine_has_done_its_share_of_the_cluster() -> None:
+    # 2 of 4 GPUs for 10 s are 5 s of a machine that has all of them.
+    assert starts([(3, 10, 2)], "a-srpt:idle=false") == [8]
+
+
+def test_an_instant_between_two_ticks_is_rounded_up() -> None:
+    assert starts([(0, 3e-6, 1)], "a-srpt:idle=false") == [1e-6]  # at 0.75 microseconds
+
+
+def test_the_machine_interrupts_a_job_for_a_shorter_one() -> None:
+    # It runs the first until 1, the second until 3, then the remaining 9 s of the first.
+    assert starts([(0, 10, 4), (1, 2, 4)], "a-srpt:idle=false") == [12, 3]
+
+
+def test_the_machine_does_not_see_that_the_cluster_is_late() -> None:
+    # The first two hold 3 GPUs from 1.5 to 11.5; the machine is done with the third at 4.5.
+    assert starts([(0, 2, 3), (0, 10, 3), (0, 1, 1)], "a-srpt:idle=false")[1:] == [9.25, 0.25]
+
+
+def test_equal_work_is_done_in_order_of_arrival() -> None:
+    assert starts([(0, 4, 1), (0, 2, 2), (0, 4, 1)], "a-srpt:idle=false") == [1, 2, 3]
+
+
+def test_an_idle_cluster_starts_the_job_that_the_machine_runs_and_no_other() -> None:
+    # The machine keeps its copy of the first for 4 s, and only then turns to the second.
+    assert starts([(0, 8, 2), (0, 20, 1)], "a-srpt") == [0, 4]
+    assert starts([(0, 8, 2), (0, 20, 1)], "a-srpt:idle=false") == [4, 9]
+
+
+def test_nothing_starts_early_past_a_job_that_waits() -> None:
+    # The second is queued from 0.75 on; the third starts when it is queued, and not when it comes.
+    jobs = [(0, 10, 3), (0.5, 0.5, 2), (3, 4, 1)]
+    assert starts(jobs, "a-srpt:scan=strict") == [0, 10, 10]
+    assert starts(jobs, "a-srpt") == [0, 10, 4]
+
+
+def test_strict_waits_for_the_head_of_the_queue_and_skip_goes_on() -> None:
+    # Queued at 4, 5 and 5.5; the first runs until 12 beside 2 free GPUs.
+    jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
+    assert starts(jobs, "a-srpt:idle=false") == [4, 12, 5.5]
+    assert starts(jobs, "a-srpt:idle=false,scan=strict") == [4, 12, 13]
+
+
+# Two servers of 2. A gang of 2 exchanges 1e9 bytes an iteration: 0.1 s inside a server, beside
+# 0.1 s of compute; over two servers each worker owns half a card: 2 s. 10.5 times as long.
+PAIRS = gs.Cluster.uniform(servers=2, gpus=2, nic_gbps=8, intra_gbps=80)
+MODEL = gs.JobProfile("model", gradient_bytes=1e9, batch=1, forward_s=0.0, backward_s=0.1)
+
+
+def gang_runs(options: str) -> tuple[float, float]:
+    """When the gang starts and ends; it is queued at 60, with one free GPU on each server."""
+    # On the machine until 15, 40 and 60. The first job ends at 75, the second at 140.
+    trace = gs.Trace.from_columns(submit_s=[0, 0, 40], service_s=[60, 100, 40], gpus=[1, 1, 2])
+    result = gs.simulate(
+        trace.with_profiles([MODEL]),
+        PAIRS,
+        policy=f"a-srpt:idle=false,fill=most-free{options}",
+        placement="spread",
+        speed="ring:overhead_s=0,reduction_bytes_per_s=1e18",
+        contention="reserved",
+        verify=True,
+    )
+    result.audit().raise_if_bad()
+    jobs = result.jobs
+    return float(jobs["start_s"][2]), float(jobs["finish_s"][2])
+
+
+APART_S = pytest.approx(40 * 10.5)
+
+
+def test_a_gang_that_communicates_much_waits_for_a_good_placement() -> None:
+    assert gang_runs("") == (75, 115)  # until 60 + 20 at most
+
+
+def test_its_patience_is_a_multiple_of_its_virtual_work() -> None:
+    start, finish = gang_runs(",tau=0.5")
+    assert (start, finish - start) == (70, APART_S)
+    assert gang_runs(",tau=0")[0] == 60
+
+
+def test_or_a_multiple_of_the_time_that_the_placement_costs() -> None:
+    # 40 s x (10.5 - 1) = 380 s.
+    assert gang_runs(",wait=loss,tau=0.03")[0] == pytest.approx(60 + 0.03 * 380)
+    assert gang_runs(",wait=loss,tau=0.04") == (75, 115)
+
+
+def test_a_gang_that_communicates_little_or_is_placed_well_enough_does_not_wait() -> None:
+    assert gang_runs(",heavy=10.4")[0] == 75
+    assert gang_runs(",heavy=10.6")[0] == 60
+    assert gang_runs(",near=10.4")[0] == 75
+    assert gang_runs(",near=10.6")[0] == 60
+
+
+def test_where_nothing_runs_no_gang_waits_for_what_will_not_come() -> None:
+    trace = gs.Trace.from_columns(submit_s=[0], service_s=[40], gpus=[2]).with_profiles([MODEL])
+    options = {"placement": "spread", "speed": "ring", "contention": "reserved"}
+    result = gs.simulate(trace, PAIRS, policy="a-srpt:tau=1000000", **options)
+    assert result.jobs["start_s"][0] == 0
+
+
+def test_a_gang_that_communicates_little_fills_fragments() -> None:
+    # One GPU of the first server is busy: spread takes a new server, fewest the fragment.
+    trace = gs.Trace.from_columns(submit_s=[0, 1], service_s=[100, 1], gpus=[1, 1])
+    trace = trace.with_profiles([MODEL])
+    for fill, server in (("fewest", 0), ("most-free", 1)):
+        policy = f"a-srpt:fill={fill}"
+        result = gs.simulate(trace, PAIRS, policy=policy, placement="spread", speed="ring")
+        intervals = result.intervals
+        assert intervals["server"][intervals["job"] == 0] == 0
+        assert intervals["server"][intervals["job"] == 1] == server
+
+
+ONE_GPU = gs.Cluster.uniform(servers=1, gpus=1)
+
+
+def test_a_restart_must_gain_more_than_it_costs() -> None:
+    # At 2 the first has 8 s left and the second needs 5.
+    jobs = [(0, 10, 1), (2, 5, 1)]
+    assert starts(jobs, "a-srpt-p", ONE_GPU, restart_s=[2, 0]) == [0, 2]
+    assert starts(jobs, "a-srpt-p", ONE_GPU, restart_s=[4, 0]) == [0, 10]
+    assert starts(jobs, "a-srpt-p:cost_s=4", ONE_GPU) == [0, 10]
+    assert starts(jobs, "a-srpt-p:cost_s=4,wide_cost_s=0", ONE_GPU) == [0, 10]
+    assert starts(jobs, "a-srpt-p:cost_s=4,wide_cost_s=0,narrow_gpus=0", ONE_GPU) == [0, 2]
+
+
+def test_a_narrow_gang_has_less_virtual_work_left() -> None:
+    # 8 s of 4 GPUs against 20 s of 1.
+    assert starts([(0, 10, 4), (2, 20, 1)], "a-srpt-p") == [0, 2]
+    assert starts([(0, 10, 4), (2, 33, 1)], "a-srpt-p") == [0, 10]
+
+
+QUEUE = [(0.0, 10.0, 3), (1.0, 1.0, 4), (2.0, 3.0, 2), (3.0, 7.0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("spjf", [0, 10, 11, 11]),
+        ("spwf", [0, 10, 11, 11]),
+        ("qssf", [0, 10, 11, 11]),
+        ("wcs-duration", [0, 10, 11, 3]),
+        ("wcs-workload", [0, 10, 11, 3]),
+        ("wcs-subtime", [0, 10, 11, 3]),
+    ],
+)
+def test_the_strict_baselines_block_and_the_others_conserve_work(
+    policy: str, expected: list[float]
+) -> None:
+    assert starts(QUEUE, policy) == expected
+
+
+def test_each_baseline_has_a_key_of_its_own() -> None:
+    # Behind a job that holds everything: first 3 GPUs for 4 s, then 4 for 3.5 s, 1 for 5 s.
+    jobs = [(0, 10, 4), (1, 4, 3), (2, 3.5, 4), (3, 5, 1)]
+    assert starts(jobs, "spjf")[1:] == [13.5, 10, 13.5]
+    assert starts(jobs, "spwf")[1:] == [10, 15, 10]
+    assert starts(jobs, "wcs-duration")[1:] == [13.5, 10, 13.5]
+    assert starts(jobs, "wcs-workload")[1:] == [10, 15, 10]
+    assert starts(jobs, "wcs-subtime")[1:] == [10, 15, 10]
+
+
+def replicas(gpus: int) -> gs.JobGraph:
+    """Replicas of one stage that reduce 1 GB."""
+    return gs.JobGraph(f"{gpus} replicas", (gs.Stage(gpus, 0.1, parameter_bytes=1e9),))
+
+
+def test_predictions_count_with_what_a_good_placement_takes() -> None:
+    # 3 GPUs do not fit a server: amin is far above alow, and a job of half the service is longer.
+    trace = gs.Trace.from_columns(submit_s=[0, 1, 1], service_s=[10, 5, 9], gpus=[4, 3, 2])
+    trace = trace.with_graphs([replicas(4), replicas(3), replicas(2)])
+    limits = gs.iteration_limits(trace, PAIRS, speed="stages")
+    assert limits["min"][1] > 2 * limits["low"][1]
+    assert limits["min"][2] == limits["low"][2]
+
+    def order(policy: str) -> list[int]:
+        options = {"placement": "heavy-edge", "speed": "stages", "contention": "reserved"}
+        result = gs.simulate(trace, PAIRS, policy=policy, **options)
+        return result.schedule.start_us.argsort(kind="stable").tolist()
+
+    assert order("sjf") == [0, 1, 2]
+    assert order("qssf") == [0, 1, 2]
+    assert order("spjf") == order("wcs-duration") == [0, 2, 1]
+    assert order("spwf") == order("wcs-workload") == [0, 2, 1]
+    assert order("a-srpt:idle=false") == [2, 1, 0]
+    assert order("a-srpt:idle=false,work=low") == [1, 2, 0]
