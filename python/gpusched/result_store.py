@@ -15,6 +15,7 @@ import numpy as np
 from gpusched.arrays import AnyArray
 from gpusched.job_graphs import JobGraph
 from gpusched.labels import Labels
+from gpusched.prediction.accuracy import PredictionReport
 from gpusched.profiles import JobProfile
 from gpusched.rejects import Rejects
 from gpusched.result import Result
@@ -67,6 +68,7 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counters: dict[str, int]
     warnings: tuple[str, ...]
     trace: _TraceHeader
+    prediction: PredictionReport | None = None
 
 
 def save(result: Result, path: str | os.PathLike[str]) -> None:
@@ -110,6 +112,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
             profiles=trace.profiles,
             graphs=trace.graphs,
         ),
+        prediction=result.prediction,
     )
     arrays["header"] = np.frombuffer(msgspec.json.encode(header), dtype=np.uint8)
     target = Path(path)
@@ -180,6 +183,7 @@ def _read(file: IO[bytes]) -> Result:
         schedule,
         header.wall_s,
         clairvoyant=header.clairvoyant,
+        prediction=header.prediction,
     )
 
 

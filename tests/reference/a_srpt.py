@@ -127,7 +127,8 @@ class ASrpt(NonPreemptive):
         """Start the job if it fits, and if its placement is good or its patience over."""
         needs = self.needs(engine, job)
         if engine.speed.is_fixed or needs.is_heavy or self.fill == "most-free":
-            allocation, ranks = engine.place(job), None
+            allocation: Allocation | None = engine.place(job)
+            ranks: list[int] | None = None
         else:
             placer = Placer("best-fit", {}, engine.cluster, engine.seed, engine.speed)
             allocation, ranks = placer.place(job, engine.free), []

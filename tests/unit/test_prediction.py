@@ -394,3 +394,12 @@ def test_accuracy_of_nothing_is_undefined():
     one = Accuracy.of(np.array([3]), np.array([2]))
     assert one.r2_log is one.rank_correlation is one.coverage is None
     assert one.mape == 0.5
+
+
+def test_a_saved_result_keeps_how_good_its_predictions_were(tmp_path) -> None:
+    jobs = recurring(30)
+    result = gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="sjf", predictor="group-mean")
+    assert result.prediction is not None
+    assert result.summary()["prediction_mape"] == result.prediction.accuracy.mape
+    result.save(tmp_path / "result.npz")
+    assert gs.load(tmp_path / "result.npz").prediction == result.prediction

@@ -48,6 +48,7 @@ def result():
         group=[1, 2, 1],
         status=["ok", "ok", "failed"],
         estimate_s=[1.0, float("nan"), 3.0],
+        predicted_s=[2.0, float("nan"), 1.5],
         source_wait_s=[float("nan"), 0.0, 2.0],
         epoch=datetime(2020, 1, 2, tzinfo=UTC),
         graphs=GRAPHS,
