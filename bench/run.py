@@ -14,6 +14,7 @@ import gpusched as gs
 from bench import (
     contention,
     contention_series,
+    graphs,
     import_time,
     memory,
     python_order,
@@ -25,7 +26,10 @@ from bench import (
 from bench.measure import machine
 from bench.table import Section
 
-PARTS = ("speed", "scaling", "contention", "memory", "threads", "order", "import", "peers")
+PARTS = (
+    "speed", "scaling", "contention", "graphs", "prediction", "memory", "threads", "order",
+    "import", "peers",
+)  # fmt: skip
 
 
 def main() -> None:
@@ -74,6 +78,8 @@ def _sections(
         "speed": compared,
         "scaling": grown,
         "contention": contended,
+        "graphs": lambda: iter([graphs.section(size, repeats)]),
+        "prediction": lambda: iter([graphs.prediction_section(size)]),
         "memory": lambda: iter([memory.section((size,))]),
         "threads": lambda: iter([threads.section(size, repeats)]),
         "order": lambda: iter([python_order.section(repeats)]),

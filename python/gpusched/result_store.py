@@ -40,6 +40,10 @@ _TRACE_COLUMNS: Final[dict[str, str]] = {
     "estimate_us": "i8", "predicted_us": "i8", "weight": "f8", "checkpoint_us": "i8",
     "restart_us": "i8", "source_wait_us": "i8", "type_set": "i4", "profile": "i4", "graph": "i4",
 }  # fmt: skip
+# What reading a damaged archive may raise; a seek to a negative place is an OSError.
+_DAMAGE: Final = (
+    ValueError, TypeError, EOFError, OSError, zipfile.BadZipFile, NotImplementedError,
+)  # fmt: skip
 _REQUIRED: Final = ("submit_us", "service_us", "gpus", "row", "id")
 _INDICES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
 _LABELS: Final = ("user", "queue", "group", "status")
@@ -128,11 +132,11 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> Result:
     """Read what :func:`save` wrote; ValueError if it is anything else, or was changed."""
     name = os.fspath(path)
-    try:
-        with open(path, "rb") as file:
+    with open(path, "rb") as file:
+        try:
             return _read(file)
-    except (ValueError, TypeError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise ValueError(f"{name}: not a readable gpusched result: {error}") from error
+        except _DAMAGE as error:
+            raise ValueError(f"{name}: not a readable gpusched result: {error}") from error
 
 
 def _read(file: IO[bytes]) -> Result:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
+import zlib
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched._core import _testing
 from tests.parity.core import choice_text, make_cluster, make_trace, run_core
-from tests.reference import CONTENTIONS, POLICIES
+from tests.reference import CONTENTIONS, POLICIES, Graph
 from tests.reference.cases import SECOND, Case
 from tests.reference.cluster_state import Cluster
+from tests.reference.heavy_edge import edge_bytes, grow, ranks_of, swapped
 from tests.reference.model import Active
 from tests.reference.placements import Placer
 from tests.reference.speeds import reserved
-from tests.reference.stage_cases import staged_cases
+from tests.reference.stage_cases import graphs, staged_cases
 from tests.reference.stages import Stages
 
 UNITS = st.sampled_from([1, 7, SECOND])
@@ -77,3 +82,64 @@ def test_the_limits_of_an_iteration_equal_the_reference(case: Case) -> None:
             continue
         least = speed.placed_s(job, allocation, placer.ranks(job, allocation))
         assert found == [speed.low(job), least, max(least, speed.high(job))]
+
+
+@st.composite
+def divided(draw: st.DrawFn) -> tuple[Graph, list[int]]:
+    """A graph whose weights often tie, and how many replicas go to each of some servers."""
+    quotas = draw(st.lists(st.integers(1, 4), min_size=2, max_size=4))
+    return draw(graphs(sum(quotas))), quotas
+
+
+@settings(max_examples=300, deadline=None)
+@given(divided())
+def test_the_cut_names_the_same_replicas_as_the_reference(case: tuple[Graph, list[int]]) -> None:
+    graph, quotas = case
+    stages = range(len(graph.stages))
+    replicas = [stage.replicas for stage in graph.stages]
+    pipeline = [graph.pair_bytes(stage) for stage in stages[:-1]]
+    within = [edge_bytes(graph, stage, stage) for stage in stages]
+    expected = ranks_of(graph, grow(graph, quotas), range(len(quotas)))
+    assert _testing.heavy_edge_cut(replicas, pipeline, within, quotas) == expected
+
+
+@settings(max_examples=300, deadline=None)
+@given(divided(), st.integers(0, 2**32), st.sampled_from([2, 5, 1000]))
+def test_exchanges_are_those_of_the_reference(
+    case: tuple[Graph, list[int]], salt: int, num_costs: int
+) -> None:
+    graph, quotas = case
+    servers = range(len(quotas))
+
+    def cost(ranks: Sequence[int]) -> float:  # no pattern; the fewer costs, the more of them tie
+        return float(zlib.crc32(repr((salt, list(ranks))).encode()) % num_costs)
+
+    before = grow(graph, quotas)
+    after = swapped(graph, before, lambda cut: cost(ranks_of(graph, cut, servers)))
+    expected = ranks_of(graph, after, servers)
+    replicas = [stage.replicas for stage in graph.stages]
+    ranks, best = _testing.swap_down(
+        replicas, quotas, list(servers), cost, ranks_of(graph, before, servers)
+    )
+    assert (ranks, best) == (expected, cost(expected))
+
+
+@settings(max_examples=50, deadline=None)
+@given(divided())
+def test_exchanges_that_always_help_end_where_those_of_the_reference_do(
+    case: tuple[Graph, list[int]],
+) -> None:
+    graph, quotas = case
+    servers = range(len(quotas))
+    before = grow(graph, quotas)
+    costs, same_costs = itertools.count(0, -1), itertools.count(0, -1)
+    after = swapped(graph, before, lambda _: float(next(costs)))
+    ranks, _ = _testing.swap_down(
+        [stage.replicas for stage in graph.stages],
+        quotas,
+        list(servers),
+        lambda _: float(next(same_costs)),
+        ranks_of(graph, before, servers),
+    )
+    assert ranks == ranks_of(graph, after, servers)
+    assert next(costs) == next(same_costs)

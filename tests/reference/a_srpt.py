@@ -87,9 +87,9 @@ class ASrpt(NonPreemptive):
             low, least, most = limits(engine.speed, job)
             stretch = 1.0 if self.counts_low else least / low
             is_heavy = most >= self.heavy * least
-        part = float(job.gpus) / float(engine.cluster.num_gpus)
         duration = float(job.predicted) * stretch
-        return Needs(part * duration, is_heavy, duration, least)
+        work = float(job.gpus) * duration / float(engine.cluster.num_gpus)
+        return Needs(work, is_heavy, duration, least)
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Ask the machine who is next, then start what can start."""

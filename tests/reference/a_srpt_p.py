@@ -21,8 +21,8 @@ class ASrptP(Preemptive):
         return {job.id: (self.virtual_work(engine, job), job.id) for job in engine.active}
 
     def virtual_work(self, engine: Engine, job: Active) -> float:
-        """Return the part of all GPUs times the remaining time on a good placement."""
+        """Return the GPUs times the remaining time on a good placement."""
         ticks = float(job.remaining(engine.now)) * job.stretch
         if job.running:
             ticks -= float(job.cost)
-        return float(job.gpus) / float(engine.cluster.num_gpus) * ticks
+        return float(job.gpus) * ticks

@@ -92,7 +92,7 @@ def swapped(graph: Graph, cut: Cut, cost: Callable[[Cut], float]) -> Cut:
     best, trials = cost(cut), 0
     stages = range(len(graph.stages))
     while True:
-        before = cut
+        has_helped = False
         for a in range(len(cut)):
             for b in range(a + 1, len(cut)):
                 for s in stages:
@@ -105,9 +105,10 @@ def swapped(graph: Graph, cut: Cut, cost: Callable[[Cut], float]) -> Cut:
                         trial = [list(part) for part in cut]
                         trial[a][trial[a].index(s)] = t
                         trial[b][trial[b].index(t)] = s
-                        if cost(trial) < best:
-                            cut, best = trial, cost(trial)
-        if cut == before:
+                        now = cost(trial)
+                        if now < best:
+                            cut, best, has_helped = trial, now, True
+        if not has_helped:
             return cut
 
 

@@ -48,7 +48,7 @@ def staged_cases(draw: st.DrawFn, policy: str, placement: str, contention: str) 
     widths = sorted({job.gpus for job in case.jobs})
     models = {width: draw(st.lists(graphs(width), min_size=1, max_size=2)) for width in widths}
     micro_batches = st.fixed_dictionaries(
-        {}, optional={"micro_batches": st.sampled_from([0, 1, 4])}
+        {}, optional={"micro_batches": st.sampled_from([0, 1, 3, 7])}
     )
     return replace(
         case,

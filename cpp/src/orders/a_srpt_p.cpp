@@ -4,9 +4,9 @@
 
 namespace gpusched {
 
-/// Remaining virtual work: what a machine as fast as all GPUs would still need. A job that runs
-/// is ahead by the work that its restart would cost, so that it gives way only to one that gains
-/// more than that.
+/// Remaining virtual work: what a machine as fast as all GPUs would still need, times their
+/// number. A job that runs is ahead by the work that its restart would cost, so that it gives way
+/// only to one that gains more than that.
 class RemainingVirtualWorkOrder final : public Order {
  public:
   explicit RemainingVirtualWorkOrder(const Parameters& parameters)
@@ -19,7 +19,6 @@ class RemainingVirtualWorkOrder final : public Order {
 
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
     const State& state = view.state();
-    const auto num_gpus = static_cast<double>(state.cluster().num_gpus());
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const JobId job = jobs[i];
       double ticks = key_of(view.remaining(job));
@@ -28,7 +27,7 @@ class RemainingVirtualWorkOrder final : public Order {
         ticks = ticks * (limits.min / limits.low);
       }
       if (state.is_running(job)) ticks = ticks - key_of(restart_cost(state, job));
-      key[i] = static_cast<double>(view.gpus(job)) / num_gpus * ticks;
+      key[i] = static_cast<double>(view.gpus(job)) * ticks;
     }
   }
 

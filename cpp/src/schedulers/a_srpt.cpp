@@ -134,9 +134,10 @@ class ASrpt final : public Scheduler {
 
   /// GPUs over all GPUs, times the predicted ticks on a good placement.
   [[nodiscard]] double virtual_work(const State& state, JobId job) const {
-    const double part = static_cast<double>(state.jobs().gpus(job)) /
-                        static_cast<double>(state.cluster().num_gpus());
-    return part * duration(state, kinds_[jobs_[job].kind], job);
+    // In this order: what is whole in GPU ticks is rounded once.
+    return static_cast<double>(state.jobs().gpus(job)) *
+           duration(state, kinds_[jobs_[job].kind], job) /
+           static_cast<double>(state.cluster().num_gpus());
   }
 
   /// Predicted ticks on a good placement.

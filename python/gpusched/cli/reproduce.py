@@ -23,6 +23,8 @@ gpusched reproduce [dim]# what there is[/]
 gpusched reproduce sjf-bco --quick [dim]# the main comparison on a few instances[/]
 
 gpusched reproduce sjf-bco --out sjf-bco [dim]# with figures and all runs[/]
+
+gpusched reproduce a-srpt --quick [dim]# A-SRPT on two clusters[/]
 """
 
 _QUICK_SEEDS: Final = 4

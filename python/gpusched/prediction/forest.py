@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Self
@@ -224,14 +223,8 @@ def grow(
             min_samples_leaf=max(1, min(leaf, drawn // 100)),
             max_features=_FEATURE_SHARE,
             max_samples=drawn,
-            n_jobs=_num_processors(),
+            n_jobs=1,  # a run is one thread; runs are what threads are for
             random_state=int(np.random.SeedSequence([*seed, len(grown)]).generate_state(1)[0]),
         )
         grown += forest.fit(features, log_s).estimators_
     return Trees.of(grown)
-
-
-def _num_processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
