@@ -309,7 +309,8 @@ def test_draws_of_different_places_differ(places: list[tuple[int, int, int, int]
 
 def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     exposed = {name for name in dir(_testing) if not name.startswith("_")}
-    assert exposed == {
+    elsewhere = {"heavy_edge_cut", "swap_down"}  # test_graph_cut_laws
+    assert exposed - elsewhere == {
         "Heap",
         "RunHeap",
         "IndexSet",
