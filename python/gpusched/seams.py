@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpusched import _core
 from gpusched.plugins import PluginInfo, describe
 from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+
+if TYPE_CHECKING:
+    from gpusched.workload import Trace
 
 
 @dataclass(frozen=True)
@@ -46,14 +49,19 @@ def placement_seam(placement: str | PlacementChoice | _core.Placement) -> Chosen
 
 
 def speed_seam(
-    speed: str | SpeedChoice | None, contention: str | ContentionChoice
+    trace: Trace, speed: str | SpeedChoice | None, contention: str | ContentionChoice
 ) -> tuple[SpeedChoice, ContentionChoice]:
-    """Return the speed and the contention that a user named; each may imply the other."""
+    """Return the speed and the contention that a user named.
+
+    A contention alone implies the speed that the jobs have figures for.
+    """
     shares = ContentionChoice.parse(contention) if isinstance(contention, str) else contention
     if not isinstance(shares, ContentionChoice):
         raise TypeError(f"contention: expected a name or a ContentionChoice, not {contention!r}")
     if speed is None:
-        speed = "fixed" if shares.name == "none" else "ring"
+        has_graphs_alone = trace.graph is not None and trace.profile is None
+        model = "stages" if has_graphs_alone else "ring"
+        speed = "fixed" if shares.name == "none" else model
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
     if not isinstance(paces, SpeedChoice):
         raise TypeError(f"speed: expected a name or a SpeedChoice, not {speed!r}")

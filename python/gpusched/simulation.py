@@ -62,8 +62,8 @@ def simulate(
     speed
         How long a job takes where it runs, see :func:`gpusched.speeds`: ``"fixed"`` (for its
         service, anywhere) or a model of its iterations, such as ``"ring"``, which needs profiles
-        in the trace and bandwidths in the cluster. None is ``"ring"`` if a contention is asked
-        for, else ``"fixed"``.
+        in the trace and bandwidths in the cluster, or ``"stages"``, which needs graphs. None is
+        ``"fixed"``, or if a contention is asked for the one that the trace is made for.
     contention
         How jobs that use one link share it, see :func:`gpusched.contentions`.
     seed
@@ -99,7 +99,7 @@ def simulate(
         raise ValueError(f"seed: {seed} must lie between 0 and 2**64 - 1")
     decides = policy_seam(policy)
     places = placement_seam(placement)
-    paces, shares = speed_seam(speed, contention)
+    paces, shares = speed_seam(trace, speed, contention)
     learner = _learner(predictor)
     columns = job_columns(
         trace,

@@ -56,6 +56,9 @@ def test_a_wrong_argument_is_named(
 def test_a_contention_alone_asks_for_the_ring() -> None:
     assert simulate(speed=None, contention="shared").spec.speed == "ring"
     assert simulate(speed=None).spec.speed == "fixed"
+    graphs = [gs.JobGraph(f"{n}", (gs.Stage(n, 0.1, 1e8, 0.0),)) for n in (2, 6)]
+    staged = gs.Trace.from_columns([0, 1], [10, 20], [2, 6]).with_graphs(graphs)
+    assert simulate(trace=staged, speed=None, contention="shared").spec.speed == "stages"
 
 
 def test_a_ring_wider_than_the_cluster_is_a_counted_reject() -> None:
