@@ -41,7 +41,7 @@ def simulate(**arguments: Any) -> gs.Result:
         ({"placement": "fist-fit"}, ValueError, "unknown placement 'fist-fit'; did you mean 'fi"),
         ({"placement": "fifo"}, ValueError, "unknown placement 'fifo'"),
         ({"predictor": "oracel"}, ValueError, "unknown predictor 'oracel'; did you mean 'oracle'"),
-        ({"predictor": None}, ValueError, "unknown predictor None"),
+        ({"predictor": None}, TypeError, "predictor: expected a text, not None"),
         ({"predictor": "estimate"}, ValueError, "'estimate': the trace has no estimate_s"),
         ({"seed": -1}, ValueError, r"seed: -1 must lie between 0 and 2\*\*64 - 1"),
         ({"seed": 2**64}, ValueError, "seed: 18446744073709551616 must lie between 0 and"),
