@@ -17,6 +17,7 @@ from bench import (
     graphs,
     import_time,
     memory,
+    plans,
     python_order,
     python_peers,
     scaling,
@@ -27,7 +28,7 @@ from bench.measure import machine
 from bench.table import Section
 
 PARTS = (
-    "speed", "scaling", "contention", "graphs", "prediction", "memory", "threads", "order",
+    "speed", "scaling", "contention", "plans", "graphs", "prediction", "memory", "threads", "order",
     "import", "peers",
 )  # fmt: skip
 
@@ -78,6 +79,7 @@ def _sections(
         "speed": compared,
         "scaling": grown,
         "contention": contended,
+        "plans": lambda: iter([plans.section(min(3, repeats))]),
         "graphs": lambda: iter([graphs.section(size, repeats)]),
         "prediction": lambda: iter([graphs.prediction_section(size)]),
         "memory": lambda: iter([memory.section((size,))]),
