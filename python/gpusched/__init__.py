@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gpusched.prediction import PredictionReport as PredictionReport
     from gpusched.prediction import Predictor as Predictor
     from gpusched.prediction import load_predictor as load_predictor
+    from gpusched.prediction import predict as predict
     from gpusched.prediction import predictor as predictor
     from gpusched.prediction import predictors as predictors
     from gpusched.prediction import register_predictor as register_predictor
@@ -103,6 +104,7 @@ _HOME = {
     "placements": "plugins",
     "plan": "planning",
     "policies": "plugins",
+    "predict": "prediction",
     "predictor": "prediction",
     "predictors": "prediction",
     "read_pollux": "calibration",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
 from gpusched.prediction.base import Predictor
-from gpusched.prediction.choose import load_predictor, predictor, resolve
+from gpusched.prediction.choose import load_predictor, predict, predictor, resolve
 from gpusched.prediction.online import run_online
 from gpusched.prediction.registry import PredictorChoice, predictors, register_predictor
 
@@ -18,6 +18,7 @@ __all__ = [
     "Predictor",
     "PredictorChoice",
     "load_predictor",
+    "predict",
     "predictor",
     "predictors",
     "register_predictor",

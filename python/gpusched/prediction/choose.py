@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
-from typing import Any, cast
+from typing import Any, Final, cast
+
+import numpy as np
+
+from gpusched.arrays import Int64
 
 # Imported for the names that they register.
 from gpusched.prediction import forest, known, simple
+from gpusched.prediction.accuracy import Accuracy
 from gpusched.prediction.base import Predictor
 from gpusched.prediction.keys import LABELS
 from gpusched.prediction.learner import Learner
+from gpusched.prediction.online import replay_history
 from gpusched.prediction.registry import PredictorChoice
 from gpusched.prediction.store import read_model
+from gpusched.workload import Trace
 
-__all__ = ["forest", "known", "load_predictor", "predictor", "resolve", "simple"]
+__all__ = ["forest", "known", "load_predictor", "predict", "predictor", "resolve", "simple"]
 
-_WITHOUT_PREDICTOR = ("oracle", "estimate", "column")
+_WITHOUT_PREDICTOR: Final = ("oracle", "estimate", "column")
 
 
 def predictor(text: str | PredictorChoice) -> Predictor:
@@ -35,6 +42,10 @@ def predictor(text: str | PredictorChoice) -> Predictor:
     return cast(Predictor, made(**choice.parameters))
 
 
+# By another name, for functions whose parameter is called `predictor`.
+_made = predictor
+
+
 def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | None:
     """Return the predictor for one run, None where the core has the predictions already.
 
@@ -45,6 +56,48 @@ def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | None:
         return None if chosen.name in _WITHOUT_PREDICTOR else chosen.clone()
     made = predictor(chosen)
     return None if made.name in _WITHOUT_PREDICTOR else made
+
+
+def predict(
+    trace: Trace,
+    predictor: str | PredictorChoice | Predictor = "forest",
+    *,
+    finish_us: Int64 | None = None,
+    seed: int = 0,
+) -> tuple[Int64, Accuracy]:
+    """Predict the jobs of ``trace`` one after the other, without a cluster.
+
+    Each job is predicted by what had finished before it arrived, as in a simulation.
+
+    Parameters
+    ----------
+    predictor
+        As for :func:`gpusched.simulate`; an object is copied and stays as it is.
+    finish_us
+        int64[num_jobs]: when the jobs finished, microseconds, -1 for never. None: each job ended
+        its service after its submission.
+    seed
+        Of what the predictor draws.
+
+    Returns
+    -------
+    tuple
+        Predicted services, int64[num_jobs] microseconds, and how good they were for the jobs that
+        finished (after the first part, if that was for training).
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`predictor`; or if ``finish_us`` is not one integer per job, or the trace lacks
+        what the predictor needs.
+    """
+    made = predictor.clone() if isinstance(predictor, Predictor) else _made(predictor)
+    predicted_us = replay_history(trace, made, finish_us, seed)
+    counts = np.ones(len(trace), dtype=np.bool_) if finish_us is None else finish_us >= 0
+    if made.cut_us is not None:
+        counts &= trace.submit_us >= made.cut_us
+    covered = None if made.covered is None else made.covered[counts]
+    return predicted_us, Accuracy.of(predicted_us[counts], trace.service_us[counts], covered)
 
 
 def load_predictor(path: str | os.PathLike[str], **parameters: Any) -> Predictor:

@@ -154,11 +154,16 @@ class _Drive:
 
 def replay_history(
     trace: Trace, predictor: Predictor, finish_us: Int64 | None, seed: int = 0
-) -> None:
+) -> Int64:
     """Show a predictor a trace whose jobs are known to have finished at ``finish_us``.
 
     Each job arrives with what had finished by then, as in a run, and at the end the predictor
     knows all jobs that finished. None: each job ended its service after its submission.
+
+    Returns
+    -------
+    int64[num_jobs]
+        What it predicted at the arrivals, microseconds.
     """
     if finish_us is None:
         finish_us = trace.submit_us + trace.service_us
@@ -170,10 +175,12 @@ def replay_history(
         )
     run = RecordedRun(trace, finish_us.astype(np.int64))
     drive = _Drive(run, trace, predictor, seed)
+    predicted_us = np.empty(len(trace), dtype=np.int64)
     for first, end in batches(trace.submit_us, predictor.batch_jobs, predictor.cut_us):
-        drive.next_batch(first, end)
+        predicted_us[first:end] = drive.next_batch(first, end)
     run.finish()
     drive.observe()
+    return predicted_us
 
 
 class RecordedRun:
