@@ -18,9 +18,14 @@ from pathlib import Path
 import numpy as np
 
 import gpusched as gs
+from gpusched import _core
 
 PLACEMENTS = ("count", "consolidated", "consolidated-relaxed:kappa=1.5", "random")
-OTHER_PLACEMENTS = ("first-fit", "best-fit", "worst-fit", "spread")
+OTHER_PLACEMENTS = ("first-fit", "best-fit", "worst-fit", "spread", "buddy", "topology", "fgd")
+DEMANDING_PLACEMENTS = (
+    "dot-product", "fgd", "gpu-packing", "gpu-clustering", "best-fit", "worst-fit", "first-fit",
+    "consolidated", "random", "buddy", "topology",
+)  # fmt: skip
 OPTIONS = (
     "fifo-skip:scan=strict",
     "srtf:displace=true",
@@ -95,17 +100,86 @@ def networked_results() -> Iterator[gs.Result]:
             )  # fmt: skip
 
 
+def demanding_results() -> Iterator[gs.Result]:
+    """Runs of jobs that ask for shares of GPUs, CPU and memory."""
+    random = np.random.default_rng(9)
+    gpus = random.choice([1, 1, 1, 2, 4, 8, 12], NUM_JOBS)
+    trace = gs.Trace.from_columns(
+        submit_s=np.sort(random.integers(0, 8_000, NUM_JOBS)),
+        service_s=random.integers(1, 2_000, NUM_JOBS),
+        gpus=gpus,
+        gpu_share=np.where(gpus == 1, random.choice([0.1, 0.25, 0.5, 1.0], NUM_JOBS), 1.0),
+        cpu=random.choice([0.0, 1.0, 4.5], NUM_JOBS),
+        memory_gib=random.choice([0.0, 8.0, 30.0], NUM_JOBS),
+    )
+    cluster = gs.Cluster(
+        (
+            gs.ServerGroup(4, 8, "V100", cpu=40, memory_gib=200, nic_gbps=10),
+            gs.ServerGroup(3, 4, "T4", cpu=12, memory_gib=128, nic_gbps=10),
+        )
+    ).with_racks(3)
+    for placement in DEMANDING_PLACEMENTS:
+        for policy in ("fifo-skip", "easy", "srtf:cost_s=9"):
+            yield gs.simulate(trace, cluster, policy=policy, placement=placement, seed=3)
+
+
+def elastic_results() -> Iterator[gs.Result]:
+    """Runs of jobs that change their widths, with deadlines."""
+    random = np.random.default_rng(13)
+    num_jobs = 80
+    service_s = random.integers(60, 4_000, num_jobs)
+    submit_s = np.sort(random.integers(0, 8_000, num_jobs))
+    profiles = [
+        gs.JobProfile(
+            f"model{drag}",
+            throughput={
+                name: {n: pace * n / (1 + drag * n) for n in (1, 2, 4, 8)}
+                for name, pace in (("V100", 4.0), ("T4", 1.0))
+            },
+            samples_per_s={"V100": 400.0, "T4": 100.0},
+            global_batch=256,
+        )
+        for drag in (0.02, 0.3)
+    ]
+    trace = gs.Trace.from_columns(
+        submit_s=submit_s,
+        service_s=service_s,
+        gpus=random.choice([1, 2, 4, 8], num_jobs),
+        deadline_s=np.where(
+            random.random(num_jobs) < 0.8, submit_s + service_s * random.uniform(0.5, 2), np.nan
+        ),
+        restart_s=np.full(num_jobs, 20.0),
+        profiles=profiles,
+        profile=random.integers(0, 2, num_jobs),
+    )
+    cluster = gs.Cluster((gs.ServerGroup(2, 8, "V100"), gs.ServerGroup(4, 4, "T4")))
+    flags = {name: native_policies()[name].flags for name in native_policies()}
+    policies = [name for name, own in flags.items() if {"elastic", "deadlines"} & set(own)]
+    for policy, speed in itertools.product(
+        (*policies, "fifo"), ("table", "proportional", "proportional:batches=integer,split=equal")
+    ):
+        yield gs.simulate(trace, cluster, policy=policy, placement="buddy", speed=speed)
+
+
+def native_policies() -> dict[str, gs.PluginInfo]:
+    """The policies that the tool knows: not those written in Python."""
+    native = {info["name"] for info in _core.registry()}
+    return {name: info for name, info in gs.policies().items() if name in native}
+
+
 def results() -> Iterator[gs.Result]:
     """Run the cases in the package."""
     yield from networked_results()
+    yield from demanding_results()
+    yield from elastic_results()
     trace = uniform_trace()
-    for policy, placement in itertools.product((*gs.policies(), *OPTIONS), PLACEMENTS):
+    for policy, placement in itertools.product((*native_policies(), *OPTIONS), PLACEMENTS):
         if placement == "count" and chooses_gpus(policy):
             continue
         yield gs.simulate(trace, UNIFORM, policy=policy, placement=placement, seed=11)
     for placement in OTHER_PLACEMENTS:
         yield gs.simulate(trace, UNIFORM, policy="srtf", placement=placement)
-    for policy in (*gs.policies(), *OPTIONS):
+    for policy in (*native_policies(), *OPTIONS):
         for predictor, placement in (("oracle", "consolidated"), ("estimate", "best-fit")):
             yield gs.simulate(
                 mixed_trace(typed=True), MIXED,

@@ -12,6 +12,7 @@ if __package__ in (None, ""):  # as a script: the checkout's root holds the pack
 
 import gpusched as gs
 from bench import (
+    assignment,
     contention,
     contention_series,
     graphs,
@@ -28,8 +29,8 @@ from bench.measure import machine
 from bench.table import Section
 
 PARTS = (
-    "speed", "scaling", "contention", "plans", "graphs", "prediction", "memory", "threads", "order",
-    "import", "peers",
+    "speed", "scaling", "contention", "plans", "assignment", "graphs", "prediction", "memory",
+    "threads", "order", "import", "peers",
 )  # fmt: skip
 
 
@@ -80,6 +81,7 @@ def _sections(
         "scaling": grown,
         "contention": contended,
         "plans": lambda: iter([plans.section(min(3, repeats))]),
+        "assignment": lambda: iter([assignment.section(min(5, repeats))]),
         "graphs": lambda: iter([graphs.section(size, repeats)]),
         "prediction": lambda: iter([graphs.prediction_section(size)]),
         "memory": lambda: iter([memory.section((size,))]),

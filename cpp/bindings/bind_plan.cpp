@@ -22,7 +22,7 @@ std::unique_ptr<BoundScheduler> bound_scheduler(const std::string& name,
   const auto* entry = Registry<Scheduler>::find(name);
   std::unique_ptr<Scheduler> scheduler;
   if (entry != nullptr) {
-    scheduler = entry->make(Parameters("policy " + name, policy_parameters(entry->info), values));
+    scheduler = entry->make(Parameters("policy " + name, entry->info.parameters, values));
   }
   auto* bound = dynamic_cast<BoundScheduler*>(scheduler.get());
   if (bound == nullptr) {

@@ -52,9 +52,7 @@ py::typing::List<Fields> registry() {
   for (const auto& [name, entry] : Registry<Order>::entries()) {
     all.append(describe("order", entry.info, policy_parameters(entry.info)));
   }
-  for (const auto& [name, entry] : Registry<Scheduler>::entries()) {
-    all.append(describe("scheduler", entry.info, policy_parameters(entry.info)));
-  }
+  append_simple<Scheduler>(all, "scheduler");
   append_simple<Placement>(all, "placement");
   append_simple<Speed>(all, "speed");
   append_simple<Contention>(all, "contention");

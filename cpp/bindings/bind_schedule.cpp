@@ -39,6 +39,28 @@ py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
   return table;
 }
 
+py::typing::Dict<py::str, py::object> decisions_of(const Schedule& schedule) {
+  const auto& decisions = schedule.decisions();
+  const auto column = [&](auto get) {
+    std::vector<std::remove_cvref_t<decltype(get(decisions.front()))>> values;
+    values.reserve(decisions.size());
+    for (const Decision& decision : decisions) values.push_back(get(decision));
+    return values;
+  };
+  py::typing::Dict<py::str, py::object> table;
+  table["job"] = column_of(column([](const Decision& d) { return std::int64_t{d.job}; }));
+  table["time_us"] = column_of(column([](const Decision& d) { return std::int64_t{d.at.count()}; }));
+  table["admitted"] = column_of(column([](const Decision& d) { return std::uint8_t{d.is_admitted}; }));
+  table["cost"] = column_of(column([](const Decision& d) { return d.cost; }));
+  table["value"] = column_of(column([](const Decision& d) { return d.value; }));
+  table["payoff"] = column_of(column([](const Decision& d) { return d.payoff; }));
+  table["reason"] = py::cast(column([](const Decision& d) { return std::string(d.reason); }));
+  table["type"] = column_of(column([](const Decision& d) { return std::int32_t{d.type}; }));
+  table["from_us"] = column_of(column([](const Decision& d) { return std::int64_t{d.from.count()}; }));
+  table["until_us"] = column_of(column([](const Decision& d) { return std::int64_t{d.until.count()}; }));
+  return table;
+}
+
 }  // namespace
 
 void bind_schedule(py::module_& m) {
@@ -92,6 +114,14 @@ void bind_schedule(py::module_& m) {
           "uncontended_us",
           [](const Schedule& s) { return column_of(std::vector<double>(s.uncontended_us())); },
           "Time that the job's runs would have taken without contention; empty under `fixed`.")
+      .def_property_readonly("resizes",
+                             [](const Schedule& s) {
+                               return collect<std::int32_t>(
+                                   s, [&](JobId job) { return s.num_resizes(job); });
+                             })
+      .def("decisions", &decisions_of,
+           "Of a policy that admits jobs: each job that it took or turned down, as columns. `type`\n"
+           "is the scarcest GPU type, -1 for none, between from_us and until_us.")
       .def("intervals", &intervals_of,
            "Rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
       .def_property_readonly("digest",

@@ -6,6 +6,14 @@
 namespace gpusched::bindings {
 
 void bind_scheduler(py::module_& m) {
+  py::class_<Part>(m, "Part", "GPUs of one type of the cluster.")
+      .def(py::init([](int type, int gpus) { return Part{type, gpus}; }), py::arg("type"),
+           py::arg("gpus"))
+      .def(py::init([](std::pair<int, int> part) { return Part{part.first, part.second}; }))
+      .def_readonly("type", &Part::type)
+      .def_readonly("gpus", &Part::gpus);
+  py::implicitly_convertible<py::tuple, Part>();
+
   py::class_<ActionsView>(m, "Actions", "What a scheduler does; every call is checked.")
       .def(
           "start",
@@ -28,7 +36,17 @@ void bind_scheduler(py::module_& m) {
             v.get().resize(job, allocation);
           },
           py::arg("job"), py::arg("allocation"),
-          "Changes a running job's allocation; a ValueError under the fixed speed.")
+          "A running job goes on with other GPUs; another width than its own needs an elastic\n"
+          "speed.")
+      .def(
+          "reallocate",
+          [](ActionsView& v, const std::vector<std::pair<JobId, std::vector<Part>>>& targets) {
+            return v.reallocate(targets);
+          },
+          py::arg("targets"),
+          "Targets: (job, parts), each part GPUs of one type, by type. Running jobs that are not\n"
+          "named are preempted; changed ones get GPUs anew from the run's placement; others may\n"
+          "move to make room. Returns the jobs that found no place.")
       .def(
           "wake", [](ActionsView& v, std::int64_t at_us) { v.get().wake(Time{at_us}); },
           py::arg("at_us"), "Asks for a decision at this instant.");

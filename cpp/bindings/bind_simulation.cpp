@@ -1,7 +1,9 @@
 #include <pybind11/stl.h>
 
 #include <limits>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "bindings.hpp"
@@ -37,6 +39,45 @@ py::typing::Dict<py::str, py::array_t<double>> iteration_limits(
   columns["low"] = column_of(std::move(low));
   columns["min"] = column_of(std::move(min));
   columns["max"] = column_of(std::move(max));
+  return columns;
+}
+
+/// What the configurations of a job can save at most: its run time and its GPU time, each as a part
+/// of what its own width takes on the best type. Jobs of one profile, width and limits share them.
+py::typing::Dict<py::str, py::array_t<double>> least_costs(const OwnedJobTable& owned,
+                                                           const Cluster& cluster,
+                                                           const std::string& speed,
+                                                           const Parameters::Values& values) {
+  const auto model = make_speed(speed, values);
+  const JobTable& jobs = owned.table;
+  std::vector<double> time(jobs.num_jobs(), 1.0);
+  std::vector<double> gpu_time(jobs.num_jobs(), 1.0);
+  {
+    const py::gil_scoped_release unlocked;  // no Python object is touched below
+    const JobClasses classes(jobs, cluster);
+    model->begin(jobs, cluster, classes);
+    using Key = std::tuple<std::int32_t, int, TypeMask, int, int>;
+    std::map<Key, std::pair<double, double>> known;
+    for (JobId job = 0; model->is_elastic() && job < jobs.num_jobs(); ++job) {
+      if (classes.of(job) == JobClasses::kNoClass || !model->can_run(job)) continue;
+      const int own = jobs.gpus(job);
+      const Key key{jobs.columns().profile[job], own, jobs.types(job), jobs.min_gpus(job),
+                    jobs.max_gpus(job)};
+      const auto [found, is_new] = known.try_emplace(key, 1.0, 1.0);
+      if (is_new) {
+        const int most = std::min(jobs.max_gpus(job), model->widest(job));
+        for (int gpus = jobs.min_gpus(job); gpus <= most; ++gpus) {
+          const double part = model->bound_s(job, gpus) / model->ideal_s(job);
+          found->second.first = std::min(found->second.first, part);
+          found->second.second = std::min(found->second.second, part * gpus / own);
+        }
+      }
+      std::tie(time[job], gpu_time[job]) = found->second;
+    }
+  }
+  py::typing::Dict<py::str, py::array_t<double>> columns;
+  columns["time"] = column_of(std::move(time));
+  columns["gpu_time"] = column_of(std::move(gpu_time));
   return columns;
 }
 
@@ -84,6 +125,11 @@ void bind_simulation(py::module_& m) {
         py::arg("speed"), py::arg("speed_values"),
         "Seconds per iteration on the empty cluster: a lower bound, where a good placement puts\n"
         "each job, and the worst. NaN where a job can never run.");
+  m.def("least_costs", &least_costs, py::arg("jobs"), py::arg("cluster"), py::arg("speed"),
+        py::arg("speed_values"),
+        "Lower bounds on the run time (`time`) and the GPU time (`gpu_time`) of each job over all\n"
+        "its configurations, as parts of those at its own width on the best GPU type. 1 where the\n"
+        "speed is not elastic.");
 }
 
 }  // namespace gpusched::bindings

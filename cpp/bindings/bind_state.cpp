@@ -83,16 +83,86 @@ void bind_state(py::module_& m) {
       .def_property_readonly(
           "weight",
           [](StateView& v) {
-            const State& state = v.state();
-            std::vector<double> ones;
-            auto weight = state.jobs().columns().weight;
-            if (weight.empty()) {
-              ones.assign(state.jobs().num_jobs(), 1.0);
-              weight = ones;
-            }
-            return v.column(weight, "weight");
+            return v.column_or(v.state().jobs().columns().weight, 1.0, "weight");
           },
           "Weight of every job of the trace.")
+      .def_property_readonly(
+          "deadline_us",
+          [](StateView& v) {
+            return v.column_or(v.state().jobs().columns().deadline_us, kNoDeadline, "deadline_us");
+          },
+          "Deadline of every job of the trace, in microseconds; -1 where it has none.")
+      .def_property_readonly(
+          "value",
+          [](StateView& v) {
+            return v.column_or(v.state().jobs().columns().value, 1.0, "value");
+          },
+          "What it is worth to meet the deadline, of every job of the trace.")
+      .def_property_readonly(
+          "min_gpus",
+          [](StateView& v) {
+            return v.limit_column("min_gpus", [](const State& s, JobId j) { return s.min_gpus(j); });
+          },
+          "Least width of every job of the trace; its own where the speed is not elastic.")
+      .def_property_readonly(
+          "max_gpus",
+          [](StateView& v) {
+            return v.limit_column("max_gpus", [](const State& s, JobId j) { return s.max_gpus(j); });
+          },
+          "Greatest width of every job of the trace, at most the cluster.")
+      .def_property_readonly("is_elastic",
+                             [](const StateView& v) { return v.state().speed().is_elastic(); })
+      .def_property_readonly("num_types",
+                             [](const StateView& v) { return v.state().cluster().num_types(); })
+      .def_property_readonly(
+          "type_gpus",
+          [](const StateView& v) {
+            const Cluster& cluster = v.state().cluster();
+            std::vector<std::int64_t> gpus;
+            for (int type = 0; type < cluster.num_types(); ++type) {
+              gpus.push_back(cluster.gpus_of(TypeMask{1} << type));
+            }
+            return column_of(std::move(gpus));
+          },
+          "GPUs of each type of the cluster.")
+      .def(
+          "rates",
+          [](const StateView& v, const I64& jobs, int type, int gpus) {
+            const State& state = v.state();
+            if (type < 0 || type >= state.cluster().num_types()) {
+              throw py::value_error("type: the cluster has " +
+                                    std::to_string(state.cluster().num_types()) + " GPU types");
+            }
+            std::vector<double> rates;
+            for (const std::int64_t job : view(jobs, "jobs")) {
+              rates.push_back(state.rate(checked(state, job), type, gpus));
+            }
+            return column_of(std::move(rates));
+          },
+          py::arg("jobs"), py::arg("type"), py::arg("gpus"),
+          "Service per time of each job on so many GPUs of one type: 1 at its own width on the\n"
+          "best type, 0 where it cannot run so.")
+      .def(
+          "parts_of",
+          [](const StateView& v, std::int64_t job) {
+            const State& state = v.state();
+            std::vector<Part> parts;
+            if (state.is_running(checked(state, job))) {
+              const Slot& run = state.slot(static_cast<JobId>(job));
+              parts_of(state.cluster(), run.gpus, run.pieces, parts);
+            }
+            std::vector<std::pair<int, int>> pairs;
+            for (const Part& part : parts) pairs.emplace_back(part.type, part.gpus);
+            return pairs;
+          },
+          py::arg("job"), "What a running job holds: (type, GPUs), by type; empty if it waits.")
+      .def(
+          "restart_us",
+          [](const StateView& v, const I64& jobs) {
+            return gather(v, jobs,
+                          [](const State& s, JobId job) { return s.jobs().restart_cost(job); });
+          },
+          py::arg("jobs"), "Checkpoint and restart cost of one resume, in microseconds.")
       .def(
           "remaining_us",
           [](const StateView& v, const I64& jobs) {

@@ -17,6 +17,11 @@ void bind_schedule(py::module_& m);
 void bind_simulation(py::module_& m);
 void bind_bounds(py::module_& m);
 void bind_plan(py::module_& m);
+void bind_filling(py::module_& m);
+void bind_deadlines(py::module_& m);
+void bind_assignment(py::module_& m);
+void bind_market(py::module_& m);
+void bind_market_parts(py::module_& m);
 void bind_testing(py::module_& m);
 
 }  // namespace gpusched::bindings

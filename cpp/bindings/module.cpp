@@ -15,5 +15,10 @@ PYBIND11_MODULE(_core, m) {
   bindings::bind_simulation(m);
   bindings::bind_bounds(m);
   bindings::bind_plan(m);
+  bindings::bind_filling(m);
+  bindings::bind_deadlines(m);
+  bindings::bind_assignment(m);
+  bindings::bind_market(m);
+  bindings::bind_market_parts(m);
   bindings::bind_testing(m);
 }

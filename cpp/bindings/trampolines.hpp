@@ -11,6 +11,7 @@
 #include "gpusched/check.hpp"
 #include "gpusched/order.hpp"
 #include "gpusched/placement.hpp"
+#include "gpusched/reallocation.hpp"
 #include "gpusched/scheduler.hpp"
 
 namespace gpusched::bindings {
@@ -35,6 +36,23 @@ class StateView {
       columns_[name] = copy;
     }
     return columns_[name].cast<py::array_t<Value>>();
+  }
+
+  /// The same, with one value for all where the trace lacks the column.
+  template <class Value>
+  py::array_t<Value> column_or(std::span<const Value> values, Value fallback, const char* name) {
+    if (!values.empty()) return column(values, name);
+    const std::vector<Value> same(state().jobs().num_jobs(), fallback);
+    return column<Value>(same, name);
+  }
+
+  template <class Limit>
+  py::array_t<std::int32_t> limit_column(const char* name, Limit limit) {
+    if (columns_.contains(name)) return columns_[name].cast<py::array_t<std::int32_t>>();
+    const auto most = static_cast<int>(state().cluster().num_gpus());
+    std::vector<std::int32_t> widths(state().jobs().num_jobs());
+    for (JobId job = 0; job < widths.size(); ++job) widths[job] = std::min(most, limit(state(), job));
+    return column<std::int32_t>(widths, name);
   }
 
   Placement* placement = nullptr;
@@ -174,6 +192,31 @@ class PyPlacement final : public Placement, public py::trampoline_self_life_supp
 /// Actions as Python sees them, valid inside one call.
 struct ActionsView {
   Actions* actions = nullptr;
+  const State* state = nullptr;
+  Reallocation reallocation;
+
+  std::vector<JobId> reallocate(
+      const std::vector<std::pair<JobId, std::vector<Part>>>& targets) {
+    Actions& acts = get();
+    const struct Clear {
+      Reallocation& list;
+      ~Clear() { list.clear(); }
+    } clear{reallocation};
+    for (const auto& [job, parts] : targets) {
+      if (job >= state->num_arrived()) {
+        throw py::index_error("job " + std::to_string(job) + " has not arrived");
+      }
+      for (const Part& part : parts) {
+        if (part.type >= 0 && part.type < state->cluster().num_types()) continue;
+        throw py::value_error("job " + std::to_string(job) + ": GPU type " +
+                              std::to_string(part.type) + " does not exist; the cluster has " +
+                              std::to_string(state->cluster().num_types()));
+      }
+      reallocation.add(job, parts);
+    }
+    reallocation.apply(*state, acts);
+    return reallocation.refused();
+  }
 
   [[nodiscard]] Actions& get() const {
     if (actions == nullptr) {
@@ -191,6 +234,7 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     run_id_ = setup.state.run_id();
     view_.placement = &setup.placement;
     view_.active_.clear();
+    actions_.reallocation.begin(setup);
     const py::function override = py::get_override(static_cast<const Scheduler*>(this), "begin");
     if (override) {
       const ViewGuard guard(view_, setup.state, seed_);
@@ -216,6 +260,7 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     }
     const ViewGuard guard(view_, state, seed_);
     actions_.actions = &actions;
+    actions_.state = &state;
     const struct Close {
       ActionsView& view;
       ~Close() { view.actions = nullptr; }

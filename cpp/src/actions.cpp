@@ -1,6 +1,8 @@
 #include "gpusched/actions.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <string>
 
 #include "gpusched/check.hpp"
@@ -12,13 +14,37 @@ void Actions::fail(JobId job, const char* what) const {
                        std::to_string(job) + ": " + what);
 }
 
-void Actions::check_gang(JobId job, const Allocation& allocation) const {
-  const int gpus = state_.jobs().gpus(job);
+void Actions::check_width(JobId job, const Allocation& allocation) const {
+  const int gpus = allocation.gpus;
+  if (gpus == state_.jobs().gpus(job)) return;
+  if (gpus >= state_.min_gpus(job) && gpus <= state_.max_gpus(job)) return;
+  if (!state_.speed().is_elastic()) fail(job, "the allocation is not the whole gang");
+  fail(job, ("a width of " + std::to_string(gpus) + " GPUs is outside its limits").c_str());
+}
+
+void Actions::check_piece(JobId job, const Piece& piece) const {
   const Occupancy& free = state_.occupancy();
-  if (allocation.gpus != gpus) fail(job, "the allocation is not the whole gang");
+  const Demand* demand = state_.jobs().demand(job);
+  if (piece.mask == 0 && state_.jobs().gpus(job) > 0) {
+    fail(job, "a piece of the allocation has no GPU");
+  }
+  if (demand != nullptr && demand->is_share()) {
+    const bool exists = static_cast<int>(std::bit_width(piece.mask)) <= free.cluster().gpus(piece.server);
+    if (!exists || !free.is_free({&piece, 1}, *demand)) fail(job, "its share is not free");
+    return;
+  }
+  if ((piece.mask & ~free.free_mask(piece.server)) != 0) fail(job, "a GPU is not free");
+  if (demand != nullptr && !free.has_room(piece.server, *demand, std::max(1, piece.gpus))) {
+    fail(job, "the server lacks CPU or memory");
+  }
+}
+
+void Actions::check_gang(JobId job, const Allocation& allocation) const {
+  const Occupancy& free = state_.occupancy();
+  check_width(job, allocation);
   if (free.is_pooled()) {
     if (!allocation.pieces.empty()) fail(job, "a pool has no servers to name");
-    if (free.num_free() < gpus) fail(job, "more GPUs than are free");
+    if (free.num_free() < allocation.gpus) fail(job, "more GPUs than are free");
     return;
   }
   int sum = 0;
@@ -31,33 +57,43 @@ void Actions::check_gang(JobId job, const Allocation& allocation) const {
     }
     is_sorted = is_sorted && piece.server > previous;
     previous = piece.server;
-    if (piece.mask == 0) fail(job, "a piece of the allocation has no GPU");
-    if ((piece.mask & ~free.free_mask(piece.server)) != 0) fail(job, "a GPU is not free");
+    check_piece(job, piece);
     if ((types >> free.cluster().type(piece.server) & 1) == 0) {
       fail(job, "the GPU type is not allowed");
     }
     sum += piece.gpus;
   }
-  if (sum != gpus) fail(job, "the allocation is not the whole gang");
+  if (sum != allocation.gpus) fail(job, "the allocation is not the whole gang");
   if (!is_sorted) fail(job, "the servers of an allocation must be named once each, in order");
+  if (!state_.has_progress() || !state_.speed().is_elastic()) return;
+  const double seconds = state_.speed().iteration_s({job, allocation.pieces, allocation.ranks, {}});
+  if (!(seconds < std::numeric_limits<double>::infinity())) {
+    fail(job, "the speed knows no way to run it there");
+  }
 }
 
-void Actions::start(JobId job, const Allocation& allocation) {
+[[gnu::flatten]] void Actions::start(JobId job, const Allocation& allocation) {
   if (!state_.is_waiting(job)) fail(job, "only a waiting job can start");
   check_gang(job, allocation);
-  JobRecord& record = state_.records_[job];
-  const Time now = state_.now_;
-  if (record.start != kNever && record.idle_since == now) {
+  const JobRecord& record = state_.records_[job];
+  if (record.start != kNever && record.idle_since == state_.now_) {
     fail(job, "stopped in this decision and cannot start in it");
   }
-
   if (state_.free_slots_.empty()) {
     state_.free_slots_.push_back(static_cast<std::uint32_t>(state_.slots_.size()));
     state_.slots_.emplace_back();
   }
-  record.slot = state_.free_slots_.back();
+  const std::uint32_t id = state_.free_slots_.back();
   state_.free_slots_.pop_back();
-  Slot& slot = state_.slots_[record.slot];
+  ++state_.num_running_;
+  begin_run(id, job, allocation);
+}
+
+void Actions::begin_run(std::uint32_t id, JobId job, const Allocation& allocation) {
+  JobRecord& record = state_.records_[job];
+  const Time now = state_.now_;
+  record.slot = id;
+  Slot& slot = state_.slots_[id];
   slot.cost = Time{0};
   if (record.start == kNever) {
     record.start = now;
@@ -77,13 +113,12 @@ void Actions::start(JobId job, const Allocation& allocation) {
   record.held += slot.cost + work;
   record.paid += slot.cost;
   record.num_servers = static_cast<std::int32_t>(allocation.pieces.size());
-  state_.occupancy_.acquire(slot.gpus, slot.pieces);
-  ++state_.num_running_;
+  acquire(slot);
   ++slot.version;
   if (progress_.is_active()) {
-    progress_.start(record.slot, allocation.ranks);  // the finish is right once the decision has ended
+    progress_.start(id, allocation.ranks);  // the finish is right once the decision has ended
   } else {
-    finishes_.push({slot.finish, record.slot, slot.version});
+    finishes_.push({slot.finish, id, slot.version});
   }
 }
 
@@ -99,17 +134,20 @@ void Actions::suspend(JobId job) {
   if (slot.is_suspended) fail(job, "is suspended already");
   if (slot.start == state_.now_) fail(job, "started in this decision and cannot stop in it");
   slot.is_suspended = true;
-  state_.occupancy_.release(slot.gpus, slot.pieces);
+  release(slot);
   suspended_.push_back(job);
 }
 
 bool Actions::restore(JobId job) {
   Slot& slot = running_slot(job, "be restored");
   if (!slot.is_suspended) fail(job, "only a suspended job can be restored");
-  const bool fits = state_.occupancy_.is_pooled() ? state_.occupancy_.num_free() >= slot.gpus
-                                                  : state_.occupancy_.is_free(slot.pieces);
+  const Demand* demand = state_.jobs_.demand(job);
+  const Occupancy& free = state_.occupancy_;
+  const bool fits = free.is_pooled()      ? free.num_free() >= slot.gpus
+                    : demand != nullptr ? free.is_free(slot.pieces, *demand)
+                                        : free.is_free(slot.pieces);
   if (!fits) return false;
-  state_.occupancy_.acquire(slot.gpus, slot.pieces);
+  acquire(slot);
   slot.is_suspended = false;
   return true;
 }
@@ -117,18 +155,24 @@ bool Actions::restore(JobId job) {
 void Actions::preempt(JobId job) {
   Slot& slot = running_slot(job, "be preempted");
   if (slot.start == state_.now_) fail(job, "started in this decision and cannot stop in it");
-  if (!slot.is_suspended) state_.occupancy_.release(slot.gpus, slot.pieces);
+  if (!slot.is_suspended) release(slot);
   slot.is_suspended = false;
-  close(slot);
+  end_run(slot);
+  JobRecord& record = state_.records_[job];
+  ++record.preemptions;
+  record.idle_since = state_.now_;
+  slot.job = kNoJob;
+  state_.free_slots_.push_back(record.slot);
+  --state_.num_running_;
 }
 
-void Actions::close(Slot& slot) {
+/// The slot stays the job's. Its finish is void.
+void Actions::end_run(Slot& slot) {
   const Time now = state_.now_;
   JobRecord& record = state_.records_[slot.job];
   if (progress_.is_active()) progress_.stop(record.slot);
   record.held -= slot.finish - now;
   record.paid -= std::max(Time{0}, slot.start + slot.cost - now);
-  ++record.preemptions;
   if (rule_.on_work) {
     record.redo += state_.jobs_.restart_cost(slot.job) + rule_.extra(slot.gpus);
     if (record.redo.count() > kMaxTicks / 2) {
@@ -138,18 +182,32 @@ void Actions::close(Slot& slot) {
   }
   record.phase = Phase::waiting;
   record.finish = kNever;
-  record.idle_since = now;
   log_.append(slot.job, slot.start, now, slot.pieces);
-  slot.job = kNoJob;
-  state_.free_slots_.push_back(record.slot);
-  --state_.num_running_;
   ++num_stale_;
 }
 
-void Actions::resize(JobId job, const Allocation& /*allocation*/) {
-  (void)running_slot(job, "be resized");
-  fail_input("resize: job " + std::to_string(job) +
-             " runs under a speed that knows its run time for its own width alone");
+void Actions::resize(JobId job, const Allocation& allocation) {
+  Slot& slot = running_slot(job, "be resized");
+  if (slot.start == state_.now_) fail(job, "started in this decision and cannot change in it");
+  if (allocation.gpus != state_.jobs().gpus(job) && !state_.speed().is_elastic()) {
+    fail_input("resize: job " + std::to_string(job) +
+               " runs under a speed that knows its run time for its own width alone");
+  }
+  if (allocation.gpus == slot.gpus && allocation.pieces == slot.pieces) {
+    fail(job, "a resize must change its GPUs");
+  }
+  const bool is_suspended = slot.is_suspended;
+  if (!is_suspended) release(slot);
+  try {
+    check_gang(job, allocation);
+  } catch (...) {
+    if (!is_suspended) acquire(slot);
+    throw;
+  }
+  end_run(slot);
+  begin_run(state_.records_[job].slot, job, allocation);
+  if (num_resizes_.empty()) num_resizes_.resize(state_.jobs().num_jobs());
+  ++num_resizes_[job];
 }
 
 void Actions::wake(Time at) {

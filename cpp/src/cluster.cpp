@@ -10,7 +10,8 @@
 namespace gpusched {
 
 Cluster::Cluster(std::span<const std::int32_t> server_gpus,
-                 std::span<const std::int32_t> server_type, const NetworkColumns& network)
+                 std::span<const std::int32_t> server_type, const NetworkColumns& network,
+                 const CapacityColumns& capacity)
     : gpus_(server_gpus.begin(), server_gpus.end()),
       types_(server_type.begin(), server_type.end()) {
   if (gpus_.empty()) fail_input("server_gpus: a cluster needs at least one server");
@@ -44,6 +45,23 @@ Cluster::Cluster(std::span<const std::int32_t> server_gpus,
     all_types_ |= TypeMask{1} << type;
   }
   network_ = Network(gpus_, network);
+  read_capacity(capacity);
+}
+
+void Cluster::read_capacity(const CapacityColumns& capacity) {
+  const auto read = [&](const char* column, std::span<const std::int64_t> given,
+                        std::vector<std::int64_t>& out) {
+    if (given.empty()) return;
+    if (given.size() != gpus_.size()) {
+      fail_input(std::string(column) + ": length " + std::to_string(given.size()) +
+                 " differs from server_gpus: " + std::to_string(gpus_.size()));
+    }
+    for (const std::int64_t amount : given) {
+      out.push_back(amount < 0 ? kUnlimited : std::min(amount, kUnlimited));
+    }
+  };
+  read("cpu_milli", capacity.cpu_milli, cpu_milli_);
+  read("memory_mib", capacity.memory_mib, memory_mib_);
 }
 
 std::int64_t Cluster::gpus_of(TypeMask types) const noexcept {

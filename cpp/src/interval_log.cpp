@@ -29,32 +29,16 @@ std::vector<IntervalRow> IntervalLog::rows(std::size_t num_jobs) const {
     }
   });
 
-  // An interval that ends where the next one starts on the same GPUs is one interval.
-  std::size_t num_kept = 0;
+  // Adjacent intervals of a job never hold the same GPUs: a run that stops and one that changes are
+  // not resumed as they were within one instant.
+  const auto by_start = [](const IntervalRow& a, const IntervalRow& b) {
+    return a.start_us != b.start_us ? a.start_us < b.start_us : a.server < b.server;
+  };
   for (std::size_t job = 0; job < num_jobs; ++job) {
     const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first[job]);
     const auto end = rows.begin() + static_cast<std::ptrdiff_t>(first[job + 1]);
-    const auto by_start = [](const IntervalRow& a, const IntervalRow& b) {
-      return a.start_us != b.start_us ? a.start_us < b.start_us : a.server < b.server;
-    };
     if (end - begin > 1) std::sort(begin, end, by_start);
-    const std::size_t job_begin = num_kept;
-    for (auto row = begin; row != end; ++row) {
-      bool merged = false;
-      for (std::size_t k = num_kept; k > job_begin && !merged; --k) {
-        IntervalRow& previous = rows[k - 1];
-        if (previous.server == row->server && previous.mask == row->mask &&
-            previous.end_us == row->start_us) {
-          previous.end_us = row->end_us;
-          merged = true;
-        } else if (previous.end_us < row->start_us) {
-          break;
-        }
-      }
-      if (!merged) rows[num_kept++] = *row;
-    }
   }
-  rows.resize(num_kept);
   return rows;
 }
 

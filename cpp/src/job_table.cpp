@@ -66,7 +66,8 @@ JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
     if (row > 0 && submit[row] < submit[row - 1]) {
       fail_at("submit_us", row, std::to_string(submit[row]), "the column must be sorted");
     }
-    if (columns_.gpus[row] < 1) {
+    // A task without GPUs asks for other things.
+    if (columns_.gpus[row] < (columns_.demand.empty() ? 1 : 0)) {
       fail_at("gpus", row, std::to_string(columns_.gpus[row]), "at least 1");
     }
     // Reservations may queue up estimates as runs queue up services.
@@ -90,8 +91,94 @@ JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
       fail_at("type_set", row, std::to_string(set), "an index into the type sets");
     }
   }
+  check_deadlines();
+  check_widths();
+  check_demands();
   check_profiles();
+  check_tables();
   check_graphs();
+}
+
+void JobTable::check_deadlines() const {
+  check_length("deadline_us", columns_.deadline_us, columns_.submit_us.size());
+  check_length("value", columns_.value, columns_.submit_us.size());
+  for (std::size_t row = 0; row < columns_.deadline_us.size(); ++row) {
+    const std::int64_t deadline = columns_.deadline_us[row];
+    if (deadline == kNoDeadline || (deadline > columns_.submit_us[row] && deadline <= kMaxTicks)) {
+      continue;
+    }
+    fail_at("deadline_us", row, std::to_string(deadline),
+            "after the submit and below 2^62 microseconds, or -1");
+  }
+  for (std::size_t row = 0; row < columns_.value.size(); ++row) {
+    const double value = columns_.value[row];
+    if (value > 0 && std::isfinite(value)) continue;
+    fail_at("value", row, std::to_string(value), "positive and finite");
+  }
+}
+
+void JobTable::check_widths() const {
+  check_length("min_gpus", columns_.min_gpus, columns_.submit_us.size());
+  check_length("max_gpus", columns_.max_gpus, columns_.submit_us.size());
+  for (std::size_t row = 0; row < columns_.min_gpus.size(); ++row) {
+    if (columns_.min_gpus[row] >= 1 && columns_.min_gpus[row] <= columns_.gpus[row]) continue;
+    fail_at("min_gpus", row, std::to_string(columns_.min_gpus[row]), "1 to gpus");
+  }
+  for (std::size_t row = 0; row < columns_.max_gpus.size(); ++row) {
+    if (columns_.max_gpus[row] >= columns_.gpus[row]) continue;
+    fail_at("max_gpus", row, std::to_string(columns_.max_gpus[row]), "at least gpus");
+  }
+}
+
+void JobTable::check_demands() {
+  check_length("demand", columns_.demand, columns_.submit_us.size());
+  for (std::size_t row = 0; row < columns_.demands.size(); ++row) {
+    const Demand& demand = columns_.demands[row];
+    if (demand.share_milli < 1 || demand.share_milli > kWholeGpu) {
+      fail_at("share_milli", row, std::to_string(demand.share_milli), "1 to 1000");
+    }
+    for (const auto& [column, asked] : {std::pair{"cpu_milli", demand.cpu_milli},
+                                        std::pair{"memory_mib", demand.memory_mib}}) {
+      if (asked < 0 || asked > kMaxDemand) {
+        fail_at(column, row, std::to_string(asked), "0 to 2^40");
+      }
+    }
+  }
+  for (std::size_t row = 0; row < columns_.demand.size(); ++row) {
+    const std::int32_t index = columns_.demand[row];
+    if (index < 0 || static_cast<std::size_t>(index) >= columns_.demands.size()) {
+      fail_at("demand", row, std::to_string(index), "an index into the demands");
+    }
+    if (!columns_.demands[static_cast<std::size_t>(index)].is_share()) continue;
+    has_shares_ = true;
+    if (columns_.gpus[row] == 1) continue;
+    fail_at("gpus", row, std::to_string(columns_.gpus[row]), "a share is of one GPU");
+  }
+}
+
+void JobTable::check_tables() const {
+  const auto check_figures = [](const char* column, std::span<const double> figures) {
+    for (std::size_t row = 0; row < figures.size(); ++row) {
+      if (figures[row] >= 0 && std::isfinite(figures[row])) continue;
+      fail_at(column, row, std::to_string(figures[row]), "finite and at least 0");
+    }
+  };
+  check_figures("throughput", columns_.throughput);
+  check_figures("spread_throughput", columns_.spread_throughput);
+  check_figures("samples_per_s", columns_.samples_per_s);
+  for (std::size_t row = 0; row < columns_.table_counts.size(); ++row) {
+    if (columns_.table_counts[row] > (row == 0 ? 0 : columns_.table_counts[row - 1])) continue;
+    fail_at("table_counts", row, std::to_string(columns_.table_counts[row]),
+            "positive and ascending");
+  }
+  const auto check_samples = [](const char* column, std::span<const std::int64_t> samples) {
+    for (std::size_t row = 0; row < samples.size(); ++row) {
+      if (samples[row] >= 0) continue;
+      fail_at(column, row, std::to_string(samples[row]), "at least 0");
+    }
+  };
+  check_samples("max_samples", columns_.max_samples);
+  check_samples("global_batch", columns_.global_batch);
 }
 
 void JobTable::check_profiles() {
@@ -99,7 +186,8 @@ void JobTable::check_profiles() {
   check_length("profile", columns_.profile, columns_.submit_us.size());
   for (std::size_t row = 0; row < columns_.profile.size(); ++row) {
     const std::int32_t profile = columns_.profile[row];
-    if (profile < 0 || static_cast<std::size_t>(profile) >= num_profiles) {
+    // Tables of throughputs are checked against the cluster, by the speed that reads them.
+    if (profile < 0 || (num_profiles > 0 && static_cast<std::size_t>(profile) >= num_profiles)) {
       fail_at("profile", row, std::to_string(profile), "an index into the profiles");
     }
   }
@@ -109,7 +197,7 @@ void JobTable::check_profiles() {
       fail_at("gradient_bytes", row, std::to_string(bytes), "finite and at least 0");
     }
   }
-  if (num_profiles == 0) return;
+  if (num_profiles == 0 || columns_.compute_s.empty()) return;
   profile_stride_ = columns_.compute_s.size() / num_profiles;
   if (profile_stride_ == 0 || columns_.compute_s.size() % num_profiles != 0) {
     fail_input("compute_s: length " + std::to_string(columns_.compute_s.size()) +

@@ -19,7 +19,7 @@ GpuMask lowest_bits(GpuMask mask, int count) noexcept {
   return mask ^ rest;
 }
 
-Occupancy::Occupancy(const Cluster& cluster, bool pooled)
+Occupancy::Occupancy(const Cluster& cluster, bool pooled, bool has_demands, bool has_shapes)
     : cluster_(&cluster), pooled_(pooled), num_free_(cluster.num_gpus()) {
   if (pooled_) return;
   const auto num_servers = static_cast<std::size_t>(cluster.num_servers());
@@ -40,6 +40,19 @@ Occupancy::Occupancy(const Cluster& cluster, bool pooled)
     levels.nonempty |= level_bit(gpus);
     levels.num_free += gpus;
   }
+  if (has_shapes) hosted_.resize(num_servers);
+  if (has_demands || has_shapes) changes_.begin(num_servers);
+  if (!has_demands) return;
+  shared_.resize(num_servers);
+  versions_.resize(num_servers);
+  for (ServerId server = 0; server < cluster.num_servers(); ++server) {
+    free_cpu_.push_back(cluster.cpu_milli(server));
+    free_memory_.push_back(cluster.memory_mib(server));
+    free_sum_.push_back(std::int64_t{kWholeGpu} * cluster.gpus(server));
+    first_gpu_.push_back(free_milli_.size());
+    free_milli_.resize(free_milli_.size() + static_cast<std::size_t>(cluster.gpus(server)),
+                       kWholeGpu);
+  }
 }
 
 std::int64_t Occupancy::num_free(TypeMask types) const noexcept {
@@ -57,6 +70,7 @@ bool Occupancy::is_free(std::span<const Piece> pieces) const noexcept {
 
 void Occupancy::acquire(int gpus, std::span<const Piece> pieces) noexcept {
   num_free_ -= gpus;
+  if (has_shapes()) [[unlikely]] move_shape(pieces, gpus, 1);
   for (const Piece& piece : pieces) {
     move(piece.server, free_[static_cast<std::size_t>(piece.server)] & ~piece.mask, -piece.gpus);
   }
@@ -65,8 +79,76 @@ void Occupancy::acquire(int gpus, std::span<const Piece> pieces) noexcept {
 void Occupancy::release(int gpus, std::span<const Piece> pieces) noexcept {
   num_free_ += gpus;
   ++num_releases_;
+  if (has_shapes()) [[unlikely]] move_shape(pieces, gpus, -1);
   for (const Piece& piece : pieces) {
     move(piece.server, free_[static_cast<std::size_t>(piece.server)] | piece.mask, piece.gpus);
+  }
+}
+
+bool Occupancy::is_free(std::span<const Piece> pieces, const Demand& demand) const noexcept {
+  return std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
+    if (!has_room(piece.server, demand, std::max(1, piece.gpus))) return false;
+    if (!demand.is_share()) return (piece.mask & ~free_mask(piece.server)) == 0;
+    return free_milli(piece.server, std::countr_zero(piece.mask)) >= demand.share_milli;
+  });
+}
+
+void Occupancy::acquire(int gpus, std::span<const Piece> pieces, const Demand& demand) noexcept {
+  if (!demand.is_share()) {
+    acquire(gpus, pieces);
+  } else if (has_shapes()) {
+    move_shape(pieces, -demand.share_milli, 1);
+  }
+  for (const Piece& piece : pieces) move_demand(piece, demand, -1);
+}
+
+void Occupancy::release(int gpus, std::span<const Piece> pieces, const Demand& demand) noexcept {
+  if (!demand.is_share()) {
+    release(gpus, pieces);
+  } else {
+    ++num_releases_;
+    if (has_shapes()) move_shape(pieces, -demand.share_milli, -1);
+  }
+  for (const Piece& piece : pieces) move_demand(piece, demand, 1);
+}
+
+void Occupancy::move_shape(std::span<const Piece> pieces, std::int32_t shape,
+                           int sign) noexcept {
+  for (const Piece& piece : pieces) {
+    changes_.append(piece.server);
+    if (piece.gpus == 0) continue;
+    auto& hosted = hosted_[static_cast<std::size_t>(piece.server)];
+    const auto found = std::find_if(hosted.begin(), hosted.end(),
+                                    [&](const Hosted& own) { return own.shape == shape; });
+    if (found == hosted.end()) {
+      hosted.push_back({shape, 1});
+    } else if ((found->gangs += sign) == 0) {
+      *found = hosted.back();
+      hosted.pop_back();
+    }
+  }
+}
+
+/// Moves all but whole GPUs: CPU, memory, and the shares of each GPU. A GPU of which a part is
+/// taken counts as taken among the whole ones.
+void Occupancy::move_demand(const Piece& piece, const Demand& demand, int sign) noexcept {
+  const auto index = static_cast<std::size_t>(piece.server);
+  const int workers = std::max(1, piece.gpus);
+  free_cpu_[index] += sign * demand.cpu_milli * workers;
+  free_memory_[index] += sign * demand.memory_mib * workers;
+  ++versions_[index];
+  if (!has_shapes()) changes_.append(piece.server);
+  for (GpuMask rest = piece.mask; rest != 0; rest &= rest - 1) {
+    const int gpu = std::countr_zero(rest);
+    const GpuMask bit = GpuMask{1} << gpu;
+    std::int32_t& free = free_milli_[first_gpu_[index] + static_cast<std::size_t>(gpu)];
+    const bool was_whole = free == kWholeGpu;
+    free += sign * demand.share_milli;
+    free_sum_[index] += sign * demand.share_milli;
+    shared_[index] = free > 0 && free < kWholeGpu ? shared_[index] | bit : shared_[index] & ~bit;
+    if (!demand.is_share() || was_whole == (free == kWholeGpu)) continue;
+    num_free_ += was_whole ? -1 : 1;
+    move(piece.server, free_[index] ^ bit, was_whole ? -1 : 1);
   }
 }
 

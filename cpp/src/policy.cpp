@@ -65,7 +65,9 @@ std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
                                           const Placement& placement, const JobTable& jobs) {
   const std::string owner = "policy " + std::string(name);
   if (const auto* entry = Registry<Scheduler>::find(name)) {
-    return entry->make(Parameters(owner, policy_parameters(entry->info), values));
+    Parameters parameters(owner, entry->info.parameters, values);
+    if (entry->info.adjust) entry->info.adjust(parameters);
+    return entry->make(parameters);
   }
   if (const auto* entry = Registry<Order>::find(name)) {
     Parameters parameters(owner, policy_parameters(entry->info), values);

@@ -85,15 +85,25 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
   };
 }
 
+/// Service in a period at the job's own width, on the slowest GPUs.
+Time PreemptiveScheduler::least_gain(const State& state, JobId job) const {
+  if (state.speed().is_fixed()) return period_;
+  const IterationLimits limits = state.speed().limits(job);
+  const double part = limits.low / limits.max;
+  return Time{static_cast<std::int64_t>(static_cast<double>(period_.count()) * part)};
+}
+
 void PreemptiveScheduler::check_progress(const State& state) const {
   if (!rule_.on_work || !order_->takes_turns()) return;
   // Jobs that take turns each period must gain more in one than a preemption adds. Those that
-  // take turns by promotion may gain as little as a tick, and where speeds depend on allocations
-  // so may any job.
+  // take turns by promotion may gain as little as a tick, and where links are shared so may any
+  // job.
   const JobTable& jobs = state.jobs();
-  const bool is_bounded = !order_->has_crossings() && state.speed().is_fixed();
-  const Time gain = is_bounded ? period_ : kTick;
+  const bool is_bounded =
+      !order_->has_crossings() && (state.speed().is_fixed() || !state.speed().uses_links());
   for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+    if (state.classes().of(job) == JobClasses::kNoClass || !state.speed().can_run(job)) continue;
+    const Time gain = is_bounded ? least_gain(state, job) : kTick;
     if (jobs.restart_cost(job) + rule_.extra(jobs.gpus(job)) < gain) continue;
     fail_input("restart=work: job " + std::to_string(job) +
                " would lose to each preemption at least what it gains between two, and never "
@@ -215,7 +225,9 @@ void PreemptiveScheduler::place_taken(const State& state, Actions& actions) {
 }
 
 void PreemptiveScheduler::start_others(const State& state, Actions& actions) {
-  while (!queue_.empty() && state.occupancy().num_free() > 0) {
+  // Shares may still fit where no GPU is wholly free.
+  const bool has_shares = state.jobs().has_shares();
+  while (!queue_.empty() && (has_shares || state.occupancy().num_free() > 0)) {
     ClassId id = 0;
     const KeyedJob job = queue_.least(state.occupancy().num_free(), id);
     if (job.job == kNoJob) break;

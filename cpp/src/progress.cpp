@@ -33,7 +33,7 @@ void Progress::start(std::uint32_t slot, std::span<const std::int32_t> ranks) {
   pace.done = pace.first_done = state_.progress_[run.job].done;
   pace.ideal_s = speed_.ideal_s(run.job);
   ranks_[slot].assign(ranks.begin(), ranks.end());
-  join(slot);
+  if (speed_.uses_links()) join(slot);
   pace.free_rate = rate_of(slot, true);
   started_.push_back(slot);
 }
@@ -179,7 +179,8 @@ void Progress::verify() const {
     for (std::size_t slot = 0; slot < state_.slots_.size(); ++slot) {
       const Slot& run = state_.slots_[slot];
       if (!run.is_busy()) continue;
-      finder.find(run.pieces, run.gpus, crossings);
+      crossings.clear();
+      if (speed_.uses_links()) finder.find(run.pieces, run.gpus, crossings);
       visit(slot, run);
     }
   };

@@ -11,7 +11,7 @@ namespace gpusched {
 Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
                        Placement& placement, const Pacing& pacing, std::uint64_t seed,
                        RunControl& control)
-    : state_(jobs, cluster, pacing.speed, placement.is_pooled()),
+    : state_(jobs, cluster, pacing.speed, placement.is_pooled(), placement.needs_shapes()),
       progress_(state_, pacing.speed, pacing.contention, pacing.verify),
       scheduler_(scheduler),
       control_(control),
@@ -19,6 +19,7 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
   if (placement.is_pooled() && progress_.is_active()) {
     fail_input("placement count: the speed depends on servers, and a pool has none");
   }
+  if (jobs.has_demands()) check_demands(placement);
   const JobClasses& classes = state_.classes_;
   placement.begin({seed, state_});
   // A class that an empty cluster cannot hold never fits: its jobs are rejected on arrival.
@@ -33,10 +34,21 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
       continue;
     }
     if (scheduler.chooses_gpus()) continue;
-    const Request request{classes.example(id), classes.gpus(id), classes.types(id), 0};
-    refused_classes_[id] = !placement.place(state_.occupancy_, request, scratch);
+    refused_classes_[id] = !placement.place(state_.occupancy_, classes.request(id), scratch);
   }
   scheduler.begin({state_, placement, seed, control});
+}
+
+void Simulation::check_demands(const Placement& placement) const {
+  if (scheduler_.chooses_gpus()) {
+    fail_input("cpu, memory, gpu_share: the policy chooses GPUs itself and knows nothing else");
+  }
+  if (!placement.knows_demands()) {
+    fail_input("cpu, memory, gpu_share: the placement knows nothing but whole GPUs");
+  }
+  if (state_.jobs().has_shares() && progress_.is_active()) {
+    fail_input("gpu_share: the speed knows nothing of jobs that share a GPU; use fixed");
+  }
 }
 
 bool Simulation::step(Time limit) {
@@ -82,7 +94,7 @@ void Simulation::apply_finishes() {
     Slot& slot = state_.slots_[event.slot];
     if (progress_.is_active()) progress_.finish(event.slot);
     finished_.push_back(slot.job);
-    state_.occupancy_.release(slot.gpus, slot.pieces);
+    actions_.release(slot);
     actions_.log_.append(slot.job, slot.start, slot.finish, slot.pieces);
     slot.job = kNoJob;
     state_.free_slots_.push_back(event.slot);
@@ -114,6 +126,8 @@ void Simulation::apply_arrivals() {
       record.reason = state_.classes_.reject_reason(job);
     } else if (refused_classes_[id]) {
       record.reason = RejectReason::refused_when_empty;
+    } else if (state_.has_progress() && !state_.speed_.can_run(job)) {
+      record.reason = RejectReason::no_configuration;
     } else {
       arrived_.push_back(job);
       continue;
@@ -166,7 +180,8 @@ Schedule Simulation::finish() {
     uncontended_us.push_back(progress.uncontended);
   }
   return Schedule(jobs.num_jobs(), std::move(state_.records_), std::move(actions_.log_),
-                  std::move(uncontended_us), counters_, scheduler_.warnings());
+                  std::move(uncontended_us), std::move(actions_.num_resizes_),
+                  scheduler_.take_decisions(), counters_, scheduler_.warnings());
 }
 
 }  // namespace gpusched

@@ -47,6 +47,20 @@ class Reader {
     return out;
   }
 
+  std::vector<Demand> demands() {
+    const auto share_milli = array<std::int32_t>();
+    const auto cpu_milli = array<std::int64_t>();
+    const auto memory_mib = array<std::int64_t>();
+    if (cpu_milli.size() != share_milli.size() || memory_mib.size() != share_milli.size()) {
+      fail_input("case: the columns of demands differ in length");
+    }
+    std::vector<Demand> out;
+    for (std::size_t row = 0; row < share_milli.size(); ++row) {
+      out.push_back({share_milli[row], cpu_milli[row], memory_mib[row]});
+    }
+    return out;
+  }
+
   Parameters::Values parameters() {
     Parameters::Values values;
     for (auto left = value<std::uint64_t>(); left > 0; --left) {
@@ -82,7 +96,7 @@ int replay(const char* path, int num_runs, bool verify) {
   if (reader.value<std::uint64_t>() != 0x4553414353555047ULL) {
     fail_input(std::string(path) + ": not a gpusched case");
   }
-  if (reader.value<std::uint64_t>() != 3) fail_input(std::string(path) + ": unknown format");
+  if (reader.value<std::uint64_t>() != 4) fail_input(std::string(path) + ": unknown format");
   const auto seed = reader.value<std::uint64_t>();
   const std::string policy = reader.text();
   const auto policy_values = reader.parameters();
@@ -111,6 +125,18 @@ int replay(const char* path, int num_runs, bool verify) {
   const auto stage_compute_s = reader.array<double>();
   const auto activation_bytes = reader.array<double>();
   const auto parameter_bytes = reader.array<double>();
+  const auto deadline_us = reader.array<std::int64_t>();
+  const auto value = reader.array<double>();
+  const auto min_gpus = reader.array<std::int32_t>();
+  const auto max_gpus = reader.array<std::int32_t>();
+  const auto demand = reader.array<std::int32_t>();
+  const std::vector<Demand> demands = reader.demands();
+  const auto table_counts = reader.array<std::int32_t>();
+  const auto throughput = reader.array<double>();
+  const auto spread_throughput = reader.array<double>();
+  const auto samples_per_s = reader.array<double>();
+  const auto max_samples = reader.array<std::int64_t>();
+  const auto global_batch = reader.array<std::int64_t>();
   const auto server_gpus = reader.array<std::int32_t>();
   const auto server_type = reader.array<std::int32_t>();
   const auto nic_bytes_per_s = reader.array<double>();
@@ -118,14 +144,44 @@ int replay(const char* path, int num_runs, bool verify) {
   const auto server_domain = reader.array<std::int32_t>();
   const auto domain_parent = reader.array<std::int32_t>();
   const auto uplink_bytes_per_s = reader.array<double>();
+  const auto cpu_milli = reader.array<std::int64_t>();
+  const auto memory_mib = reader.array<std::int64_t>();
 
-  const JobTable jobs({submit_us, service_us, gpus, predicted_us, estimate_us, checkpoint_us,
-                       restart_us, weight, type_set, type_masks, profile, gradient_bytes,
-                       compute_s, graph, graph_begin, replicas, stage_compute_s,
-                       activation_bytes, parameter_bytes});
+  const JobTable jobs({.submit_us = submit_us,
+                       .service_us = service_us,
+                       .gpus = gpus,
+                       .predicted_us = predicted_us,
+                       .estimate_us = estimate_us,
+                       .checkpoint_us = checkpoint_us,
+                       .restart_us = restart_us,
+                       .weight = weight,
+                       .deadline_us = deadline_us,
+                       .value = value,
+                       .min_gpus = min_gpus,
+                       .max_gpus = max_gpus,
+                       .demand = demand,
+                       .demands = demands,
+                       .type_set = type_set,
+                       .type_masks = type_masks,
+                       .profile = profile,
+                       .gradient_bytes = gradient_bytes,
+                       .compute_s = compute_s,
+                       .table_counts = table_counts,
+                       .throughput = throughput,
+                       .spread_throughput = spread_throughput,
+                       .samples_per_s = samples_per_s,
+                       .max_samples = max_samples,
+                       .global_batch = global_batch,
+                       .graph = graph,
+                       .graph_begin = graph_begin,
+                       .replicas = replicas,
+                       .stage_compute_s = stage_compute_s,
+                       .activation_bytes = activation_bytes,
+                       .parameter_bytes = parameter_bytes});
   const Cluster cluster(server_gpus, server_type,
                         {nic_bytes_per_s, intra_bytes_per_s, server_domain, domain_parent,
-                         uplink_bytes_per_s});
+                         uplink_bytes_per_s},
+                        {cpu_milli, memory_mib});
   std::string digest;
   for (int run = 0; run < num_runs; ++run) {
     const auto placement = make_placement(placement_name, placement_values);

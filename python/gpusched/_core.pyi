@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Actions', 'Allocation', 'Cluster', 'FreeGpus', 'GangPlan', 'InvariantError', 'JobTable', 'Order', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'iteration_limits', 'list_parameters', 'mean_busy_time', 'plan_gangs', 'registry', 'squashed_srpt']
+__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'ClearedCategory', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'clear_category', 'draw_category', 'exact_matching', 'fill', 'improve_placement', 'iteration_limits', 'least_costs', 'list_parameters', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'portable_root', 'price_table', 'registry', 'solve_plan', 'split_batch', 'split_whole_batch', 'squashed_srpt']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -20,7 +20,7 @@ class JobTable:
     """
     Jobs as borrowed columns, sorted by submit.
     """
-    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None) -> None:
+    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None) -> None:
         ...
     def __len__(self) -> int:
         ...
@@ -28,7 +28,7 @@ class Cluster:
     """
     GPUs and GPU type of each server, and what connects them.
     """
-    def __init__(self, server_gpus: numpy.typing.NDArray[numpy.int32], server_type: numpy.typing.NDArray[numpy.int32], *, nic_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, intra_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, server_domain: numpy.typing.NDArray[numpy.int32] | None = None, domain_parent: numpy.typing.NDArray[numpy.int32] | None = None, uplink_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None) -> None:
+    def __init__(self, server_gpus: numpy.typing.NDArray[numpy.int32], server_type: numpy.typing.NDArray[numpy.int32], *, nic_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, intra_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, server_domain: numpy.typing.NDArray[numpy.int32] | None = None, domain_parent: numpy.typing.NDArray[numpy.int32] | None = None, uplink_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, memory_mib: numpy.typing.NDArray[numpy.int64] | None = None) -> None:
         ...
     @property
     def num_gpus(self) -> int:
@@ -56,18 +56,49 @@ class State:
         """
         Service received so far, in microseconds.
         """
+    def parts_of(self, job: typing.SupportsInt | typing.SupportsIndex) -> list[tuple[int, int]]:
+        """
+        What a running job holds: (type, GPUs), by type; empty if it waits.
+        """
     def place(self, job: typing.SupportsInt | typing.SupportsIndex) -> Allocation | None:
         """
         The run's placement for this job on the free GPUs, or None.
+        """
+    def rates(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64], type: typing.SupportsInt | typing.SupportsIndex, gpus: typing.SupportsInt | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Service per time of each job on so many GPUs of one type: 1 at its own width on the
+        best type, 0 where it cannot run so.
         """
     def remaining_us(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.int64]:
         """
         Predicted work left, in microseconds of service, at least 1.
         """
+    def restart_us(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Checkpoint and restart cost of one resume, in microseconds.
+        """
+    @property
+    def deadline_us(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Deadline of every job of the trace, in microseconds; -1 where it has none.
+        """
     @property
     def gpus(self) -> numpy.typing.NDArray[numpy.int32]:
         """
         Width of every job of the trace.
+        """
+    @property
+    def is_elastic(self) -> bool:
+        ...
+    @property
+    def max_gpus(self) -> numpy.typing.NDArray[numpy.int32]:
+        """
+        Greatest width of every job of the trace, at most the cluster.
+        """
+    @property
+    def min_gpus(self) -> numpy.typing.NDArray[numpy.int32]:
+        """
+        Least width of every job of the trace; its own where the speed is not elastic.
         """
     @property
     def now_us(self) -> int:
@@ -77,6 +108,9 @@ class State:
         ...
     @property
     def num_gpus(self) -> int:
+        ...
+    @property
+    def num_types(self) -> int:
         ...
     @property
     def predicted_us(self) -> numpy.typing.NDArray[numpy.int64]:
@@ -95,6 +129,16 @@ class State:
     def submit_us(self) -> numpy.typing.NDArray[numpy.int64]:
         """
         Submit of every job of the trace, in microseconds; index it with job ids.
+        """
+    @property
+    def type_gpus(self) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        GPUs of each type of the cluster.
+        """
+    @property
+    def value(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        What it is worth to meet the deadline, of every job of the trace.
         """
     @property
     def waiting(self) -> numpy.typing.NDArray[numpy.int64]:
@@ -166,6 +210,22 @@ class Placement:
         """
         Before a run, with its seed; does nothing unless it is overridden.
         """
+class Part:
+    """
+    GPUs of one type of the cluster.
+    """
+    @typing.overload
+    def __init__(self, type: typing.SupportsInt | typing.SupportsIndex, gpus: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @typing.overload
+    def __init__(self, arg0: tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]) -> None:
+        ...
+    @property
+    def gpus(self) -> int:
+        ...
+    @property
+    def type(self) -> int:
+        ...
 class Actions:
     """
     What a scheduler does; every call is checked.
@@ -174,9 +234,16 @@ class Actions:
         """
         A running job lets its GPUs go and waits.
         """
+    def reallocate(self, targets: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, collections.abc.Sequence[Part]]]) -> list[int]:
+        """
+        Targets: (job, parts), each part GPUs of one type, by type. Running jobs that are not
+        named are preempted; changed ones get GPUs anew from the run's placement; others may
+        move to make room. Returns the jobs that found no place.
+        """
     def resize(self, job: typing.SupportsInt | typing.SupportsIndex, allocation: Allocation) -> None:
         """
-        Changes a running job's allocation; a ValueError under the fixed speed.
+        A running job goes on with other GPUs; another width than its own needs an elastic
+        speed.
         """
     def restore(self, job: typing.SupportsInt | typing.SupportsIndex) -> bool:
         """
@@ -205,6 +272,11 @@ class Schedule:
     """
     What a run leaves behind; arrays are copies, one per job.
     """
+    def decisions(self) -> dict[str, typing.Any]:
+        """
+        Of a policy that admits jobs: each job that it took or turned down, as columns. `type`
+        is the scarcest GPU type, -1 for none, between from_us and until_us.
+        """
     def intervals(self) -> dict[str, numpy.ndarray]:
         """
         Rows (job, start_us, end_us, server, mask), sorted by job, start, server.
@@ -235,6 +307,9 @@ class Schedule:
         ...
     @property
     def reason(self) -> numpy.typing.NDArray[numpy.uint8]:
+        ...
+    @property
+    def resizes(self) -> numpy.typing.NDArray[numpy.int32]:
         ...
     @property
     def start_us(self) -> numpy.typing.NDArray[numpy.int64]:
@@ -317,10 +392,233 @@ class GangPlan:
         """
         The server of each share.
         """
+class DeadlinePlans:
+    """
+    Jobs with deadlines, decided on one by one.
+    """
+    @property
+    def admitted(self) -> numpy.typing.NDArray[numpy.uint8]:
+        ...
+    @property
+    def cost(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def exponent(self) -> float:
+        ...
+    @property
+    def final_price_sum(self) -> float:
+        ...
+    @property
+    def first(self) -> numpy.typing.NDArray[numpy.int64]:
+        ...
+    @property
+    def initial_price_sum(self) -> float:
+        ...
+    @property
+    def payoff_sum(self) -> float:
+        ...
+    @property
+    def ratio(self) -> float:
+        ...
+    @property
+    def reason(self) -> list[str]:
+        ...
+    @property
+    def scarce_begin(self) -> numpy.typing.NDArray[numpy.int64]:
+        ...
+    @property
+    def scarce_end(self) -> numpy.typing.NDArray[numpy.int64]:
+        ...
+    @property
+    def scarce_free(self) -> numpy.typing.NDArray[numpy.int32]:
+        ...
+    @property
+    def scarce_type(self) -> numpy.typing.NDArray[numpy.int32]:
+        ...
+    @property
+    def step_begin(self) -> numpy.typing.NDArray[numpy.int64]:
+        ...
+    @property
+    def step_configuration(self) -> numpy.typing.NDArray[numpy.int32]:
+        ...
+    @property
+    def step_end(self) -> numpy.typing.NDArray[numpy.int64]:
+        ...
+    @property
+    def upper_bound(self) -> float:
+        ...
+    @property
+    def value(self) -> float:
+        ...
+class Assignment:
+    """
+    A least-cost assignment that can be changed.
+    """
+    def __init__(self) -> None:
+        ...
+    def change_row(self, row: typing.SupportsInt | typing.SupportsIndex, cost: numpy.typing.NDArray[numpy.float64]) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
+        """
+        The solution with another row of costs.
+        """
+    def solve(self, cost: numpy.typing.NDArray[numpy.float64], rows: typing.SupportsInt | typing.SupportsIndex, columns: typing.SupportsInt | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
+        """
+        As `assign`; the costs must not be written to as long as rows are changed.
+        """
+class Transportation:
+    """
+    Bundles of units to columns with room.
+    """
+    def __init__(self) -> None:
+        ...
+    def solve(self, value: numpy.typing.NDArray[numpy.float64], supply: numpy.typing.NDArray[numpy.int32], capacity: numpy.typing.NDArray[numpy.int32], is_exact: bool = True, is_warm: bool = False) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
+        """
+        Flow by row, row duals, prices, value.
+        """
+class MatchingProblem:
+    """
+    Jobs that compete for workers, as columns by job.
+    """
+    def __init__(self, *, rate: numpy.typing.NDArray[numpy.float64], capacity: numpy.typing.NDArray[numpy.int32], rounds: numpy.typing.NDArray[numpy.float64], samples: numpy.typing.NDArray[numpy.float64], gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, waiting_s: numpy.typing.NDArray[numpy.float64] | None = None, restart_s: numpy.typing.NDArray[numpy.float64] | None = None, previous: numpy.typing.NDArray[numpy.int32] | None = None, min_workers: numpy.typing.NDArray[numpy.int32] | None = None, max_workers: numpy.typing.NDArray[numpy.int32] | None = None, max_samples: numpy.typing.NDArray[numpy.float64] | None = None) -> None:
+        ...
+class MatchingDecision:
+    """
+    What a matching market decided.
+    """
+    @property
+    def counts(self) -> numpy.typing.NDArray[numpy.int32]:
+        ...
+    @property
+    def equal_s(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def fairness(self) -> float:
+        ...
+    @property
+    def is_exhaustive(self) -> bool:
+        ...
+    @property
+    def is_kept(self) -> bool:
+        ...
+    @property
+    def job_s(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def lower_bound_s(self) -> float:
+        ...
+    @property
+    def mean_s(self) -> float:
+        ...
+    @property
+    def num_categories(self) -> float:
+        ...
+    @property
+    def num_pruned(self) -> int:
+        ...
+    @property
+    def num_tried(self) -> int:
+        ...
+    @property
+    def price(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def sampled_score(self) -> float:
+        ...
+    @property
+    def score(self) -> float:
+        ...
+class MatchingMarket:
+    """
+    Decides who holds which workers.
+    """
+    def __init__(self) -> None:
+        ...
+    def solve(self, problem: MatchingProblem, options: dict[str, typing.Any]) -> MatchingDecision:
+        ...
+class ExactMatching:
+    """
+    The best decision of all, and the proof.
+    """
+    @property
+    def counts(self) -> numpy.typing.NDArray[numpy.int32]:
+        ...
+    @property
+    def is_optimal(self) -> bool:
+        ...
+    @property
+    def job_s(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def lower_bound_s(self) -> float:
+        ...
+    @property
+    def mean_s(self) -> float:
+        ...
+    @property
+    def num_branched(self) -> int:
+        ...
+    @property
+    def num_searched(self) -> int:
+        ...
+    @property
+    def num_steps(self) -> int:
+        ...
+class ClearedCategory:
+    """
+    What a market made of one category.
+    """
+    @property
+    def counts(self) -> numpy.typing.NDArray[numpy.int32]:
+        ...
+    @property
+    def lower_bound(self) -> float:
+        ...
+    @property
+    def price(self) -> numpy.typing.NDArray[numpy.float64]:
+        ...
+    @property
+    def rounds(self) -> int:
+        ...
+    @property
+    def score(self) -> float:
+        ...
+def assign(cost: numpy.typing.NDArray[numpy.float64], rows: typing.SupportsInt | typing.SupportsIndex, columns: typing.SupportsInt | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
+    """
+    Least-cost assignment: column of each row (-1: none), row duals, column duals, cost.
+    """
+def auction(value: numpy.typing.NDArray[numpy.float64], demand: numpy.typing.NDArray[numpy.int32], items: typing.SupportsInt | typing.SupportsIndex, epsilon: typing.SupportsFloat | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
+    """
+    Owner of each item (-1: none), job duals, prices, value.
+    """
+def clear_category(problem: MatchingProblem, category: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], options: dict[str, typing.Any]) -> ClearedCategory:
+    """
+    The market inside one category of the jobs that do not wait.
+    """
+def draw_category(least: numpy.typing.NDArray[numpy.int32], most: numpy.typing.NDArray[numpy.int32], workers: typing.SupportsInt | typing.SupportsIndex, seed: typing.SupportsInt | typing.SupportsIndex) -> list[int]:
+    """
+    A uniform number of workers for each job, all of them in use.
+    """
+def exact_matching(problem: MatchingProblem, options: dict[str, typing.Any], tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-09, max_steps: typing.SupportsInt | typing.SupportsIndex = 100000) -> ExactMatching:
+    ...
+def fill(requests: JobTable, arrivals: numpy.typing.NDArray[numpy.int64], cluster: Cluster, placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, control: RunControl) -> dict[str, numpy.ndarray]:
+    """
+    Lets requests arrive one by one on an empty cluster, from which nothing ever leaves.
+    `arrivals` are rows of the requests. The GIL is released unless the placement is
+    Python's.
+    """
+def improve_placement(problem: MatchingProblem, counts: numpy.typing.NDArray[numpy.int32], options: dict[str, typing.Any], may_resize: bool, by_pairs: bool) -> tuple[numpy.typing.NDArray[numpy.int32], float]:
+    """
+    Exchanges of workers until none is better, and the score.
+    """
 def iteration_limits(jobs: JobTable, cluster: Cluster, speed: str, speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]]) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
     Seconds per iteration on the empty cluster: a lower bound, where a good placement puts
     each job, and the worst. NaN where a job can never run.
+    """
+def least_costs(jobs: JobTable, cluster: Cluster, speed: str, speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]]) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
+    """
+    Lower bounds on the run time (`time`) and the GPU time (`gpu_time`) of each job over all
+    its configurations, as parts of those at its own width on the best GPU type. 1 where the
+    speed is not elastic.
     """
 def list_parameters(is_preemptive: bool, is_strict: bool) -> list[dict[str, typing.Any]]:
     """
@@ -330,18 +628,42 @@ def mean_busy_time(submit_us: numpy.typing.NDArray[numpy.int64], service_us: num
     """
     Sums of (mean busy time - submit + service / 2) in half ticks: exact, and weighted. An empty weight counts every job once.
     """
+def plan_deadlines(arrival_us: numpy.typing.NDArray[numpy.int64], deadline_us: numpy.typing.NDArray[numpy.int64], work: numpy.typing.NDArray[numpy.float64], value: numpy.typing.NDArray[numpy.float64], change_us: numpy.typing.NDArray[numpy.int64], first: numpy.typing.NDArray[numpy.int64], type: numpy.typing.NDArray[numpy.int32], gpus: numpy.typing.NDArray[numpy.int32], rate: numpy.typing.NDArray[numpy.float64], type_gpus: numpy.typing.NDArray[numpy.int64], slot_us: typing.SupportsInt | typing.SupportsIndex, prices: str, quanta: typing.SupportsInt | typing.SupportsIndex, segments: typing.SupportsInt | typing.SupportsIndex, whole_slots: bool, knows: bool, control: RunControl) -> DeadlinePlans:
+    """
+    Decides on every job at its arrival, as `dancer` does, without running any.
+    """
 def plan_gangs(jobs: JobTable, cluster: Cluster, policy: str, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, tolerance: typing.SupportsFloat | typing.SupportsIndex, control: RunControl) -> GangPlan:
     """
     Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,
     or, where that is 0, under the tightest cap that bisection finds.
     """
+def portable_root(value: typing.SupportsFloat | typing.SupportsIndex, degree: typing.SupportsInt | typing.SupportsIndex) -> float:
+    """
+    The root by products alone, for tests.
+    """
+def price_table(rule: str, gpus: typing.SupportsInt | typing.SupportsIndex, least_density: typing.SupportsFloat | typing.SupportsIndex, greatest_density: typing.SupportsFloat | typing.SupportsIndex, greatest_gpus: typing.SupportsInt | typing.SupportsIndex) -> list[float]:
+    """
+    Prices of 0 to all GPUs after one job, for tests.
+    """
 def registry() -> list[dict[str, typing.Any]]:
     """
     Every native plug-in: kind, name, flags, parameters, source.
+    """
+def solve_plan(options: collections.abc.Sequence[tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, bool]], gpus: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], quanta: typing.SupportsInt | typing.SupportsIndex, current: typing.SupportsInt | typing.SupportsIndex, is_fresh: bool) -> tuple[float, list[int]]:
+    """
+    The oracle alone, for tests: options by segment, then configuration, each (cost, same, changed, first, goes_on). Cost -1 where there is none.
+    """
+def split_batch(global_batch: typing.SupportsFloat | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.float64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.float64], bool]:
+    """
+    Samples of each worker, and whether all found a place.
+    """
+def split_whole_batch(global_batch: typing.SupportsInt | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.int64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.int64], bool]:
+    """
+    The same in whole samples.
     """
 def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.
     """
-REJECT_REASONS: tuple[str, ...] = ('', 'no server has an allowed GPU type', 'needs more GPUs than the cluster has', 'the placement refuses it on an empty cluster')
+REJECT_REASONS: tuple[str, ...] = ('', 'no server has an allowed GPU type', 'needs more GPUs than the cluster has', 'the placement refuses it on an empty cluster', 'the speed knows no configuration for it')
 __version__: str = '0.1.0'

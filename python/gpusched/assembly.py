@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 
 from gpusched import columns as check
-from gpusched.arrays import AnyArray, Int64
+from gpusched import deadlines, demands, elasticity
+from gpusched.arrays import AnyArray, Int32, Int64
 from gpusched.labels import Labels
 from gpusched.rejects import OnBad, Screen
 from gpusched.ticks import MAX_HORIZON_US, us_to_seconds
@@ -36,7 +37,7 @@ def assemble(
         Holds line numbers, and rows already found bad by a reader.
     numeric
         int64 or float64 columns in seconds under the names of :meth:`Trace.from_columns`. Wall
-        clock times may come as ``submit_us`` (int64) instead of ``submit_s``.
+        clock times may come as ``submit_us`` and ``deadline_us`` (int64) in their stead.
     rebase
         Shift the first submit to 0 (the traces that come from files); ``epoch`` is then the
         wall-clock time of the source's second 0.
@@ -64,6 +65,8 @@ def assemble(
     if "source_wait_s" in numeric:
         ticks["source_wait_us"] = check.wait_ticks(screen, numeric["source_wait_s"])
     weight = check.weights(screen, numeric["weight"]) if "weight" in numeric else None
+    wishes = _wishes(screen, numeric, gpus)
+    due_us = _deadlines(screen, numeric, ticks["submit_us"])
     type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
     rejects = screen.finish(on_bad)
     if ids is None:
@@ -76,6 +79,8 @@ def assemble(
     sorted_ticks = {column: values[order] for column, values in ticks.items()}
     origin_us = int(sorted_ticks["submit_us"][0]) if rebase else 0
     sorted_ticks["submit_us"] = sorted_ticks["submit_us"] - origin_us
+    if due_us is not None:
+        wishes["deadline_us"] = deadlines.shifted(due_us, -origin_us, deadlines.NOT_A_TIME)
     check_horizon(screen.source, sorted_ticks["submit_us"], sorted_ticks["service_us"])
     return {
         "gpus": gpus[order],
@@ -90,8 +95,35 @@ def assemble(
         "origin_s": us_to_seconds(origin_us),
         "rejects": rejects,
         **sorted_ticks,
+        **{column: values[order] for column, values in wishes.items()},
         **{column: named.take(order) for column, named in (labels or {}).items()},
     }
+
+
+def _wishes(screen: Screen, numeric: Mapping[str, AnyArray], gpus: Int32) -> dict[str, AnyArray]:
+    """Check what jobs ask for beside GPUs, what their deadlines are worth, and their widths."""
+    checks: dict[str, tuple[str, Callable[[AnyArray], AnyArray]]] = {
+        "gpu_share": ("share_milli", lambda given: demands.share_millis(screen, given, gpus)),
+        "cpu": ("cpu_milli", lambda given: demands.cpu_millis(screen, given)),
+        "memory_gib": ("memory_mib", lambda given: demands.memory_mibs(screen, given)),
+        "value": ("value", lambda given: deadlines.values(screen, given)),
+        "min_gpus": ("min_gpus", lambda given: elasticity.least_widths(screen, given, gpus)),
+        "max_gpus": ("max_gpus", lambda given: elasticity.greatest_widths(screen, given, gpus)),
+    }
+    return {
+        ours: convert(numeric[column])
+        for column, (ours, convert) in checks.items()
+        if column in numeric
+    }
+
+
+def _deadlines(screen: Screen, numeric: Mapping[str, AnyArray], submit_us: Int64) -> Int64 | None:
+    """Check deadlines; ``NOT_A_TIME`` where a job has none."""
+    if "deadline_us" in numeric:
+        return deadlines.after_submit(screen, numeric["deadline_us"], submit_us)
+    if "deadline_s" in numeric:
+        return deadlines.deadline_ticks(screen, numeric["deadline_s"], submit_us)
+    return None
 
 
 def check_horizon(source: str, submit_us: Int64, service_us: Int64) -> None:

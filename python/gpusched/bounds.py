@@ -12,7 +12,7 @@ used where the compiled core offers them.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
+from gpusched.demands import WHOLE_GPU
 
 if TYPE_CHECKING:
     from gpusched.cluster import Cluster
@@ -62,7 +63,13 @@ class LowerBounds:
         return name, self.total_jct_us[name]
 
 
-def lower_bounds(trace: Trace, cluster: Cluster, *, jobs: Bool | None = None) -> LowerBounds:
+def lower_bounds(
+    trace: Trace,
+    cluster: Cluster,
+    *,
+    jobs: Bool | None = None,
+    costs: Mapping[str, Float64] | None = None,
+) -> LowerBounds:
     """Bound the sum of job completion times (JCT) and the makespan on ``cluster`` from below.
 
     Parameters
@@ -70,11 +77,25 @@ def lower_bounds(trace: Trace, cluster: Cluster, *, jobs: Bool | None = None) ->
     jobs
         The jobs that count, shape ``(len(trace),)``; by default all. A result passes the
         finished ones. (That others are left out can only lower a bound.)
+    costs
+        Where jobs may change their widths: what that can save of the run time (``time``) and of
+        the GPU time (``gpu_time``) of each job, float64[num_jobs] up to 1, see
+        :func:`gpusched.speed_limits.least_costs`.
+
+    Notes
+    -----
+    Jobs that hold a share of a GPU count as gangs of thousandths, on as many times more GPUs.
+    Jobs that may change their widths are cut into GPU time: those bounds are the weaker two.
     """
-    columns = JobColumns(trace.submit_us, trace.service_us, trace.gpus)
-    if jobs is not None and not jobs.all():
-        columns = JobColumns(trace.submit_us[jobs], trace.service_us[jobs], trace.gpus[jobs])
+    chosen: Any = slice(None) if jobs is None or jobs.all() else jobs
+    columns = JobColumns(trace.submit_us[chosen], trace.service_us[chosen], trace.gpus[chosen])
     num_gpus = cluster.num_gpus
+    if costs is not None and (costs["gpu_time"].min() < 1 or costs["time"].min() < 1):
+        least = {name: part[chosen] for name, part in costs.items()}
+        return _elastic_bounds(columns, num_gpus, least)
+    if trace.share_milli is not None:
+        columns = columns._replace(gpus=columns.gpus * trace.share_milli[chosen])
+        num_gpus *= WHOLE_GPU
     return LowerBounds(
         total_jct_us={
             "squashed-srpt": squashed_srpt(columns, num_gpus),
@@ -83,6 +104,34 @@ def lower_bounds(trace: Trace, cluster: Cluster, *, jobs: Bool | None = None) ->
         },
         makespan_us=makespan_bound(columns, num_gpus),
     )
+
+
+def _elastic_bounds(
+    columns: JobColumns, num_gpus: int, least: Mapping[str, Float64]
+) -> LowerBounds:
+    """Bounds where a job may run at any of its widths: it is its least GPU time, cut at will."""
+    below = 1.0 - 2.0**-40  # more than the rounding of the parts can amount to
+    time_us = np.floor(columns.service_us * (least["time"] * below)).astype(np.int64)
+    area = columns.service_us * columns.gpus.astype(np.float64) * (least["gpu_time"] * below)
+    ones = np.ones(len(area), dtype=np.int32)
+    pieces = JobColumns(columns.submit_us, np.maximum(1, np.floor(area)).astype(np.int64), ones)
+    shortest = columns._replace(service_us=np.maximum(1, time_us), gpus=ones)
+    return LowerBounds(
+        total_jct_us={
+            "squashed-srpt": squashed_srpt(pieces, num_gpus),
+            "trivial": trivial(shortest),
+        },
+        makespan_us=max(_work_bound(pieces, num_gpus), makespan_bound(shortest, num_gpus)),
+    )
+
+
+def _work_bound(pieces: JobColumns, num_gpus: int) -> Fraction:
+    """A submit and all work submitted from then on, on all GPUs: the largest over all submits."""
+    if len(pieces.submit_us) == 0:
+        return Fraction(0)
+    since_first: AnyArray = (pieces.submit_us - pieces.submit_us[0]).astype(object)
+    work = _from_here_on(pieces.service_us.astype(object))
+    return Fraction(int((since_first * num_gpus + work).max()), num_gpus)
 
 
 def trivial(trace: Jobs) -> Fraction:

@@ -12,17 +12,19 @@ import numpy as np
 from gpusched.arrays import AnyArray
 from gpusched.cluster import Cluster
 from gpusched.columns import NOT_GIVEN
+from gpusched.demands import demand_columns
 from gpusched.job_graphs import graph_columns
 from gpusched.policy import Choice, ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.profiles import profile_columns
 from gpusched.spec import RunSpec
 from gpusched.suggest import nearest
+from gpusched.table_columns import sample_columns, table_columns, types_of_own_width
 from gpusched.workload import Trace
 
 PREDICTORS = ("oracle", "estimate", "column")
 
 _MAGIC = b"GPUSCASE"
-_FORMAT = 3
+_FORMAT = 4
 _DTYPES = {
     "submit_us": "<i8",
     "service_us": "<i8",
@@ -43,15 +45,39 @@ _DTYPES = {
     "stage_compute_s": "<f8",
     "activation_bytes": "<f8",
     "parameter_bytes": "<f8",
+    "deadline_us": "<i8",
+    "value": "<f8",
+    "min_gpus": "<i4",
+    "max_gpus": "<i4",
+    "demand": "<i4",
+    "demand_share_milli": "<i4",
+    "demand_cpu_milli": "<i8",
+    "demand_memory_mib": "<i8",
+    "table_counts": "<i4",
+    "throughput": "<f8",
+    "spread_throughput": "<f8",
+    "samples_per_s": "<f8",
+    "max_samples": "<i8",
+    "global_batch": "<i8",
 }
 # What a speed reads of each job; the others are not given to the core.
-_MODELS = {"ring": profile_columns, "stages": graph_columns}
-_NETWORK_DTYPES = {
+_MODELS = {
+    "ring": profile_columns,
+    "stages": graph_columns,
+    "table": table_columns,
+    "proportional": sample_columns,
+}
+# Speeds under which a GPU type may not run a job.
+_MEASURED = ("table", "proportional")
+_WISHES = ("deadline_us", "value", "min_gpus", "max_gpus")
+_CLUSTER_DTYPES = {
     "nic_bytes_per_s": "<f8",
     "intra_bytes_per_s": "<f8",
     "server_domain": "<i4",
     "domain_parent": "<i4",
     "uplink_bytes_per_s": "<f8",
+    "cpu_milli": "<i8",
+    "memory_mib": "<i8",
 }
 
 
@@ -71,9 +97,8 @@ def job_columns(
     uses_estimates
         Whether the policy looks at estimates; if not, they are None, and need not be there.
     speed
-        Name of the speed. ``ring`` takes the profiles of the trace, ``stages`` its graphs, and
-        others neither; what is not taken is left out.
-
+        Name of the speed. ``ring``, ``table`` and ``proportional`` take the profiles of the trace,
+        ``stages`` its graphs, and others neither; what is not taken is left out.
     fills_estimates
         Whether the truth stands in for the estimates of jobs that have none; if not, -1 stays.
 
@@ -81,8 +106,8 @@ def job_columns(
     ------
     ValueError
         If the predictor is unknown, or asks for a column that the trace does not have; if the
-        trace has no profiles or graphs, or one has no figure for a GPU type that a job may run
-        on, or is not as wide as a job.
+        trace has no profiles or graphs, or one lacks figures that the speed needs, or is not as
+        wide as a job.
     """
     if predictor not in PREDICTORS:
         raise ValueError(f"unknown predictor {predictor!r}{nearest(str(predictor), PREDICTORS)}")
@@ -103,6 +128,10 @@ def job_columns(
         sum(1 << position[name] for name in names if name in position) if names else everywhere
         for names in trace.type_sets
     ]
+    models = _MODELS[speed](trace, cluster) if speed in _MODELS else {}
+    type_set = trace.type_set
+    if speed in _MEASURED:
+        type_set, masks = types_of_own_width(trace, cluster, models, masks)
     return {
         "submit_us": trace.submit_us,
         "service_us": trace.service_us,
@@ -112,9 +141,12 @@ def job_columns(
         "checkpoint_us": trace.checkpoint_us,
         "restart_us": trace.restart_us,
         "weight": trace.weight,
-        "type_set": trace.type_set,
+        "type_set": type_set,
         "type_masks": masks,
-        **(_MODELS[speed](trace, cluster) if speed in _MODELS else {}),
+        # What no job asks for is not even mentioned: such a trace pays nothing for it.
+        **{name: getattr(trace, name) for name in _WISHES if getattr(trace, name) is not None},
+        **demand_columns(trace),
+        **models,
     }
 
 
@@ -137,15 +169,15 @@ def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.Path
         trace,
         cluster,
         spec.predictor,
-        uses_estimates="estimate" in policy.info.flags,
+        uses_estimates="estimate" in policy.flags,
         speed=speed.name,
     )
-    network = cluster.core_columns()
+    servers = cluster.core_columns()
     parts = [_MAGIC, struct.pack("<QQ", _FORMAT, spec.seed)]
     parts += map(_packed, (policy, placement, speed, contention))
     parts += [_array(columns.get(name), dtype) for name, dtype in _DTYPES.items()]
     parts += [_array(cluster.server_gpus, "<i4"), _array(cluster.server_type, "<i4")]
-    parts += [_array(network[name], dtype) for name, dtype in _NETWORK_DTYPES.items()]
+    parts += [_array(servers.get(name), dtype) for name, dtype in _CLUSTER_DTYPES.items()]
     Path(path).write_bytes(b"".join(parts))
 
 

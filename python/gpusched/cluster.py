@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int32, read_only
+from gpusched.arrays import AnyArray, Float64, Int32, Int64, read_only
+from gpusched.demands import MIB_PER_GIB, MILLI_PER_CORE
 from gpusched.network import (
     BYTES_PER_S_PER_GBPS,
     Domain,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "Domain", "ServerGroup", "smallest_cluster"]
 
 MAX_GPU_TYPES: Final = 64
+MAX_CAPACITY: Final = 2**62
+"""What a server may have, in thousandths of a core or MiB: as good as no limit."""
 
 
 class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -232,9 +235,24 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """float64[num_domains]: bytes/s of each uplink, infinite for the root."""
         return uplinks(self.servers, self.domains) if self.domains else None
 
+    @property
+    def server_cpu_milli(self) -> Int64 | None:
+        """int64[num_servers]: thousandths of a CPU core of each server, -1 where not given."""
+        return self._capacity([group.cpu for group in self.servers], MILLI_PER_CORE)
+
+    @property
+    def server_memory_mib(self) -> Int64 | None:
+        """int64[num_servers]: MiB of memory of each server, -1 where not given."""
+        return self._capacity([group.memory_gib for group in self.servers], MIB_PER_GIB)
+
     def core_columns(self) -> dict[str, AnyArray | None]:
-        """Return what the core's cluster takes as keywords: the network, None where not given."""
+        """Return what the core's cluster takes as keywords beside its GPUs.
+
+        The network, None where not given; CPU and memory only where given.
+        """
+        capacity = {"cpu_milli": self.server_cpu_milli, "memory_mib": self.server_memory_mib}
         return {
+            **{name: amounts for name, amounts in capacity.items() if amounts is not None},
             "nic_bytes_per_s": self.server_nic_bytes_per_s,
             "intra_bytes_per_s": self.server_intra_bytes_per_s,
             "server_domain": self.server_domain,
@@ -248,6 +266,16 @@ class Cluster(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         rates = [np.nan if value is None else value * BYTES_PER_S_PER_GBPS for value in gbps]
         counts = [group.count for group in self.servers]
         return read_only(np.repeat(np.array(rates), counts))
+
+    def _capacity(self, amounts: list[float | None], units: int) -> Int64 | None:
+        if all(amount is None for amount in amounts):
+            return None
+        # Rounded down: what a server has is never more than it says.
+        whole = [
+            -1 if amount is None else min(int(amount * units), MAX_CAPACITY) for amount in amounts
+        ]
+        counts = [group.count for group in self.servers]
+        return read_only(np.repeat(np.array(whole, dtype=np.int64), counts))
 
     def _per_server(self, values: list[int]) -> Int32:
         counts = [group.count for group in self.servers]

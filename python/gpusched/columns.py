@@ -20,6 +20,7 @@ REQUIRED: Final = ("submit_s", "service_s", "gpus")
 LABELS: Final = ("user", "queue", "group", "status")
 NUMERIC: Final = (
     *REQUIRED, "estimate_s", "predicted_s", "weight", "checkpoint_s", "restart_s", "source_wait_s",
+    "gpu_share", "cpu", "memory_gib", "deadline_s", "value", "min_gpus", "max_gpus",
 )  # fmt: skip
 ALL: Final = ("id", *NUMERIC, *LABELS, "gpu_types")
 NOT_GIVEN: Final = -1

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from gpusched.workload import Trace
 
-KINDS: Final = ("finish", "arrival", "reject", "preempt", "start", "resume")
-_FINISH, _ARRIVAL, _REJECT, _PREEMPT, _START, _RESUME = range(len(KINDS))
+KINDS: Final = ("finish", "arrival", "reject", "preempt", "start", "resume", "resize")
+_FINISH, _ARRIVAL, _REJECT, _PREEMPT, _START, _RESUME, _RESIZE = range(len(KINDS))
 
 
 class Events:
     """Columns, one entry per event.
 
-    Sorted by time; within an instant finishes, arrivals, rejects, preemptions, then starts and
-    resumes; within these by job.
+    Sorted by time; within an instant finishes, arrivals, rejects, preemptions, then starts,
+    resumes and resizes; within these by job.
 
     Attributes
     ----------
@@ -43,12 +43,17 @@ class Events:
         job, start_us = intervals["job"][first], intervals["start_us"][first]
         end_us = intervals["end_us"][first]
         ends_job = end_us == np.asarray(schedule.finish_us)[job]
+        # An interval that begins where the job's last one ended is a resize: it did not stop.
+        goes_on = np.zeros(len(job), dtype=np.bool_)
+        goes_on[1:] = ~opens[1:] & (start_us[1:] == end_us[:-1])
+        stops = ~np.append(goes_on[1:], False)[: len(job)]
+        begun = np.where(opens, _START, np.where(goes_on, _RESIZE, _RESUME))
         rejected = np.flatnonzero(np.asarray(schedule.status) == REJECTED)
         parts = (
             (trace.submit_us, np.arange(len(trace)), _ARRIVAL),
             (trace.submit_us[rejected], rejected, _REJECT),
-            (start_us, job, np.where(opens, _START, _RESUME)),
-            (end_us, job, np.where(ends_job, _FINISH, _PREEMPT)),
+            (start_us, job, begun),
+            (end_us[stops], job[stops], np.where(ends_job, _FINISH, _PREEMPT)[stops]),
         )
         time_us = np.concatenate([times for times, _, _ in parts])
         jobs = np.concatenate([of for _, of, _ in parts])
@@ -74,7 +79,7 @@ class Events:
 
     @cached_property
     def kind(self) -> AnyArray:
-        """``finish``, ``arrival``, ``reject``, ``preempt``, ``start`` or ``resume``."""
+        """``finish``, ``arrival``, ``reject``, ``preempt``, ``start``, ``resume`` or ``resize``."""
         return np.array(KINDS)[self.kind_code]
 
     def to_polars(self) -> polars.DataFrame:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched import columns as check
+from gpusched.elasticity import NO_LIMIT
 from gpusched.suggest import nearest
 from gpusched.ticks import us_to_seconds
 
@@ -105,8 +106,14 @@ def polars_of(trace: Trace) -> polars.DataFrame:
         if ticks is not None:
             seconds = np.where(ticks == check.NOT_GIVEN, np.nan, us_to_seconds(ticks))
             data[f"{column}_s"] = polars.Series(seconds, nan_to_null=True)
-    if trace.weight is not None:
-        data["weight"] = trace.weight
+    for column in ("weight", "gpu_share", "cpu", "memory_gib", "value", "min_gpus"):
+        if getattr(trace, column) is not None:
+            data[column] = getattr(trace, column)
+    if trace.deadline_s is not None:
+        data["deadline_s"] = polars.Series(trace.deadline_s, nan_to_null=True)
+    if trace.max_gpus is not None:
+        is_open = trace.max_gpus == NO_LIMIT
+        data["max_gpus"] = polars.Series(trace.max_gpus).set(polars.Series(is_open), None)
     for column in check.LABELS:
         labels = getattr(trace, column)
         if labels is not None:

@@ -11,7 +11,7 @@ from gpusched.arrays import Bool, Float64, Int64
 from gpusched.cluster import Cluster
 from gpusched.graph_models import graph_for, stages_of
 from gpusched.job_graphs import JobGraph
-from gpusched.simulation import iteration_limits
+from gpusched.speed_limits import iteration_limits
 from gpusched.workload import Trace
 
 

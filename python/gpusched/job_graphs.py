@@ -22,6 +22,7 @@ from gpusched.network import check_name
 
 if TYPE_CHECKING:
     from gpusched.cluster import Cluster
+    from gpusched.trace_columns import TraceColumns
     from gpusched.workload import Trace
 
 MAX_REPLICAS: Final = 1_000_000
@@ -188,7 +189,7 @@ def graph_index(values: Any, graphs: Sequence[JobGraph], gpus: Int32) -> Int32:
     return index[inverse]
 
 
-def check_widths(trace: Trace) -> None:
+def check_widths(trace: TraceColumns) -> None:
     """Raise ValueError that names job and graph if a job is not as wide as its graph."""
     if trace.graph is None:
         return

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = (
     "id", "submit_s", "start_s", "finish_s", "jct_s", "wait_s", "queueing_delay_s", "service_s",
-    "held_s", "overhead_s", "slowdown_contention", "gpus", "preemptions", "servers", "status",
-    "reason",
+    "held_s", "overhead_s", "slowdown_contention", "gpus", "preemptions", "resizes", "servers",
+    "status", "reason",
 )  # fmt: skip
+OPTIONAL: Final = ("deadline_s", "value")
+"""Columns of the results whose trace has them."""
 
 
 class Jobs:
@@ -35,28 +37,33 @@ class Jobs:
 
     A job that did not finish has no finish, JCT, wait or overhead; one that never started has no
     start and no queueing delay.
-    """
 
-    columns: Final = COLUMNS
+    Attributes
+    ----------
+    columns
+        The names; ``deadline_s`` and ``value`` come last, where the trace has them.
+    """
 
     def __init__(self, trace: Trace, schedule: Schedule) -> None:
         self._trace = trace
         self._schedule = schedule
+        present = tuple(name for name in OPTIONAL if getattr(trace, name) is not None)
+        self.columns = COLUMNS + present
 
     def __len__(self) -> int:
         return len(self._trace)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COLUMNS)
+        return iter(self.columns)
 
     def __getitem__(self, column: str) -> AnyArray:
-        if column not in COLUMNS:
-            raise KeyError(f"no column {column!r}; there are {', '.join(COLUMNS)}")
+        if column not in self.columns:
+            raise KeyError(f"no column {column!r}; there are {', '.join(self.columns)}")
         values: AnyArray = getattr(self, column)
         return values
 
     def __repr__(self) -> str:
-        return f"Jobs({len(self):,} jobs: {', '.join(COLUMNS)})"
+        return f"Jobs({len(self):,} jobs: {', '.join(self.columns)})"
 
     @property
     def id(self) -> AnyArray:
@@ -134,6 +141,11 @@ class Jobs:
         return self._schedule.preemptions
 
     @property
+    def resizes(self) -> Int32:
+        """Times the job went on with other GPUs without losing them all."""
+        return self._schedule.resizes
+
+    @property
     def servers(self) -> Int32:
         """Servers of the last allocation; 0 if there was none or the cluster is one pool."""
         return self._schedule.num_servers
@@ -154,6 +166,17 @@ class Jobs:
         """Why the job was rejected, else ``""``."""
         return np.array(REJECT_REASONS)[self._schedule.reason]
 
+    @cached_property
+    def deadline_s(self) -> Float64:
+        """The deadline, seconds; NaN where a job has none, as all jobs of a trace without."""
+        deadline_s = self._trace.deadline_s
+        return np.full(len(self), np.nan) if deadline_s is None else deadline_s
+
+    @cached_property
+    def value(self) -> Float64:
+        """What it is worth to meet the deadline; 1 where the trace does not tell."""
+        return np.ones(len(self)) if self._trace.value is None else self._trace.value
+
     def to_polars(self) -> polars.DataFrame:
         """Return all columns as a Polars frame, plus user, queue and group where the trace has
         them; undefined values are null.
@@ -161,7 +184,7 @@ class Jobs:
         import polars
 
         data: dict[str, Any] = {}
-        for column in COLUMNS:
+        for column in self.columns:
             if column == "status":
                 data[column] = _decoded(self._schedule.status, STATUSES)
             elif column == "reason":

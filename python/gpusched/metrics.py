@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched import bounds
 from gpusched.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.demands import WHOLE_GPU
 from gpusched.schedule import (
     FINISHED,
     REJECTED,
@@ -17,6 +18,7 @@ from gpusched.schedule import (
     contention_excess_us,
     contention_slowdown,
     whole_intervals,
+    widths_of,
 )
 from gpusched.ticks import US_PER_S
 from gpusched.trace_facts import nearest_rank
@@ -34,7 +36,11 @@ _PERCENTILES: Final = (50, 90, 95, 99)
 
 
 def summarise(
-    trace: Trace, cluster: Cluster, schedule: Schedule, contention: Contention | None = None
+    trace: Trace,
+    cluster: Cluster,
+    schedule: Schedule,
+    contention: Contention | None = None,
+    costs: Mapping[str, Float64] | None = None,
 ) -> Summary:
     """Compute all metrics that follow from the schedule alone.
 
@@ -42,6 +48,8 @@ def summarise(
     ----------
     contention
         The rings on the links, where run times depend on the placement: adds the last metrics.
+    costs
+        What a job can save at other widths than its own, see :func:`gpusched.lower_bounds`.
 
     Notes
     -----
@@ -53,7 +61,11 @@ def summarise(
     - Bounded slowdown: max(1, JCT / max(service, 10 s)).
     - Area-weighted JCT: weighted by gpus x service; weighted JCT: by the jobs' weights.
     - Allocation and utilisation: GPU time held by jobs, and GPU time of useful work in finished
-      jobs, over the GPU time of the cluster from the first submit to the last finish.
+      jobs, over the GPU time of the cluster from the first submit to the last finish. Useful is
+      the service at the job's own width, whatever widths it ran at.
+    - Deadlines, where the trace has them: the deadline satisfactory ratio (DSR) is over all jobs
+      with a deadline, rejected ones too; tardiness is the sum of finish - deadline where positive.
+      Of policies that admit jobs: how many, and how many of those missed.
     - Gap: (sum of JCT - lower bound) / lower bound, see :mod:`gpusched.bounds`.
     - Completion ratio: sum of completion times since the first submit over its lower bound, the
       larger of that of the squashed SRPT machine and the sum of submit + service.
@@ -71,10 +83,12 @@ def summarise(
     }
     flow_us: Int64 = (schedule.finish_us - trace.submit_us)[finished]
     summary |= _jct_metrics(trace, schedule, finished, flow_us)
-    summary |= _cluster_metrics(trace, cluster, schedule, finished)
+    if trace.deadline_us is not None:
+        summary |= _deadline_metrics(trace, schedule, finished)
+    summary |= _cluster_metrics(trace, cluster, schedule, finished, is_fixed=contention is None)
     if contention is not None:
         summary |= _contention_metrics(trace, cluster, schedule, finished, contention)
-    summary |= _certificate(trace, cluster, schedule, finished, flow_us)
+    summary |= _certificate(trace, cluster, schedule, finished, flow_us, costs)
     summary["load"] = trace.load(cluster.num_gpus)
     return summary
 
@@ -107,19 +121,50 @@ def _jct_metrics(trace: Trace, schedule: Schedule, finished: Bool, flow_us: Int6
     }
 
 
-def _cluster_metrics(trace: Trace, cluster: Cluster, schedule: Schedule, finished: Bool) -> Summary:
+def _deadline_metrics(trace: Trace, schedule: Schedule, finished: Bool) -> Summary:
+    deadline_us = np.asarray(trace.deadline_us)
+    has_deadline: Bool = deadline_us >= 0
+    late_us = np.asarray(schedule.finish_us) - deadline_us
+    met: Bool = has_deadline & finished & (late_us <= 0)
+    value = np.ones(len(trace)) if trace.value is None else trace.value
+    worth = float(np.sum(value[has_deadline]))
+    num_deadlines = int(np.count_nonzero(has_deadline))
+    missed = has_deadline & finished & (late_us > 0)
+    summary: Summary = {
+        "num_deadlines": num_deadlines,
+        "deadlines_met": int(np.count_nonzero(met)),
+        "dsr": np.count_nonzero(met) / num_deadlines if num_deadlines else np.nan,
+        "value_met": float(np.sum(value[met])) / worth if num_deadlines else np.nan,
+        "tardiness_s": exact_sum(late_us[missed]) / US_PER_S,
+    }
+    decisions = schedule.decisions()
+    if len(decisions["job"]):
+        admitted = np.zeros(len(trace), dtype=np.bool_)
+        admitted[decisions["job"]] = decisions["admitted"] != 0  # the last word counts
+        summary["num_admitted"] = int(np.count_nonzero(admitted))
+        summary["broken_promises"] = int(np.count_nonzero(admitted & has_deadline & ~met))
+    return summary
+
+
+def _cluster_metrics(
+    trace: Trace, cluster: Cluster, schedule: Schedule, finished: Bool, *, is_fixed: bool
+) -> Summary:
     window_us = _window_us(trace, schedule, finished)
     gpu_us = cluster.num_gpus * float(window_us)
-    held_us: AnyArray = schedule.held_us
-    if (np.asarray(schedule.status) == UNFINISHED).any():
-        held_us = _held_until(schedule.intervals(), int(schedule.finish_us.max()), len(trace))
-    allocated = float(np.dot(trace.gpus.astype(np.float64), held_us))
-    useful = float(np.dot(trace.gpus[finished].astype(np.float64), trace.service_us[finished]))
+    gpus: Float64 = trace.gpus.astype(np.float64)
+    if trace.share_milli is not None:
+        gpus *= trace.share_milli / WHOLE_GPU
+    if is_fixed and not (np.asarray(schedule.status) == UNFINISHED).any():
+        allocated = float(np.dot(gpus, schedule.held_us))
+    else:
+        allocated = _allocated_gpu_us(trace, schedule, gpus)
+    useful = float(np.dot(gpus[finished], trace.service_us[finished]))
     return {
         "makespan_s": window_us / US_PER_S if finished.any() else np.nan,
         "allocation": allocated / gpu_us if window_us else np.nan,
         "utilisation": useful / gpu_us if window_us else np.nan,
         "preemptions": int(np.sum(schedule.preemptions, dtype=np.int64)),
+        "resizes": int(np.sum(schedule.resizes, dtype=np.int64)),
         "mean_servers": _mean(schedule.num_servers[finished]),
     }
 
@@ -129,7 +174,7 @@ def _contention_metrics(
 ) -> Summary:
     slowdown = np.sort(contention_slowdown(schedule)[finished])
     gpu_us = cluster.num_gpus * float(_window_us(trace, schedule, finished))
-    gpus = trace.gpus[finished].astype(np.float64)
+    gpus = _mean_widths(trace, schedule)[finished]
     alone_us = schedule.uncontended_us[finished]
     to_others = float(np.dot(gpus, contention_excess_us(schedule)[finished]))
     to_placement = float(np.dot(gpus, np.maximum(alone_us - trace.service_us[finished], 0.0)))
@@ -146,7 +191,12 @@ def _contention_metrics(
 
 
 def _certificate(
-    trace: Trace, cluster: Cluster, schedule: Schedule, finished: Bool, flow_us: Int64
+    trace: Trace,
+    cluster: Cluster,
+    schedule: Schedule,
+    finished: Bool,
+    flow_us: Int64,
+    costs: Mapping[str, Float64] | None,
 ) -> Summary:
     if not finished.any():
         return {
@@ -157,7 +207,7 @@ def _certificate(
             "makespan_bound_s": np.nan,
             "makespan_gap": np.nan,
         }
-    lower = bounds.lower_bounds(trace, cluster, jobs=finished)
+    lower = bounds.lower_bounds(trace, cluster, jobs=finished, costs=costs)
     name, total_us = lower.best
     makespan_us = _window_us(trace, schedule, finished)
     completion_us = max(lower.total_jct_us[key] for key in ("squashed-srpt", "trivial"))
@@ -180,13 +230,25 @@ def _window_us(trace: Trace, schedule: Schedule, finished: Bool) -> int:
     return int(schedule.finish_us.max()) - int(trace.submit_us[np.argmax(finished)])
 
 
-def _held_until(rows: Mapping[str, AnyArray], end_us: int, num_jobs: int) -> Float64:
-    """Time with GPUs of each job until ``end_us``: unfinished ones may hold theirs for longer."""
+def _allocated_gpu_us(trace: Trace, schedule: Schedule, gpus: Float64) -> float:
+    """GPU time held until the last finish: unfinished jobs may hold theirs for longer."""
+    rows = schedule.intervals()
     first, _ = whole_intervals(rows)
-    length = np.minimum(rows["end_us"][first], end_us) - rows["start_us"][first]
-    weights = np.maximum(length, 0).astype(np.float64)
-    held = np.bincount(rows["job"][first], weights, minlength=num_jobs)
-    return held.astype(np.float64, copy=False)
+    length = np.minimum(rows["end_us"][first], schedule.finish_us.max()) - rows["start_us"][first]
+    share = (gpus / trace.gpus)[rows["job"][first]]
+    held = widths_of(rows, first, trace.gpus) * share
+    return float(np.dot(held, np.maximum(length, 0)))
+
+
+def _mean_widths(trace: Trace, schedule: Schedule) -> Float64:
+    """GPUs of each job over the time that it held some, on average; its own where it never did."""
+    rows = schedule.intervals()
+    first, _ = whole_intervals(rows)
+    job = rows["job"][first]
+    length = (rows["end_us"][first] - rows["start_us"][first]).astype(np.float64)
+    held = np.bincount(job, length, minlength=len(trace))
+    area = np.bincount(job, length * widths_of(rows, first, trace.gpus), minlength=len(trace))
+    return np.where(held > 0, area / np.where(held > 0, held, 1.0), trace.gpus)
 
 
 def _mean_s(ticks: Int64) -> float:

@@ -63,7 +63,7 @@ class PluginInfo:
 def policies() -> dict[str, PluginInfo]:
     """Every policy by name, sorted."""
     native = {name: info for kind in POLICY_KINDS for name, info in _native(kind).items()}
-    return dict(sorted({**native, **_policies_of_python}.items()))
+    return dict(sorted({**native, **_built_in(), **_policies_of_python}.items()))
 
 
 def placements() -> dict[str, PluginInfo]:
@@ -98,7 +98,13 @@ def register_order(name: str) -> Callable[[_Seam], _Seam]:
 
 
 def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
-    """Register a subclass of :class:`gpusched.Scheduler` as the policy ``name``."""
+    """Register a subclass of :class:`gpusched.Scheduler` as the policy ``name``.
+
+    The class may say by the attribute ``flags`` what it does (``"preemptive"``, ``"clairvoyant"``,
+    ``"elastic"``, ``"deadlines"``), and by ``parameters`` more of its constructor's keyword
+    arguments: a mapping from the name to any of ``minimum``, ``maximum``, ``choices``, ``help``
+    and ``flags``, which maps a value to the flags that it adds.
+    """
     return _register("scheduler", name, _core.Scheduler, _policies_of_python)
 
 
@@ -131,6 +137,14 @@ def _native(kind: str) -> dict[str, PluginInfo]:
         for entry in _core.registry()
         if entry["kind"] == kind
     }
+
+
+@cache
+def _built_in() -> dict[str, PluginInfo]:
+    """The policies of this package that are written in Python."""
+    from gpusched.schedulers import BUILT_IN
+
+    return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.items()}
 
 
 def _bounded(parameter: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,6 +187,8 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         own = {parameter["name"] for parameter in parameters}
         added = _core.list_parameters(is_preemptive, scan == "strict")
         parameters += [_bounded(entry) for entry in added if entry["name"] not in own]
+    elif kind == "scheduler":
+        flags += getattr(seam, "flags", ())
     doc = inspect.getdoc(seam) or ""
     return PluginInfo(
         name,
@@ -188,6 +204,7 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
 def _constructor_parameters(seam: type) -> list[Mapping[str, Any]]:
     if "__init__" not in vars(seam):
         return []
+    told: Mapping[str, Mapping[str, Any]] = getattr(seam, "parameters", {})
     return [
         {
             "name": entry.name,
@@ -197,6 +214,7 @@ def _constructor_parameters(seam: type) -> list[Mapping[str, Any]]:
             "maximum": None,
             "choices": [],
             "help": "",
+            **told.get(entry.name, {}),
         }
         for entry in inspect.signature(seam).parameters.values()
         if entry.default is not inspect.Parameter.empty

@@ -85,6 +85,16 @@ class Choice:
             for key, value in self.parameters.items()
         }
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags of the name, and those that the values of its parameters add."""
+        added: tuple[str, ...] = ()
+        for parameter in self.info.parameters:
+            value = self.parameters.get(parameter["name"], parameter["default"])
+            more = parameter.get("flags", {})
+            added += tuple(more.get(value, ())) if more else ()
+        return tuple(dict.fromkeys((*self.info.flags, *added)))
+
     def __str__(self) -> str:
         if not self.parameters:
             return self.name

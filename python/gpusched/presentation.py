@@ -35,6 +35,8 @@ class Metric:
 
 
 METRICS: Final = (
+    Metric("dsr", "deadlines met", "deadlines|met", "percent", "jobs", "higher",
+           "Deadline satisfactory ratio: jobs done by their deadline, of all that have one."),
     Metric("mean_jct_s", "mean JCT", "mean|JCT", "time", "jobs", "lower",
            "Mean job completion time: finish - submit."),
     Metric("p50_jct_s", "p50 JCT", "p50|JCT", "time", "jobs", "lower",
@@ -82,6 +84,14 @@ METRICS: Final = (
 )  # fmt: skip
 
 EXTRA_METRICS: Final = (
+    Metric("value_met", "value met", "value|met", "percent", "jobs", "higher",
+           "Value of the deadlines that were met, of the value of all."),
+    Metric("tardiness_s", "tardiness", "tardi-|ness", "time", "jobs", "lower",
+           "Sum of finish - deadline over the jobs that finished too late."),
+    Metric("broken_promises", "broken promises", "broken|promises", "count", "jobs", "lower",
+           "Jobs that were admitted and missed their deadline."),
+    Metric("resizes", "resizes", "resizes", "count", "cluster", "lower",
+           "Times that a running job went on with other GPUs."),
     Metric("prediction_median_abs_log_error", "median log error", "median|log err.", "ratio",
            "jobs", "lower", "Median of abs(ln predicted - ln true): 0.69 is a factor of two."),
     Metric("p90_jct_s", "p90 JCT", "p90|JCT", "time", "jobs", "lower",

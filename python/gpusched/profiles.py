@@ -1,10 +1,11 @@
-"""What an iteration of a job costs: gradient bytes, and compute time by GPU type."""
+"""What an iteration of a job costs: gradients and compute time, or measured throughputs."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -21,6 +22,7 @@ from gpusched.figures import (
     per_type,
 )
 from gpusched.network import check_name, check_positive
+from gpusched.throughput_tables import checked_table, gain_per_gpu, rises, runs_anywhere
 
 if TYPE_CHECKING:
     from gpusched.cluster import Cluster
@@ -29,13 +31,19 @@ if TYPE_CHECKING:
 _MAX_BYTES: Final = 1e15
 _MAX_BATCH: Final = 1e9
 _MAX_SECONDS: Final = 1e6
+_MAX_SAMPLES_PER_S: Final = 1e12
+_COMPUTE: Final = ("batch", "forward_s", "backward_s")
 
 
 class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One training iteration of a data-parallel model.
 
-    A worker computes for ``forward_s * batch + backward_s`` seconds, which must be positive, and
-    then exchanges ``gradient_bytes`` with the others.
+    It is described in one or more of three ways, each for the speeds that read it:
+
+    - for ``ring``: a worker computes for ``forward_s * batch + backward_s`` seconds, which must be
+      positive, and then exchanges ``gradient_bytes`` with the others;
+    - for ``table``: iterations per second as measured, by GPU type and number of GPUs;
+    - for ``proportional``: samples per second of a worker, and the samples of an iteration.
 
     Attributes
     ----------
@@ -50,31 +58,66 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         or one per type by its name.
     backward_s
         Seconds per iteration: all compute that does not. In the same way; where both are given
-        by type, for the same types.
+        by type, for the same types. These four are given together or not at all, except that
+        ``gradient_bytes`` may stand alone; what is not given is None.
     source
         Where the figures come from.
+    throughput
+        By GPU type, by number of GPUs: iterations per second of so many GPUs close together; 0
+        where the model does not fit. Types and numbers that are left out were not measured, see
+        :mod:`gpusched.throughput_tables`.
+    spread_throughput
+        The same of GPUs on more servers than they need. Where it is left out, as close together.
+    samples_per_s
+        By GPU type: samples per second of a worker; 0 where the model does not fit.
+    global_batch
+        Samples per iteration of all workers together, 1 or more; needed with ``samples_per_s``.
+    max_samples
+        By GPU type: samples per iteration that the memory of a worker holds, 1 or more; what is
+        left out is no limit.
 
     Raises
     ------
     TypeError, ValueError
-        If a value is of a wrong type or out of range; the message names profile and field.
+        If a value is of a wrong type or out of range, or nothing describes the iteration, or the
+        model fits no GPU type; the message names profile and field.
     """
 
     name: str
-    gradient_bytes: float
-    batch: float
-    forward_s: PerType
-    backward_s: PerType
+    # The types of the four are those of a profile for ring, which most readers deal with.
+    gradient_bytes: float = None  # type: ignore[assignment]
+    batch: float = None  # type: ignore[assignment]
+    forward_s: PerType = None  # type: ignore[assignment]
+    backward_s: PerType = None  # type: ignore[assignment]
     source: str = ""
+    throughput: dict[str, dict[int, float]] = {}
+    spread_throughput: dict[str, dict[int, float]] = {}
+    samples_per_s: dict[str, float] = {}
+    global_batch: int = 0
+    max_samples: dict[str, int] = {}
 
     def __post_init__(self) -> None:
         check_name("name", self.name)
         where = f"profile {self.name!r}: "
-        batch = check_positive(f"{where}batch", self.batch, high=_MAX_BATCH)
-        gradient = not_negative(f"{where}gradient_bytes", self.gradient_bytes, _MAX_BYTES)
+        if self.gradient_bytes is not None:
+            gradient = not_negative(f"{where}gradient_bytes", self.gradient_bytes, _MAX_BYTES)
+            msgspec.structs.force_setattr(self, "gradient_bytes", gradient)
+        self._check_tables(where)
+        self._check_samples(where)
+        missing = [field for field in _COMPUTE if getattr(self, field) is None]
+        if not missing:
+            self._check_compute(where)
+        elif len(missing) < len(_COMPUTE) or not (self.throughput or self.samples_per_s):
+            raise ValueError(
+                f"{where}{missing[0]}: is missing; a profile has gradient_bytes, "
+                f"{', '.join(_COMPUTE)}, or throughput, or samples_per_s"
+            )
+
+    def _check_compute(self, where: str) -> None:
         set_field = msgspec.structs.force_setattr
-        set_field(self, "batch", batch)
-        set_field(self, "gradient_bytes", gradient)
+        if self.gradient_bytes is None:
+            raise ValueError(f"{where}gradient_bytes: is missing")
+        set_field(self, "batch", check_positive(f"{where}batch", self.batch, high=_MAX_BATCH))
         for field in ("forward_s", "backward_s"):
             set_field(self, field, per_type(f"{where}{field}", getattr(self, field), _MAX_SECONDS))
         if isinstance(self.forward_s, dict) and isinstance(self.backward_s, dict):
@@ -89,9 +132,53 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
                     f"{where}forward_s * batch + backward_s: {seconds} must be positive"
                 )
 
+    def _check_tables(self, where: str) -> None:
+        for field in ("throughput", "spread_throughput"):
+            table = checked_table(f"{where}{field}", getattr(self, field))
+            msgspec.structs.force_setattr(self, field, table)
+        if self.throughput and not runs_anywhere(self.throughput):
+            raise ValueError(f"{where}throughput: is 0 everywhere, the model fits no GPU type")
+        for gpu_type in self.spread_throughput:
+            if gpu_type not in self.throughput:
+                raise ValueError(
+                    f"{where}spread_throughput: GPU type {gpu_type!r} has no throughput"
+                )
+
+    def _check_samples(self, where: str) -> None:
+        if isinstance(self.global_batch, bool) or not isinstance(self.global_batch, int):
+            raise TypeError(f"{where}global_batch: {self.global_batch!r} must be an integer")
+        if not 0 <= self.global_batch <= _MAX_BATCH:
+            raise ValueError(
+                f"{where}global_batch: {self.global_batch} must lie in 1..{_MAX_BATCH:g}"
+            )
+        for field in ("samples_per_s", "max_samples"):
+            if not isinstance(getattr(self, field), dict):
+                raise TypeError(f"{where}{field}: must be a table by GPU type")
+        if self.samples_per_s:
+            figures = per_type(f"{where}samples_per_s", self.samples_per_s, _MAX_SAMPLES_PER_S)
+            assert isinstance(figures, dict)
+            msgspec.structs.force_setattr(self, "samples_per_s", figures)
+            if not any(figures.values()):
+                raise ValueError(f"{where}samples_per_s: is 0 everywhere, it fits no GPU type")
+            if not self.global_batch:
+                raise ValueError(f"{where}global_batch: is missing, samples_per_s needs it")
+        for gpu_type, samples in self.max_samples.items():
+            check_name(f"{where}max_samples: GPU type", gpu_type)
+            if isinstance(samples, bool) or not isinstance(samples, int):
+                raise TypeError(f"{where}max_samples[{gpu_type!r}]: {samples!r} must be an integer")
+            if not 1 <= samples <= _MAX_BATCH:
+                raise ValueError(
+                    f"{where}max_samples[{gpu_type!r}]: {samples} must lie in 1..{_MAX_BATCH:g}"
+                )
+
+    @property
+    def has_compute(self) -> bool:
+        """Whether the speed ``ring`` can read the profile."""
+        return self.batch is not None
+
     @property
     def gpu_types(self) -> tuple[str, ...]:
-        """The GPU types that the profile has figures for; empty: one figure for every type."""
+        """The GPU types that ``compute_s`` has figures for; empty: one figure for every type."""
         for figures in (self.forward_s, self.backward_s):
             if isinstance(figures, dict):
                 return tuple(figures)
@@ -99,11 +186,30 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
     def compute_s(self, gpu_type: str) -> float:
         """Return the compute seconds of an iteration on ``gpu_type``; NaN without a figure."""
+        if not self.has_compute:
+            return math.nan
         seconds = [
             figures.get(gpu_type, math.nan) if isinstance(figures, dict) else figures
             for figures in (self.forward_s, self.backward_s)
         ]
         return seconds[0] * self.batch + seconds[1]
+
+    def check_concave(self) -> list[str]:
+        """Tell where a further GPU gains more than the one before: a line for each GPU type.
+
+        Policies that give GPUs away one by one count on falling gains.
+        """
+        lines = []
+        for field in ("throughput", "spread_throughput"):
+            for gpu_type, curve in getattr(self, field).items():
+                for low, middle, high in islice(rises(curve), 1):
+                    lines.append(
+                        f"profile {self.name!r}: {field}[{gpu_type!r}] gains "
+                        f"{gain_per_gpu(curve, middle, high):.4g} iterations/s per GPU from "
+                        f"{middle} to {high} GPUs, and {gain_per_gpu(curve, low, middle):.4g} "
+                        f"from {low} to {middle}"
+                    )
+        return lines
 
 
 AnyProfiles: TypeAlias = JobProfile | Sequence[JobProfile] | Mapping[str, JobProfile]
@@ -197,6 +303,12 @@ def profile_columns(trace: Trace, cluster: Cluster) -> dict[str, AnyArray]:
     """
     if trace.profile is None:
         raise ValueError(f"{trace.name}: the jobs have no profiles, see Trace.with_profiles")
+    for position in np.unique(trace.profile).tolist():
+        used = trace.profiles[position]
+        if not used.has_compute:
+            raise ValueError(
+                f"profile {used.name!r}: has no {', '.join(_COMPUTE)}, which speed 'ring' needs"
+            )
     types = cluster.gpu_types
     compute = np.array([[p.compute_s(gpu_type) for gpu_type in types] for p in trace.profiles])
     found = allowed_but_lacking(trace, types, trace.profile, np.isnan(compute))
@@ -209,7 +321,7 @@ def profile_columns(trace: Trace, cluster: Cluster) -> dict[str, AnyArray]:
             f"{types[position]!r}, on which job {job} (row {trace.row[job]}) "
             f"may run{others}; there are {', '.join(profile.gpu_types)}"
         )
-    gradients = np.array([profile.gradient_bytes for profile in trace.profiles])
+    gradients = np.array([profile.gradient_bytes or 0.0 for profile in trace.profiles])
     return {
         "profile": trace.profile,
         "gradient_bytes": gradients,

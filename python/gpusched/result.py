@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, read_only
+from gpusched.arrays import AnyArray, Float64, read_only
 from gpusched.event_table import Events
 from gpusched.jobs_table import Jobs
 from gpusched.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpusched.audit import AuditReport
     from gpusched.cluster import Cluster
     from gpusched.contention import Contention
+    from gpusched.explain import Explanation
     from gpusched.metrics import Summary
     from gpusched.prediction import PredictionReport
     from gpusched.spec import RunSpec
@@ -92,7 +93,7 @@ class Result:
 
     @cached_property
     def events(self) -> Events:
-        """Finishes, arrivals, rejects, preemptions, starts and resumes, in order."""
+        """Finishes, arrivals, rejects, preemptions, starts, resumes and resizes, in order."""
         return Events(self.trace, self.schedule, self.intervals)
 
     @cached_property
@@ -137,12 +138,24 @@ class Result:
                 self.cluster,
                 self.schedule,
                 None if self.is_fixed else self.contention,
+                self._costs,
             ),
             **({} if self.prediction is None else self.prediction.summary()),
             "wall_s": self.wall_s,
             "jobs_per_s": self.jobs_per_s,
             "digest": self.digest,
         }
+
+    @property
+    def _costs(self) -> Mapping[str, Float64] | None:
+        """What jobs can save at other widths than their own; None where they cannot have them."""
+        from gpusched.plugins import speeds
+        from gpusched.speed_limits import least_costs
+
+        known = speeds().get(self.spec.speed.partition(":")[0])
+        if known is None or "elastic" not in known.flags:
+            return None
+        return least_costs(self.trace, self.cluster, speed=self.spec.speed)
 
     @property
     def digest(self) -> str:
@@ -164,6 +177,12 @@ class Result:
         from gpusched.case import save_case
 
         save_case(self.trace, self.cluster, self.spec, path)
+
+    def explain(self, job: int) -> Explanation:
+        """Tell what happened to a job (its JobId) and why; see :func:`gpusched.explain.explain`."""
+        from gpusched.explain import explain
+
+        return explain(self, job)
 
     def audit(self) -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core."""

@@ -20,6 +20,7 @@ from gpusched.profiles import JobProfile
 from gpusched.rejects import Rejects
 from gpusched.result import Result
 from gpusched.schedule import (
+    DECISION_COLUMNS,
     INTERVAL_COLUMNS,
     OPTIONAL_COLUMNS,
     REJECT_REASONS,
@@ -31,14 +32,17 @@ from gpusched.schedule import (
 from gpusched.spec import RunSpec, fingerprint
 from gpusched.workload import Trace
 
-LAYOUT: Final = 3
+LAYOUT: Final = 4
 """Goes up when the files change so that older versions cannot read them."""
-_READABLE: Final = (1, 2, 3)  # 1 knows no profiles, speeds and contention; 2 no graphs
+# 1 knows no profiles, speeds and contention; 2 no graphs; 3 no demands, deadlines and resizes
+_READABLE: Final = (1, 2, 3, 4)
 # An id is an integer or text of any length.
 _TRACE_COLUMNS: Final[dict[str, str]] = {
     "submit_us": "i8", "service_us": "i8", "gpus": "i4", "row": "i8", "id": "",
     "estimate_us": "i8", "predicted_us": "i8", "weight": "f8", "checkpoint_us": "i8",
     "restart_us": "i8", "source_wait_us": "i8", "type_set": "i4", "profile": "i4", "graph": "i4",
+    "share_milli": "i4", "cpu_milli": "i8", "memory_mib": "i8", "deadline_us": "i8", "value": "f8",
+    "min_gpus": "i4", "max_gpus": "i4",
 }  # fmt: skip
 # What reading a damaged archive may raise; a seek to a negative place is an OSError.
 _DAMAGE: Final = (
@@ -95,6 +99,10 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
             arrays[f"schedule.{column}"] = getattr(schedule, column)
     for column in INTERVAL_COLUMNS:
         arrays[f"intervals.{column}"] = result.intervals[column]
+    decisions = schedule.decisions()
+    for column in DECISION_COLUMNS:
+        if len(decisions["job"]):
+            arrays[f"decisions.{column}"] = np.asarray(decisions[column])
     header = _Header(
         format="gpusched-result",
         layout=LAYOUT,
@@ -160,6 +168,8 @@ def _read(file: IO[bytes]) -> Result:
 
     trace = _trace(header.trace, arrays)
     rows = _rows(arrays)
+    if layout < 4:
+        arrays["schedule.resizes"] = np.zeros(len(trace), dtype=np.int32)
     columns = {
         column: _column(arrays, f"schedule.{column}", dtype, len(trace))
         for column, dtype in SCHEDULE_COLUMNS.items()
@@ -176,6 +186,7 @@ def _read(file: IO[bytes]) -> Result:
     schedule = StoredSchedule(
         **columns,
         rows=rows,
+        decision_rows=_decisions(arrays),
         digest=header.digest,
         counters=header.counters,
         warnings=header.warnings,
@@ -233,6 +244,19 @@ def _rows(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     }
     if num_rows and not 0 <= rows["job"].min() <= rows["job"].max() < num_jobs:
         raise ValueError("intervals.job names jobs that the trace does not have")
+    return rows
+
+
+def _decisions(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    if "decisions.job" not in arrays:
+        return {}
+    num_rows = len(arrays["decisions.job"])
+    rows = {
+        column: _column(arrays, f"decisions.{column}", "" if dtype is np.str_ else dtype, num_rows)
+        for column, dtype in DECISION_COLUMNS.items()
+    }
+    if not 0 <= rows["job"].min() <= rows["job"].max() < len(arrays["trace.submit_us"]):
+        raise ValueError("decisions.job names jobs that the trace does not have")
     return rows
 
 

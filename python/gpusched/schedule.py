@@ -22,6 +22,7 @@ REJECT_REASONS: Final = (
     "no server has an allowed GPU type",
     "needs more GPUs than the cluster has",
     "the placement refuses it on an empty cluster",
+    "the speed knows no configuration for it",
 )
 
 INTERVAL_COLUMNS: Final[dict[str, type[np.generic]]] = {
@@ -46,6 +47,8 @@ class Schedule(Protocol):
     allocations if no link were shared, restart costs apart: the sum over its runs of the work done
     over the speed without contention. It is empty where run times are fixed: there it is
     ``held_us - paid_us``.
+
+    ``resizes`` counts the changes of a running job's GPUs without a stop between.
     """
 
     @property
@@ -58,6 +61,8 @@ class Schedule(Protocol):
     def paid_us(self) -> Int64: ...
     @property
     def preemptions(self) -> Int32: ...
+    @property
+    def resizes(self) -> Int32: ...
     @property
     def num_servers(self) -> Int32: ...
     @property
@@ -81,6 +86,14 @@ class Schedule(Protocol):
         """
         ...
 
+    def decisions(self) -> Mapping[str, Any]:
+        """One row per job that a policy with admission took or turned down, in that order.
+
+        The columns are those of ``DECISION_COLUMNS``, of length 0 for all other policies. ``type``
+        is the scarcest GPU type of the cluster, -1 for none, from ``from_us`` to ``until_us``.
+        """
+        ...
+
 
 SCHEDULE_COLUMNS: Final[dict[str, type[np.generic]]] = {
     "start_us": np.int64,
@@ -88,12 +101,25 @@ SCHEDULE_COLUMNS: Final[dict[str, type[np.generic]]] = {
     "held_us": np.int64,
     "paid_us": np.int64,
     "preemptions": np.int32,
+    "resizes": np.int32,
     "num_servers": np.int32,
     "status": np.uint8,
     "reason": np.uint8,
 }
 # Empty where run times are fixed.
 OPTIONAL_COLUMNS: Final[dict[str, type[np.generic]]] = {"uncontended_us": np.float64}
+DECISION_COLUMNS: Final[dict[str, type[np.generic]]] = {
+    "job": np.int64,
+    "time_us": np.int64,
+    "admitted": np.uint8,
+    "cost": np.float64,
+    "value": np.float64,
+    "payoff": np.float64,
+    "reason": np.str_,
+    "type": np.int32,
+    "from_us": np.int64,
+    "until_us": np.int64,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +131,7 @@ class StoredSchedule:
     held_us: Int64
     paid_us: Int64
     preemptions: Int32
+    resizes: Int32
     num_servers: Int32
     status: UInt8
     reason: UInt8
@@ -113,6 +140,12 @@ class StoredSchedule:
     counters: Mapping[str, int] = field(default_factory=dict)
     warnings: Sequence[str] = ()
     uncontended_us: Float64 = field(default_factory=lambda: np.empty(0))
+    decision_rows: Mapping[str, Any] = field(default_factory=dict)
+
+    def decisions(self) -> Mapping[str, Any]:
+        """Return the decision rows."""
+        empty = {name: np.empty(0, dtype) for name, dtype in DECISION_COLUMNS.items()}
+        return {**empty, **self.decision_rows}
 
     def intervals(self) -> Mapping[str, AnyArray]:
         """Return the interval rows."""
@@ -161,6 +194,24 @@ def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:
     for begin in range(0, len(columns[0]), step):
         part = [column[begin : begin + step].astype("<i8") for column in columns]
         sha.update(np.ascontiguousarray(np.stack(part, axis=1)))
+
+
+def widths_of(rows: Mapping[str, AnyArray], first: Int64, gpus: Int32) -> Int64:
+    """GPUs of each interval that begins at a row of ``first``; in a pool those of the job.
+
+    Parameters
+    ----------
+    gpus
+        Width of each job, int32[num_jobs].
+    """
+    if len(first) == 0:
+        return np.empty(0, dtype=np.int64)
+    held = np.bitwise_count(rows["mask"]).astype(np.int64)
+    pooled = rows["server"] < 0
+    if pooled.any():
+        held = np.where(pooled, gpus[rows["job"]], held)
+    widths: Int64 = np.add.reduceat(held, first)
+    return widths
 
 
 def whole_intervals(rows: Mapping[str, AnyArray]) -> tuple[Int64, Bool]:

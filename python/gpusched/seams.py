@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A seam ready for the core: a native name with parameters, or a Python object."""
+    """A seam ready for the core: a native name with parameters, or a Python object.
+
+    ``flags`` are those of ``info`` and those that the values of parameters add.
+    """
 
     label: str
     native: Any
     parameters: dict[str, Any]
     info: PluginInfo
+    flags: tuple[str, ...] = ()
 
 
 def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
@@ -28,7 +32,8 @@ def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
     if isinstance(policy, _core.Order | _core.Scheduler):
         kind = "order" if isinstance(policy, _core.Order) else "scheduler"
         label = f"python:{type(policy).__qualname__}"
-        return Chosen(label, policy, {}, describe(type(policy), kind, label))
+        info = describe(type(policy), kind, label)
+        return Chosen(label, policy, {}, info, info.flags)
     choice = Policy.parse(policy) if isinstance(policy, str) else policy
     if not isinstance(choice, Policy):
         raise TypeError(
@@ -41,7 +46,8 @@ def placement_seam(placement: str | PlacementChoice | _core.Placement) -> Chosen
     """Return the placement that a user named or made."""
     if isinstance(placement, _core.Placement):
         label = f"python:{type(placement).__qualname__}"
-        return Chosen(label, placement, {}, describe(type(placement), "placement", label))
+        info = describe(type(placement), "placement", label)
+        return Chosen(label, placement, {}, info, info.flags)
     choice = PlacementChoice.parse(placement) if isinstance(placement, str) else placement
     if not isinstance(choice, PlacementChoice):
         raise TypeError(f"placement: expected a name or a Placement, not {placement!r}")
@@ -76,10 +82,10 @@ def _of_choice(choice: Policy | PlacementChoice) -> Chosen:
     values = choice.core_values()
     seam = choice.info.python_class
     if seam is None:
-        return Chosen(str(choice), choice.name, values, choice.info)
+        return Chosen(str(choice), choice.name, values, choice.info, choice.flags)
     if choice.info.kind != "order":
-        return Chosen(str(choice), seam(**values), {}, choice.info)
+        return Chosen(str(choice), seam(**values), {}, choice.info, choice.flags)
     added = {entry["name"] for entry in describe(seam, "scheduler", choice.name).parameters}
     own = {key: value for key, value in values.items() if key in added}
     rest = {key: value for key, value in values.items() if key not in added}
-    return Chosen(str(choice), seam(**own), rest, choice.info)
+    return Chosen(str(choice), seam(**own), rest, choice.info, choice.flags)

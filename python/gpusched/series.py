@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from gpusched.arrays import AnyArray, Float64, Int64
-from gpusched.schedule import REJECTED, Schedule, whole_intervals
+from gpusched.schedule import REJECTED, Schedule, whole_intervals, widths_of
 from gpusched.ticks import us_to_seconds
 
 if TYPE_CHECKING:
@@ -100,14 +100,16 @@ def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray
     end_us = intervals["end_us"][first]
     gpus = trace.gpus.astype(np.int64)
     queued = np.asarray(schedule.status) != REJECTED
-    # A job whose interval ends before the job does goes back to the queue.
+    held = widths_of(intervals, first, trace.gpus)
+    # A job whose interval ends before the job does goes back to the queue, at least for an instant.
     back = (end_us != np.asarray(schedule.finish_us)[job]).astype(np.int64)
     ones = np.ones(len(job), dtype=np.int64)
 
     time_us = np.concatenate((trace.submit_us[queued], intervals["start_us"][first], end_us))
     waiting = np.concatenate((np.ones(int(queued.sum()), dtype=np.int64), -ones, back))
     running = np.concatenate((np.zeros(int(queued.sum()), dtype=np.int64), ones, -ones))
-    width = np.concatenate((gpus[queued], gpus[job], gpus[job]))
+    asked = np.concatenate((gpus[queued], gpus[job], gpus[job]))
+    width = np.concatenate((gpus[queued], held, held))
 
     order = np.argsort(time_us, kind="stable")
     time_us = time_us[order]
@@ -121,6 +123,6 @@ def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray
         time_s=us_to_seconds(time_us[last]),
         allocated_gpus=running_sum(running * width),
         queue_jobs=running_sum(waiting),
-        queue_gpus=running_sum(waiting * width),
+        queue_gpus=running_sum(waiting * asked),
         running_jobs=running_sum(running),
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from gpusched import _core
-from gpusched.arrays import Float64, Int64
+from gpusched.arrays import Int64
 from gpusched.case import PREDICTORS, job_columns
 from gpusched.cluster import Cluster
 from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
@@ -105,7 +105,7 @@ def simulate(
         trace,
         cluster,
         "oracle" if learner is not None else str(predictor),
-        uses_estimates="estimate" in decides.info.flags,
+        uses_estimates="estimate" in decides.flags,
         speed=paces.name,
         fills_estimates=learner is None,
     )
@@ -120,7 +120,7 @@ def simulate(
             servers,
             decides.native,
             decides.parameters,
-            list(decides.info.flags),
+            list(decides.flags),
             places.native,
             places.parameters,
             int(seed),
@@ -143,7 +143,7 @@ def simulate(
         )
         return schedule, time.perf_counter() - begin, report
 
-    schedule, wall_s, report = _supervised(run, control, progress, stop, len(trace))
+    schedule, wall_s, report = supervised(run, control, progress, stop, len(trace))
     spec = RunSpec(
         policy=decides.label,
         placement=places.label,
@@ -157,37 +157,10 @@ def simulate(
     )
     is_true = learner.needs_truth if learner is not None else spec.predictor == "oracle"
     sees_truth = is_true and (
-        "clairvoyant" in decides.info.flags
-        or ("estimate" in decides.info.flags and trace.estimate_us is None)
+        "clairvoyant" in decides.flags
+        or ("estimate" in decides.flags and trace.estimate_us is None)
     )
     return Result(trace, cluster, spec, schedule, wall_s, clairvoyant=sees_truth, prediction=report)
-
-
-def iteration_limits(
-    trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice = "stages"
-) -> dict[str, Float64]:
-    """Return what an iteration of each job can take on the empty cluster.
-
-    Returns
-    -------
-    dict
-        float64[num_jobs] seconds, NaN for jobs that can never run. ``low``: a lower bound,
-        whatever the placement; the service of a job is its run time at this. ``min``: where a
-        good placement puts it. ``max``: every worker on a server of its own, with no more of the
-        network than its GPU's part.
-
-    Raises
-    ------
-    ValueError
-        If the speed is unknown, or the trace or the cluster lacks what it needs.
-    """
-    paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
-    columns = job_columns(trace, cluster, "oracle", uses_estimates=False, speed=paces.name)
-    servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
-    limits: dict[str, Float64] = _core.iteration_limits(
-        _core.JobTable(**columns), servers, paces.name, paces.core_values()
-    )
-    return limits
 
 
 _Outcome = TypeVar("_Outcome")
@@ -202,7 +175,7 @@ def _learner(predictor: str | Predictor) -> Predictor | None:
     return resolve(predictor)
 
 
-def _supervised(
+def supervised(
     run: Callable[[], _Outcome],
     control: _core.RunControl,
     progress: Callable[[int, int], None] | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
@@ -27,7 +27,7 @@ class TraceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first_submit_us
         Submit of the first job, microseconds.
     sha256
-        Fingerprint of submit, service, gpus, profiles and graphs, see :func:`fingerprint`.
+        Fingerprint of the columns that a run may read, see :func:`fingerprint`.
     """
 
     name: str
@@ -118,7 +118,8 @@ def fingerprint(trace: Trace) -> str:
     """SHA-256 over submit_us, service_us (int64) and gpus (int32), little-endian.
 
     Where the trace has profiles, their int32 index and their JSON text follow; then the same of
-    graphs.
+    graphs; then the name and the values of each column of demands, deadlines and widths that it
+    has.
     """
     known = _fingerprints.get(trace)
     if known is None:
@@ -129,9 +130,24 @@ def fingerprint(trace: Trace) -> str:
             if index is not None:
                 sha.update(np.ascontiguousarray(index, dtype="<i4").data)
                 sha.update(msgspec.json.encode(models))
+        for column, dtype in _WISHES.items():
+            values = getattr(trace, column)
+            if values is not None:
+                sha.update(column.encode())
+                sha.update(np.ascontiguousarray(values, dtype=dtype).data)
         known = _fingerprints[trace] = sha.hexdigest()
     return known
 
+
+_WISHES: Final = {
+    "share_milli": "<i4",
+    "cpu_milli": "<i8",
+    "memory_mib": "<i8",
+    "deadline_us": "<i8",
+    "value": "<f8",
+    "min_gpus": "<i4",
+    "max_gpus": "<i4",
+}
 
 # A trace does not change, and a comparison asks once per policy.
 _fingerprints: weakref.WeakKeyDictionary[Trace, str] = weakref.WeakKeyDictionary()

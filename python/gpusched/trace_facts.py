@@ -8,6 +8,7 @@ import numpy as np
 
 from gpusched.arrays import AnyArray
 from gpusched.columns import LABELS
+from gpusched.elasticity import NO_LIMIT
 from gpusched.ticks import us_to_seconds
 
 if TYPE_CHECKING:
@@ -43,10 +44,39 @@ def describe(trace: Trace) -> dict[str, Any]:
         "max_gpus": int(gpus[-1]),
         "gpu_hours": trace.gpu_seconds / 3600,
     }
+    facts |= _wishes(trace)
     for column in LABELS:
         labels = getattr(trace, column)
         if labels is not None:
             facts[f"num_{column}s" if column != "status" else "num_statuses"] = int(
                 np.count_nonzero(labels.counts())
             )
+    return facts
+
+
+def _wishes(trace: Trace) -> dict[str, Any]:
+    """Return the facts of demands, deadlines and widths, of those columns that there are."""
+    facts: dict[str, Any] = {}
+    if trace.gpu_share is not None:
+        is_part = trace.gpu_share < 1
+        facts["num_shares"] = int(np.count_nonzero(is_part))
+        facts["mean_share"] = float(np.mean(trace.gpu_share[is_part])) if is_part.any() else None
+    for column in ("cpu", "memory_gib"):
+        values = getattr(trace, column)
+        if values is not None:
+            facts[f"mean_{column}"] = float(np.mean(values))
+            facts[f"max_{column}"] = float(np.max(values))
+    if trace.deadline_s is not None:
+        given = np.isfinite(trace.deadline_s)
+        # The time from submit to deadline, in run times of the job.
+        slack = np.sort((trace.deadline_s - trace.submit_s)[given] / trace.service_s[given])
+        facts["num_deadlines"] = len(slack)
+        facts["p50_slack"] = float(nearest_rank(slack, 50)) if len(slack) else None
+        facts["num_slack_below_1"] = int(np.count_nonzero(slack < 1))
+    if trace.value is not None:
+        facts["total_value"] = float(np.sum(trace.value))
+    if trace.min_gpus is not None or trace.max_gpus is not None:
+        least = np.ones_like(trace.gpus) if trace.min_gpus is None else trace.min_gpus
+        most = np.full_like(trace.gpus, NO_LIMIT) if trace.max_gpus is None else trace.max_gpus
+        facts["num_elastic"] = int(np.count_nonzero(least < most))
     return facts

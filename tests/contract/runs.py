@@ -8,19 +8,56 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.policy import Choice
-from tests.golden.workload import cluster, networked, networked_cluster, trace
+from tests.golden.workload import (
+    cluster,
+    demanding,
+    networked,
+    networked_cluster,
+    roomy_cluster,
+    trace,
+    urgent,
+)
 
 CLUSTER = cluster()
 UNTYPED, TYPED = trace(is_typed=False), trace(is_typed=True)
+URGENT_UNTYPED, URGENT = urgent(is_typed=False), urgent(is_typed=True)
+DEMANDING, ROOMY_CLUSTER = demanding(), roomy_cluster()
 NETWORKED, NETWORKED_CLUSTER = networked(), networked_cluster()
 FINISHED, REJECTED = 0, 1
+NO_CONFIGURATION = 4
 
 
 def run(policy: Any, placement: Any = "consolidated", **options: Any) -> gs.Result:
-    """Simulate the golden workload; jobs are restricted to GPU types where servers are known."""
-    name = placement if isinstance(placement, str) else placement.name
-    jobs = UNTYPED if "pooled" in gs.placements()[name].flags else TYPED
+    """Simulate the golden workload; jobs are restricted to GPU types where servers are known.
+
+    What a policy has a flag for the jobs have: deadlines, and there widths to choose from.
+    """
+    is_pooled = "pooled" in gs.placements()[name_of(placement)].flags
+    flags = gs.policies()[name_of(policy)].flags
+    if not {"deadlines", "elastic"} & set(flags):
+        jobs = UNTYPED if is_pooled else TYPED
+    else:
+        jobs = URGENT_UNTYPED if is_pooled else URGENT
+    if "elastic" in flags and not is_pooled:
+        options = {"speed": "table"} | options
     return gs.simulate(jobs, CLUSTER, policy=policy, placement=placement, **options)
+
+
+def name_of(chosen: Any) -> str:
+    """The registered name of what is chosen by text or by an object."""
+    return chosen.partition(":")[0] if isinstance(chosen, str) else chosen.name
+
+
+def run_demanding(placement: Any, policy: Any = "fifo") -> gs.Result:
+    """Simulate the jobs that ask for shares, CPU and memory."""
+    return gs.simulate(DEMANDING, ROOMY_CLUSTER, policy=policy, placement=placement)
+
+
+def run_urgent(speed: Any, policy: Any = "srtf", placement: Any = "consolidated") -> gs.Result:
+    """Simulate the jobs with deadlines and widths at a speed, on servers with links."""
+    return gs.simulate(
+        URGENT, NETWORKED_CLUSTER, policy=policy, placement=placement, speed=speed, verify=True
+    )
 
 
 def run_networked(policy: Any = "fifo", placement: Any = "spread", **options: Any) -> gs.Result:
@@ -51,8 +88,10 @@ def check(result: gs.Result) -> None:
     assert np.isin(status, [FINISHED, REJECTED]).all()
     fits_nowhere = (gpus > CLUSTER.num_gpus) | ~has_a_type(result.trace)
     fits_anywhere = (gpus <= CLUSTER.server_gpus.min()) & has_a_type(result.trace)
+    fits_anywhere &= result.schedule.reason != NO_CONFIGURATION  # the audit knows whether it is so
     assert (status[fits_nowhere] == REJECTED).all()
-    assert (status[fits_anywhere] == FINISHED).all()
+    if result.trace.cpu_milli is None:  # else a server may lack CPU or memory
+        assert (status[fits_anywhere] == FINISHED).all()
 
 
 def has_a_type(jobs: gs.Trace) -> np.ndarray:

@@ -12,7 +12,10 @@ from tests.contract.values import choice, choice_of, in_range
 REGISTRIES = (gs.policies(), gs.placements(), gs.speeds(), gs.contentions())
 NAMES = [info for registry in REGISTRIES for info in registry.values()]
 KINDS = {"order", "scheduler", "placement", "speed", "contention"}
-FLAGS = {"preemptive", "strict", "skip", "clairvoyant", "estimate", "random", "pooled", "places"}
+FLAGS = {
+    "preemptive", "strict", "skip", "clairvoyant", "estimate", "random", "pooled", "places",
+    "elastic", "deadlines",
+}  # fmt: skip
 TYPES = {"bool", "int", "float", "str", "list"}
 
 every_name = pytest.mark.parametrize("info", NAMES, ids=lambda info: f"{info.kind} {info.name}")

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 
 import gpusched as gs
-from tests.contract.runs import check, run, run_networked
+from tests.contract.runs import (
+    NETWORKED_CLUSTER,
+    URGENT,
+    check,
+    run,
+    run_demanding,
+    run_networked,
+    run_urgent,
+)
+from tests.reference.packing import NAMES as KNOW_DEMANDS
 
 POLICIES, PLACEMENTS = gs.policies(), gs.placements()
 POOLED = [name for name, info in PLACEMENTS.items() if "pooled" in info.flags]
@@ -17,18 +29,24 @@ PAIRS += [(policy, "consolidated") for policy in PLACING]
 
 every_pair = pytest.mark.parametrize(("policy", "placement"), PAIRS)
 
+# What is no question of the two together: each policy with these, and each placement with those.
+WITH_PLACEMENTS = ("count", "consolidated", "random", "buddy")
+WITH_POLICIES = ("fifo", "easy", "srtf", "2d-las")
+SOME_PAIRS = [p for p in PAIRS if p[0] in WITH_POLICIES or p[1] in WITH_PLACEMENTS]
+some_pairs = pytest.mark.parametrize(("policy", "placement"), SOME_PAIRS)
+
 
 @every_pair
 def test_every_feasible_job_finishes_once_and_the_audit_holds(policy: str, placement: str) -> None:
     check(run(policy, placement))
 
 
-@every_pair
+@some_pairs
 def test_a_repeated_run_has_the_same_digest(policy: str, placement: str) -> None:
     assert run(policy, placement, seed=3).digest == run(policy, placement, seed=3).digest
 
 
-@every_pair
+@some_pairs
 def test_the_seed_matters_exactly_where_chance_is_declared(policy: str, placement: str) -> None:
     is_random = "random" in POLICIES[policy].flags + PLACEMENTS[placement].flags
     digests = {run(policy, placement, seed=seed).digest for seed in (0, 1, 2**64 - 1)}
@@ -39,7 +57,7 @@ def test_the_seed_matters_exactly_where_chance_is_declared(policy: str, placemen
 def test_only_policies_that_say_so_preempt(policy: str) -> None:
     num_preemptions = sum(
         int(run(policy, placement).schedule.preemptions.sum())
-        for own, placement in PAIRS
+        for own, placement in SOME_PAIRS
         if own == policy
     )
     assert (num_preemptions > 0) == ("preemptive" in POLICIES[policy].flags)
@@ -84,3 +102,43 @@ def test_every_speed_and_contention_is_sound_and_repeatable(speed: str, contenti
         check(result)
         again = run_networked(policy, placement, speed=speed, contention=contention)
         assert again.digest == result.digest
+
+
+ELASTIC = [name for name, info in POLICIES.items() if "elastic" in info.flags]
+BY_DEADLINE = [name for name, info in POLICIES.items() if "deadlines" in info.flags]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_only_policies_that_say_so_choose_widths(policy: str) -> None:
+    if policy in PLACING:  # they know no speed but for a job's own width
+        return
+    result = run_urgent("table", policy)
+    check(result)
+    widths = np.bitwise_count(result.intervals["mask"]).astype(int)
+    first = np.flatnonzero(np.diff(result.intervals["job"] * 2**40 + result.intervals["start_us"],
+                                   prepend=-1))  # fmt: skip
+    held = np.add.reduceat(widths, first)
+    other = held != URGENT.gpus[result.intervals["job"][first]]
+    assert other.any() == (policy in ELASTIC)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_only_policies_that_say_so_look_at_deadlines(policy: str) -> None:
+    if policy in PLACING:
+        return
+    looser = dataclasses.replace(URGENT, deadline_us=None, value=None)
+    with_deadlines = run_urgent("table", policy).digest
+    without = gs.simulate(
+        looser, NETWORKED_CLUSTER, policy=policy, placement="consolidated", speed="table"
+    ).digest
+    assert (with_deadlines != without) == (policy in BY_DEADLINE)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_only_placements_that_say_so_know_demands(placement: str) -> None:
+    for policy in ("fifo", "srtf", "easy"):
+        if placement in KNOW_DEMANDS:
+            check(run_demanding(placement, policy))
+        else:
+            with pytest.raises(ValueError, match="knows nothing but whole GPUs"):
+                run_demanding(placement, policy)

@@ -18,6 +18,10 @@ NUMBERS = (0, 0.25, 1, 2.5, 7, 90, 2_000)
 LISTS = ([40], [5, 900], [0.5, 60, 3_000, 100_000])
 
 
+# One program is solved each round.
+LEAST = {"round_s": 90}
+
+
 def in_range(parameter: Parameter, value: float) -> bool:
     """Whether the parameter's bounds allow the number."""
     low, high = parameter["minimum"], parameter["maximum"]
@@ -37,6 +41,7 @@ def other_values(parameter: Parameter) -> list[Any]:
     numbers = {number for number in NUMBERS if kind == "float" or number == int(number)}
     if parameter["minimum"] is not None:
         numbers.add(parameter["minimum"])
+    numbers = {number for number in numbers if number >= LEAST.get(parameter["name"], number)}
     number_type = int if kind == "int" else float
     return [number_type(n) for n in sorted(numbers) if in_range(parameter, n) and n != default]
 

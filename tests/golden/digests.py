@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import NamedTuple
 
 import gpusched as gs
-from tests.golden.workload import cluster, networked, networked_cluster, trace
+from tests.golden.workload import (
+    cluster,
+    demanding,
+    networked,
+    networked_cluster,
+    roomy_cluster,
+    trace,
+    urgent,
+)
+from tests.reference.packing import NAMES as KNOW_DEMANDS
 
 FILE = Path(__file__).with_name("digests.json")
 SEED = 7
@@ -30,7 +40,10 @@ VARIANTS = (
 
 
 def native_policies() -> list[str]:
-    """Names of policies that the core implements."""
+    """Names of policies that the core implements.
+
+    Those in Python that solve programs with a library follow its versions: nothing is pinned.
+    """
     return [name for name, info in gs.policies().items() if info.is_native]
 
 
@@ -39,44 +52,80 @@ def native_placements() -> list[str]:
     return [name for name, info in gs.placements().items() if info.is_native]
 
 
-def runs() -> dict[str, tuple[str, str, str, str]]:
-    """What is pinned: (policy, placement, speed, contention) by label."""
-    policies = {f"policy {name}": (name, "consolidated") for name in native_policies()}
-    variants = {f"variant {text}": (text, "consolidated") for text in VARIANTS}
+class Golden(NamedTuple):
+    """One run that is pinned."""
+
+    policy: str
+    placement: str
+    speed: str = "fixed"
+    contention: str = "none"
+    workload: str = "plain"
+
+
+def of_policy(text: str) -> Golden:
+    """The run of a policy: what it has a flag for the jobs have."""
+    flags = gs.policies()[text.partition(":")[0]].flags
+    if not {"deadlines", "elastic"} & set(flags):
+        return Golden(text, "consolidated")
+    speed = "table" if "elastic" in flags else "fixed"
+    return Golden(text, "consolidated", speed, workload="urgent")
+
+
+def of_speed(speed: str, contention: str, policy: str) -> Golden:
+    """The run of a speed and a contention."""
+    placement = "spread" if policy != "a-srpt" else "heavy-edge"
+    return Golden(policy, placement, speed, contention, "networked")
+
+
+def contentions(speed: str) -> tuple[str, ...]:
+    """The contentions that matter to a speed."""
+    if speed == "table":  # no link does
+        return ("none",)
+    return (*gs.contentions(), "shared:degradation=0.5,scaling=0.75")
+
+
+def runs() -> dict[str, Golden]:
+    """What is pinned, by label."""
+    policies = {f"policy {name}": of_policy(name) for name in native_policies()}
+    variants = {f"variant {text}": of_policy(text) for text in VARIANTS}
     placements = {
-        f"placement {name} with {policy}": (policy, name)
+        f"placement {name} with {policy}": Golden(policy, name)
         for name in native_placements()
         for policy in ("fifo", "srtf")
     }
-    fixed = {
-        label: (*names, "fixed", "none")
-        for label, names in (policies | variants | placements).items()
+    demands = {
+        f"demands {name} with {policy}": Golden(policy, name, workload="demanding")
+        for name in KNOW_DEMANDS
+        for policy in ("fifo", "srtf", "easy")
     }
     paced = {
-        f"speed {speed} with {contention} and {policy}": (
-            policy,
-            "spread" if policy != "a-srpt" else "heavy-edge",
-            speed,
-            contention,
-        )
+        f"speed {speed} with {contention} and {policy}": of_speed(speed, contention, policy)
         for speed in gs.speeds()
         if speed != "fixed"
-        for contention in (*gs.contentions(), "shared:degradation=0.5,scaling=0.75")
+        for contention in contentions(speed)
         for policy in ("fifo", "srtf", "ada-srsf", "a-srpt")
     }
-    return fixed | paced
+    return policies | variants | placements | demands | paced
 
 
-def digest(policy: str, placement: str, speed: str, contention: str) -> str:
+def digest(policy: str, placement: str, speed: str, contention: str, workload: str) -> str:
     """The digest of one run; a pool of GPUs has no types to restrict a job to."""
-    options = {"policy": policy, "placement": placement, "seed": SEED}
-    if speed != "fixed":
-        return gs.simulate(
-            networked(), networked_cluster(), speed=speed, contention=contention, **options
-        ).digest
     is_typed = "pooled" not in gs.placements()[placement].flags
-    jobs = trace(is_typed=is_typed)
-    return gs.simulate(jobs, cluster(), **options).digest
+    jobs, servers = {
+        "plain": lambda: (trace(is_typed=is_typed), cluster()),
+        "networked": lambda: (networked(), networked_cluster()),
+        "urgent": lambda: (urgent(is_typed=is_typed), cluster()),
+        "demanding": lambda: (demanding(), roomy_cluster()),
+    }[workload]()
+    return gs.simulate(
+        jobs,
+        servers,
+        policy=policy,
+        placement=placement,
+        speed=speed,
+        contention=contention,
+        seed=SEED,
+    ).digest
 
 
 def compute() -> dict[str, str]:

@@ -38,6 +38,9 @@ def test_the_workload_tells_every_two_runs_apart() -> None:
         labels[digest].append(label)
     alike = [together for together in labels.values() if len(together) > 1]
     assert sorted(alike) == [  # what is the same by definition
+        ["demands consolidated with easy", "demands consolidated-relaxed with easy"],
+        ["demands consolidated with fifo", "demands consolidated-relaxed with fifo"],
+        ["demands consolidated with srtf", "demands consolidated-relaxed with srtf"],
         ["placement consolidated with fifo", "policy fifo"],
         ["placement consolidated with srtf", "policy srtf"],
         ["policy a-srpt-p", "policy srsf"],  # no restart here is dear enough to tell them apart

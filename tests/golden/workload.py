@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import gpusched as gs
 
@@ -20,8 +21,11 @@ def lehmer(seed: int) -> Iterator[int]:
         yield state >> 8  # the low bits are the poorest
 
 
-def trace(*, is_typed: bool) -> gs.Trace:
-    """Jobs of seconds to an hour, with bursts, ties, deep queues and some that can never run."""
+def trace(*, is_typed: bool, **more: Any) -> gs.Trace:
+    """Jobs of seconds to an hour, with bursts, ties, deep queues and some that can never run.
+
+    ``more`` are further columns, in order of submission.
+    """
     draws = lehmer(20_240_501)
 
     def below(bound: int) -> int:
@@ -52,7 +56,57 @@ def trace(*, is_typed: bool) -> gs.Trace:
         restart_s=restart_s,
         gpu_types=types if is_typed else None,
         name="golden",
+        **more,
     )
+
+
+def urgent(*, is_typed: bool) -> gs.Trace:
+    """The same jobs with profiles, widths between limits, deadlines and values.
+
+    A sixth of them has no deadline, and some cannot meet theirs on the GPUs that they ask for.
+    """
+    jobs = trace(is_typed=is_typed)
+    draws = lehmer(20_240_503)
+
+    def below(bound: int) -> int:
+        return next(draws) % bound
+
+    more: dict[str, list[float]] = {
+        name: [] for name in ("deadline_s", "value", "min_gpus", "max_gpus", "profile")
+    }
+    for submit, service, gpus in zip(
+        jobs.submit_s.tolist(), jobs.service_s.tolist(), jobs.gpus.tolist(), strict=True
+    ):
+        patience = service * (2 + below(14)) // 4 + below(600)
+        more["deadline_s"].append(submit + 1 + patience if below(6) else float("nan"))
+        more["value"].append((1 + below(4)) / 2)
+        more["min_gpus"].append(1 + below(gpus))
+        more["max_gpus"].append(gpus * (1 + below(4)))
+        more["profile"].append(below(4))
+    return trace(is_typed=is_typed, profiles=profiles(), **more)
+
+
+def demanding() -> gs.Trace:
+    """The same jobs with CPU and memory, and every third of one GPU with a share of it."""
+    draws = lehmer(20_240_504)
+    more: dict[str, list[float]] = {name: [] for name in ("gpu_share", "cpu", "memory_gib")}
+    for gpus in trace(is_typed=True).gpus.tolist():
+        lot = next(draws)
+        more["gpu_share"].append((1 + lot % 7) / 8 if gpus == 1 and lot % 3 else 1.0)
+        more["cpu"].append(lot // 7 % 5 / 2)
+        more["memory_gib"].append(float(lot // 35 % 4))
+    return trace(is_typed=True, **more)
+
+
+def roomy_cluster() -> gs.Cluster:
+    """The same servers with CPU and memory, which here and there run out before the GPUs."""
+    half_cores, gibs = (4, 3, 2, 4, 3), (3, 2, 4, 2, 1)  # for each GPU
+    groups = tuple(
+        gs.ServerGroup(group.count, group.gpus, group.gpu_type,
+                       cpu=group.gpus * half / 2, memory_gib=group.gpus * gib)
+        for group, half, gib in zip(cluster().servers, half_cores, gibs, strict=True)
+    )  # fmt: skip
+    return gs.Cluster(groups)
 
 
 def cluster() -> gs.Cluster:
@@ -61,16 +115,43 @@ def cluster() -> gs.Cluster:
     return gs.Cluster(tuple(gs.ServerGroup(*group) for group in groups))
 
 
-def networked() -> gs.Trace:
-    """The same jobs with profiles, from no to almost all communication, and with job graphs."""
-    profiles = [
-        gs.JobProfile(f"profile{i}", gradient_bytes=i * i * 300_000_000, batch=4,
-                      forward_s=1 / 64, backward_s={"V100": 1 / 16, "K80": 1 / 4})
+def profiles() -> list[gs.JobProfile]:
+    """Models from no to almost all communication, with figures for every speed that reads them.
+
+    The third fills the memory of a GPU, and the last was measured on few GPUs only.
+    """
+    widest = (64, 64, 64, 8)
+    return [
+        gs.JobProfile(
+            f"profile{i}",
+            gradient_bytes=i * i * 300_000_000,
+            batch=4,
+            forward_s=1 / 64,
+            backward_s={"V100": 1 / 16, "K80": 1 / 4},
+            throughput={
+                "V100": curve(8 - i, 1 + 4 * i, widest[i]),
+                "K80": curve(4 - i, 2 + i, widest[i]),
+            },
+            spread_throughput={"V100": curve(6 - i, 2 + 4 * i, widest[i])} if i else {},
+            samples_per_s={"V100": 1500 - 200 * i, "K80": 300 + 50 * i},
+            global_batch=600 + i,
+            max_samples={"K80": 40} if i == 2 else {},
+        )
         for i in range(4)
-    ]  # fmt: skip
+    ]
+
+
+def curve(pace: int, drag: int, widest: int) -> dict[int, float]:
+    """Iterations per second that rise ever more slowly with the number of GPUs."""
+    widths = [width for width in (1, 2, 4, 8, 16, 32, 64) if width <= widest]
+    return {width: pace * width * 64 / (64 + drag * width) for width in widths}
+
+
+def networked() -> gs.Trace:
+    """The same jobs with profiles and with job graphs."""
     jobs = trace(is_typed=True)
     draws = lehmer(20_240_502)
-    jobs = jobs.with_profiles(profiles, index=[next(draws) % 4 for _ in range(len(jobs))])
+    jobs = jobs.with_profiles(profiles(), index=[next(draws) % 4 for _ in range(len(jobs))])
     widths = sorted(set(WIDTHS))
     return jobs.with_graphs(
         [graph(width) for width in widths], index=[widths.index(width) for width in jobs.gpus]

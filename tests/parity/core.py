@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+import msgspec
+
 import gpusched as gs
-from tests.reference import Graph, Job, Network, Outcome, Profile
+from tests.reference import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
+from tests.reference.model import WHOLE
 
 US_PER_S = 1_000_000
-Model = TypeVar("Model", Profile, Graph)
+Room = Sequence[tuple[int | None, int | None]]
+"""CPU (thousandths of a core) and memory (MiB) of each server; None: unlimited."""
+Model = TypeVar("Model", Profile, Graph, Throughputs, Samples)
 
 
 def seconds(ticks: Iterable[int | None]) -> list[float]:
@@ -30,10 +35,26 @@ def make_trace(jobs: Sequence[Job]) -> gs.Trace:
         optional["checkpoint_s"] = seconds(job.checkpoint_us for job in jobs)
     if any(job.restart_us for job in jobs):
         optional["restart_s"] = seconds(job.restart_us for job in jobs)
-    if any(job.profile for job in jobs):
-        profiles = distinct(job.profile for job in jobs)
-        optional["profile"] = [profiles.index(job.profile) for job in jobs]
-        optional["profiles"] = [make_profile(i, profile) for i, profile in enumerate(profiles)]
+    if any(job.deadline_us is not None for job in jobs):
+        optional["deadline_s"] = seconds(job.deadline_us for job in jobs)
+    if any(job.value != 1 for job in jobs):
+        optional["value"] = [job.value for job in jobs]
+    if any(job.share_milli != WHOLE for job in jobs):
+        optional["gpu_share"] = [job.share_milli / WHOLE for job in jobs]
+    if any(job.cpu_milli for job in jobs):
+        optional["cpu"] = [job.cpu_milli / 1000 for job in jobs]
+    if any(job.memory_mib for job in jobs):
+        optional["memory_gib"] = [job.memory_mib / 1024 for job in jobs]
+    if any(job.min_gpus != 1 for job in jobs):
+        optional["min_gpus"] = [job.min_gpus for job in jobs]
+    if any(job.max_gpus is not None for job in jobs):
+        most = [float("nan") if job.max_gpus is None else float(job.max_gpus) for job in jobs]
+        optional["max_gpus"] = most
+    for kind, make in PROFILES.items():
+        if any(getattr(job, kind) for job in jobs):
+            models = distinct(getattr(job, kind) for job in jobs)
+            optional["profile"] = [models.index(getattr(job, kind)) for job in jobs]
+            optional["profiles"] = [make(i, model) for i, model in enumerate(models)]
     if any(job.graph for job in jobs):
         graphs = distinct(job.graph for job in jobs)
         optional["graph"] = [graphs.index(job.graph) for job in jobs]
@@ -67,6 +88,31 @@ def make_profile(index: int, profile: Profile) -> gs.JobProfile:
     )
 
 
+def make_table(index: int, tables: Throughputs) -> gs.JobProfile:
+    """Return a profile of throughputs."""
+    spread = tables.spread or {}
+    return gs.JobProfile(
+        name=f"model {index}",
+        throughput={name: dict(curve) for name, curve in tables.packed.items()},
+        spread_throughput={name: dict(curve) for name, curve in spread.items()},
+    )
+
+
+def make_samples(index: int, samples: Samples) -> gs.JobProfile:
+    """Return a profile of samples per second."""
+    return gs.JobProfile(
+        name=f"model {index}",
+        gradient_bytes=samples.gradient_bytes,
+        samples_per_s=dict(samples.per_s),
+        global_batch=samples.batch,
+        max_samples={name: most for name, most in samples.most.items() if most},
+    )
+
+
+PROFILES = {"profile": make_profile, "throughputs": make_table, "samples": make_samples}
+"""How a profile is made of what a job of the reference has, by its kind."""
+
+
 def make_graph(index: int, graph: Graph) -> gs.JobGraph:
     """Return a graph under a name of its own."""
     stages = (
@@ -81,21 +127,29 @@ def make_graph(index: int, graph: Graph) -> gs.JobGraph:
     return gs.JobGraph(f"graph {index}", tuple(stages))
 
 
-def make_cluster(servers: Sequence[tuple[int, str]], network: Network | None = None) -> gs.Cluster:
+def make_cluster(
+    servers: Sequence[tuple[int, str]], network: Network | None = None, room: Room = ()
+) -> gs.Cluster:
     """Return the servers, one group each, and the network between them."""
+    limits = [
+        (None if cpu is None else cpu / 1000, None if memory is None else memory / 1024)
+        for cpu, memory in room or [(None, None)] * len(servers)
+    ]
+    groups = [
+        gs.ServerGroup(1, gpus, gpu_type, cpu=cpu, memory_gib=memory)
+        for (gpus, gpu_type), (cpu, memory) in zip(servers, limits, strict=True)
+    ]
     if network is None:
-        return gs.Cluster(tuple(gs.ServerGroup(1, gpus, gpu_type) for gpus, gpu_type in servers))
+        return gs.Cluster(tuple(groups))
     has_domains = bool(network.domain_parent)
     groups = [
-        gs.ServerGroup(
-            count=1,
-            gpus=gpus,
-            gpu_type=gpu_type,
+        msgspec.structs.replace(
+            group,
             nic_gbps=network.nic_gbps[server],
             intra_gbps=network.intra_gbps[server],
             domain=f"domain {network.server_domain[server]}" if has_domains else None,
         )
-        for server, (gpus, gpu_type) in enumerate(servers)
+        for server, group in enumerate(groups)
     ]
     domains = [
         gs.Domain(
@@ -136,11 +190,12 @@ def run_core(
     speed_params: Mapping[str, Any] | None = None,
     contention_params: Mapping[str, Any] | None = None,
     network: Network | None = None,
+    room: Room = (),
 ) -> Outcome:
     """Run ``gpusched.simulate`` and return what the reference engine would return."""
     result = gs.simulate(
         make_trace(jobs),
-        make_cluster(servers, network),
+        make_cluster(servers, network, room),
         policy=gs.Policy(policy, **(policy_params or {})),
         placement=choice_text(placement, placement_params or {}),
         predictor=predictor_of(jobs),
@@ -149,7 +204,11 @@ def run_core(
         seed=seed,
         verify=True,
     )
-    schedule = result.schedule
+    return outcome_of(result.schedule)
+
+
+def outcome_of(schedule: Any) -> Outcome:
+    """Return a schedule as the reference engine would."""
     intervals = schedule.intervals()
     columns = ("job", "start_us", "end_us", "server", "mask")
     return Outcome(
@@ -158,6 +217,7 @@ def run_core(
         held_us=schedule.held_us.tolist(),
         paid_us=schedule.paid_us.tolist(),
         preemptions=schedule.preemptions.tolist(),
+        resizes=schedule.resizes.tolist(),
         num_servers=schedule.num_servers.tolist(),
         status=schedule.status.tolist(),
         reason=schedule.reason.tolist(),

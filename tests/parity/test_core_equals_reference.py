@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.parity.core import run_core
-from tests.reference import PLACEMENTS, POLICIES, Job, replay
+from tests.reference import BY_DEADLINE, PLACEMENTS, POLICIES, Job, replay
 from tests.reference.cases import SECOND, Case, cases
 from tests.reference.large import large_case
 
@@ -38,6 +38,18 @@ def test_the_core_equals_the_reference(policy: str, placement: str) -> None:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_core_equals_the_reference_on_deep_queues(policy: str, placement: str) -> None:
     for seed in range(6):
+        assert_equal(large_case(policy, placement, seed))
+
+
+@pytest.mark.parametrize("policy", BY_DEADLINE)
+def test_orders_by_deadline_equal_the_reference(policy: str) -> None:
+    @settings(max_examples=60, deadline=None)
+    @given(case=st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p)), unit=UNITS)
+    def check(case, unit):
+        assert_equal(case.at(unit))
+
+    check()
+    for seed, placement in enumerate(("count", "consolidated", "random")):
         assert_equal(large_case(policy, placement, seed))
 
 

@@ -267,7 +267,7 @@ def test_the_rates_integrate_to_the_work(contention: str) -> None:
         outcome = run_core(*case.arguments(), **case.speeds())
         jobs = sorted(case.jobs, key=lambda job: job.submit_us)
         rules = make_scheduler(policy, case.policy_params)
-        costs = [rules.cost(job) for job in jobs]
+        costs = [rules.cost(job, job.gpus) for job in jobs]
         adds_work = isinstance(rules, Preemptive) and rules.params["restart"] == "work"
         done = service_done(
             speed_of(case), jobs, outcome.rows, [0] * len(jobs) if adds_work else costs

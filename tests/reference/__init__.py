@@ -27,6 +27,8 @@ from .model import (
     Job,
     Outcome,
     Profile,
+    Samples,
+    Throughputs,
 )
 from .network import Network
 from .non_preemptive import ListScheduler
@@ -35,10 +37,20 @@ from .preemptive import Preemptive
 from .serverfilling import ServerFilling
 from .speeds import CONTENTIONS
 
-PREEMPTIVE = ("srtf", "srsf", "las", "2d-las", "serverfilling-srpt", "a-srpt-p")
-POLICIES = (*orders.NON_PREEMPTIVE, "easy", "conservative", "ada-srsf", "a-srpt", *PREEMPTIVE)
+BY_DEADLINE = ("edf", "llf")
+PREEMPTIVE = ("srtf", "srsf", "las", "2d-las", "serverfilling-srpt", "a-srpt-p", *BY_DEADLINE)
+POLICIES = (
+    *orders.NON_PREEMPTIVE,
+    "easy",
+    "conservative",
+    "ada-srsf",
+    "a-srpt",
+    *(name for name in PREEMPTIVE if name not in BY_DEADLINE),
+)
+"""All but those by deadline, which need jobs that have one."""
 
 __all__ = [
+    "BY_DEADLINE",
     "CONTENTIONS",
     "FINISHED",
     "PLACEMENTS",
@@ -53,6 +65,9 @@ __all__ = [
     "Network",
     "Outcome",
     "Profile",
+    "Samples",
+    "Throughputs",
+    "make_engine",
     "replay",
 ]
 
@@ -74,6 +89,10 @@ def make_scheduler(policy: str, params: Mapping[str, Any]) -> Scheduler:
         return Preemptive(orders.srsf, params)
     if policy == "las":
         return Preemptive(orders.las, {"period_s": 60.0} | dict(params))
+    if policy == "edf":
+        return Preemptive(orders.edf, params)
+    if policy == "llf":
+        return Preemptive(orders.llf, {"period_s": 60.0} | dict(params))
     if policy == "2d-las":
         return DiscretisedLas(params)
     if policy == "a-srpt":
@@ -85,13 +104,12 @@ def make_scheduler(policy: str, params: Mapping[str, Any]) -> Scheduler:
     raise ValueError(f"unknown policy {policy!r}")
 
 
-def replay(
+def make_engine(
     jobs: Sequence[Job],
     servers: Sequence[tuple[int, str]],
-    policy: str,
+    scheduler: Scheduler,
     placement: str = "count",
     *,
-    policy_params: Mapping[str, Any] | None = None,
     placement_params: Mapping[str, Any] | None = None,
     seed: int = 0,
     speed: str = "fixed",
@@ -99,7 +117,35 @@ def replay(
     speed_params: Mapping[str, Any] | None = None,
     contention_params: Mapping[str, Any] | None = None,
     network: Network | None = None,
+    room: Sequence[tuple[int | None, int | None]] = (),
     max_instants: int = 200_000,
+) -> Engine:
+    """Return an engine whose jobs a scheduler decides about; arguments as of :func:`replay`."""
+    return Engine(
+        jobs,
+        servers,
+        scheduler,
+        placement,
+        placement_params or {},
+        lambda cluster: make_speed(
+            cluster, network, speed, speed_params or {}, contention, contention_params or {}
+        ),
+        seed=seed,
+        restart=scheduler.params["restart"] if isinstance(scheduler, Preemptive) else "time",
+        max_instants=max_instants,
+        room=room,
+        network=network,
+    )
+
+
+def replay(
+    jobs: Sequence[Job],
+    servers: Sequence[tuple[int, str]],
+    policy: str,
+    placement: str = "count",
+    *,
+    policy_params: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Outcome:
     """Replay ``jobs`` on ``servers``, each (GPUs, GPU type), under ``policy``.
 
@@ -110,18 +156,17 @@ def replay(
     servers
         (GPUs, GPU type) of each server, in id order.
     policy, placement
-        Names out of :data:`POLICIES` and :data:`PLACEMENTS`.
-    policy_params, placement_params
+        Names out of :data:`POLICIES` or :data:`BY_DEADLINE`, and :data:`PLACEMENTS`.
+    policy_params
         As in ``gpusched.Policy``: seconds where the name ends in ``_s``.
-    seed
-        Seed of the random order and the random placement.
-    speed, contention, speed_params, contention_params
-        ``fixed``, ``ring`` or ``stages``, and one of :data:`CONTENTIONS`; parameters as in
-        ``gpusched``.
-    network
-        What ``ring`` needs, beside a profile of every job, and ``stages``, beside a graph.
-    max_instants
-        Guard against rules that never end (work added faster than it is done).
+    options
+        ``placement_params`` as ``policy_params``. ``seed`` of the random order and the random
+        placement. ``speed`` (``fixed``, ``ring``, ``stages`` or ``table``) and ``contention`` (one
+        of :data:`CONTENTIONS`), ``speed_params`` and ``contention_params`` as in ``gpusched``.
+        ``network``: what ``ring`` needs, beside a profile of every job, and ``stages``, beside a
+        graph. ``room``: CPU (thousandths of a core) and memory (MiB) of each server, None for as
+        much as anybody asks for. ``max_instants``: a guard against rules that never end (work
+        added faster than it is done).
 
     Returns
     -------
@@ -137,18 +182,4 @@ def replay(
         If the replay has not ended after ``max_instants``.
     """
     scheduler = make_scheduler(policy, policy_params or {})
-    restart = scheduler.params["restart"] if isinstance(scheduler, Preemptive) else "time"
-    engine = Engine(
-        jobs,
-        servers,
-        scheduler,
-        placement,
-        placement_params or {},
-        lambda cluster: make_speed(
-            cluster, network, speed, speed_params or {}, contention, contention_params or {}
-        ),
-        seed=seed,
-        restart=restart,
-        max_instants=max_instants,
-    )
-    return engine.run()
+    return make_engine(jobs, servers, scheduler, placement, **options).run()

@@ -121,7 +121,7 @@ class ASrpt(NonPreemptive):
         if self.is_strict:
             return None
         model = None if engine.speed.is_fixed else repr((job.job.profile, job.job.graph))
-        return job.gpus, tuple(engine.cluster.allowed_servers(job.job)), model
+        return job.gpus, job.demand, tuple(engine.cluster.allowed_servers(job.job)), model
 
     def try_start(self, engine: Engine, job: Active, is_queued: bool) -> bool:
         """Start the job if it fits, and if its placement is good or its patience over."""

@@ -26,7 +26,8 @@ class AdaSrsf(NonPreemptive):
         queue.sort(key=lambda job: (orders.srsf(job, engine.now, engine.seed), job.id))
         refused = []
         for job in queue:
-            kind = (job.gpus, tuple(engine.cluster.allowed_servers(job.job)), job.job.profile)
+            servers = tuple(engine.cluster.allowed_servers(job.job))
+            kind = (job.gpus, job.demand, servers, job.job.profile)
             if kind in refused:
                 continue
             allocation = engine.place(job)

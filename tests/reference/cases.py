@@ -7,11 +7,21 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from . import PREEMPTIVE, Job, Network, Outcome, orders, replay
+from . import BY_DEADLINE, PREEMPTIVE, Job, Network, Outcome, orders, replay
 
 SECOND = 1_000_000
 TYPES = ("K80", "V100")
 TIMES = ("period_s", "cost_s", "wide_cost_s")
+JOB_TIMES = (
+    "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
+    "deadline_us",
+)  # fmt: skip
+
+
+def scaled(job: Job, unit: int) -> Job:
+    """Return the job with all its times in units of ``unit`` microseconds."""
+    times = {name: time * unit for name in JOB_TIMES if (time := getattr(job, name)) is not None}
+    return replace(job, **times)
 
 
 @dataclass(frozen=True)
@@ -30,28 +40,17 @@ class Case:
     speed_params: dict[str, Any] = field(default_factory=dict)
     contention_params: dict[str, Any] = field(default_factory=dict)
     network: Network | None = None
+    room: list[tuple[int | None, int | None]] = field(default_factory=list)
 
     def at(self, unit: int) -> Case:
         """Return the case with a time unit of ``unit`` microseconds."""
-
-        def scaled(job: Job) -> Job:
-            return replace(
-                job,
-                submit_us=job.submit_us * unit,
-                service_us=job.service_us * unit,
-                estimate_us=None if job.estimate_us is None else job.estimate_us * unit,
-                predicted_us=None if job.predicted_us is None else job.predicted_us * unit,
-                checkpoint_us=job.checkpoint_us * unit,
-                restart_us=job.restart_us * unit,
-            )
-
         params = dict(self.policy_params)
         for name in TIMES:
             if name in params:
                 params[name] = params[name] * unit / SECOND
         if "limits" in params:
             params["limits"] = [limit * unit / SECOND for limit in params["limits"]]
-        return replace(self, jobs=[scaled(job) for job in self.jobs], policy_params=params)
+        return replace(self, jobs=[scaled(job, unit) for job in self.jobs], policy_params=params)
 
     def arguments(self) -> tuple[Any, ...]:
         """Return jobs, servers, policy, placement, their parameters and the seed."""
@@ -59,8 +58,8 @@ class Case:
         return (self.jobs, self.servers, *(getattr(self, name) for name in names))
 
     def speeds(self) -> dict[str, Any]:
-        """Return what decides how fast the jobs are, by name."""
-        names = ("speed", "contention", "speed_params", "contention_params", "network")
+        """Return what decides how fast the jobs are, and what servers have, by name."""
+        names = ("speed", "contention", "speed_params", "contention_params", "network", "room")
         return {name: getattr(self, name) for name in names}
 
     def replay(self) -> Outcome:
@@ -88,12 +87,18 @@ def clusters(draw: st.DrawFn) -> list[tuple[int, str]]:
 
 @st.composite
 def job_lists(
-    draw: st.DrawFn, num_gpus: int, is_typed: bool, estimates: str, has_costs: bool
+    draw: st.DrawFn,
+    num_gpus: int,
+    is_typed: bool,
+    estimates: str,
+    has_costs: bool,
+    has_deadlines: bool = False,
 ) -> list[Job]:
     """Draw up to twelve jobs; ``estimates`` is none, some, all, high or predicted."""
     is_wide = draw(st.booleans())  # else no job is wider than half of the cluster
     widest = num_gpus + 1 if is_wide else max(1, num_gpus // 2)
     is_weighted = draw(st.booleans())
+    patience = draw(st.sampled_from([12, 60])) if has_deadlines else None  # 12: some are missed
     longest_estimate = draw(st.sampled_from([12, 3]))  # short ones are overdue most of the time
     last_submit = draw(st.sampled_from([20, 8, 3]))
     fewest = draw(st.sampled_from([1, 6, 12]))  # few jobs are readable, many meet in a queue
@@ -108,8 +113,12 @@ def job_lists(
                 estimate = service + draw(st.integers(0, 5))
             elif estimates in ("all", "predicted") or (estimates == "some" and draw(st.booleans())):
                 estimate = draw(st.integers(1, longest_estimate))
+            submit = draw(st.integers(0, last_submit))
+            deadline = None
+            if patience is not None and draw(st.integers(0, 3)):
+                deadline = submit + draw(st.integers(1, patience))
             return Job(
-                submit_us=draw(st.integers(0, last_submit)),
+                submit_us=submit,
                 service_us=service,
                 gpus=draw(st.integers(1, widest)),
                 estimate_us=estimate,
@@ -118,6 +127,7 @@ def job_lists(
                 checkpoint_us=draw(st.integers(0, 2)) if has_costs else 0,
                 restart_us=draw(st.integers(0, 2)) if has_costs else 0,
                 allowed=draw(st.sampled_from(some_types)) if is_typed else None,
+                deadline_us=deadline,
             )
 
         return one()
@@ -152,7 +162,7 @@ def policy_parameters(draw: st.DrawFn, policy: str) -> dict[str, Any]:
         own["preset"] = st.sampled_from(["tiresias", "lucid"])
         own["promote"] = st.sampled_from([0.0, 0.5, 1.0, 2.5])
     params = draw(st.fixed_dictionaries({}, optional=own) | st.fixed_dictionaries(own))
-    if policy in ("las", "2d-las") or params.get("epoch") == "period" or draw(st.booleans()):
+    if policy in ("las", "llf", "2d-las") or params.get("epoch") == "period" or draw(st.booleans()):
         params["period_s"] = draw(st.integers(1, 10))
     if policy == "2d-las":
         limits = draw(st.sets(st.integers(1, 30), min_size=1, max_size=3))
@@ -162,7 +172,7 @@ def policy_parameters(draw: st.DrawFn, policy: str) -> dict[str, Any]:
             params["wide_cost_s"] = draw(st.integers(0, 3))
         if params.get("promote", 0) > 0:
             params["restart"] = "time"  # with "work" a promotion may cost more than it serves
-    if policy == "las" and params.get("restart") == "work":
+    if policy in ("las", "llf") and params.get("restart") == "work":
         params["period_s"] += 7  # more than any cost, or work grows faster than it is done
     return params
 
@@ -202,6 +212,7 @@ def cases(draw: st.DrawFn, policy: str, placement: str, estimates: str | None = 
             is_typed=placement != "count" and draw(st.booleans()),
             estimates=estimates or draw(st.sampled_from(kinds)),
             has_costs=draw(st.booleans()),
+            has_deadlines=policy in BY_DEADLINE,
         )
     )
     return Case(

@@ -95,10 +95,10 @@ def contended_cases(
         case = crowded(case)
     models = draw(st.lists(profiles(), min_size=1, max_size=3))
     params = dict(case.policy_params)
-    if policy == "las" or params.get("preset") == "lucid":
+    if policy in ("las", "llf") or params.get("preset") == "lucid":
         # A slow job may do less in a turn than its preemption adds, and never end.
         params["restart"] = "time"
-    if policy == "las":
+    if policy in ("las", "llf"):
         params["period_s"] += 10  # nor need thousands of turns
     return replace(
         case,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from .cluster_state import overlaps, union
+from .cluster_state import overlaps
 from .engine import Engine
+from .free import Free
 from .model import Active, Allocation
 from .non_preemptive import NonPreemptive
 
@@ -20,7 +21,9 @@ class Easy(NonPreemptive):
             return
         head = queue.pop(0)
         shadow, free, reserved = self.reservation(engine, head)
-        extra = sum(mask.bit_count() for mask in free.values()) - head.gpus
+        extra = free.num_gpus - head.gpus
+        if engine.has_demands:  # its servers may lack the CPU where its GPUs are left alone
+            reserved = {server: engine.cluster.all_free()[server] for server in reserved}
         for job in queue:
             allocation = engine.place(job)
             if allocation is None:
@@ -34,12 +37,12 @@ class Easy(NonPreemptive):
             elif not overlaps(allocation, reserved):
                 engine.start(job, allocation)
 
-    def reservation(self, engine: Engine, head: Active) -> tuple[int, Allocation, Allocation]:
+    def reservation(self, engine: Engine, head: Active) -> tuple[int, Free, Allocation]:
         """Return the head's shadow time, what is free by then, and its GPUs."""
         ends = {job.id: max(job.since + job.estimate, engine.now + 1) for job in engine.running}
         for shadow in sorted(set(ends.values())):
             released = [job for job in engine.running if ends[job.id] <= shadow]
-            free = union(engine.free, [job.allocation or {} for job in released])
+            free = engine.free.released(released)
             reserved = engine.place(head, free)
             if reserved is not None:
                 return shadow, free, reserved

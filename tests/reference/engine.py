@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from .cluster_state import Cluster, contains, union, without
-from .digest import digest, merged
+from . import packing
+from .cluster_state import Cluster
+from .digest import digest, in_order
+from .free import Free
 from .limits import stretch
 from .model import FINISHED, REJECTED, Active, Allocation, Job, Outcome
+from .network import Network
 from .placements import Placer
 from .speeds import Speed
 
@@ -16,8 +19,8 @@ from .speeds import Speed
 class Scheduler(Protocol):
     """What decides."""
 
-    def cost(self, job: Job) -> int:
-        """Return the restart cost of a job in ticks."""
+    def cost(self, job: Job, gpus: int) -> int:
+        """Return the cost in ticks of a restart on so many GPUs."""
 
     def is_due(self, engine: Engine) -> bool:
         """Whether the present instant ends with a decision."""
@@ -43,23 +46,40 @@ class Engine:
         seed: int,
         restart: str,
         max_instants: int,
+        room: Sequence[tuple[int | None, int | None]] = (),
+        network: Network | None = None,
     ) -> None:
         in_order = sorted(jobs, key=lambda job: job.submit_us)
-        self.jobs = [Active(i, job, scheduler.cost(job)) for i, job in enumerate(in_order)]
-        self.cluster = Cluster(servers, pooled=placement == "count")
+        costs = [scheduler.cost(job, job.gpus) for job in in_order]
+        self.jobs = [Active(i, job, costs[i]) for i, job in enumerate(in_order)]
+        self.has_demands = any(job.asks_for_more for job in self.jobs)
+        self.cluster = Cluster(servers, placement == "count", room)
         self.scheduler = scheduler
         self.speed = make_speed(self.cluster)
-        self.placer = Placer(placement, placement_params, self.cluster, seed, self.speed)
+        packed = self.make_packing(placement, in_order, network, seed)
+        self.placer = Placer(placement, placement_params, self.cluster, seed, self.speed, packed)
         self.restart = restart
         self.seed = seed
         self.max_instants = max_instants
         self.now = 0
-        self.free = self.cluster.all_free()
+        self.free = self.cluster.idle()
         self.active: list[Active] = []
+        self.suspended: list[Active] = []  # running, but others may take what they hold
         for job in self.jobs:
             job.reason = self.reject_reason(job)
             if not job.reason:
                 job.stretch = stretch(self.speed, job)
+
+    def make_packing(
+        self, name: str, jobs: Sequence[Job], network: Network | None, seed: int
+    ) -> packing.Packing | None:
+        """Return the placement for jobs that ask for more than GPUs, where it is asked."""
+        if name not in packing.OWN and not self.has_demands:
+            return None
+        if name not in packing.NAMES:
+            raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
+        domains = ((), ()) if network is None else (network.server_domain, network.domain_parent)
+        return packing.Packing(name, self.cluster, jobs, *domains, seed)
 
     def reject_reason(self, job: Active) -> int:
         """Return why the job can never run, 0 if it can."""
@@ -68,7 +88,9 @@ class Engine:
             return 1
         if sum(self.cluster.sizes[server] for server in allowed) < job.gpus:
             return 2
-        return 0 if self.placer.place(job, self.cluster.all_free()) else 3
+        if not self.placer.place(job, self.cluster.idle()):
+            return 3
+        return 0 if self.speed.can_run(job) else 4
 
     @property
     def running(self) -> list[Active]:
@@ -80,26 +102,43 @@ class Engine:
         """The jobs that do not, by JobId."""
         return [job for job in self.active if not job.running]
 
-    def place(self, job: Active, free: Allocation | None = None) -> Allocation | None:
-        """Ask the placement for GPUs out of ``free`` (default: the free ones)."""
+    def place(self, job: Active, free: Free | None = None) -> Allocation | None:
+        """Ask the placement for GPUs out of ``free`` (default: what is free)."""
         return self.placer.place(job, self.free if free is None else free)
 
     def start(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
         """Start or resume a waiting job; its placement says the ranks if they are not given."""
         assert not job.running
-        assert contains(self.free, allocation)
-        assert sum(mask.bit_count() for mask in allocation.values()) == job.gpus
+        assert job.start < 0 or job.released < self.now
         is_resume = job.start >= 0
+        job.start = job.start if is_resume else self.now
+        self.hold(job, allocation, ranks, pays=is_resume)
+
+    def hold(
+        self, job: Active, allocation: Allocation, ranks: list[int] | None, *, pays: bool
+    ) -> None:
+        """Give free GPUs to a job that has none now."""
+        assert self.free.contains(job, allocation)
         job.allocation = allocation
+        assert self.min_gpus(job) <= job.width <= self.max_gpus(job)
         job.ranks = self.placer.ranks(job, allocation) if ranks is None else ranks
         job.since = self.now
-        job.pending = job.cost if is_resume and self.restart == "time" else 0
-        job.start = job.start if is_resume else self.now
+        is_paid = pays and self.restart == "time"
+        job.pending = self.scheduler.cost(job.job, job.width) if is_paid else 0
         job.num_servers = 0 if self.cluster.pooled else len(allocation)
         job.rate = None
         job.counted = self.now + job.pending
         job.done_before = job.done
-        self.free = without(self.free, allocation)
+        self.free = self.free.claimed(job, allocation)
+
+    def min_gpus(self, job: Active) -> int:
+        """Return the least width at which the job may run."""
+        return job.job.min_gpus if self.speed.is_elastic else job.gpus
+
+    def max_gpus(self, job: Active) -> int:
+        """Return the greatest width at which the job may run."""
+        most = self.cluster.num_gpus if job.job.max_gpus is None else job.job.max_gpus
+        return most if self.speed.is_elastic else job.gpus
 
     def release(self, job: Active, done: float) -> None:
         """Take the GPUs of a running job back that has ``done`` so much of its work."""
@@ -110,19 +149,52 @@ class Engine:
         for server, mask in job.allocation.items():
             shown = 0 if self.cluster.pooled else mask
             job.rows.append((job.id, job.since, self.now, server, shown))
-        self.free = union(self.free, [job.allocation])
+        if job in self.suspended:
+            self.suspended.remove(job)
+        else:
+            self.free = self.free.released([job])
         job.held += self.now - job.since
         job.paid += min(job.pending, self.now - job.since)
-        job.released = self.now
         job.allocation = None
+
+    def stop(self, job: Active) -> None:
+        """Take the GPUs of a running job back before it is done."""
+        cost = self.scheduler.cost(job.job, job.width)
+        job.settle(self.now)
+        self.release(job, min(job.done, job.work))
+        if self.restart == "work":
+            job.redo += cost
 
     def preempt(self, job: Active) -> None:
         """Stop a running job; it waits again."""
-        job.settle(self.now)
-        self.release(job, min(job.done, job.work))
+        self.stop(job)
+        job.released = self.now
         job.preemptions += 1
-        if self.restart == "work":
-            job.redo += job.cost
+
+    def resize(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
+        """Give a running job other GPUs, more or fewer or as many; it pays as if it resumed."""
+        assert job.running
+        assert allocation != job.allocation
+        self.stop(job)
+        job.resizes += 1
+        self.hold(job, allocation, ranks, pays=True)
+
+    def suspend(self, job: Active) -> None:
+        """Let others take what a running job holds; unless restored it is preempted."""
+        assert job.running
+        assert job not in self.suspended
+        assert self.now > job.since
+        self.free = self.free.released([job])
+        self.suspended.append(job)
+
+    def restore(self, job: Active) -> bool:
+        """Let a suspended job go on if nobody has taken what it holds."""
+        assert job.allocation is not None
+        if not self.free.contains(job, job.allocation):
+            return False
+        self.free = self.free.claimed(job, job.allocation)
+        self.suspended.remove(job)
+        return True
 
     def run(self) -> Outcome:
         """Replay all jobs."""
@@ -155,6 +227,8 @@ class Engine:
 
             if self.scheduler.is_due(self):
                 self.scheduler.decide(self, finished, arrived)
+            for job in list(self.suspended):
+                self.preempt(job)
             for job, rate in self.speed.rates(self.running):
                 if rate != job.rate:
                     job.set_rate(rate, self.now)
@@ -165,7 +239,7 @@ class Engine:
     def outcome(self) -> Outcome:
         """Collect the columns."""
         jobs = self.jobs
-        rows = merged(row for job in jobs for row in job.rows)
+        rows = in_order(row for job in jobs for row in job.rows)
         rejects = [(job.id, job.reason) for job in jobs if job.status == REJECTED]
         return Outcome(
             start_us=[job.start for job in jobs],
@@ -173,6 +247,7 @@ class Engine:
             held_us=[job.held for job in jobs],
             paid_us=[job.paid for job in jobs],
             preemptions=[job.preemptions for job in jobs],
+            resizes=[job.resizes for job in jobs],
             num_servers=[job.num_servers for job in jobs],
             status=[job.status for job in jobs],
             reason=[job.reason if job.status == REJECTED else 0 for job in jobs],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from . import PREEMPTIVE, Job
+from . import BY_DEADLINE, PREEMPTIVE, Job
 from .cases import SECOND, TYPES, Case
 
 SERVERS = [(8,) * 6, (2, 2, 8, 8, 4), (64, 8, 8), (1,) * 20, (4, 4, 4, 4, 64)]
@@ -47,6 +47,7 @@ def large_case(policy: str, placement: str, seed: int) -> Case:
     grain = rng.choice([1, SECOND // 4, SECOND])  # coarse grains make ties
     has_estimates, has_costs, is_typed = (rng.random() < 0.5 for _ in range(3))
     is_predicted = has_estimates and rng.random() < 0.5
+    patience = rng.choice([1.2, 4.0]) if policy in BY_DEADLINE else None
     submit, jobs = 0.0, []
     for _ in range(num_jobs):
         gpus = rng.choice(widths)
@@ -54,9 +55,13 @@ def large_case(policy: str, placement: str, seed: int) -> Case:
         submit += rng.expovariate(1.0) * 30 * sum(widths) / len(widths) / num_gpus
         service_us = max(1, round(service * SECOND) // grain) * grain
         estimate = max(1, round(service_us * rng.choice([0.01, 0.3, 1.0, 2.0, 10.0])))
+        submit_us = round(submit * SECOND) // grain * grain
+        deadline = None
+        if patience is not None and rng.random() < 0.8:
+            deadline = submit_us + round(patience * service_us) // grain * grain + grain
         jobs.append(
             Job(
-                submit_us=round(submit * SECOND) // grain * grain,
+                submit_us=submit_us,
                 service_us=service_us,
                 gpus=gpus,
                 estimate_us=estimate if has_estimates else None,
@@ -65,6 +70,7 @@ def large_case(policy: str, placement: str, seed: int) -> Case:
                 checkpoint_us=rng.randrange(2 * SECOND) if has_costs else 0,
                 restart_us=rng.randrange(2 * SECOND) if has_costs else 0,
                 allowed=frozenset([rng.choice(types)]) if is_typed and rng.random() < 0.3 else None,
+                deadline_us=deadline,
             )
         )
     kappas = {"consolidated-relaxed": [1.0, 1.5, 2.0], "lwf": [1, 3, 8]}

@@ -15,7 +15,7 @@ def limits(speed: Speed, job: Active) -> tuple[float, float, float]:
         return low, low, worst_ring_s(speed, job)
     if isinstance(speed, Stages):
         placer = Placer("heavy-edge", {}, speed.cluster, 0, speed)
-        allocation = placer.place(job, speed.cluster.all_free())
+        allocation = placer.place(job, speed.cluster.idle())
         assert allocation is not None
         least = speed.placed_s(job, allocation, placer.ranks(job, allocation))
         return speed.low(job), least, max(speed.high(job), least)

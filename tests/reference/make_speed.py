@@ -7,8 +7,10 @@ from typing import Any
 
 from .cluster_state import Cluster
 from .network import Network
+from .proportional import Proportional
 from .speeds import CONTENTIONS, Fixed, Ring, Speed
 from .stages import Stages
+from .tables import Table
 
 ON_LINKS: dict[str, Callable[..., Speed]] = {"ring": Ring, "stages": Stages}
 
@@ -28,10 +30,16 @@ def make_speed(
         if contention != "none":
             raise ValueError(f"contention {contention}: no link matters to the speed fixed")
         return Fixed()
-    if name not in ON_LINKS:
+    if name not in (*ON_LINKS, "table", "proportional"):
         raise ValueError(f"unknown speed {name!r}")
     if cluster.pooled:
         raise ValueError("count: a pool has no servers, so that no speed but fixed is defined")
+    if name == "table":
+        return Table(cluster)
+    if name == "proportional":
+        return Proportional(
+            cluster, network, CONTENTIONS[contention](**contention_params), **params
+        )
     if network is None:
         raise ValueError(f"speed {name}: the cluster needs a network")
     return ON_LINKS[name](cluster, network, CONTENTIONS[contention](**contention_params), **params)

@@ -13,7 +13,11 @@ REJECT_REASONS = (
     "no server has an allowed GPU type",
     "needs more GPUs than the cluster has",
     "the placement refuses it on an empty cluster",
+    "the speed knows no configuration for it",
 )
+
+WHOLE = 1000
+"""Thousandths of a GPU."""
 
 Allocation = dict[int, int]
 """Server -> mask of the GPUs held there. The one pool of ``count`` is server -1."""
@@ -68,8 +72,31 @@ class Graph:
 
 
 @dataclass(frozen=True)
+class Throughputs:
+    """Iterations per second by GPU type, then by number of GPUs; 0: it cannot run so."""
+
+    packed: Mapping[str, Mapping[int, float]]
+    spread: Mapping[str, Mapping[int, float]] | None = None
+    """On more servers than the GPUs need; None: as fast."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What workers of each GPU type do of the samples of an iteration."""
+
+    per_s: Mapping[str, float]  # 0: it cannot run there
+    batch: int  # of all workers together
+    most: Mapping[str, int] = field(default_factory=dict)  # that a worker's memory holds
+    gradient_bytes: float = 0.0
+
+
+@dataclass(frozen=True)
 class Job:
-    """A job as the trace states it; times are integer microseconds."""
+    """A job as the trace states it; times are integer microseconds.
+
+    ``share_milli``, ``cpu_milli`` and ``memory_mib`` are what each worker asks for: thousandths of
+    a GPU (all of it, unless the job is one worker), thousandths of a core, and MiB.
+    """
 
     submit_us: int
     service_us: int
@@ -82,6 +109,15 @@ class Job:
     allowed: frozenset[str] | None = None
     profile: Profile | None = None
     graph: Graph | None = None
+    share_milli: int = WHOLE
+    cpu_milli: int = 0
+    memory_mib: int = 0
+    throughputs: Throughputs | None = None
+    samples: Samples | None = None
+    min_gpus: int = 1
+    max_gpus: int | None = None
+    deadline_us: int | None = None
+    value: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -93,6 +129,7 @@ class Outcome:
     held_us: list[int]
     paid_us: list[int]
     preemptions: list[int]
+    resizes: list[int]
     num_servers: list[int]
     status: list[int]
     reason: list[int]
@@ -108,7 +145,7 @@ class Active:
 
     id: int
     job: Job
-    cost: int
+    cost: int  # of a restart at its own width
     status: int = UNFINISHED
     reason: int = 0
     allocation: Allocation | None = None
@@ -123,6 +160,7 @@ class Active:
     paid: int = 0
     redo: int = 0
     preemptions: int = 0
+    resizes: int = 0
     num_servers: int = 0
     rate: float | None = None  # service per tick; None until the instant of the start is over
     counted: int = -1  # the tick up to which `done` counts; it lies ahead while a cost is paid
@@ -134,8 +172,28 @@ class Active:
 
     @property
     def gpus(self) -> int:
-        """The gang's width."""
+        """The gang's own width."""
         return self.job.gpus
+
+    @property
+    def width(self) -> int:
+        """How many GPUs the job holds."""
+        return sum(mask.bit_count() for mask in (self.allocation or {}).values())
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the job asks for a part of a GPU."""
+        return self.job.share_milli < WHOLE
+
+    @property
+    def demand(self) -> tuple[int, int, int]:
+        """What each worker asks for."""
+        return self.job.share_milli, self.job.cpu_milli, self.job.memory_mib
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether the job asks for anything but whole GPUs."""
+        return self.demand != (WHOLE, 0, 0)
 
     @property
     def running(self) -> bool:

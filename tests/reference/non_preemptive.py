@@ -10,7 +10,7 @@ from .orders import Key
 class NonPreemptive:
     """Decides at every arrival and finish; nothing is ever restarted."""
 
-    def cost(self, job: Job) -> int:
+    def cost(self, job: Job, gpus: int) -> int:
         """Return 0: nothing is restarted."""
         return 0
 

@@ -56,6 +56,22 @@ def las(job: Active, now: int, seed: int) -> float:
     return float(job.attained(now))
 
 
+NEVER = float(2**62)
+"""The key of a job without a deadline."""
+
+
+def edf(job: Active, now: int, seed: int) -> float:
+    """Earliest deadline first."""
+    return NEVER if job.job.deadline_us is None else float(job.job.deadline_us)
+
+
+def llf(job: Active, now: int, seed: int) -> float:
+    """Least laxity first: what is left of the time beyond the remaining service."""
+    if job.job.deadline_us is None:
+        return NEVER
+    return float(job.job.deadline_us - now - job.remaining(now))
+
+
 def duration(job: Active, now: int, seed: int) -> float:
     """Shortest predicted run time on a good placement."""
     return float(job.predicted) * job.stretch

@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .cluster_state import Cluster, lowest_bits
+from .free import Free
 from .heavy_edge import Cut, grow, heavy_edge, ranks_of, swapped
 from .model import Active, Allocation
+from .packing import OWN, Packing
 from .rng import below, draw
 from .speeds import Speed
 from .stages import Stages, graph_of
@@ -109,7 +111,7 @@ def lwf(free: Counts, gpus: int, sizes: Counts, kappa: int) -> Counts:
     return chosen
 
 
-def random_gpus(free: Allocation, job: Active, seed: int) -> Allocation:
+def random_gpus(free: Allocation, gpus: int, job: Active, seed: int) -> Allocation:
     """GPUs drawn without replacement from the free ones, listed by (server, GPU)."""
     left = [
         (server, gpu)
@@ -118,7 +120,7 @@ def random_gpus(free: Allocation, job: Active, seed: int) -> Allocation:
         if mask >> gpu & 1
     ]
     chosen: Allocation = {}
-    for i in range(job.gpus):
+    for i in range(gpus):
         bits = draw(seed, "placement", job.id, 1000003 * job.preemptions + i)
         server, gpu = left.pop(below(bits, len(left)))
         chosen[server] = chosen.get(server, 0) | 1 << gpu
@@ -146,8 +148,9 @@ class Placer:
         cluster: Cluster,
         seed: int,
         speed: Speed | None = None,
+        packing: Packing | None = None,
     ) -> None:
-        if name not in NAMES:
+        if name not in (*NAMES, *OWN):
             raise ValueError(f"unknown placement {name!r}")
         self.name = name
         self.kappa = params.get("kappa", 1 if name == "lwf" else 2.0)
@@ -156,30 +159,42 @@ class Placer:
         self.cluster = cluster
         self.seed = seed
         self.speed = speed
+        self.packing = packing
         self.filled: dict[int, list[int]] = {}  # the servers of a job, in the order of filling
 
-    def place(self, job: Active, free: Allocation) -> Allocation | None:
-        """Return the GPUs for the whole gang out of ``free``, or None."""
+    def place(
+        self, job: Active, free: Free, gpus: int | None = None, gpu_type: int | None = None
+    ) -> Allocation | None:
+        """Return GPUs for the whole gang out of ``free``, or None.
+
+        ``gpus`` is another width than the job's own, and ``gpu_type`` the one type to take.
+        """
+        if self.packing is not None:
+            return self.packing.place(job, free, gpus, gpu_type)
+        width = job.gpus if gpus is None else gpus
         allowed = self.cluster.allowed_servers(job.job)
-        masks = {server: free[server] for server in allowed}
+        if gpu_type is not None:
+            name = self.cluster.gpu_types[gpu_type]
+            allowed = [server for server in allowed if self.cluster.types[server] == name]
+        masks = {server: free.masks[server] for server in allowed}
         counts = {server: mask.bit_count() for server, mask in masks.items()}
-        if sum(counts.values()) < job.gpus:
+        if sum(counts.values()) < width:
             return None
         if self.name == "random":
-            return random_gpus(masks, job, self.seed)
+            return random_gpus(masks, width, job, self.seed)
         sizes = {server: self.cluster.sizes[server] for server in allowed}
         chosen: Counts | None
         if self.name == "consolidated":
-            chosen = consolidated(counts, job.gpus, sizes)
+            chosen = consolidated(counts, width, sizes)
         elif self.name == "consolidated-relaxed":
-            chosen = consolidated_relaxed(counts, job.gpus, sizes, self.kappa)
+            chosen = consolidated_relaxed(counts, width, sizes, self.kappa)
         elif self.name == "lwf":
-            chosen = lwf(counts, job.gpus, sizes, self.kappa)
+            chosen = lwf(counts, width, sizes, self.kappa)
         elif self.name == "heavy-edge":
-            chosen = heavy_edge(counts, job.gpus, self.fill)
+            chosen = heavy_edge(counts, width, self.fill)
             self.filled[job.id] = list(chosen)
         else:
-            chosen = SIMPLE[self.name](counts, job.gpus)
+            chosen = SIMPLE[self.name](counts, width)
         if chosen is None:
             return None
         return {s: lowest_bits(masks[s], n) for s, n in sorted(chosen.items()) if n > 0}

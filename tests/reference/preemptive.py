@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .cluster_state import overlaps, union, without
 from .engine import Engine
+from .free import Free
 from .model import Active, Allocation, Job
 from .orders import Key
 
@@ -28,11 +28,6 @@ def ticks(seconds: float) -> int:
     return round(seconds * 1e6)
 
 
-def held(jobs: list[Active]) -> list[Allocation]:
-    """Return what the running ``jobs`` hold."""
-    return [job.allocation for job in jobs if job.allocation is not None]
-
-
 class Preemptive:
     """Steps 1 to 5 of the preemptive decision."""
 
@@ -43,10 +38,10 @@ class Preemptive:
         if self.params["epoch"] == "period" and self.period < 1:
             raise ValueError("epoch=period needs a period_s above 0")
 
-    def cost(self, job: Job) -> int:
-        """Return the restart cost of a job in ticks."""
+    def cost(self, job: Job, gpus: int) -> int:
+        """Return the cost in ticks of a restart on so many GPUs."""
         seconds = self.params["cost_s"]
-        if job.gpus > self.params["narrow_gpus"] and self.params["wide_cost_s"] is not None:
+        if gpus > self.params["narrow_gpus"] and self.params["wide_cost_s"] is not None:
             seconds = self.params["wide_cost_s"]
         return job.checkpoint_us + job.restart_us + ticks(seconds)
 
@@ -92,28 +87,36 @@ class Preemptive:
                 engine.preempt(job)
             bumpable, others = [], []
 
-        free = union(engine.free, held(bumpable))
+        free = engine.free.released(bumpable)
         placed: list[tuple[Active, Allocation]] = []
         for job in wanted:  # step 3
             allocation = engine.place(job, free)
-            if allocation is None and self.params["displace"]:
-                later = [other for other in kept if key[other.id] > key[job.id]]
-                allocation = engine.place(job, union(free, held(later)))
-                for victim in later:
-                    if allocation and overlaps(allocation, victim.allocation or {}):
-                        free = union(free, held([victim]))
-                        kept.remove(victim)
-                        engine.preempt(victim)
             if allocation is not None:
-                free = without(free, allocation)
+                free = free.claimed(job, allocation)
+            elif self.params["displace"]:
+                later = [other for other in kept if key[other.id] > key[job.id]]
+                free = free.released(later)
+                allocation = engine.place(job, free)
+                free = free if allocation is None else free.claimed(job, allocation)
+                free = self.stay(engine, free, later)
+                kept = [other for other in kept if other.running]
+            if allocation is not None:
                 placed.append((job, allocation))
 
-        for job in bumpable:  # step 4: the others of them go on
-            if any(overlaps(allocation, job.allocation or {}) for _, allocation in placed):
-                engine.preempt(job)
+        self.stay(engine, free, bumpable)  # step 4
         for job, allocation in placed:
             engine.start(job, allocation)
         for job in others:  # step 5
             room = engine.place(job)
             if room is not None:
                 engine.start(job, room)
+
+    def stay(self, engine: Engine, free: Free, jobs: list[Active]) -> Free:
+        """Let the jobs go on whose GPUs are free, preempt the others; return what is left."""
+        for job in jobs:
+            assert job.allocation is not None
+            if free.contains(job, job.allocation):
+                free = free.claimed(job, job.allocation)
+            else:
+                engine.preempt(job)
+        return free

@@ -35,9 +35,17 @@ def shared(degradation: float = 0.0, scaling: float = 1.0) -> Share:
 
 
 class Speed(Protocol):
-    """Rates are service per tick, at most 1."""
+    """Rates are service per tick, above 1 only on more GPUs than the job's own."""
 
     is_fixed: bool
+    is_elastic: bool
+    """Whether jobs may run at other widths than their own."""
+
+    def can_run(self, job: Active) -> bool:
+        """Whether the job can run at its own width on the empty cluster."""
+
+    def can_use(self, job: Active, allocation: Allocation) -> bool:
+        """Whether the job can run on these GPUs."""
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
         """Return the rate of every running job, all of which are given."""
@@ -50,6 +58,15 @@ class Fixed:
     """Every job runs as fast wherever it is."""
 
     is_fixed = True
+    is_elastic = False
+
+    def can_run(self, job: Active) -> bool:
+        """Return True."""
+        return True
+
+    def can_use(self, job: Active, allocation: Allocation) -> bool:
+        """Return True."""
+        return True
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
         """Return ones."""
@@ -64,6 +81,7 @@ class Ring:
     """Workers compute, then gradients travel around a ring as fast as its slowest link."""
 
     is_fixed = False
+    is_elastic = False
 
     def __init__(
         self,
@@ -79,6 +97,14 @@ class Ring:
         self.overhead_s = overhead_s
         self.reduction_bytes_per_s = reduction_bytes_per_s
 
+    def can_run(self, job: Active) -> bool:
+        """Return True: every profile has a figure for every type."""
+        return True
+
+    def can_use(self, job: Active, allocation: Allocation) -> bool:
+        """Return True."""
+        return True
+
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
         """Compare the least iteration time with the one beside all other rings."""
         links = [link for job in running for link in self.network.links(allocation_of(job))]
@@ -91,14 +117,7 @@ class Ring:
     def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
         """Return the rate where ``all_links`` has every link as often as rings use it."""
         allocation = allocation_of(job)
-        own = {server: mask.bit_count() for server, mask in allocation.items()}
-        bandwidth = min(self.network.intra(server) for server in allocation)
-        for link in self.network.links(allocation):
-            behind = self.network.gpus_behind(link, self.cluster.sizes)
-            rings = all_links.count(link)
-            mine = self.network.gpus_behind(link, own)
-            part = share(self.network.bandwidth(link), rings, mine, behind)
-            bandwidth = min(bandwidth, part)
+        bandwidth = slowest_link(self.network, self.cluster, allocation, share, all_links)
         profile = profile_of(job)
         compute = max(profile.compute_s(self.cluster.types[server]) for server in allocation)
         now_s = self.iteration_s(profile, job.gpus, len(allocation), bandwidth, compute)
@@ -123,6 +142,24 @@ class Ring:
         sent = profile.gradient_bytes * (gpus - 1) / gpus
         exchange = 2.0 * sent / bandwidth + sent / self.reduction_bytes_per_s
         return exchange + (self.overhead_s * span + compute)
+
+
+def slowest_link(
+    network: Network,
+    cluster: Cluster,
+    allocation: Allocation,
+    share: Share,
+    all_links: Sequence[Link],
+) -> float:
+    """Return the bytes per second of a ring; ``all_links`` has a link for every ring on it."""
+    own = {server: mask.bit_count() for server, mask in allocation.items()}
+    bandwidth = min(network.intra(server) for server in allocation)
+    for link in network.links(allocation):
+        behind = network.gpus_behind(link, cluster.sizes)
+        mine = network.gpus_behind(link, own)
+        part = share(network.bandwidth(link), all_links.count(link), mine, behind)
+        bandwidth = min(bandwidth, part)
+    return bandwidth
 
 
 def allocation_of(job: Active) -> Allocation:

@@ -72,6 +72,7 @@ class Stages:
     """Rates by the graphs of the jobs."""
 
     is_fixed = False
+    is_elastic = False
 
     def __init__(
         self, cluster: Cluster, network: Network, share: Share, micro_batches: int = 0
@@ -80,6 +81,14 @@ class Stages:
         self.network = network
         self.share = share
         self.micro_batches = micro_batches
+
+    def can_run(self, job: Active) -> bool:
+        """Return True: every stage has a figure for every type."""
+        return True
+
+    def can_use(self, job: Active, allocation: Allocation) -> bool:
+        """Return True."""
+        return True
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
         """Compare the least iteration time with the one beside all other gangs."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpusched.audit import rates
 from gpusched.audit.case import Case
-from gpusched.audit.ring import Links
+from gpusched.audit.links import Links
 from gpusched.cluster import Cluster, Domain, ServerGroup
 from tests.reference import Network, Profile
 from tests.reference.cases import cases

@@ -28,6 +28,13 @@ def whole_trace() -> Trace:
         checkpoint_s=[0, 1, 2],
         restart_s=[3, 0, 0],
         source_wait_s=[0, np.nan, 9],
+        gpu_share=[0.25, 1, 1],
+        cpu=[1.5, 0, 96],
+        memory_gib=[0.5, 0, 512],
+        deadline_s=[0.5, np.nan, 7.000001],
+        value=[1, 2, 0.5],
+        min_gpus=[1, 2, 128],
+        max_gpus=[np.nan, 16, 128],
         epoch=datetime(2024, 1, 1),
     )
 

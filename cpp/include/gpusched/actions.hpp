@@ -52,8 +52,8 @@ class Actions {
   void suspend(JobId job);
   /// Undoes `suspend` if all the job's GPUs are still free; false if they are not.
   bool restore(JobId job);
-  /// Changes a running job's allocation. A ValueError under every speed there is: they know the
-  /// run time of a job for its own width alone.
+  /// A running or suspended job goes on with other GPUs, of which some may be its own: it pays its
+  /// restart cost and keeps its progress. Another width than its own needs an elastic speed.
   void resize(JobId job, const Allocation& allocation);
   /// Asks for a decision at `at`, which must lie ahead. The earliest request of a decision
   /// counts, and only until the next decision.
@@ -63,9 +63,26 @@ class Actions {
   friend class Simulation;
 
   void check_gang(JobId job, const Allocation& allocation) const;
-  [[noreturn]] void fail(JobId job, const char* what) const;
+  void check_width(JobId job, const Allocation& allocation) const;
+  void check_piece(JobId job, const Piece& piece) const;
+  [[noreturn, gnu::noinline, gnu::cold]] void fail(JobId job, const char* what) const;
   [[nodiscard]] Slot& running_slot(JobId job, const char* verb);
-  void close(Slot& slot);
+  void acquire(const Slot& slot) noexcept {
+    if (const Demand* demand = state_.jobs_.demand(slot.job)) [[unlikely]] {
+      state_.occupancy_.acquire(slot.gpus, slot.pieces, *demand);
+    } else {
+      state_.occupancy_.acquire(slot.gpus, slot.pieces);
+    }
+  }
+  void release(const Slot& slot) noexcept {
+    if (const Demand* demand = state_.jobs_.demand(slot.job)) [[unlikely]] {
+      state_.occupancy_.release(slot.gpus, slot.pieces, *demand);
+    } else {
+      state_.occupancy_.release(slot.gpus, slot.pieces);
+    }
+  }
+  void begin_run(std::uint32_t id, JobId job, const Allocation& allocation);
+  void end_run(Slot& slot);
   void finish_decision();
   void move_finishes();
   void forget_stale();
@@ -81,6 +98,7 @@ class Actions {
   Heap<FinishEvent> finishes_;
   std::size_t num_stale_ = 0;
   std::vector<JobId> suspended_;
+  std::vector<std::int32_t> num_resizes_;  // of each job; empty before the first
   Time wake_ = kNever;
 };
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "gpusched/demand.hpp"
 #include "gpusched/ids.hpp"
 
 namespace gpusched {
@@ -45,6 +46,12 @@ struct Request {
   TypeMask types;
   /// How often the job was preempted: keys random draws.
   int preemptions;
+  /// What its workers ask for beside GPUs; null: nothing.
+  const Demand* demand = nullptr;
+
+  [[nodiscard]] bool is_share() const noexcept { return demand != nullptr && demand->is_share(); }
+  /// GPUs that must be wholly free.
+  [[nodiscard]] int room() const noexcept { return is_share() ? 0 : gpus; }
 };
 
 }  // namespace gpusched

@@ -30,7 +30,7 @@ class IntervalLog {
 
   [[nodiscard]] std::size_t size() const noexcept { return intervals_.size(); }
 
-  /// One row per interval and server, adjacent equal ones merged, sorted by (job, start, server).
+  /// One row per interval and server, sorted by (job, start, server).
   [[nodiscard]] std::vector<IntervalRow> rows(std::size_t num_jobs) const;
 
  private:

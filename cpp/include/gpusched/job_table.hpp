@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "gpusched/demand.hpp"
 #include "gpusched/ids.hpp"
 #include "gpusched/stage_graph.hpp"
 #include "gpusched/time.hpp"
@@ -21,6 +23,16 @@ struct JobColumns {
   std::span<const std::int64_t> checkpoint_us;
   std::span<const std::int64_t> restart_us;
   std::span<const double> weight;
+  /// kNoDeadline: none.
+  std::span<const std::int64_t> deadline_us;
+  /// What it is worth to meet the deadline.
+  std::span<const double> value;
+  /// Widths between which a job may run under an elastic speed.
+  std::span<const std::int32_t> min_gpus;
+  std::span<const std::int32_t> max_gpus;
+  /// Index into `demands`, one per job.
+  std::span<const std::int32_t> demand;
+  std::vector<Demand> demands;
   /// Index into `type_masks`, one per job.
   std::span<const std::int32_t> type_set;
   /// The distinct sets of allowed GPU types as masks over the cluster's types.
@@ -32,6 +44,18 @@ struct JobColumns {
   /// Of each profile, for each GPU type of the cluster: seconds that an iteration computes; NaN
   /// where that is not known.
   std::span<const double> compute_s;
+  /// Of each profile, for each GPU type and each of `table_counts`, ascending: iterations per
+  /// second of a gang of that many packed GPUs, and of one on more servers than it needs (may be
+  /// empty); 0: it cannot run so.
+  std::span<const std::int32_t> table_counts;
+  std::span<const double> throughput;
+  std::span<const double> spread_throughput;
+  /// Of each profile, for each GPU type: samples per second of a worker, 0: it cannot run there;
+  /// and the samples per iteration that a worker's memory holds.
+  std::span<const double> samples_per_s;
+  std::span<const std::int64_t> max_samples;
+  /// Of each profile: samples per iteration of all workers.
+  std::span<const std::int64_t> global_batch;
   /// Index into the graphs, one per job.
   std::span<const std::int32_t> graph;
   /// First stage of each graph, and at the end the number of stages.
@@ -42,6 +66,12 @@ struct JobColumns {
   std::span<const double> activation_bytes;
   std::span<const double> parameter_bytes;
 };
+
+/// No worker asks for more CPU or memory, so that sums over a server stay exact.
+inline constexpr std::int64_t kMaxDemand = std::int64_t{1} << 40;
+
+/// In the column of deadlines: none.
+inline constexpr std::int64_t kNoDeadline = -1;
 
 /// Jobs as columns, sorted by submit; a JobId is a row.
 class JobTable {
@@ -82,6 +112,30 @@ class JobTable {
                : columns_.type_masks[static_cast<std::size_t>(columns_.type_set[job])];
   }
   [[nodiscard]] bool has_types() const noexcept { return !columns_.type_set.empty(); }
+  /// kNever where the job has none.
+  [[nodiscard]] Time deadline(JobId job) const noexcept {
+    if (columns_.deadline_us.empty() || columns_.deadline_us[job] == kNoDeadline) return kNever;
+    return Time{columns_.deadline_us[job]};
+  }
+  [[nodiscard]] double value(JobId job) const noexcept {
+    return columns_.value.empty() ? 1.0 : columns_.value[job];
+  }
+  /// Least and greatest width under an elastic speed; what the speed can do limits both.
+  [[nodiscard]] int min_gpus(JobId job) const noexcept {
+    return columns_.min_gpus.empty() ? 1 : columns_.min_gpus[job];
+  }
+  [[nodiscard]] int max_gpus(JobId job) const noexcept {
+    return columns_.max_gpus.empty() ? std::numeric_limits<int>::max() : columns_.max_gpus[job];
+  }
+  [[nodiscard]] bool has_demands() const noexcept { return !columns_.demand.empty(); }
+  /// What the workers ask for beside GPUs; null where no job of the table asks for anything.
+  [[nodiscard]] const Demand* demand(JobId job) const noexcept {
+    return columns_.demand.empty()
+               ? nullptr
+               : &columns_.demands[static_cast<std::size_t>(columns_.demand[job])];
+  }
+  /// Whether a job asks for a part of a GPU.
+  [[nodiscard]] bool has_shares() const noexcept { return has_shares_; }
   [[nodiscard]] bool has_profiles() const noexcept { return !columns_.profile.empty(); }
   /// GPU types that the profiles have figures for.
   [[nodiscard]] int num_profile_types() const noexcept {
@@ -112,12 +166,17 @@ class JobTable {
   [[nodiscard]] const JobColumns& columns() const noexcept { return columns_; }
 
  private:
+  void check_deadlines() const;
+  void check_widths() const;
+  void check_demands();
   void check_profiles();
+  void check_tables() const;
   void check_graphs();
 
   JobColumns columns_;
   std::size_t profile_stride_ = 0;
   std::size_t graph_stride_ = 0;
+  bool has_shares_ = false;
 };
 
 }  // namespace gpusched

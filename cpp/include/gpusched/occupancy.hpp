@@ -6,19 +6,30 @@
 #include <vector>
 
 #include "gpusched/allocation.hpp"
+#include "gpusched/change_log.hpp"
 #include "gpusched/cluster.hpp"
 #include "gpusched/ids.hpp"
 #include "gpusched/index_set.hpp"
 
 namespace gpusched {
 
+/// How many gangs of one shape have GPUs of a server. The shape is the width, or for a share its
+/// thousandths below zero.
+struct Hosted {
+  std::int32_t shape;
+  std::int32_t gangs;
+};
+
 /// Which GPUs are free, indexed so that a placement asks in O(1) for the best-fitting server and
 /// touches no other server than those it takes. For each GPU type and each free count there is
 /// the set of servers with that count.
 class Occupancy {
  public:
-  /// `pooled`: only the number of free GPUs is kept (placement `count`).
-  Occupancy(const Cluster& cluster, bool pooled);
+  /// `pooled`: only the number of free GPUs is kept (placement `count`). `has_demands`: shares of
+  /// GPUs, CPU and memory are kept too, and which servers change. `has_shapes`: the latter in any
+  /// case, and what each server hosts.
+  Occupancy(const Cluster& cluster, bool pooled, bool has_demands = false,
+            bool has_shapes = false);
 
   [[nodiscard]] const Cluster& cluster() const noexcept { return *cluster_; }
   [[nodiscard]] bool is_pooled() const noexcept { return pooled_; }
@@ -39,6 +50,39 @@ class Occupancy {
   void acquire(int gpus, std::span<const Piece> pieces) noexcept;
   void release(int gpus, std::span<const Piece> pieces) noexcept;
 
+  /// Whether more than whole GPUs is kept. Only then may the next eight be called.
+  [[nodiscard]] bool has_demands() const noexcept { return !free_cpu_.empty(); }
+  [[nodiscard]] std::int64_t free_cpu_milli(ServerId server) const noexcept {
+    return free_cpu_[static_cast<std::size_t>(server)];
+  }
+  [[nodiscard]] std::int64_t free_memory_mib(ServerId server) const noexcept {
+    return free_memory_[static_cast<std::size_t>(server)];
+  }
+  /// Thousandths of one GPU, and of all GPUs of the server together.
+  [[nodiscard]] int free_milli(ServerId server, int gpu) const noexcept {
+    return free_milli_[first_gpu_[static_cast<std::size_t>(server)] + static_cast<std::size_t>(gpu)];
+  }
+  [[nodiscard]] std::int64_t free_milli(ServerId server) const noexcept {
+    return free_sum_[static_cast<std::size_t>(server)];
+  }
+  /// The GPUs of the server that are neither wholly free nor wholly taken.
+  [[nodiscard]] GpuMask shared_mask(ServerId server) const noexcept {
+    return shared_[static_cast<std::size_t>(server)];
+  }
+  /// Grows whenever anything of the server is acquired or released.
+  [[nodiscard]] std::uint32_t version(ServerId server) const noexcept {
+    return versions_[static_cast<std::size_t>(server)];
+  }
+  /// Whether the server has the CPU and memory for so many workers.
+  [[nodiscard]] bool has_room(ServerId server, const Demand& demand, int workers) const noexcept {
+    return free_cpu_milli(server) >= demand.cpu_milli * workers &&
+           free_memory_mib(server) >= demand.memory_mib * workers;
+  }
+  /// As those without, for workers that ask for more than GPUs.
+  [[nodiscard]] bool is_free(std::span<const Piece> pieces, const Demand& demand) const noexcept;
+  void acquire(int gpus, std::span<const Piece> pieces, const Demand& demand) noexcept;
+  void release(int gpus, std::span<const Piece> pieces, const Demand& demand) noexcept;
+
   /// The least, or the greatest, free count of at least `need` that a server of the given types
   /// has; 0 if there is none. `need` is at least 1.
   [[nodiscard]] int least_level(TypeMask types, int need) const noexcept;
@@ -54,6 +98,14 @@ class Occupancy {
   /// `count` free GPUs of the server, lowest ids first.
   [[nodiscard]] Piece lowest_free(ServerId server, int count) const noexcept;
 
+  /// Which servers changed; kept with demands or shapes.
+  [[nodiscard]] const ChangeLog& changes() const noexcept { return changes_; }
+  /// What the server hosts, in no order; kept with shapes.
+  [[nodiscard]] bool has_shapes() const noexcept { return !hosted_.empty(); }
+  [[nodiscard]] std::span<const Hosted> hosted(ServerId server) const noexcept {
+    return hosted_[static_cast<std::size_t>(server)];
+  }
+
  private:
   /// The servers of one GPU type by free count.
   struct Levels {
@@ -63,6 +115,8 @@ class Occupancy {
   };
 
   void move(ServerId server, GpuMask after, int gpus) noexcept;
+  void move_demand(const Piece& piece, const Demand& demand, int sign) noexcept;
+  void move_shape(std::span<const Piece> pieces, std::int32_t shape, int sign) noexcept;
 
   template <class Visit>
   void for_each_type(TypeMask types, Visit visit) const {
@@ -78,6 +132,16 @@ class Occupancy {
   std::vector<GpuMask> free_;
   std::vector<std::int32_t> num_free_of_;
   std::vector<Levels> levels_;
+  // Of each server; empty where only whole GPUs are kept.
+  std::vector<std::int64_t> free_cpu_;
+  std::vector<std::int64_t> free_memory_;
+  std::vector<std::int64_t> free_sum_;
+  std::vector<GpuMask> shared_;
+  std::vector<std::uint32_t> versions_;
+  std::vector<std::size_t> first_gpu_;
+  std::vector<std::int32_t> free_milli_;  // of each GPU
+  ChangeLog changes_;
+  std::vector<std::vector<Hosted>> hosted_;  // on each server; empty without shapes
 };
 
 /// The `count` lowest bits of `mask`.

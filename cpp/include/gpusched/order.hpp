@@ -25,6 +25,10 @@ class QueueView {
   [[nodiscard]] Time submit(JobId job) const noexcept { return state_.jobs().submit(job); }
   [[nodiscard]] int gpus(JobId job) const noexcept { return state_.jobs().gpus(job); }
   [[nodiscard]] double weight(JobId job) const noexcept { return state_.jobs().weight(job); }
+  /// kNever where the job has none.
+  [[nodiscard]] Time deadline(JobId job) const noexcept { return state_.jobs().deadline(job); }
+  /// What it is worth to meet the deadline.
+  [[nodiscard]] double value(JobId job) const noexcept { return state_.jobs().value(job); }
   [[nodiscard]] Time predicted(JobId job) const noexcept { return state_.jobs().predicted(job); }
   /// Ticks that the job is expected to run on an otherwise empty cluster where a good placement
   /// puts it: the predicted service, which counts with the best that any placement could do.

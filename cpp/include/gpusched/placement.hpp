@@ -35,6 +35,13 @@ class Placement {
   /// Whether two jobs of one width and types may be given different GPUs by one state.
   [[nodiscard]] virtual bool names_depend_on_job() const { return false; }
 
+  /// Whether it places jobs that ask for more than GPUs (`Request::demand`). A run with such jobs
+  /// needs a placement that does.
+  [[nodiscard]] virtual bool knows_demands() const { return false; }
+
+  /// Whether it asks what servers host.
+  [[nodiscard]] virtual bool needs_shapes() const { return false; }
+
   /// Whether the cluster is one pool without servers (`count`).
   [[nodiscard]] virtual bool is_pooled() const { return false; }
 };

@@ -14,7 +14,7 @@
 
 namespace gpusched {
 
-/// All parameters of the policy `info` describes: its own and those of its list scheduler.
+/// All parameters of the order `info` describes: its own and those of its list scheduler.
 [[nodiscard]] std::vector<ParameterInfo> policy_parameters(const PluginInfo& info);
 
 /// The scheduler of a registered policy: a scheduler of that name, or an order of that name in a

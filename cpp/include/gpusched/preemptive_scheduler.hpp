@@ -52,6 +52,7 @@ class PreemptiveScheduler : public Scheduler {
   bool try_displace(const State& state, const KeyedJob& job, Actions& actions);
   void start_all(const State& state, Actions& actions);
   void start_others(const State& state, Actions& actions);
+  [[nodiscard]] Time least_gain(const State& state, JobId job) const;
   void check_progress(const State& state) const;
   [[nodiscard]] bool is_due(const State& state) const;
   void ask_again(const State& state, Actions& actions);

@@ -18,7 +18,7 @@ struct PluginInfo {
   std::string name;
   std::string summary;
   std::string source;
-  /// Of: preemptive, strict, skip, clairvoyant, estimate, random, pooled.
+  /// Of: preemptive, strict, skip, clairvoyant, estimate, random, pooled, elastic, deadlines.
   std::vector<std::string> flags = {};
   std::vector<ParameterInfo> parameters = {};
   /// Lets one parameter set the defaults of others (a preset).

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gpusched/buffer.hpp"
+#include "gpusched/decision.hpp"
 #include "gpusched/interval_log.hpp"
 #include "gpusched/state.hpp"
 
@@ -27,11 +28,14 @@ struct Counters {
 class Schedule {
  public:
   Schedule(JobId num_jobs, Buffer<JobRecord> records, IntervalLog log,
-           std::vector<double> uncontended_us, Counters counters, std::vector<std::string> warnings)
+           std::vector<double> uncontended_us, std::vector<std::int32_t> num_resizes,
+           std::vector<Decision> decisions, Counters counters, std::vector<std::string> warnings)
       : num_jobs_(num_jobs),
         records_(std::move(records)),
         log_(std::move(log)),
         uncontended_us_(std::move(uncontended_us)),
+        num_resizes_(std::move(num_resizes)),
+        decisions_(std::move(decisions)),
         counters_(counters),
         warnings_(std::move(warnings)) {}
 
@@ -43,6 +47,12 @@ class Schedule {
   [[nodiscard]] const std::vector<double>& uncontended_us() const noexcept {
     return uncontended_us_;
   }
+  /// Changes of allocation without a stop between.
+  [[nodiscard]] int num_resizes(JobId job) const noexcept {
+    return num_resizes_.empty() ? 0 : num_resizes_[job];
+  }
+  /// Of a scheduler that admits jobs: each job that it took or turned down.
+  [[nodiscard]] const std::vector<Decision>& decisions() const noexcept { return decisions_; }
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
   [[nodiscard]] std::vector<IntervalRow> intervals() const { return log_.rows(num_jobs_); }
@@ -54,6 +64,8 @@ class Schedule {
   Buffer<JobRecord> records_;
   IntervalLog log_;
   std::vector<double> uncontended_us_;
+  std::vector<std::int32_t> num_resizes_;
+  std::vector<Decision> decisions_;
   Counters counters_;
   std::vector<std::string> warnings_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gpusched/actions.hpp"
+#include "gpusched/decision.hpp"
 #include "gpusched/placement.hpp"
 #include "gpusched/run_control.hpp"
 #include "gpusched/state.hpp"
@@ -38,6 +39,9 @@ class Scheduler {
   /// rejected only if it is wider than all servers that it may use.
   [[nodiscard]] virtual bool chooses_gpus() const { return false; }
   [[nodiscard]] virtual RestartRule restart_rule() const { return {}; }
+  /// Every job that it admitted or turned down, in the order of the decisions. Asked once, at the
+  /// end of a run.
+  [[nodiscard]] virtual std::vector<Decision> take_decisions() { return {}; }
   /// What a user should know of the run, a sentence each.
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
 };

@@ -45,6 +45,7 @@ class Simulation {
   [[nodiscard]] std::uint64_t num_finished() const noexcept { return num_finished_; }
 
  private:
+  void check_demands(const Placement& placement) const;
   void apply_finishes();
   void apply_arrivals();
 

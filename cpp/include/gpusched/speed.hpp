@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -54,10 +55,38 @@ class Speed {
   /// Least seconds per iteration on the empty cluster; the job has a class.
   [[nodiscard]] virtual double ideal_s(JobId job) const = 0;
 
+  /// Whether jobs may run at other widths than their own.
+  [[nodiscard]] virtual bool is_elastic() const { return false; }
+
+  /// Whether a gang on GPUs of several types gets more of each; if not, it is as fast as if all were
+  /// of the slowest.
+  [[nodiscard]] virtual bool adds_types() const { return false; }
+
+  /// Whether iterations wait for links of the network; if not, none are looked up.
+  [[nodiscard]] virtual bool uses_links() const { return true; }
+
+  /// Whether the job can run at its own width on the empty cluster; if not it is rejected.
+  [[nodiscard]] virtual bool can_run(JobId /*job*/) const { return true; }
+
+  /// Seconds per iteration of a gang of so many GPUs of one type of the cluster, on as few servers
+  /// as hold it; infinity where it cannot run so. Asked of elastic speeds alone.
+  [[nodiscard]] virtual double uniform_s(JobId /*job*/, int /*type*/, int /*gpus*/) const {
+    return std::numeric_limits<double>::infinity();
+  }
+
+  /// No gang of so many GPUs, of whatever types the job may use, does an iteration sooner. Asked of
+  /// elastic speeds alone.
+  [[nodiscard]] virtual double bound_s(JobId /*job*/, int /*gpus*/) const {
+    return std::numeric_limits<double>::infinity();
+  }
+  /// The greatest width at which the job can run.
+  [[nodiscard]] virtual int widest(JobId /*job*/) const { return 0; }
+
   /// `low` is `ideal_s`.
   [[nodiscard]] virtual IterationLimits limits(JobId job) const = 0;
 
-  /// Seconds per iteration, never below `ideal_s`.
+  /// Seconds per iteration, at the job's own width never below `ideal_s`; infinity where the gang
+  /// cannot run so.
   [[nodiscard]] virtual double iteration_s(const PlacedGang& gang) const = 0;
 };
 

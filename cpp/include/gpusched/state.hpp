@@ -43,7 +43,7 @@ struct Pace {
   Time since;         ///< when `done` was settled, or when the restart cost is paid
   double done;        ///< service done by `since`
   double first_done;  ///< and when the run began
-  double rate;        ///< service per tick of time; at most 1
+  double rate;        ///< service per tick of time; above 1 on more GPUs than the job's own
   double free_rate;   ///< what the rate would be without contention
   double ideal_s;     ///< seconds per iteration at rate 1
 
@@ -75,11 +75,13 @@ struct JobProgress {
 /// What a scheduler may see of a run. Only the engine (Actions, Simulation) changes it.
 class State {
  public:
-  State(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled)
+  /// `pooled`, `has_shapes`: see Occupancy.
+  State(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled,
+        bool has_shapes = false)
       : jobs_(jobs),
         speed_(speed),
         classes_(jobs, cluster),
-        occupancy_(cluster, pooled),
+        occupancy_(cluster, pooled, jobs.has_demands() && !pooled, has_shapes && !pooled),
         records_(make_buffer<JobRecord>(jobs.num_jobs())),
         progress_(speed.is_fixed() ? 0 : jobs.num_jobs()),
         run_id_(next_run_id()) {}
@@ -131,6 +133,16 @@ class State {
   [[nodiscard]] double work(JobId job) const noexcept {
     return static_cast<double>((jobs_.service(job) + records_[job].redo).count());
   }
+  /// Service per time of a gang of so many GPUs of one type, on as few servers as hold it: above 1
+  /// where it is faster than at its own width on the best type, 0 where it cannot or may not run so.
+  [[nodiscard]] double rate(JobId job, int type, int gpus) const;
+  /// The widths that a job may run at.
+  [[nodiscard]] int min_gpus(JobId job) const noexcept {
+    return speed_.is_elastic() ? jobs_.min_gpus(job) : jobs_.gpus(job);
+  }
+  [[nodiscard]] int max_gpus(JobId job) const noexcept {
+    return speed_.is_elastic() ? jobs_.max_gpus(job) : jobs_.gpus(job);
+  }
   /// Whether speeds depend on allocations, so that each slot has a pace.
   [[nodiscard]] bool has_progress() const noexcept { return !progress_.empty(); }
   /// What an order may know of the work left: by the prediction, at least one tick.
@@ -140,7 +152,7 @@ class State {
   }
   [[nodiscard]] Request request(JobId job) const noexcept {
     return {job, jobs_.gpus(job), jobs_.types(job) & cluster().all_types(),
-            records_[job].preemptions};
+            records_[job].preemptions, jobs_.demand(job)};
   }
 
  private:

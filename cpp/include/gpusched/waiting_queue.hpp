@@ -38,11 +38,11 @@ class WaitingQueue {
     if (!is_closed_[id] && job < heads_[id]) heads_[id] = job;
   }
 
-  /// The least job of an open class of the group that is at most `widest` GPUs wide, or kNone.
+  /// The least job of an open class of the group that needs at most `widest` wholly free GPUs, or kNone.
   [[nodiscard]] KeyedJob least(const JobClasses::Group& group, std::int64_t widest,
                                ClassId& id) const noexcept {
     KeyedJob best = kNone;
-    for (ClassId at = group.begin; at < group.end && classes_->gpus(at) <= widest; ++at) {
+    for (ClassId at = group.begin; at < group.end && classes_->room(at) <= widest; ++at) {
       if (heads_[at] < best) {
         best = heads_[at];
         id = at;

@@ -1,13 +1,25 @@
-#include "gpusched/placement.hpp"
+#include "gpusched/packing.hpp"
 #include "gpusched/placement_parts.hpp"
 #include "gpusched/registry.hpp"
 
 namespace gpusched {
 namespace {
 
-class BestFit final : public Placement {
+struct LeastRoom : PackingRule {
+  void begin(const PlacementSetup& setup) { capacities = Capacities(setup.state.cluster()); }
+
+  [[nodiscard]] double score(const Occupancy& free, ServerId server,
+                             const Ask& /*ask*/) const noexcept {
+    return capacities.room(free, server);
+  }
+
+  Capacities capacities;
+};
+
+class BestFit final : public DemandPlacement<LeastRoom> {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     int rest = request.gpus;

@@ -1,13 +1,14 @@
-#include "gpusched/placement.hpp"
+#include "gpusched/packing.hpp"
 #include "gpusched/placement_parts.hpp"
 #include "gpusched/registry.hpp"
 
 namespace gpusched {
 namespace {
 
-class Consolidated final : public Placement {
+class Consolidated final : public DemandPlacement<LeastFreeGpus> {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
     return place_consolidated(free, request, out);
   }
 

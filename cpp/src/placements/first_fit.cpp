@@ -1,14 +1,22 @@
 #include <algorithm>
 
-#include "gpusched/placement.hpp"
+#include "gpusched/packing.hpp"
 #include "gpusched/registry.hpp"
 
 namespace gpusched {
 namespace {
 
-class FirstFit final : public Placement {
+struct AnyServer : PackingRule {
+  [[nodiscard]] double score(const Occupancy& /*free*/, ServerId /*server*/,
+                             const Ask& /*ask*/) const noexcept {
+    return 0;
+  }
+};
+
+class FirstFit final : public DemandPlacement<AnyServer> {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     const ServerId whole = free.next_fitting(request.types, request.gpus, -1);

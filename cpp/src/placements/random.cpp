@@ -1,21 +1,67 @@
 #include <bit>
 #include <vector>
 
-#include "gpusched/placement.hpp"
-#include "gpusched/placement_parts.hpp"
+#include "gpusched/packing.hpp"
 #include "gpusched/registry.hpp"
 #include "gpusched/rng.hpp"
 
 namespace gpusched {
 namespace {
 
+/// Any server that can host it, and any GPUs there, by draws of the job.
+struct RandomRule : PackingRule {
+  void begin(const PlacementSetup& setup) { seed = setup.seed; }
+  void start(const Request& request) {
+    job = request.job;
+    counter = std::uint64_t{1000003} * static_cast<std::uint64_t>(request.preemptions);
+  }
+
+  [[nodiscard]] double score(const Occupancy& /*free*/, ServerId /*server*/,
+                             const Ask& /*ask*/) const noexcept {
+    return 0;
+  }
+  [[nodiscard]] ServerId choose(const LeastScore& scores) {
+    if (scores.best() < 0) return -1;
+    return scores.nth(below(static_cast<std::uint64_t>(scores.count())));
+  }
+  [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) {
+    GpuMask left = free.free_mask(server);
+    if (ask.demand.is_share()) {
+      for (GpuMask rest = free.shared_mask(server); rest != 0; rest &= rest - 1) {
+        const int gpu = std::countr_zero(rest);
+        if (free.free_milli(server, gpu) >= ask.demand.share_milli) left |= GpuMask{1} << gpu;
+      }
+    }
+    GpuMask taken = 0;
+    for (int i = 0; i < ask.workers; ++i) {
+      const int skip = below(static_cast<std::uint64_t>(std::popcount(left)));
+      const GpuMask gpu = lowest_bits(left, skip + 1) ^ lowest_bits(left, skip);
+      left ^= gpu;
+      taken |= gpu;
+    }
+    return {server, taken, ask.workers};
+  }
+
+  int below(std::uint64_t bound) noexcept {
+    return static_cast<int>(to_below(draw(seed, Stream::placement, job, counter++), bound));
+  }
+
+  std::uint64_t seed = 0;
+  JobId job = kNoJob;
+  std::uint64_t counter = 0;
+};
+
 /// A uniform set of free GPUs, drawn one after the other without replacement. Reads every server:
 /// a baseline, not a fast path.
-class Random final : public Placement {
+class Random final : public DemandPlacement<RandomRule> {
  public:
-  void begin(const PlacementSetup& setup) override { seed_ = setup.seed; }
+  void begin(const PlacementSetup& setup) override {
+    DemandPlacement::begin(setup);
+    seed_ = setup.seed;
+  }
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     left_.clear();

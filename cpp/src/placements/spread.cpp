@@ -1,16 +1,27 @@
 #include <queue>
 #include <vector>
 
-#include "gpusched/placement.hpp"
+#include "gpusched/packing.hpp"
 #include "gpusched/placement_parts.hpp"
 #include "gpusched/registry.hpp"
 
 namespace gpusched {
 namespace {
 
-class Spread final : public Placement {
+struct MostFreeGpus : PackingRule {
+  [[nodiscard]] double score(const Occupancy& free, ServerId server,
+                             const Ask& /*ask*/) const noexcept {
+    return -static_cast<double>(Capacities::free_milli(free, server));
+  }
+  [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
+    return loose_piece(free, server, ask);
+  }
+};
+
+class Spread final : public DemandPlacement<MostFreeGpus> {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     LevelCursor untouched(free, request.types, LevelCursor::Direction::down);

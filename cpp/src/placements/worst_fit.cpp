@@ -1,13 +1,28 @@
-#include "gpusched/placement.hpp"
+#include "gpusched/packing.hpp"
 #include "gpusched/placement_parts.hpp"
 #include "gpusched/registry.hpp"
 
 namespace gpusched {
 namespace {
 
-class WorstFit final : public Placement {
+struct MostRoom : PackingRule {
+  void begin(const PlacementSetup& setup) { capacities = Capacities(setup.state.cluster()); }
+
+  [[nodiscard]] double score(const Occupancy& free, ServerId server,
+                             const Ask& /*ask*/) const noexcept {
+    return -capacities.room(free, server);
+  }
+  [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
+    return loose_piece(free, server, ask);
+  }
+
+  Capacities capacities;
+};
+
+class WorstFit final : public DemandPlacement<MostRoom> {
  public:
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
     LevelCursor emptiest(free, request.types, LevelCursor::Direction::down);

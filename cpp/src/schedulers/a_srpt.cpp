@@ -230,7 +230,7 @@ class ASrpt final : public Scheduler {
   [[nodiscard]] bool may_fit(const State& state, JobId job) const {
     const Placement& placement = placement_for(kinds_[jobs_[job].kind]);
     const Request request = state.request(job);
-    return request.gpus <= placement.widest(state.occupancy(), request.types);
+    return request.room() <= placement.widest(state.occupancy(), request.types);
   }
 
   /// `line`: where the job is the head of the queue; without one it has no patience to lose.

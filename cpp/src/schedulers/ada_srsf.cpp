@@ -139,7 +139,7 @@ class AdaSrsf final : public Scheduler {
     for (const auto& group : state.classes().groups()) {
       const std::int64_t widest = placement_->widest(state.occupancy(), group.types);
       for (ClassId id = group.begin; id < group.end; ++id) {
-        if (state.classes().gpus(id) > widest) break;
+        if (state.classes().room(id) > widest) break;
         for (const KindId kind : kinds_of_class_[id]) add_head(kind);
       }
     }

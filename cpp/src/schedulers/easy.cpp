@@ -37,7 +37,7 @@ class Easy final : public Scheduler {
 
     JobId head = queue_.first();
     while (head != kNoJob && try_start(state, head, actions)) head = queue_.first();
-    if (head == kNoJob || queue_.size() == 1 || state.occupancy().num_free() == 0) return;
+    if (head == kNoJob || queue_.size() == 1 || is_full(state)) return;
     // Ends that come as expected leave the head's reservation as it is, and so do starts that
     // end before it. Where nothing ended or started either, none of the jobs passed over before
     // fits now, and only the newcomers are judged.
@@ -73,10 +73,15 @@ class Easy final : public Scheduler {
     return entry == nullptr ? kNever : entry->end;
   }
 
+  /// Shares may still fit where no GPU is wholly free.
+  [[nodiscard]] static bool is_full(const State& state) {
+    return state.occupancy().num_free() == 0 && !state.jobs().has_shares();
+  }
+
   [[nodiscard]] bool any_placeable(const State& state, std::span<const JobId> jobs) const {
     return std::any_of(jobs.begin(), jobs.end(), [&](JobId job) {
       const Request request = state.request(job);
-      return request.gpus <= placement_->widest(state.occupancy(), request.types);
+      return request.room() <= placement_->widest(state.occupancy(), request.types);
     });
   }
 
@@ -84,7 +89,7 @@ class Easy final : public Scheduler {
     const JobClasses& classes = state.classes();
     for (const auto& group : classes.groups()) {
       const std::int64_t widest = placement_->widest(state.occupancy(), group.types);
-      for (ClassId id = group.begin; id < group.end && classes.gpus(id) <= widest; ++id) {
+      for (ClassId id = group.begin; id < group.end && classes.room(id) <= widest; ++id) {
         if (queue_.num_waiting(id) > 0) return true;
       }
     }
@@ -160,7 +165,7 @@ class Easy final : public Scheduler {
     bool is_found = false;
     const Request request = state.request(head);
     const auto look = [&] {
-      if (placement_->widest(plan, request.types) < request.gpus) return;
+      if (placement_->widest(plan, request.types) < request.room()) return;
       is_found = placement_->place(plan, request, reserved_at_);
       if (is_found) reservation_ = at;
     };
@@ -171,11 +176,17 @@ class Easy final : public Scheduler {
       if (is_found) return;
       at = end;
       const Slot& run = state.slot(entry.job);
-      plan.release(run.gpus, run.pieces);
+      if (const Demand* demand = state.jobs().demand(entry.job)) {
+        plan.release(run.gpus, run.pieces, *demand);
+      } else {
+        plan.release(run.gpus, run.pieces);
+      }
     });
     if (!is_found) look();
     for (const Piece& piece : reserved_at_.pieces) {
-      reserved_[static_cast<std::size_t>(piece.server)] = piece.mask;
+      // Who asks for more than GPUs may lack CPU where the head's GPUs are left alone.
+      reserved_[static_cast<std::size_t>(piece.server)] =
+          state.jobs().has_demands() ? ~GpuMask{0} : piece.mask;
     }
   }
 
@@ -196,7 +207,7 @@ class Easy final : public Scheduler {
       JobId job = kNoJob;
       ClassId best = 0;
       for (ClassId id = 0; id < classes.num_classes(); ++id) {
-        if (is_closed_[id] != 0 || classes.gpus(id) > state.occupancy().num_free()) continue;
+        if (is_closed_[id] != 0 || classes.room(id) > state.occupancy().num_free()) continue;
         const JobId next = queue_.next(id, after, limit_[id]);
         if (next < job) {
           job = next;

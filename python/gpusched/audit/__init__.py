@@ -65,10 +65,12 @@ def audit(
 ) -> AuditReport:
     """Check that a schedule is possible, complete and honestly reported.
 
-    No GPU is used twice, gangs are whole and on allowed GPU types, nothing runs before it is
-    submitted, no work is lost or invented (at the speed of each moment, where it depends on the
-    placement and on who shares a link), restarts are paid, jobs end or are rejected for a true
-    reason, and the columns, the digest and the metrics follow from the log.
+    No GPU is used twice (shares of one add up to it at most), no server gives more CPU or memory
+    than it has, gangs are whole, within their widths and on allowed GPU types, nothing runs before
+    it is submitted, no work is lost or invented (at the speed of each moment, where it depends on
+    the width, the GPU types, the placement and on who shares a link), restarts and resizes are
+    paid, jobs end or are rejected for a true reason, and the columns, the digest, the deadlines met
+    and the other metrics follow from the log.
 
     Parameters
     ----------
@@ -81,6 +83,7 @@ def audit(
     if problems:  # the other rules read columns by job
         return AuditReport(problems)
     case = Case(trace, cluster, spec, schedule, intervals)
+    case.measured = rates.measured_of(trace, cluster, spec.speed)
     capacity.check(case)
     accounts.check(case, summary)
     rates.check(case)

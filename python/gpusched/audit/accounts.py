@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gpusched.arrays import AnyArray
+from gpusched.arrays import AnyArray, Int64
 from gpusched.audit.case import Case
-from gpusched.audit.rules import (
-    RestartRule,
-    is_non_preemptive,
-    placement_of,
-    rejects_for_good,
-)
+from gpusched.audit.rejects import rejects_for_good
+from gpusched.audit.rules import RestartRule, is_non_preemptive
 from gpusched.schedule import FINISHED, REJECT_REASONS, REJECTED, digest_of
 
 
@@ -51,7 +47,7 @@ def _check_columns(case: Case) -> None:
     finish_us = np.full(len(case.trace), -1, dtype=np.int64)
     finish_us[case.ran] = case.end_us[case.closes]
     finish_us[~case.finished] = -1
-    count = case.num_intervals
+    preemptions = case.num_intervals - case.num_resizes - 1
     width = np.diff(np.append(case.first, len(case.rows["job"])))
     servers = np.zeros(len(case.trace), dtype=np.int64)
     servers[case.ran] = 0 if case.pooled else width[case.closes]
@@ -59,7 +55,8 @@ def _check_columns(case: Case) -> None:
         "start_us": start_us,
         "finish_us": finish_us,
         "held_us": case.held_us,
-        "preemptions": np.where(case.finished, count - 1, case.schedule.preemptions),
+        "preemptions": np.where(case.finished, preemptions, case.schedule.preemptions),
+        "resizes": case.num_resizes,
         "num_servers": servers,
     }
     for name, truth in expected.items():
@@ -67,8 +64,8 @@ def _check_columns(case: Case) -> None:
     if is_non_preemptive(case.spec.policy):
         case.report(
             "non-preemptive policy preempts",
-            count > 1,
-            lambda j: f"job {j} has {count[j]} intervals under {case.spec.policy}",
+            preemptions > 0,
+            lambda j: f"job {j} has {case.num_intervals[j]} intervals under {case.spec.policy}",
         )
 
 
@@ -84,16 +81,12 @@ def _compare(case: Case, name: str, truth: AnyArray) -> None:
 def _check_work(case: Case) -> None:
     """Restarts are paid; under fixed run times the rest of the time with GPUs is the service."""
     rule = RestartRule.of(case.spec.policy)
-    cost_us = rule.cost_us(case.trace)
+    cost_us = rule.cost_us(case.trace, case.job, case.width)
     length = case.end_us - case.start_us
-    resumed = np.ones(len(case.job), dtype=np.bool_)
-    resumed[case.opens] = False
-    due = np.where(resumed & rule.on_time, np.minimum(length, cost_us[case.job]), 0)
+    due = np.where(case.resumed & rule.on_time, np.minimum(length, cost_us), 0)
     paid_us = case.per_job(due)
     _compare(case, "paid_us", paid_us)
-    restarts = np.maximum(case.num_intervals - 1, 0)
-    redo_us = np.zeros_like(cost_us) if rule.on_time else restarts * cost_us
-    done_us = case.held_us - paid_us - redo_us
+    done_us = case.held_us - paid_us - redo_us(case, rule)
     off = done_us - case.trace.service_us
     fixed = case.spec.speed == "fixed"  # see gpusched.audit.rates for all others
     for name, wrong in (("work lost", off < 0), ("work invented", off > 0)):
@@ -105,20 +98,26 @@ def _check_work(case: Case) -> None:
             ),
         )
     last = case.closes
-    idle = resumed[last] & rule.on_time & (length[last] <= cost_us[case.ran])
+    idle = case.resumed[last] & rule.on_time & (length[last] <= cost_us[last])
     case.report(
         "restart cost not paid",
         idle & case.finished[case.ran],
-        lambda i: f"job {case.ran[i]} ends before the {cost_us[case.ran[i]]} us of its last resume",
+        lambda i: f"job {case.ran[i]} ends before the {cost_us[last[i]]} us of its last resume",
     )
+
+
+def redo_us(case: Case, rule: RestartRule) -> Int64:
+    """Return the work that restarts added to each job of the trace, in microseconds."""
+    added = rule.cost_us(case.trace, case.job, case.width)
+    added[case.closes] = 0  # an interval adds to the work where it is cut off
+    return case.per_job(added) if not rule.on_time else np.zeros(len(case.trace), dtype=np.int64)
 
 
 def _check_rejects(case: Case) -> None:
     """A job is rejected if and only if it can never run, and for that reason."""
     reason = np.asarray(case.schedule.reason).astype(np.int64)
     rejected = np.asarray(case.schedule.status) == REJECTED
-    placement = placement_of(case.spec.policy, case.spec.placement)
-    truth = rejects_for_good(case.trace, case.cluster, placement, reason)
+    truth = rejects_for_good(case, case.measured)
     wrong = np.where(rejected, reason, 0) != truth
     case.report(
         "false reject",
@@ -155,8 +154,14 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
         # What an unfinished job was left with, an interval cut off or a preemption, the log
         # does not say: there the schedule's own count stands.
         "preemptions": int(
-            np.where(case.finished, case.num_intervals - 1, case.schedule.preemptions).sum()
+            np.where(
+                case.finished,
+                case.num_intervals - case.num_resizes - 1,
+                case.schedule.preemptions,
+            ).sum()
         ),
+        "resizes": int(case.num_resizes.sum()),
+        **_deadline_metrics(case),
     }
     if len(jobs):
         submit_us, end_us = trace.submit_us[jobs], case.end_us[case.closes[ends]]
@@ -171,11 +176,39 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
             "makespan_s": window_us / 1e6,
         }
         if ends.all():
-            gpu_us = float(np.dot(trace.gpus.astype(np.float64), case.held_us))
+            length = (case.end_us - case.start_us).astype(np.float64)
+            gpu_us = float(np.dot(case.width * case.share[case.job], length))
             truth["allocation"] = gpu_us / (case.cluster.num_gpus * window_us)
     for name, value in truth.items():
-        if not np.isclose(summary[name], value, rtol=1e-9, atol=1e-9):
+        if not np.isclose(summary[name], value, rtol=1e-9, atol=1e-9, equal_nan=True):
             case.problems.append(f"wrong metric: {name} is {summary[name]}, in truth {value}")
     for gap in ("gap", "makespan_gap"):
         if summary[gap] < -1e-12:
             case.problems.append(f"wrong metric: {gap} is {summary[gap]}, below the lower bound")
+
+
+def _deadline_metrics(case: Case) -> dict[str, float]:
+    """How many deadlines were met: a job that did not finish misses its own."""
+    deadline_us = case.trace.deadline_us
+    if deadline_us is None:
+        return {}
+    asked = deadline_us >= 0
+    finish_us = np.zeros(len(asked), dtype=np.int64)
+    finish_us[case.ran] = case.end_us[case.closes]
+    met = asked & case.finished & (finish_us <= deadline_us)
+    late_us = np.where(asked & case.finished, np.maximum(finish_us - deadline_us, 0), 0)
+    value = np.ones(len(asked)) if case.trace.value is None else case.trace.value
+    truth: dict[str, float] = {
+        "num_deadlines": int(asked.sum()),
+        "deadlines_met": int(met.sum()),
+        "dsr": met.sum() / asked.sum() if asked.any() else np.nan,
+        "value_met": value[met].sum() / value[asked].sum() if asked.any() else np.nan,
+        "tardiness_s": float(late_us.sum()) / 1e6,
+    }
+    decisions = case.schedule.decisions()
+    if len(decisions["job"]):
+        last = dict(zip(decisions["job"].tolist(), decisions["admitted"].tolist(), strict=True))
+        admitted = np.array([bool(last.get(job, 0)) for job in range(len(asked))])
+        truth["num_admitted"] = int(admitted.sum())
+        truth["broken_promises"] = int((admitted & asked & ~met).sum())
+    return truth

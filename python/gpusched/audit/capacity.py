@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusched.arrays import AnyArray
+from gpusched.arrays import AnyArray, Int64
 from gpusched.audit.case import Case
+from gpusched.audit.rules import is_elastic, widths
 
 
 def check(case: Case) -> None:
@@ -62,13 +63,23 @@ def _check_gangs(case: Case) -> None:
     )
     if case.pooled:
         return
-    held = np.add.reduceat(np.bitwise_count(rows["mask"]).astype(np.int64), case.first)
-    wanted = case.trace.gpus[case.job]
+    held, wanted = case.width, case.trace.gpus[case.job]
+    if not is_elastic(case.spec.speed):
+        case.report(
+            "gang not whole",
+            held != wanted,
+            lambda i: (
+                f"job {case.job[i]} holds {held[i]} of {wanted[i]} GPUs from {case.start_us[i]} us"
+            ),
+        )
+        return
+    least, most = widths(case.trace)
     case.report(
-        "gang not whole",
-        held != wanted,
+        "width outside its limits",
+        (held < least[case.job]) | (held > most[case.job]),
         lambda i: (
-            f"job {case.job[i]} holds {held[i]} of {wanted[i]} GPUs from {case.start_us[i]} us"
+            f"job {case.job[i]} holds {held[i]} GPUs from {case.start_us[i]} us, "
+            f"it runs on {least[case.job[i]]} to {most[case.job[i]]}"
         ),
     )
 
@@ -121,7 +132,11 @@ def _check_servers(case: Case) -> None:
             ~allowed[trace.type_set[rows["job"]], kind],
             lambda i: f"job {rows['job'][i]} on {cluster.gpu_types[kind[i]]} of server {server[i]}",
         )
-    _check_overlap(case)
+    if trace.share_milli is None:
+        _check_overlap(case)
+    else:
+        _check_shares(case)
+    _check_room(case)
 
 
 def _check_overlap(case: Case) -> None:
@@ -143,5 +158,51 @@ def _check_gpu(case: Case, rows: Mapping[str, AnyArray], gpu: int) -> None:
         lambda i: (
             f"GPU {gpu} of server {server[before[i]]} by job {job[before[i]]} until "
             f"{end_us[i]} us and by job {job[after[i]]} from {start_us[i]} us"
+        ),
+    )
+
+
+def _check_shares(case: Case) -> None:
+    """Of each GPU no more than a thousand thousandths are held."""
+    for gpu in range(int(case.cluster.server_gpus.max())):
+        users = np.flatnonzero(case.rows["mask"] >> np.uint64(gpu) & np.uint64(1))
+        assert case.trace.share_milli is not None
+        share = case.trace.share_milli[case.rows["job"][users]].astype(np.int64)
+        _check_sums(case, "GPU used twice", f"thousandths of GPU {gpu}", users, share, None)
+
+
+def _check_room(case: Case) -> None:
+    """Of each server no more CPU and memory is held than it has."""
+    rows, trace, cluster = case.rows, case.trace, case.cluster
+    workers = np.maximum(np.bitwise_count(rows["mask"]).astype(np.int64), 1)
+    for what, asked, limits in (
+        ("thousandths of CPU cores", trace.cpu_milli, cluster.server_cpu_milli),
+        ("MiB of memory", trace.memory_mib, cluster.server_memory_mib),
+    ):
+        if asked is None or limits is None:
+            continue
+        of_row = workers * asked[rows["job"]]
+        users = np.flatnonzero((of_row > 0) & (limits[rows["server"]] >= 0))
+        _check_sums(case, "server overcommitted", what, users, of_row[users], limits)
+
+
+def _check_sums(
+    case: Case, rule: str, what: str, users: Int64, amount: Int64, limits: Int64 | None
+) -> None:
+    """Add up what the rows ``users`` hold of each server; None: at most a thousand."""
+    server = case.rows["server"][users]
+    end_us, start_us = case.rows["end_us"][users], case.rows["start_us"][users]
+    change = np.concatenate((-amount, amount))
+    time_us, where = np.concatenate((end_us, start_us)), np.concatenate((server, server))
+    job = np.tile(case.rows["job"][users], 2)
+    order = np.lexsort((change, time_us, where))  # within an instant things are given back before
+    in_use = np.cumsum(change[order])  # whoever takes something gives it back: 0 between servers
+    limit = np.full(len(order), 1000) if limits is None else limits[where[order]]
+    case.report(
+        rule,
+        in_use > limit,
+        lambda i: (
+            f"{in_use[i]} {what} of server {where[order[i]]} are held at {time_us[order[i]]} us, "
+            f"it has {limit[i]}; job {job[order[i]]} is one of those"
         ),
     )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Bool, Int64
+from gpusched.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.audit.measured import Measured
 from gpusched.schedule import (
     FINISHED,
     INTERVAL_COLUMNS,
@@ -47,7 +48,8 @@ class Case:
     """One schedule under examination.
 
     An *interval* is a stretch of time in which a job holds a set of GPUs; it has one row per
-    server in the log.
+    server in the log. ``measured`` is what is known of a speed by figures per GPU type, None of all
+    others.
     """
 
     trace: Trace
@@ -57,6 +59,7 @@ class Case:
     log: Mapping[str, AnyArray]
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    measured: Measured | None = None
 
     def report(self, rule: str, broken: Bool, describe: Callable[[int], str]) -> None:
         """Note the first index at which the ``rule`` is ``broken``, and count the others."""
@@ -117,6 +120,44 @@ class Case:
     def ran(self) -> Int64:
         """The jobs that have an interval."""
         return self.job[self.opens]
+
+    @cached_property
+    def width(self) -> Int64:
+        """The GPUs held in each interval; the job's own number in a pool."""
+        if self.pooled or not len(self.first):
+            return self.trace.gpus[self.job].astype(np.int64)
+        held = np.bitwise_count(self.rows["mask"]).astype(np.int64)
+        width: Int64 = np.add.reduceat(held, self.first)
+        return width
+
+    @cached_property
+    def is_resize(self) -> Bool:
+        """Whether each interval begins where the one before of the same job ends.
+
+        A job that was preempted waits for a microsecond at least.
+        """
+        follows = np.zeros(len(self.job), dtype=np.bool_)
+        same = self.job[1:] == self.job[:-1]
+        follows[1:] = same & (self.start_us[1:] == self.end_us[:-1])
+        return follows
+
+    @cached_property
+    def num_resizes(self) -> Int64:
+        """Resizes of each job of the trace."""
+        return self.per_job(self.is_resize.astype(np.int64))
+
+    @cached_property
+    def resumed(self) -> Bool:
+        """Whether each interval begins with a restart: all but the first of a job."""
+        resumed = np.ones(len(self.job), dtype=np.bool_)
+        resumed[self.opens] = False
+        return resumed
+
+    @cached_property
+    def share(self) -> Float64:
+        """The part of a GPU that each worker of each job of the trace holds."""
+        milli = self.trace.share_milli
+        return np.ones(len(self.trace)) if milli is None else milli / 1000.0
 
     @cached_property
     def num_intervals(self) -> Int64:

@@ -7,19 +7,36 @@ of rings on its links stays the same, times the length of the stretch.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpusched.arrays import Bool, Float64, Int64
+from gpusched.audit.accounts import redo_us
 from gpusched.audit.case import Case
-from gpusched.audit.ring import Rings, Sharing
-from gpusched.audit.rules import RestartRule, parameters
+from gpusched.audit.links import OnLinks, Sharing
+from gpusched.audit.ring import Rings
+from gpusched.audit.rounds import Rounds, Samples
+from gpusched.audit.rules import RestartRule, is_elastic, parameters
+from gpusched.audit.tables import Tables
+
+if TYPE_CHECKING:
+    from gpusched.cluster import Cluster
+    from gpusched.workload import Trace
 
 MOST_SHARES: Final = 1_000_000_000
 """Bound on the shares of links that are computed, at about 20 million a second."""
 _AT_A_TIME: Final = 1_000_000
 _ROUNDING: Final = 2.0**-50
+
+
+def measured_of(trace: Trace, cluster: Cluster, speed: str) -> Tables | Samples | None:
+    """Return what is known of a speed by figures per GPU type; None of all others."""
+    name, _ = parameters(speed)
+    if not is_elastic(name) or trace.profile is None:
+        return None
+    return Tables(trace, cluster) if name == "table" else Samples(trace, cluster, speed)
 
 
 def check(case: Case, most_shares: int = MOST_SHARES) -> None:
@@ -38,7 +55,7 @@ def check(case: Case, most_shares: int = MOST_SHARES) -> None:
     if speed == "fixed":
         return
     sharing = Sharing.of(case.spec.contention)
-    if speed != "ring" or sharing is None or case.pooled:
+    if speed not in ("ring", "table", "proportional") or sharing is None or case.pooled:
         case.notes.append(
             f"speed {case.spec.speed}, contention {case.spec.contention}: not known, the work of "
             "jobs is not checked"
@@ -48,38 +65,67 @@ def check(case: Case, most_shares: int = MOST_SHARES) -> None:
     if not len(server) or not 0 <= server.min() <= server.max() < case.cluster.num_servers:
         return
     if case.trace.profile is None:
-        case.problems.append("speed ring: the trace has no profiles")
+        case.problems.append(f"speed {speed}: the trace has no profiles")
         return
-    _check_ring(case, Rings(case), sharing, claimed_us, most_shares)
-
-
-def _check_ring(
-    case: Case, rings: Rings, sharing: Sharing, claimed_us: Float64, most_shares: int
-) -> None:
     rule = RestartRule.of(case.spec.policy)
-    cost_us = rule.cost_us(case.trace)
-    restarts = np.maximum(case.num_intervals - 1, 0)
-    work = (case.trace.service_us + (0 if rule.on_time else restarts * cost_us)).astype(np.float64)
+    work = (case.trace.service_us + redo_us(case, rule)).astype(np.float64)
     begin_us = case.start_us.copy()  # of progress
     if rule.on_time:
-        resumed = np.ones(len(case.job), dtype=np.bool_)
-        resumed[case.opens] = False
-        begin_us[resumed] += cost_us[case.job[resumed]]
+        cost_us = rule.cost_us(case.trace, case.job, case.width)
+        begin_us[case.resumed] += cost_us[case.resumed]
+    if isinstance(case.measured, Tables):
+        paced = _steady(case, case.measured.rates(case), begin_us)
+    else:
+        samples = case.measured
+        rings = Rounds(case, samples) if isinstance(samples, Samples) else Rings(case)
+        paced = _on_links(case, rings, sharing, begin_us, most_shares)
+    _check_work(case, paced, work, claimed_us)
 
+
+@dataclass(frozen=True)
+class _Paced:
+    """How fast jobs were in each interval, and which jobs are judged by it.
+
+    Attributes
+    ----------
+    judged
+        bool[num_jobs].
+    done, last_rate, stretches, alone
+        Of each interval: service in ticks; service per tick at the end; how often the rate
+        changed, and one; and the rate if no link were shared.
+    """
+
+    judged: Bool
+    done: Float64
+    last_rate: Float64
+    stretches: Float64
+    alone: Float64
+
+
+def _steady(case: Case, rate: Float64, begin_us: Int64) -> _Paced:
+    """Nobody is in anybody's way."""
+    done = np.maximum(case.end_us - begin_us, 0) * rate
+    judged = np.ones(len(case.trace), dtype=np.bool_)
+    return _Paced(judged, done, rate, np.ones(len(done)), rate)
+
+
+def _on_links(
+    case: Case, rings: OnLinks, sharing: Sharing, begin_us: Int64, most_shares: int
+) -> _Paced:
     if sharing.kind == "shared":
         sweep = _Sweep(case, rings, sharing, begin_us)
         judged = sweep.affordable(case, most_shares)
-        done, last_rate, stretches = sweep.run(judged[case.job])
-    else:
-        judged = np.ones(len(case.trace), dtype=np.bool_)
-        parts = rings.links.bytes_per_s[rings.pair_link]
-        if sharing.kind == "reserved":
-            parts = parts * (rings.pair_gpus / rings.links.gpus[rings.pair_link])
-        last_rate = rings.rate(rings.least(parts))
-        done = np.maximum(case.end_us - begin_us, 0) * last_rate
-        stretches = np.ones(len(done))
-    judged &= case.finished
+        return _Paced(judged, *sweep.run(judged[case.job]), rings.alone)
+    parts = rings.links.bytes_per_s[rings.pair_link]
+    if sharing.kind == "reserved":
+        parts = parts * (rings.pair_gpus / rings.links.gpus[rings.pair_link])
+    steady = _steady(case, rings.rate(rings.least(parts)), begin_us)
+    return replace(steady, alone=rings.alone)
 
+
+def _check_work(case: Case, paced: _Paced, work: Float64, claimed_us: Float64) -> None:
+    judged = paced.judged & case.finished
+    done, last_rate, stretches = paced.done, paced.last_rate, paced.stretches
     ran, closes = case.ran, case.closes
     by_job = _Totals(case)
     total, num_stretches = by_job.sum(done), by_job.sum(stretches)
@@ -102,9 +148,9 @@ def _check_ring(
     )
     of_run = done.copy()
     of_run[closes] += (work - total)[ran]  # the last run does what is left, not whole ticks
-    alone_us = by_job.sum(of_run / rings.alone)
+    alone_us = by_job.sum(of_run / paced.alone)
     slowest = np.ones(len(work))
-    slowest[ran] = np.minimum.reduceat(np.minimum(rings.alone, 1.0), case.opens)
+    slowest[ran] = np.minimum.reduceat(np.minimum(paced.alone, 1.0), case.opens)
     case.report(
         "wrong uncontended_us",
         judged & ~(np.abs(claimed_us - alone_us) <= 2 * tolerance / slowest),
@@ -131,7 +177,7 @@ class _Sweep:
     at an instant is found by bisection.
     """
 
-    def __init__(self, case: Case, rings: Rings, sharing: Sharing, begin_us: Int64) -> None:
+    def __init__(self, case: Case, rings: OnLinks, sharing: Sharing, begin_us: Int64) -> None:
         self._rings, self._sharing = rings, sharing
         self._begin_us, self._end_us = begin_us, case.end_us
         self._start_us = case.start_us

@@ -1,190 +1,46 @@
-"""What an audit must know about speed ``ring``: iteration times, links and how they are shared."""
+"""What an audit must know about speed ``ring``: iteration times of gangs on rings of links."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int64
+from gpusched.arrays import AnyArray, Float64
 from gpusched.audit.case import Case
+from gpusched.audit.links import OnLinks
 from gpusched.audit.rules import parameters
 
 if TYPE_CHECKING:
-    from gpusched.cluster import Cluster
     from gpusched.profiles import JobProfile
 
-_BYTES_PER_S = 1e9 / 8  # of one Gbit/s
 
-
-@dataclass(frozen=True)
-class Sharing:
-    """What one of the rings on a link gets of its bandwidth.
-
-    Attributes
-    ----------
-    kind
-        ``none``, ``reserved`` or ``shared``.
-    degradation, scaling
-        Of ``shared``.
-    """
-
-    kind: str
-    degradation: float
-    scaling: float
-
-    @classmethod
-    def of(cls, contention: str) -> Sharing | None:
-        """Read it from the text of a run's contention; None if it is not known."""
-        name, given = parameters(contention)
-        if name not in ("none", "reserved", "shared"):
-            return None
-        degradation, scaling = given.get("degradation", "0"), given.get("scaling", "1")
-        return cls(name, float(degradation), float(scaling))
-
-    def part(self, bytes_per_s: Float64, rings: Int64) -> Float64:
-        """Return the bytes per second of each ring where ``rings`` share a link."""
-        crowd = np.maximum(1.0, self.scaling * rings)
-        part: Float64 = bytes_per_s / (crowd + self.degradation * (crowd - 1.0))
-        return part
-
-
-@dataclass(frozen=True)
-class Links:
-    """The links of a cluster: the network card of each server, then the uplink of each domain.
-
-    Attributes
-    ----------
-    bytes_per_s, gpus
-        Bandwidth, and GPUs behind it; the root's uplink is infinite.
-    above
-        Per depth of the tree, the link number of the domain that each server is in; -1: none.
-    """
-
-    bytes_per_s: Float64
-    gpus: Int64
-    above: tuple[Int64, ...]
-
-    @classmethod
-    def of(cls, cluster: Cluster) -> Links:
-        """Read the links from the description of the cluster."""
-        counts = [group.count for group in cluster.servers]
-        cards = [(group.nic_gbps or np.nan) * _BYTES_PER_S for group in cluster.servers]
-        chains = {domain.name: [domain.name] for domain in cluster.domains}
-        parent = {domain.name: domain.parent for domain in cluster.domains}
-        for chain in chains.values():  # from the root down
-            while (name := parent[chain[0]]) is not None:
-                chain.insert(0, name)
-        number = {name: cluster.num_servers + i for i, name in enumerate(chains)}
-        gpus = dict.fromkeys(chains, 0)
-        below = dict.fromkeys(chains, 0.0)
-        for group, card in zip(cluster.servers, cards, strict=True):
-            for name in chains.get(group.domain or "", []):
-                gpus[name] += group.count * group.gpus
-            if group.domain is not None:
-                below[group.domain] += group.count * card
-        uplink = dict.fromkeys(chains, np.inf)
-        for domain in sorted(cluster.domains, key=lambda d: -len(chains[d.name])):
-            if domain.parent is None:
-                continue
-            if domain.uplink_gbps is not None:
-                uplink[domain.name] = domain.uplink_gbps * _BYTES_PER_S
-            else:
-                uplink[domain.name] = below[domain.name] / (domain.oversubscription or np.nan)
-            below[domain.parent] += uplink[domain.name]
-        above: list[Int64] = []
-        for depth in range(1, max(map(len, chains.values()), default=0)):
-            of_group = [
-                number[chain[depth]] if len(chain) > depth else -1
-                for chain in (chains[group.domain or ""] for group in cluster.servers)
-            ]
-            above.append(np.repeat(np.array(of_group, dtype=np.int64), counts))
-        return cls(
-            np.append(np.repeat(cards, counts), list(uplink.values())),
-            np.append(cluster.server_gpus, list(gpus.values())).astype(np.int64),
-            tuple(above),
-        )
-
-
-class Rings:
-    """The intervals of a case under speed ``ring``, one value per interval unless it says so.
-
-    Attributes
-    ----------
-    ideal_s
-        Seconds per iteration at best, on the empty cluster.
-    alone
-        Service per tick if no link is shared.
-    pair_ring, pair_link, pair_gpus
-        The links of every interval on several servers: pairs in the order of the intervals, with
-        the GPUs that the interval has behind the link.
-    links
-        Of the cluster.
-    """
+class Rings(OnLinks):
+    """Intervals under speed ``ring``."""
 
     def __init__(self, case: Case) -> None:
+        super().__init__(case)
         _, given = parameters(case.spec.speed)
         self._overhead_s = float(given.get("overhead_s", "0.0005"))
         self._reduction = float(given.get("reduction_bytes_per_s", "3e11"))
-        trace, cluster, rows = case.trace, case.cluster, case.rows
+        trace, cluster = case.trace, case.cluster
         assert trace.profile is not None
         profiles, types = trace.profiles, cluster.gpu_types
         compute = np.array([[_compute_s(p, kind) for kind in types] for p in profiles])
         gradient = np.array([p.gradient_bytes for p in profiles])
-        intra = np.repeat(
-            [(group.intra_gbps or np.nan) * _BYTES_PER_S for group in cluster.servers],
-            [group.count for group in cluster.servers],
-        )
-        self.links = Links.of(cluster)
         self._profile = trace.profile[case.job]
         self._gradient = gradient[self._profile]
-        self._gpus = trace.gpus[case.job].astype(np.float64)
-        self._span = np.diff(case.first, append=len(rows["job"]))
-        owner = np.repeat(np.arange(len(case.first)), self._span)
-        kind = cluster.server_type[rows["server"]]
-        own_compute = compute[self._profile[owner], kind]
+        kind = cluster.server_type[case.rows["server"]]
+        own_compute = compute[self._profile[self._owner], kind]
         self._compute = np.maximum.reduceat(own_compute, case.first)
-        self._intra = np.minimum.reduceat(intra[rows["server"]], case.first)
-        self._pair(rows, owner)
-        self.ideal_s = self._ideal_s(case, compute, gradient, intra)
+        self.ideal_s = self._ideal_s(case, compute, gradient)
         self.alone = self.rate(self.least(self.links.bytes_per_s[self.pair_link]))
 
-    def rate(self, bytes_per_s: Float64, of: AnyArray | slice = slice(None)) -> Float64:
-        """Return service per tick where a ring has this bandwidth, for the intervals ``of``."""
-        now_s = self._iteration_s(
+    def iteration_s(self, bytes_per_s: Float64, of: AnyArray | slice) -> Float64:
+        """Return seconds per iteration of the intervals ``of`` where rings have this bandwidth."""
+        return self._iteration_s(
             self._gradient[of], self._gpus[of], self._span[of], bytes_per_s, self._compute[of]
         )
-        return self.ideal_s[of] / now_s
-
-    def least(self, parts: Float64) -> Float64:
-        """Return the bandwidth of each interval from its ``parts``, one for each pair."""
-        least = self._intra.copy()
-        np.minimum.at(least, self.pair_ring, parts)
-        return least
-
-    def within(self, bytes_per_s: Float64, of: AnyArray) -> Float64:
-        """Bound the bandwidth of intervals by that inside of their servers."""
-        return np.minimum(bytes_per_s, self._intra[of])
-
-    def _pair(self, rows: dict[str, AnyArray], owner: Int64) -> None:
-        on_several = self._span[owner] > 1
-        ring, server = owner[on_several], rows["server"][on_several]
-        gpus = np.bitwise_count(rows["mask"][on_several]).astype(np.int64)
-        parts = [(ring, server, gpus)]
-        num_links = len(self.links.gpus)
-        for above in self.links.above:
-            link = above[server]
-            inside = link >= 0
-            key, where = np.unique(ring[inside] * num_links + link[inside], return_inverse=True)
-            held = np.bincount(where, gpus[inside], len(key)).astype(np.int64)
-            crosses = held < self._gpus[key // num_links]
-            key, held = key[crosses], held[crosses]
-            parts.append((key // num_links, key % num_links, held))
-        order = np.argsort(np.concatenate([part[0] for part in parts]), kind="stable")
-        self.pair_ring = np.concatenate([part[0] for part in parts])[order]
-        self.pair_link = np.concatenate([part[1] for part in parts])[order]
-        self.pair_gpus = np.concatenate([part[2] for part in parts])[order]
 
     def _iteration_s(
         self, gradient: AnyArray, gpus: AnyArray, span: AnyArray, part: AnyArray, compute: AnyArray
@@ -193,7 +49,7 @@ class Rings:
         exchange: Float64 = 2.0 * sent / part + sent / self._reduction
         return exchange + (self._overhead_s * span + compute)
 
-    def _ideal_s(self, case: Case, compute: Float64, gradient: Float64, intra: Float64) -> Float64:
+    def _ideal_s(self, case: Case, compute: Float64, gradient: Float64) -> Float64:
         """Fewest servers, largest first, and the best of everything, among the allowed types."""
         trace, cluster = case.trace, case.cluster
         type_set = np.zeros(len(trace), np.int64) if trace.type_set is None else trace.type_set
@@ -207,7 +63,7 @@ class Rings:
             held = np.cumsum(np.sort(cluster.server_gpus[allowed])[::-1])
             gpus = trace.gpus[jobs].astype(np.float64)
             span = np.searchsorted(held, gpus) + 1
-            inside = intra[allowed].max()
+            inside = self.intra[allowed].max()
             card = self.links.bytes_per_s[: cluster.num_servers][allowed].max()
             profile = trace.profile[jobs] if trace.profile is not None else jobs
             ideal_s[jobs] = self._iteration_s(

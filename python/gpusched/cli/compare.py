@@ -40,6 +40,8 @@ def compare(
     load: options.Load = None,
     profiles: options.Profiles = None,
     graphs: options.Graphs = None,
+    throughputs: options.Throughputs = None,
+    deadlines: options.Deadlines = None,
     servers: options.Servers = None,
     gpus_per_server: options.GpusPerServer = None,
     cluster: options.ClusterFile = None,
@@ -101,7 +103,7 @@ def compare(
     generated workload.
     """
     labels = _canonical(policies)
-    speed = options.speed_of(speed, contention, profiles, graphs)
+    speed = options.speed_of(speed, contention, profiles, graphs, throughputs)
     network = options.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
@@ -114,6 +116,8 @@ def compare(
             load=load,
             profiles=profiles,
             graphs=graphs,
+            throughputs=throughputs,
+            deadlines=deadlines,
             speed=speed,
             seed=seed,
         )

@@ -14,6 +14,7 @@ _INPUT: Final = "Workload"
 _CLUSTER: Final = "Cluster"
 _RUN: Final = "Run"
 OUTPUT: Final = "Output"
+_MEASURED: Final = ("table", "proportional")
 
 OptionalTrace = Annotated[
     Path | None,
@@ -83,6 +84,26 @@ Graphs = Annotated[
         "--graphs", metavar=f"{ZOO}[:heavy_share=X]",
         help="Stages and replicas of each job: those of a model drawn with --seed, for speed "
         "[bold]stages[/]. X: share of the wide jobs that communicate heavily.",
+        show_default=False, rich_help_panel=_INPUT,
+    ),
+]  # fmt: skip
+Throughputs = Annotated[
+    str | None,
+    typer.Option(
+        "--throughputs", metavar="FILE",
+        help="Iterations per second by model, GPU type and number of GPUs: a table of Gavel "
+        "(.json), the folder of Pollux, or CSV. A job has the model its group names, or one drawn "
+        "with --seed. Implies speed [bold]table[/].",
+        show_default=False, rich_help_panel=_INPUT,
+    ),
+]  # fmt: skip
+Deadlines = Annotated[
+    str | None,
+    typer.Option(
+        "--deadlines", metavar="KEY=VALUE,...",
+        help="Draw deadlines: submit + U(0.5, 1.5) x tightness x service. Keys: "
+        "[bold]tightness[/] (1), [bold]seed[/] (0), [bold]share[/] of the jobs (1), "
+        "[bold]value[/] (1), [bold]recipe[/] (elasticflow, or constant for no spread).",
         show_default=False, rich_help_panel=_INPUT,
     ),
 ]  # fmt: skip
@@ -159,9 +180,9 @@ Speed = Annotated[
     str | None,
     typer.Option(
         "--speed", metavar="NAME",
-        help="How long a job takes where it runs: [bold]fixed[/], [bold]ring[/] or "
-        "[bold]stages[/], see [bold]gpusched policies[/]. Default: fixed; stages with --graphs, "
-        "else ring with a contention.",
+        help="How long a job takes where it runs: [bold]fixed[/], [bold]ring[/], [bold]stages[/], "
+        "[bold]table[/] or [bold]proportional[/], see [bold]gpusched policies[/]. Default: fixed; "
+        "stages with --graphs, table with --throughputs, else ring with a contention.",
         show_default=False, rich_help_panel=_RUN,
     ),
 ]  # fmt: skip
@@ -213,7 +234,11 @@ def split_policies(texts: list[str]) -> list[str]:
 
 
 def speed_of(
-    speed: str | None, contention: str, profiles: str | None, graphs: str | None
+    speed: str | None,
+    contention: str,
+    profiles: str | None,
+    graphs: str | None,
+    throughputs: str | None = None,
 ) -> str | None:
     """Return the speed to run at; None leaves it to the run.
 
@@ -224,8 +249,12 @@ def speed_of(
         read, and in terms of the options.
     """
     shares = ContentionChoice.parse(contention)
+    if throughputs is not None and profiles is not None:
+        raise ValueError("--throughputs: cannot be combined with --profiles")
     if speed is None and graphs is not None:
         speed = "stages"
+    if speed is None and throughputs is not None:
+        speed = "table"
     default = "fixed" if shares.name == "none" else "ring"
     paces = SpeedChoice.parse(default if speed is None else speed)
     if paces.name == "fixed" and shares.name != "none":
@@ -234,6 +263,12 @@ def speed_of(
         raise ValueError(f"--graphs {graphs}: has no effect under --speed {paces}")
     if paces.name == "stages" and graphs is None:
         raise ValueError(f"--speed {paces}: needs --graphs {ZOO}")
+    if paces.name not in _MEASURED and throughputs is not None:
+        raise ValueError(f"--throughputs {throughputs}: has no effect under --speed {paces}")
+    if paces.name == "table" and shares.name != "none":
+        raise ValueError(f"--contention {shares}: has no effect under --speed table")
+    if paces.name in _MEASURED and throughputs is None and profiles is None:
+        raise ValueError(f"--speed {paces}: needs --throughputs FILE")
     if paces.name == "ring" and profiles is None:
         raise ValueError(f"--speed {paces}: needs --profiles FILE, or --profiles {ZOO}")
     return speed

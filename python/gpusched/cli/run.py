@@ -15,6 +15,7 @@ from gpusched.cli.table import result_table
 from gpusched.cli.workload import cluster_of, load_workload
 from gpusched.notes import caption, remarks
 from gpusched.policy import Policy
+from gpusched.result import Result
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -46,6 +47,8 @@ def run(
     load: options.Load = None,
     profiles: options.Profiles = None,
     graphs: options.Graphs = None,
+    throughputs: options.Throughputs = None,
+    deadlines: options.Deadlines = None,
     servers: options.Servers = None,
     gpus_per_server: options.GpusPerServer = None,
     cluster: options.ClusterFile = None,
@@ -66,6 +69,16 @@ def run(
             rich_help_panel=options.RUN,
         ),
     ] = False,
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            "--explain",
+            metavar="JOB",
+            help="Tell what happened to one job and why, by its place in the order of submission.",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -80,7 +93,7 @@ def run(
 ) -> None:
     """Run one policy and print what it achieved."""
     label = str(Policy.parse(policy))
-    speed = options.speed_of(speed, contention, profiles, graphs)
+    speed = options.speed_of(speed, contention, profiles, graphs, throughputs)
     network = options.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
@@ -93,6 +106,8 @@ def run(
             load=load,
             profiles=profiles,
             graphs=graphs,
+            throughputs=throughputs,
+            deadlines=deadlines,
             speed=speed,
             seed=seed,
         )
@@ -111,6 +126,7 @@ def run(
             progress=display.update,
         )
         result = comparison.results[label]
+        story = () if explain is None else _story(result, explain)
         report = None
         if audit:
             display.stage("auditing the schedule")
@@ -127,6 +143,8 @@ def run(
         payload |= {"result": summary["results"][0], "warnings": list(result.warnings)}
         if report is not None:
             payload["audit"] = {"ok": report.ok, "problems": list(report.problems)}
+        if story:
+            payload["explanation"] = list(story)
         payload["assumptions"] = list(workload.assumptions)
         payload["files"] = {name: str(path) for name, path in files.items()}
         show_json(payload)
@@ -134,9 +152,18 @@ def run(
         show_lines(caption(comparison))
         show_lines(workload.assumptions, style="yellow")
         show_table(result_table(label, result))
+        show_lines(story)
         if report is not None:
             show_lines([f"audit: {line}" for line in report.problems or ["every rule holds"]])
     remark(remarks(comparison), style="yellow")
     remark(f"wrote {path}" for path in files.values())
     if report is not None and not report.ok:
         raise typer.Exit(1)
+
+
+def _story(result: Result, job: int) -> tuple[str, ...]:
+    if not 0 <= job < len(result.trace):
+        raise ValueError(
+            f"--explain: there is no job {job}; the last one is {len(result.trace) - 1}"
+        )
+    return result.explain(job).lines

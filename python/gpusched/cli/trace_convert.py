@@ -9,6 +9,7 @@ import typer
 
 from gpusched.cli import options
 from gpusched.cli.console import remark
+from gpusched.cli.workload import deadline_options
 from gpusched.presentation import plural
 
 EPILOG: Final = """
@@ -35,6 +36,7 @@ def convert(
             "--jobs", metavar="N", min=1, help="Take the first N jobs.", show_default=False
         ),
     ] = None,
+    deadlines: options.Deadlines = None,
 ) -> None:
     """Read a trace and write it under gpusched's own names, or as SWF."""
     from gpusched.traces import write_trace
@@ -42,6 +44,8 @@ def convert(
     read = options.source_of(trace, format, column, option).read()
     if jobs is not None:
         read = read.head(jobs)
+    if deadlines is not None:
+        read = read.with_deadlines(**deadline_options(deadlines))
     write_trace(read, target)
     remark((f"left out: {line}" for line in read.rejects.lines()), style="yellow")
     remark([f"wrote {plural(len(read), 'job')} to {target}"])

@@ -95,12 +95,37 @@ def _facts(trace: Trace, facts: dict[str, Any], cluster: Cluster) -> Table:
     for key, noun in (("num_users", "users"), ("num_queues", "queues"), ("num_groups", "groups")):
         if key in facts:
             rows[noun] = f"{facts[key]:,}"
+    rows |= _wishes(facts)
     if trace.status is not None:
         counts = zip(trace.status.names, trace.status.counts().tolist(), strict=True)
         rows["status"] = ", ".join(f"{name or 'not given'} {count:,}" for name, count in counts)
     for label, value in rows.items():
         table.add_row(label, value)
     return table
+
+
+def _wishes(facts: dict[str, Any]) -> dict[str, str]:
+    """Demands, deadlines and widths, of those facts that there are."""
+    rows = {}
+    if "num_shares" in facts:
+        share = facts["mean_share"]
+        part = "" if share is None else f", {share:.2f} of it on average"
+        rows["shares of a GPU"] = plural(facts["num_shares"], "job") + part
+    for column, noun, unit in (("cpu", "CPU", "cores"), ("memory_gib", "memory", "GiB")):
+        if f"mean_{column}" in facts:
+            mean, most = facts[f"mean_{column}"], facts[f"max_{column}"]
+            rows[f"{noun} per worker, mean / max"] = f"{mean:,.1f} / {most:,.1f} {unit}"
+    if "num_deadlines" in facts:
+        slack, tight = facts["p50_slack"], facts["num_slack_below_1"]
+        part = "" if slack is None else f", p50 {slack:.2f} run times after submit"
+        rows["deadlines"] = plural(facts["num_deadlines"], "job") + part
+        if tight:
+            rows["deadlines below one run time"] = plural(tight, "job")
+    if "total_value" in facts:
+        rows["value of all jobs"] = f"{facts['total_value']:,.1f}"
+    if "num_elastic" in facts:
+        rows["elastic"] = plural(facts["num_elastic"], "job")
+    return rows
 
 
 def _widths(trace: Trace) -> list[dict[str, Any]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from gpusched.cluster import Cluster, smallest_cluster
 from gpusched.profiles import JobProfile
+from gpusched.suggest import nearest
 from gpusched.workload import Trace
 
 GENERATOR: Final = "philly"
@@ -88,22 +89,30 @@ def load_workload(
     load: float | None = None,
     profiles: str | None = None,
     graphs: str | None = None,
+    throughputs: str | None = None,
+    deadlines: str | None = None,
     speed: str | None = None,
     seed: int = 0,
 ) -> Workload:
     """Read or generate the trace, and choose the cluster if there is none.
 
     A trace is first cut to ``jobs``, then given a cluster, then rescaled to ``load``, then given
-    ``profiles``, then ``graphs``, which are measured at ``speed``.
+    ``profiles`` or ``throughputs``, then ``graphs``, which are measured at ``speed``, then
+    ``deadlines``.
     """
+    due = None if deadlines is None else deadline_options(deadlines)
     models = None if profiles is None else _read_profiles(profiles)
     heavy_share = None if graphs is None else _heavy_share(graphs)
     workload = _load(source, cluster, gpus_per_server, network, jobs, load, seed)
     if models is not None:
         workload = _with_profiles(workload, models, seed)
-    if graphs is None:
-        return workload
-    return _with_graphs(workload, heavy_share, speed or "stages", seed)
+    if throughputs is not None:
+        workload = _with_throughputs(workload, throughputs, seed)
+    if graphs is not None:
+        workload = _with_graphs(workload, heavy_share, speed or "stages", seed)
+    if due is not None:
+        workload = replace(workload, trace=workload.trace.with_deadlines(**due))
+    return workload
 
 
 def _load(
@@ -174,6 +183,40 @@ def _with_profiles(workload: Workload, models: tuple[JobProfile, ...], seed: int
         said = (f"profiles assumed: each job's drawn from {len(models)}, seed {seed}",)
     trace = trace.with_profiles(models, seed=seed)
     return replace(workload, trace=trace, assumptions=workload.assumptions + said)
+
+
+def _with_throughputs(workload: Workload, path: str, seed: int) -> Workload:
+    """Take each job's model from its group where that names one; else draw it."""
+    from gpusched.throughput_files import read_throughputs
+
+    read = read_throughputs(path)
+    before = workload.trace
+    trace = before.with_throughputs(read, seed=seed)
+    named = () if before.group is None else before.group.values()
+    drawn = len(trace) - sum(name in read for name in named)
+    said = read.notes
+    if drawn:
+        said += (f"models assumed: those of {drawn:,} jobs drawn from {len(read)}, seed {seed}",)
+    return replace(workload, trace=trace, assumptions=workload.assumptions + said)
+
+
+def deadline_options(text: str) -> dict[str, Any]:
+    """Read ``tightness=1,seed=1``: the arguments of :meth:`gpusched.Trace.with_deadlines`."""
+    kinds: dict[str, Callable[[str], Any]] = {
+        "recipe": str, "tightness": float, "seed": int, "share": float, "value": float,
+    }  # fmt: skip
+    read: dict[str, Any] = {}
+    for part in text.split(","):
+        key, _, value = (piece.strip() for piece in part.partition("="))
+        if key not in kinds:
+            raise ValueError(f"--deadlines: unknown {key!r}{nearest(key, list(kinds))}")
+        if key in read:
+            raise ValueError(f"--deadlines: {key} is given twice")
+        try:
+            read[key] = kinds[key](value)
+        except ValueError:
+            raise ValueError(f"--deadlines: {key} {value!r} must be a number") from None
+    return read
 
 
 def _heavy_share(text: str) -> float | None:

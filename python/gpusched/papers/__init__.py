@@ -112,6 +112,32 @@ PAPERS: Final = {
             module="gpusched.papers.a_srpt",
             seeds=8,
         ),
+        Paper(
+            name="matching",
+            title="Sampling-Based Multi-Job Placement for Heterogeneous Deep Learning Clusters",
+            source="Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024",
+            summary="A matching market against the proven optimum and eight baselines.",
+            module="gpusched.papers.matching",
+            seeds=200,
+        ),
+        Paper(
+            name="dancer",
+            title="Deadline-Aware Online Job Scheduling for Distributed Training in Heterogeneous "
+            "Clusters",
+            source="Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025 (doi 10.1109/TCC.2025.3548604)",
+            summary="Deadlines met on unequal GPUs, against baselines and an upper bound.",
+            module="gpusched.papers.dancer",
+            seeds=5,
+        ),
+        Paper(
+            name="fgd",
+            title="Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation "
+            "Gradient Descent",
+            source="Weng, Yang, Yu, Wang, Tang, Yang, Zhang, USENIX ATC 2023",
+            summary="6,212 GPUs filled by eight placements; unallocated and fragmented GPUs.",
+            module="gpusched.papers.fgd",
+            seeds=10,
+        ),
     )
 }
 

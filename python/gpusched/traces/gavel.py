@@ -7,15 +7,14 @@ of its job type on one GPU type, from a table of throughputs (JSON).
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import msgspec
 import numpy as np
 
 from gpusched.arrays import AnyArray, Float64
 from gpusched.assembly import assemble
+from gpusched.gavel_tables import read_isolated
 from gpusched.labels import Labels
 from gpusched.rejects import OnBad, Screen
 from gpusched.suggest import nearest
@@ -35,7 +34,6 @@ LONG: Final = (
     "scale_factor", "priority", "slo", "arrival_time",
 )  # fmt: skip
 TABLE_NAME: Final = "oracle_throughputs.json"
-_SCALED_KEY: Final = re.compile(r"\('([^']+)', ([1-9]\d*)\)")
 
 
 def read(
@@ -101,20 +99,15 @@ def _table_path(source: Source, given: str | os.PathLike[str] | None) -> Path:
 
 def _speeds(path: Path, gpu_type: str) -> dict[tuple[str, int | None], float]:
     """Return isolated steps per second by (job type, scale factor; None = every scale)."""
-    try:
-        tables = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, dict[str, Any]]])
-    except msgspec.MsgspecError as error:
-        raise ValueError(f"{path}: {error}") from None
+    tables = read_isolated(path)
     if gpu_type not in tables:
         raise ValueError(f"{path}: no GPU type {gpu_type!r}{nearest(gpu_type, list(tables))}")
-    speeds: dict[tuple[str, int | None], float] = {}
-    for key, entries in tables[gpu_type].items():
-        speed = entries.get("null")
-        if isinstance(speed, bool) or not isinstance(speed, int | float) or not speed >= 0:
-            continue  # measured beside a partner only
-        scaled = _SCALED_KEY.fullmatch(key)
-        speeds[(scaled[1], int(scaled[2])) if scaled else (key, None)] = float(speed)
-    return speeds
+    # Others were measured beside a partner only.
+    return {
+        (key.job_type, key.gpus): speed
+        for key, speed in tables[gpu_type].items()
+        if speed is not None and speed >= 0
+    }
 
 
 def _speed_of_each(

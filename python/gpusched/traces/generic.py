@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from gpusched import columns as check
+from gpusched import deadlines
 from gpusched.assembly import assemble
 from gpusched.frames import column_map
 from gpusched.labels import Labels
@@ -26,7 +27,10 @@ ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "group": ("model",),
 }
 """Names that are understood without a column map, after our own names."""
-_OPTIONAL_VALUES: Final = ("estimate_s", "predicted_s", "source_wait_s")
+_OPTIONAL_VALUES: Final = (
+    "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
+    "value", "min_gpus", "max_gpus",
+)  # fmt: skip
 
 
 def trace_of(
@@ -36,7 +40,10 @@ def trace_of(
     columns: Mapping[str, str] | None,
     on_bad: OnBad,
 ) -> Trace:
-    """Turn named columns into a trace; submit times may be seconds or wall-clock times."""
+    """Turn named columns into a trace; submit times may be seconds or wall-clock times.
+
+    Deadlines may be wall-clock times where the submissions are; seconds count from 1970 there.
+    """
     chosen = column_map(list(data), columns, aliases=ALIASES, source=str(source))
     numeric = {}
     epoch = None
@@ -47,6 +54,14 @@ def trace_of(
         if ours == "submit_s" and parse.is_wall_clock(values):
             numeric["submit_us"] = parse.times(screen, ours, label, values)
             epoch = parse.UNIX_EPOCH
+        elif ours == "deadline_s" and parse.is_wall_clock(values):
+            if epoch is None:
+                raise ValueError(
+                    f"{source}: column {label!r} has wall-clock times, as the submissions have not"
+                )
+            numeric["deadline_us"] = parse.times(
+                screen, ours, label, values, missing=deadlines.NOT_A_TIME
+            )
         else:
             may_miss = ours in _OPTIONAL_VALUES
             numeric[ours] = parse.numbers(screen, ours, label, values, may_miss=may_miss)

@@ -62,11 +62,17 @@ def numbers(
 
 
 def times(
-    screen: Screen, column: str, label: str, values: polars.Series, pattern: str = LOCAL_TIME
+    screen: Screen,
+    column: str,
+    label: str,
+    values: polars.Series,
+    pattern: str = LOCAL_TIME,
+    *,
+    missing: int | None = None,
 ) -> Int64:
     """Read a column of wall-clock times as microseconds since 1970, naive times as they stand.
 
-    Rows that failed hold 0.
+    Rows that failed hold 0. An empty value is a fault, or ``missing`` if that is given.
     """
     import polars
 
@@ -75,8 +81,14 @@ def times(
         parsed = values.str.strip_chars().str.to_datetime(pattern, strict=False, time_unit="us")
     else:
         parsed = values.cast(polars.Datetime("us"))
-    screen.require(parsed.is_not_null().to_numpy(), column, f"must be a time like {_like(pattern)}")
+    good = parsed.is_not_null().to_numpy()
     ticks: Int64 = parsed.to_physical().fill_null(0).to_numpy()
+    if missing is not None:
+        is_text = values.dtype == polars.String
+        is_empty = (values.str.strip_chars() == "") if is_text else values.is_null()
+        absent = is_empty.fill_null(True).to_numpy()
+        good, ticks = good | absent, np.where(absent, missing, ticks)
+    screen.require(good, column, f"must be a time like {_like(pattern)}")
     return ticks
 
 
@@ -114,6 +126,6 @@ def is_wall_clock(values: polars.Series) -> bool:
     import polars
 
     if values.dtype == polars.String:
-        first = next((text.strip() for text in values.head(100) if text and text.strip()), "")
+        first = next((text.strip() for text in values if text and text.strip()), "")
         return len(first) >= 10 and first[4] == first[7] == "-" and first[:4].isdigit()
     return values.dtype.is_temporal()

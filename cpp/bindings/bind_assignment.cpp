@@ -1,0 +1,106 @@
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "gpusched/assignment.hpp"
+#include "gpusched/auction.hpp"
+#include "gpusched/transportation.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+using Floats = py::array_t<double>;
+using Counts = py::array_t<std::int32_t>;
+/// Column of each row, or flow, or owner of each item; two vectors of duals; the objective.
+using Solution = std::tuple<Counts, Floats, Floats, double>;
+
+Solution solution_of(const Assignment::Result& found) {
+  return {column_of(std::vector(found.column_of_row)), column_of(std::vector(found.row_dual)),
+          column_of(std::vector(found.column_dual)), found.cost};
+}
+
+/// Solves and lends: the costs that the solver borrowed stay as long as it does.
+struct LastingAssignment {
+  Assignment solver;
+  Column<double> cost;
+};
+
+/// Warm where it was asked before: keeps its buffers and prices.
+Solution transport(Transportation& solver, const Column<double>& value,
+                   const Column<std::int32_t>& supply, const Column<std::int32_t>& capacity,
+                   bool is_exact, bool is_warm) {
+  const auto& found = solver.solve(
+      view(value, "value"), view(supply, "supply"), view(capacity, "capacity"),
+      is_exact ? Transportation::Supply::exactly : Transportation::Supply::at_most,
+      is_warm ? Transportation::Start::warm : Transportation::Start::cold);
+  return {column_of(std::vector(found.flow)), column_of(std::vector(found.row_dual)),
+          column_of(std::vector(found.price)), found.value};
+}
+
+}  // namespace
+
+void bind_assignment(py::module_& m) {
+  m.def(
+      "assign",
+      [](const Column<double>& cost, int rows, int columns) {
+        const auto costs = view(cost, "cost");
+        Assignment solver;
+        {
+          const py::gil_scoped_release unlocked;  // no Python object is touched below
+          solver.solve(costs, rows, columns);
+        }
+        return solution_of(solver.result());
+      },
+      py::arg("cost").noconvert(), py::arg("rows"), py::arg("columns"),
+      "Least-cost assignment: column of each row (-1: none), row duals, column duals, cost.");
+
+  py::class_<LastingAssignment>(m, "Assignment", "A least-cost assignment that can be changed.")
+      .def(py::init<>())
+      .def(
+          "solve",
+          [](LastingAssignment& self, const Column<double>& cost, int rows, int columns) {
+            self.solver.solve(view(cost, "cost"), rows, columns);
+            self.cost = cost;
+            return solution_of(self.solver.result());
+          },
+          py::arg("cost").noconvert(), py::arg("rows"), py::arg("columns"),
+          "As `assign`; the costs must not be written to as long as rows are changed.")
+      .def(
+          "change_row",
+          [](LastingAssignment& self, int row, const Column<double>& cost) {
+            self.solver.change_row(row, view(cost, "cost"));
+            return solution_of(self.solver.result());
+          },
+          py::arg("row"), py::arg("cost").noconvert(), "The solution with another row of costs.");
+
+  py::class_<Transportation>(m, "Transportation", "Bundles of units to columns with room.")
+      .def(py::init<>())
+      .def("solve", &transport, py::arg("value").noconvert(), py::arg("supply").noconvert(),
+           py::arg("capacity").noconvert(), py::arg("is_exact") = true, py::arg("is_warm") = false,
+           "Flow by row, row duals, prices, value.");
+
+  m.def(
+      "auction",
+      [](const Column<double>& value, const Column<std::int32_t>& demand, int items,
+         double epsilon) {
+        const auto values = view(value, "value");
+        const auto demands = view(demand, "demand");
+        Auction auction;
+        {
+          const py::gil_scoped_release unlocked;  // no Python object is touched below
+          auction.solve(values, demands, items, epsilon);
+        }
+        const Auction::Result& found = auction.result();
+        return Solution(column_of(std::vector(found.owner)), column_of(std::vector(found.job_dual)),
+                        column_of(std::vector(found.price)), found.value);
+      },
+      py::arg("value").noconvert(), py::arg("demand").noconvert(), py::arg("items"),
+      py::arg("epsilon"), "Owner of each item (-1: none), job duals, prices, value.");
+}
+
+}  // namespace gpusched::bindings

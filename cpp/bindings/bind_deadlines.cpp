@@ -1,0 +1,165 @@
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "gpusched/dancer_batch.hpp"
+#include "gpusched/plan_oracle.hpp"
+#include "gpusched/prices.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+PriceRule price_rule(const std::string& name) {
+  if (name == "market") return PriceRule::market;
+  if (name == "density") return PriceRule::density;
+  if (name == "theory") return PriceRule::theory;
+  if (name == "constant") return PriceRule::constant;
+  throw py::value_error("prices: '" + name + "' is none of market, density, theory, constant");
+}
+
+std::vector<PlanConfiguration> configurations_of(const Column<std::int32_t>& type,
+                                                 const Column<std::int32_t>& gpus,
+                                                 const Column<double>& rate) {
+  const auto types = view(type, "type");
+  const auto widths = view(gpus, "gpus");
+  const auto rates = view(rate, "rate");
+  if (widths.size() != types.size() || rates.size() != types.size()) {
+    throw py::value_error("type, gpus and rate must have one length");
+  }
+  std::vector<PlanConfiguration> all;
+  all.reserve(types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) all.push_back({types[i], widths[i], rates[i]});
+  return all;
+}
+
+/// One figure of each entry as a column.
+template <class Value, class Entry, class Get>
+py::array_t<Value> column_by(const std::vector<Entry>& entries, Get get) {
+  std::vector<Value> values;
+  values.reserve(entries.size());
+  for (const Entry& entry : entries) values.push_back(static_cast<Value>(get(entry)));
+  return column_of(std::move(values));
+}
+
+DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int64_t>& deadline_us,
+                   const Column<double>& work, const Column<double>& value,
+                   const Column<std::int64_t>& change_us, const Column<std::int64_t>& first,
+                   const Column<std::int32_t>& type, const Column<std::int32_t>& gpus,
+                   const Column<double>& rate, const Column<std::int64_t>& type_gpus,
+                   std::int64_t slot_us, const std::string& prices, int quanta, int segments,
+                   bool whole_slots, bool knows, const RunControl& control) {
+  const DeadlineJobs jobs{view(arrival_us, "arrival_us"), view(deadline_us, "deadline_us"),
+                          view(work, "work"),             view(value, "value"),
+                          view(change_us, "change_us"),   view(first, "first"),
+                          configurations_of(type, gpus, rate)};
+  const PlannerOptions options{.slot = Time{slot_us},
+                               .prices = price_rule(prices),
+                               .quanta = quanta,
+                               .segments = segments,
+                               .whole_slots = whole_slots,
+                               .is_exact = true};
+  const auto available = view(type_gpus, "type_gpus");
+  const py::gil_scoped_release unlocked;  // no Python object is touched below
+  return plan_deadlines(jobs, available, options, knows, control);
+}
+
+void bind_plans(py::module_& m) {
+  py::class_<DeadlinePlans>(m, "DeadlinePlans", "Jobs with deadlines, decided on one by one.")
+      .def_property_readonly("reason",
+                             [](const DeadlinePlans& p) {
+                               std::vector<std::string> names;
+                               for (const auto v : p.verdicts) names.emplace_back(name_of(v));
+                               return names;
+                             })
+      .def_property_readonly("admitted",
+                             [](const DeadlinePlans& p) {
+                               return column_by<std::uint8_t>(p.verdicts, [](PlanVerdict v) {
+                                 return v == PlanVerdict::found;
+                               });
+                             })
+      .def_property_readonly(
+          "cost", [](const DeadlinePlans& p) { return column_of(std::vector<double>(p.costs)); })
+      .def_property_readonly("first", [](const DeadlinePlans& p) {
+        return column_of(std::vector<std::int64_t>(p.first));
+      })
+      .def_property_readonly("step_begin", [](const DeadlinePlans& p) {
+        return column_by<std::int64_t>(p.steps, [](const PlanStep& s) { return s.begin; });
+      })
+      .def_property_readonly("step_end", [](const DeadlinePlans& p) {
+        return column_by<std::int64_t>(p.steps, [](const PlanStep& s) { return s.end; });
+      })
+      .def_property_readonly("step_configuration", [](const DeadlinePlans& p) {
+        return column_by<std::int32_t>(p.steps, [](const PlanStep& s) { return s.configuration; });
+      })
+      .def_property_readonly("scarce_type", [](const DeadlinePlans& p) {
+        return column_by<std::int32_t>(p.scarcities, [](const Scarcity& s) { return s.type; });
+      })
+      .def_property_readonly("scarce_begin", [](const DeadlinePlans& p) {
+        return column_by<std::int64_t>(p.scarcities, [](const Scarcity& s) { return s.begin; });
+      })
+      .def_property_readonly("scarce_end", [](const DeadlinePlans& p) {
+        return column_by<std::int64_t>(p.scarcities, [](const Scarcity& s) { return s.end; });
+      })
+      .def_property_readonly("scarce_free", [](const DeadlinePlans& p) {
+        return column_by<std::int32_t>(p.scarcities, [](const Scarcity& s) { return s.free; });
+      })
+      .def_readonly("value", &DeadlinePlans::value)
+      .def_readonly("final_price_sum", &DeadlinePlans::final_price_sum)
+      .def_readonly("initial_price_sum", &DeadlinePlans::initial_price_sum)
+      .def_readonly("payoff_sum", &DeadlinePlans::payoff_sum)
+      .def_readonly("upper_bound", &DeadlinePlans::upper_bound)
+      .def_readonly("ratio", &DeadlinePlans::ratio)
+      .def_readonly("exponent", &DeadlinePlans::exponent);
+}
+
+std::vector<double> price_table(const std::string& rule, std::int64_t gpus, double least_density,
+                                double greatest_density, int greatest_gpus) {
+  Prices prices(price_rule(rule), std::vector<std::int64_t>{gpus});
+  prices.see(0, {least_density, greatest_density, 1.0, 1, greatest_gpus});
+  prices.see_window(1);
+  const auto table = prices.table(0);
+  return {table.begin(), table.end()};
+}
+
+}  // namespace
+
+void bind_deadlines(py::module_& m) {
+  bind_plans(m);
+  m.def("plan_deadlines", &plan, py::arg("arrival_us").noconvert(),
+        py::arg("deadline_us").noconvert(), py::arg("work").noconvert(),
+        py::arg("value").noconvert(), py::arg("change_us").noconvert(),
+        py::arg("first").noconvert(), py::arg("type").noconvert(), py::arg("gpus").noconvert(),
+        py::arg("rate").noconvert(), py::arg("type_gpus").noconvert(), py::arg("slot_us"),
+        py::arg("prices"), py::arg("quanta"), py::arg("segments"), py::arg("whole_slots"),
+        py::arg("knows"), py::arg("control"),
+        "Decides on every job at its arrival, as `dancer` does, without running any.");
+  m.def("portable_root", &portable_root, py::arg("value"), py::arg("degree"),
+        "The root by products alone, for tests.");
+  m.def("price_table", &price_table, py::arg("rule"), py::arg("gpus"), py::arg("least_density"),
+        py::arg("greatest_density"), py::arg("greatest_gpus"),
+        "Prices of 0 to all GPUs after one job, for tests.");
+  m.def(
+      "solve_plan",
+      [](const std::vector<std::tuple<double, int, int, int, bool>>& options,
+         const std::vector<std::int32_t>& gpus, int quanta, int current, bool is_fresh) {
+        std::vector<PlanOption> all;
+        for (const auto& [cost, same, changed, first, goes_on] : options) {
+          all.push_back({cost, same, changed, first, goes_on});
+        }
+        PlanOracle oracle;
+        const bool is_found = oracle.solve(all, gpus, quanta, current, is_fresh);
+        const auto choices = oracle.choices();
+        return std::pair(is_found ? oracle.cost() : -1.0,
+                         std::vector<std::int32_t>(choices.begin(), choices.end()));
+      },
+      py::arg("options"), py::arg("gpus"), py::arg("quanta"), py::arg("current"),
+      py::arg("is_fresh"),
+      "The oracle alone, for tests: options by segment, then configuration, each (cost, same, "
+      "changed, first, goes_on). Cost -1 where there is none.");
+}
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,49 @@
+#include <pybind11/stl.h>
+#include <pybind11/typing.h>
+
+#include <memory>
+#include <optional>
+
+#include "bindings.hpp"
+#include "data.hpp"
+#include "gpusched/filling.hpp"
+#include "gpusched/policy.hpp"
+#include "run.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+py::typing::Dict<py::str, py::array> fill_cluster(
+    const OwnedJobTable& requests, const Column<std::int64_t>& arrivals, const Cluster& cluster,
+    const Run::PlacementArgument& placement, const Parameters::Values& values, std::uint64_t seed,
+    RunControl& control) {
+  const auto rows = view(arrivals, "arrivals");
+  std::unique_ptr<Placement> own;
+  if (const auto* name = std::get_if<std::string>(&placement)) own = make_placement(*name, values);
+  Placement& places = own ? *own : *std::get<Placement*>(placement);
+  Filling filling = [&] {
+    std::optional<py::gil_scoped_release> unlocked;
+    if (own) unlocked.emplace();  // no Python object is touched below
+    return fill(requests.table, rows, cluster, places, seed, control);
+  }();
+  py::typing::Dict<py::str, py::array> columns;
+  columns["is_placed"] = column_of(std::move(filling.is_placed));
+  columns["fragmented_milli"] = column_of(std::move(filling.fragmented_milli));
+  columns["piece_arrival"] = column_of(std::move(filling.piece_arrival));
+  columns["piece_server"] = column_of(std::move(filling.piece_server));
+  columns["piece_mask"] = column_of(std::move(filling.piece_mask));
+  return columns;
+}
+
+}  // namespace
+
+void bind_filling(py::module_& m) {
+  m.def("fill", &fill_cluster, py::arg("requests").none(false), py::arg("arrivals").noconvert(),
+        py::arg("cluster").none(false), py::arg("placement").none(false),
+        py::arg("placement_values"), py::arg("seed"), py::arg("control").none(false),
+        "Lets requests arrive one by one on an empty cluster, from which nothing ever leaves.\n"
+        "`arrivals` are rows of the requests. The GIL is released unless the placement is\n"
+        "Python's.");
+}
+
+}  // namespace gpusched::bindings

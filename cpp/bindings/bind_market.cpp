@@ -1,0 +1,96 @@
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "bindings.hpp"
+#include "gpusched/market_exact.hpp"
+#include "gpusched/matching_market.hpp"
+#include "matching_columns.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+using Reals = MatchingColumns::Reals;
+using Counts = MatchingColumns::Counts;
+
+}  // namespace
+
+void bind_market(py::module_& m) {
+  py::class_<MatchingColumns>(m, "MatchingProblem", "Jobs that compete for workers, as columns by job.")
+      .def(py::init<Reals, Counts, Reals, Reals, std::optional<Reals>, std::optional<Reals>,
+                    std::optional<Reals>, std::optional<Reals>, std::optional<Counts>,
+                    std::optional<Counts>, std::optional<Counts>, std::optional<Reals>>(),
+           py::kw_only(), py::arg("rate").noconvert(), py::arg("capacity").noconvert(),
+           py::arg("rounds").noconvert(), py::arg("samples").noconvert(),
+           py::arg("gradient_bytes").noconvert() = py::none(),
+           py::arg("bytes_per_s").noconvert() = py::none(),
+           py::arg("waiting_s").noconvert() = py::none(),
+           py::arg("restart_s").noconvert() = py::none(),
+           py::arg("previous").noconvert() = py::none(),
+           py::arg("min_workers").noconvert() = py::none(),
+           py::arg("max_workers").noconvert() = py::none(),
+           py::arg("max_samples").noconvert() = py::none());
+
+  using Decision = MatchingMarket::Decision;
+  py::class_<Decision>(m, "MatchingDecision", "What a matching market decided.")
+      .def_property_readonly("counts", [](const Decision& d) {
+        return column_of(std::vector<std::int32_t>(d.counts)); })
+      .def_property_readonly("job_s", [](const Decision& d) {
+        return column_of(std::vector<double>(d.job_s)); })
+      .def_property_readonly("equal_s", [](const Decision& d) {
+        return column_of(std::vector<double>(d.equal_s)); })
+      .def_property_readonly("price", [](const Decision& d) {
+        return column_of(std::vector<double>(d.price)); })
+      .def_readonly("mean_s", &Decision::mean_s)
+      .def_readonly("score", &Decision::score)
+      .def_readonly("lower_bound_s", &Decision::lower_bound_s)
+      .def_readonly("fairness", &Decision::fairness)
+      .def_readonly("sampled_score", &Decision::sampled_score)
+      .def_readonly("num_categories", &Decision::num_categories)
+      .def_readonly("num_tried", &Decision::num_tried)
+      .def_readonly("num_pruned", &Decision::num_pruned)
+      .def_readonly("is_exhaustive", &Decision::is_exhaustive)
+      .def_readonly("is_kept", &Decision::is_kept);
+  py::class_<MatchingMarket>(m, "MatchingMarket", "Decides who holds which workers.")
+      .def(py::init<>())
+      .def(
+          "solve",
+          [](MatchingMarket& self, const MatchingColumns& problem, const py::typing::Dict<py::str, py::object>& values) {
+            const MatchingMarket::Options options = matching_options(values);
+            const MatchingProblem view = problem.problem();
+            Decision found;
+            {
+              const py::gil_scoped_release unlocked;  // no Python object is touched below
+              found = self.solve(view, options);
+            }
+            return found;
+          },
+          py::arg("problem"), py::arg("options"));
+  py::class_<ExactMarket::Result>(m, "ExactMatching", "The best decision of all, and the proof.")
+      .def_property_readonly("counts", [](const ExactMarket::Result& r) {
+        return column_of(std::vector<std::int32_t>(r.counts)); })
+      .def_property_readonly("job_s", [](const ExactMarket::Result& r) {
+        return column_of(std::vector<double>(r.job_s)); })
+      .def_readonly("mean_s", &ExactMarket::Result::mean_s)
+      .def_readonly("lower_bound_s", &ExactMarket::Result::lower_bound_s)
+      .def_readonly("num_searched", &ExactMarket::Result::num_searched)
+      .def_readonly("num_branched", &ExactMarket::Result::num_branched)
+      .def_readonly("num_steps", &ExactMarket::Result::num_steps)
+      .def_readonly("is_optimal", &ExactMarket::Result::is_optimal);
+  m.def(
+      "exact_matching",
+      [](const MatchingColumns& problem, const py::typing::Dict<py::str, py::object>& values, double tolerance,
+         std::int64_t max_steps) {
+        const MatchingMarket::Options options = matching_options(values);
+        const MatchingProblem view = problem.problem();
+        const py::gil_scoped_release unlocked;  // no Python object is touched below
+        ExactMarket market;
+        return market.solve(view, options, {tolerance, max_steps});
+      },
+      py::arg("problem"), py::arg("options"), py::arg("tolerance") = 1e-9,
+      py::arg("max_steps") = 100000);
+}
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,102 @@
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "gpusched/category.hpp"
+#include "gpusched/check.hpp"
+#include "gpusched/exchange.hpp"
+#include "gpusched/market.hpp"
+#include "gpusched/proportional.hpp"
+#include "matching_columns.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+using Reals = MatchingColumns::Reals;
+using Counts = MatchingColumns::Counts;
+
+}  // namespace
+
+void bind_market_parts(py::module_& m) {
+  m.def(
+      "split_batch",
+      [](double global_batch, const Reals& rates, const Reals& max_samples, bool is_equal) {
+        const auto limits = view(max_samples, "max_samples");
+        const auto paces = view(rates, "rates");
+        std::vector<double> out(paces.size());
+        const bool fits = is_equal ? split_equally(global_batch, limits, out)
+                                   : split_proportionally(global_batch, paces, limits, out);
+        return std::pair(column_of(std::move(out)), fits);
+      },
+      py::arg("global_batch"), py::arg("rates").noconvert(), py::arg("max_samples").noconvert(),
+      py::arg("is_equal"), "Samples of each worker, and whether all found a place.");
+  m.def(
+      "split_whole_batch",
+      [](std::int64_t global_batch, const Reals& rates, const Column<std::int64_t>& max_samples,
+         bool is_equal) {
+        const auto limits = view(max_samples, "max_samples");
+        const auto paces = view(rates, "rates");
+        std::vector<std::int64_t> out(paces.size());
+        const bool fits = is_equal ? split_equally(global_batch, limits, out)
+                                   : split_proportionally(global_batch, paces, limits, out);
+        return std::pair(column_of(std::move(out)), fits);
+      },
+      py::arg("global_batch"), py::arg("rates").noconvert(), py::arg("max_samples").noconvert(),
+      py::arg("is_equal"), "The same in whole samples.");
+  m.def(
+      "draw_category",
+      [](const Counts& least, const Counts& most, std::int32_t workers, std::uint64_t seed) {
+        Categories categories;
+        categories.begin(view(least, "least"), view(most, "most"), workers, false);
+        std::vector<std::int32_t> category;
+        categories.uniform(seed, 0, category);
+        return category;
+      },
+      py::arg("least").noconvert(), py::arg("most").noconvert(), py::arg("workers"),
+      py::arg("seed"), "A uniform number of workers for each job, all of them in use.");
+  py::class_<Market::Result>(m, "ClearedCategory", "What a market made of one category.")
+      .def_readonly("score", &Market::Result::score)
+      .def_readonly("lower_bound", &Market::Result::lower_bound)
+      .def_readonly("rounds", &Market::Result::rounds)
+      .def_property_readonly("counts", [](const Market::Result& r) {
+        return column_of(std::vector<std::int32_t>(r.counts)); })
+      .def_property_readonly("price", [](const Market::Result& r) {
+        return column_of(std::vector<double>(r.price)); });
+  m.def(
+      "clear_category",
+      [](const MatchingColumns& problem, const std::vector<std::int32_t>& category,
+         const py::typing::Dict<py::str, py::object>& values) {
+        const MatchingMarket::Options options = matching_options(values);
+        MarketModel model;
+        model.load(problem.problem(), options.goal);
+        if (category.size() != model.num_jobs()) fail_input("category: one number for each job");
+        Market market;
+        market.begin(model, options.market);
+        return market.solve(category, std::numeric_limits<double>::infinity());
+      },
+      py::arg("problem"), py::arg("category"), py::arg("options"),
+      "The market inside one category of the jobs that do not wait.");
+  m.def(
+      "improve_placement",
+      [](const MatchingColumns& problem, const Counts& counts, const py::typing::Dict<py::str, py::object>& values,
+         bool may_resize, bool by_pairs) {
+        const MatchingMarket::Options options = matching_options(values);
+        MarketModel model;
+        model.load(problem.problem(), options.goal);
+        Exchange exchange;
+        if (by_pairs) exchange.use_pairs();
+        exchange.start(model, view(counts, "counts"));
+        may_resize ? exchange.resize() : exchange.polish();
+        const std::span<const std::int32_t> found = exchange.counts();
+        return std::pair(column_of(std::vector(found.begin(), found.end())), exchange.score());
+      },
+      py::arg("problem"), py::arg("counts").noconvert(), py::arg("options"),
+      py::arg("may_resize"), py::arg("by_pairs"),
+      "Exchanges of workers until none is better, and the score.");
+}
+
+}  // namespace gpusched::bindings

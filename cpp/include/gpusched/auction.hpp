@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gpusched {
+
+/// A many-to-one auction: jobs that want so many items each, one unit of value per item, bid
+/// against each other until every job has its items. Items left over cost next to nothing.
+///
+/// Forward auction with epsilon scaling in which the units of a job bid together and never
+/// against each other. Bertsekas, Castanon, "The auction algorithm for the transportation
+/// problem", Annals of Operations Research 20, 1989.
+class Auction {
+ public:
+  /// Complementary slackness within epsilon: of a job's own items value - price is job_dual or at
+  /// least that less epsilon, of all others at most job_dual. Prices are at least 0, those of
+  /// items without an owner at most epsilon.
+  struct Result {
+    std::vector<std::int32_t> owner;  ///< job of each item, -1: none
+    std::vector<double> price;
+    std::vector<double> job_dual;  ///< per unit
+    double value = 0;              ///< at most items x epsilon below the greatest
+    std::int64_t num_bids = 0;     ///< of single items
+  };
+
+  /// `value` by job, demand.size() x items; -infinity forbids a pair. With whole values and
+  /// epsilon < 1 / items the value is the greatest. Nothing is allocated where an earlier
+  /// problem was as large.
+  /// InvalidInput for NaN, infinity, a demand below 0, more demand than items, epsilon
+  /// <= 0, or if the allowed pairs do not suffice.
+  const Result& solve(std::span<const double> value, std::span<const std::int32_t> demand,
+                      int items, double epsilon);
+
+  [[nodiscard]] const Result& result() const noexcept { return result_; }
+
+ private:
+  /// An item that a job does not have, and what it would gain by it.
+  struct Offer {
+    double net;
+    std::int32_t item;
+  };
+
+  void load(std::span<const double> value, std::span<const std::int32_t> demand, double epsilon);
+  void run(std::span<const std::int32_t> demand, double epsilon);
+  void bid(std::size_t job, double epsilon);
+  void level_prices();
+  void report(std::span<const double> value);
+
+  [[nodiscard]] double worth(std::size_t job, std::size_t item) const noexcept {
+    return worth_[job * num_items_ + item];
+  }
+
+  // Items left over go to an idle job that they are worth nothing to, the last one.
+  std::size_t num_jobs_ = 0;
+  std::size_t num_items_ = 0;
+  std::int32_t idle_demand_ = 0;
+  double range_ = 0;  // of the values, forbidden pairs at a finite one
+
+  std::vector<double> worth_;
+  std::vector<double> price_;
+  std::vector<std::int32_t> owner_;
+  std::vector<std::int32_t> missing_;  // units that a job has yet to get
+  std::vector<std::int32_t> waiting_;  // jobs with missing units
+  std::vector<Offer> offers_;
+  std::vector<double> dual_;
+
+  Result result_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "gpusched/dancer_planner.hpp"
+#include "gpusched/deadline_plan.hpp"
+
+namespace gpusched {
+
+/// The GPU type and the slots [begin, end) that are in the way of a job; -1: none are.
+struct Scarcity {
+  int type = -1;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  int free = 0;  ///< GPUs, at most, that are not promised
+};
+
+/// At least this at present prices, whatever the plan. Much faster than to find one.
+[[nodiscard]] double least_cost(const DeadlinePlanner& planner, const PlanQuery& query);
+
+/// No schedule of the window costs less: every quantum that is begun counts as done, changes take
+/// no time, and there is room for everybody. Windows of more than 64 slots: the linear relaxation.
+[[nodiscard]] double optimistic_cost(const DeadlinePlanner& planner, const PlanQuery& query);
+
+/// Which GPUs are gone in the job's window for longest, or promised most.
+[[nodiscard]] Scarcity scarcest(const DeadlinePlanner& planner, const PlanQuery& query);
+
+}  // namespace gpusched

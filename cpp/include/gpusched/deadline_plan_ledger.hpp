@@ -1,0 +1,74 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gpusched {
+
+/// How many GPUs of each type are promised in each slot from the present one on: a ring that grows
+/// with the longest promise and forgets the past.
+class PromiseLedger {
+ public:
+  /// No promise reaches further ahead.
+  static constexpr std::int64_t kMaxSlots = std::int64_t{1} << 16;
+
+  explicit PromiseLedger(int num_types) : num_types_(static_cast<std::size_t>(num_types)) {
+    cells_.assign(num_types_ * static_cast<std::size_t>(capacity_), 0);
+  }
+
+  /// The first slot that is kept.
+  [[nodiscard]] std::int64_t begin() const noexcept { return begin_; }
+
+  /// Forgets the slots before.
+  void advance(std::int64_t slot) {
+    const std::int64_t last = std::min(slot, begin_ + capacity_);
+    for (; begin_ < last; ++begin_) {
+      for (std::size_t type = 0; type < num_types_; ++type) cell(type, begin_) = 0;
+    }
+    begin_ = std::max(begin_, slot);
+  }
+
+  [[nodiscard]] int promised(int type, std::int64_t slot) const noexcept {
+    return slot - begin_ < capacity_ ? cells_[index(static_cast<std::size_t>(type), slot)] : 0;
+  }
+
+  /// Promises `gpus` more in the slots [begin, end); a negative number takes them back. What lies
+  /// before the first slot is ignored; `end` is less than kMaxSlots after it.
+  void add(int type, int gpus, std::int64_t begin, std::int64_t end) {
+    reserve(end);
+    for (std::int64_t slot = std::max(begin, begin_); slot < end; ++slot) {
+      cell(static_cast<std::size_t>(type), slot) += gpus;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(std::size_t type, std::int64_t slot) const noexcept {
+    return type * static_cast<std::size_t>(capacity_) +
+           static_cast<std::size_t>(slot & (capacity_ - 1));
+  }
+  [[nodiscard]] std::int32_t& cell(std::size_t type, std::int64_t slot) noexcept {
+    return cells_[index(type, slot)];
+  }
+
+  void reserve(std::int64_t end) {
+    if (end - begin_ <= capacity_) return;
+    PromiseLedger larger(*this);
+    while (larger.capacity_ < end - begin_) larger.capacity_ *= 2;
+    larger.cells_.assign(num_types_ * static_cast<std::size_t>(larger.capacity_), 0);
+    for (std::size_t type = 0; type < num_types_; ++type) {
+      for (std::int64_t slot = begin_; slot < begin_ + capacity_; ++slot) {
+        larger.cell(type, slot) = cell(type, slot);
+      }
+    }
+    *this = std::move(larger);
+  }
+
+  std::size_t num_types_;
+  std::int64_t capacity_ = 64;  // a power of two
+  std::int64_t begin_ = 0;
+  std::vector<std::int32_t> cells_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gpusched {
+
+/// What it costs to run one configuration through one segment of a job's window, and the quanta
+/// of the job's work that this does. Negative quanta: it cannot be done in that way.
+struct PlanOption {
+  double cost;           ///< infinity: the configuration does not fit
+  std::int32_t same;     ///< where the configuration ran on into the segment; at least `changed`
+  std::int32_t changed;  ///< where another one did, or none
+  std::int32_t first;    ///< where the job has never run; at least `changed`
+  bool goes_on;          ///< it still runs when the segment ends
+};
+
+/// The cheapest way to do `quanta` of work, one configuration or none in each segment, by dynamic
+/// programming over (segment, quanta left, configuration that runs). Of equally cheap ways it
+/// prefers, from the first segment on, to run, on fewer GPUs, on the configuration that runs, the
+/// first one. Keeps its memory between calls.
+class PlanOracle {
+ public:
+  /// `options` by segment, then configuration; `gpus` of each configuration. `current` runs when
+  /// the first segment begins, -1: none. `is_fresh`: the job has never run. False if no choice
+  /// does the work. O(segments x quanta x configurations).
+  bool solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus, int quanta,
+             int current, bool is_fresh);
+
+  /// Of the last solution: its cost, and the configuration in each segment, -1 for none.
+  [[nodiscard]] double cost() const noexcept { return cost_; }
+  [[nodiscard]] std::span<const std::int32_t> choices() const noexcept { return choices_; }
+
+ private:
+  [[nodiscard]] const PlanOption& option(std::size_t segment, std::size_t configuration) const {
+    return options_[segment * num_configurations_ + configuration];
+  }
+  [[nodiscard]] double*& row(std::size_t segment, std::size_t previous) {
+    return rows_[segment * (num_configurations_ + 1) + previous];
+  }
+  [[nodiscard]] const double* next_row(std::size_t segment, std::size_t configuration) {
+    const std::size_t idle = num_configurations_;
+    return row(segment + 1, option(segment, configuration).goes_on ? configuration : idle);
+  }
+  /// What is shared, what each configuration knows better, and the job's very first run.
+  [[nodiscard]] std::size_t rows_per_segment() const noexcept { return num_configurations_ + 2; }
+  [[nodiscard]] int changed(const PlanOption& o) const noexcept;
+  [[nodiscard]] static int first_run(const PlanOption& o) noexcept;
+  void find_ranges();
+  void fill(std::size_t segment);
+  void read_choices(std::size_t current);
+  [[nodiscard]] double value(std::size_t segment, std::size_t configuration, int done, int left);
+
+  std::span<const PlanOption> options_;
+  std::span<const std::int32_t> gpus_;
+  std::size_t num_configurations_ = 0;
+  std::size_t num_segments_ = 0;
+  int quanta_ = 0;
+  bool is_fresh_ = false;
+  double cost_ = 0.0;
+  std::vector<std::int32_t> choices_;
+  // Of each segment: the quanta left that can be reached from the window's begin, and those that
+  // can still be done. Nothing outside is computed or read.
+  std::vector<int> least_;
+  std::vector<int> most_;
+  std::vector<double> cells_;
+  std::vector<double*> rows_;  // of each segment and configuration that runs; shared where equal
+};
+
+}  // namespace gpusched

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace gpusched {
+
+/// What a GPU slot was worth of late to the last job that could have been served, had only those
+/// been served that pay most for a GPU slot. Recent slots count more: each counts `decay` of the
+/// next.
+class MarketPrice {
+ public:
+  explicit MarketPrice(double decay) : decay_(decay) {}
+
+  /// A job in `slot`, no earlier than the last, that needs so many GPU slots and pays so much for
+  /// each of them.
+  void see(std::int64_t slot, double density, double gpu_slots);
+  /// The price at which supply meets demand if each slot has so many GPUs; 0 if all are served.
+  [[nodiscard]] double clearing(double gpus) const;
+
+ private:
+  static constexpr int kPerOctave = 8;
+  static constexpr int kOctaves = 128;
+
+  [[nodiscard]] static std::size_t bucket_of(double density) noexcept;
+  [[nodiscard]] static double lower_edge(std::size_t bucket) noexcept;
+
+  double decay_;
+  std::vector<double> demand_;  // GPU slots by what is paid for each
+  double slots_ = 1.0;          // that were seen; the first counts once more
+  std::int64_t last_ = -1;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gpusched {
+
+/// A width and the service per time that a job gets from it.
+struct WidthRate {
+  int gpus;
+  double rate;
+};
+
+/// What a job still needs by its deadline, and where it stands. Times in ticks.
+struct Claim {
+  double work;     ///< service left
+  double restart;  ///< time without progress at each change of width, the first start excepted
+  double debt;     ///< what it would still have to pay of that if it kept `width`
+  int width;       ///< what it holds now; 0: nothing
+  bool has_run;    ///< whether its next start costs a restart
+  std::int64_t deadline;
+  std::span<const WidthRate> widths;  ///< ascending in both; not empty
+};
+
+/// GPUs in each slot, from slot `first` on; none after the last.
+struct SlotPlan {
+  std::int64_t first = 0;
+  std::vector<int> gpus;
+
+  [[nodiscard]] int at(std::int64_t slot) const noexcept {
+    const std::int64_t i = slot - first;
+    return i < 0 || i >= static_cast<std::int64_t>(gpus.size())
+               ? 0
+               : gpus[static_cast<std::size_t>(i)];
+  }
+};
+
+/// Minimum satisfactory shares by progressive filling: job after job gets, in slots of equal
+/// length, the least share of the GPUs with which it still meets its deadline beside those before
+/// it. In a slot with fewer GPUs left it has the widest of its widths that is left. Gu et al.,
+/// ElasticFlow, ASPLOS 2023, algorithm 1; restarts and one in reserve for a forced move are ours.
+class ProgressiveFilling {
+ public:
+  ProgressiveFilling(std::int64_t num_gpus, std::int64_t slot_ticks)
+      : num_gpus_(num_gpus), slot_ticks_(slot_ticks) {}
+
+  /// All GPUs are free from now on; the present slot is the rest of it.
+  void open(std::int64_t now) noexcept;
+  /// What a plan made earlier still takes.
+  void add(const SlotPlan& plan);
+  /// Taken until the present slot ends.
+  void block(std::int64_t gpus);
+  /// Plans the least share that meets the deadline, and takes it; false, and nothing is taken, if
+  /// there is none.
+  bool fill(const Claim& claim, SlotPlan& plan);
+  /// Whether the plan does the work by the deadline even if so many ticks are lost at its head.
+  [[nodiscard]] bool suffices(const Claim& claim, const SlotPlan& plan, double lost) const;
+
+  [[nodiscard]] std::int64_t slot() const noexcept { return now_ / slot_ticks_; }
+  /// When the present slot ends.
+  [[nodiscard]] std::int64_t slot_end() const noexcept { return (slot() + 1) * slot_ticks_; }
+  /// GPU slots of the plan from now on.
+  [[nodiscard]] std::int64_t gpu_slots(const SlotPlan& plan) const noexcept;
+
+ private:
+  [[nodiscard]] bool fill_share(const Claim& claim, std::size_t share, SlotPlan& plan) const;
+  [[nodiscard]] std::int64_t free_at(std::size_t i) const noexcept {
+    return num_gpus_ - (i < used_.size() ? used_[i] : 0);
+  }
+
+  std::int64_t num_gpus_;
+  std::int64_t slot_ticks_;
+  std::int64_t now_ = 0;
+  std::vector<std::int64_t> used_;  // from the present slot on
+};
+
+}  // namespace gpusched

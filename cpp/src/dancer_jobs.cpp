@@ -1,0 +1,91 @@
+#include "gpusched/dancer_jobs.hpp"
+
+#include <algorithm>
+
+namespace gpusched {
+
+std::vector<std::int64_t> gpus_by_type(const State& state) {
+  const Cluster& cluster = state.cluster();
+  if (state.occupancy().is_pooled()) return {cluster.num_gpus()};
+  std::vector<std::int64_t> gpus(static_cast<std::size_t>(cluster.num_types()));
+  for (std::size_t type = 0; type < gpus.size(); ++type) {
+    gpus[type] = cluster.gpus_of(TypeMask{1} << type);
+  }
+  return gpus;
+}
+
+std::span<const PlanConfiguration> ConfigurationSets::of(const State& state, JobId job) {
+  const JobColumns& columns = state.jobs().columns();
+  const Key key{state.classes().of(job), state.jobs().has_profiles() ? columns.profile[job] : 0,
+                state.min_gpus(job), state.max_gpus(job)};
+  const auto [found, is_new] = known_.try_emplace(key, nullptr);
+  if (is_new) found->second = &sets_.emplace_back(find(state, job));
+  return *found->second;
+}
+
+std::vector<int> ConfigurationSets::widths_of(const State& state, JobId job) const {
+  std::vector<int> widths;
+  const int own = state.jobs().gpus(job);
+  const std::int64_t most = state.cluster().num_gpus();
+  if (freedom_.in_number) {
+    for (std::int64_t gpus = 1; gpus <= most; gpus *= 2) {
+      if (gpus >= state.min_gpus(job) && gpus <= state.max_gpus(job)) {
+        widths.push_back(static_cast<int>(gpus));
+      }
+    }
+  }
+  // Best-effort jobs are held to the width that they asked for.
+  if (widths.empty() || widths.front() > own) widths.insert(widths.begin(), own);
+  return widths;
+}
+
+std::vector<PlanConfiguration> ConfigurationSets::find(const State& state, JobId job) const {
+  const auto available = gpus_by_type(state);
+  const std::vector<int> widths = widths_of(state, job);
+  std::vector<PlanConfiguration> all;
+  int fastest = -1;  // type at the job's own width, or wherever it runs at all
+  double greatest = 0.0;
+  for (int type = 0; type < static_cast<int>(available.size()); ++type) {
+    double narrower = 0.0;
+    for (const int gpus : widths) {
+      if (gpus > available[static_cast<std::size_t>(type)]) break;
+      const double rate = state.occupancy().is_pooled() ? 1.0 : state.rate(job, type, gpus);
+      if (!(rate > narrower)) continue;
+      narrower = rate;
+      all.push_back({type, gpus, rate});
+      if (gpus <= state.jobs().gpus(job) && rate > greatest) {
+        greatest = rate;
+        fastest = type;
+      }
+    }
+  }
+  if (!freedom_.in_type && !all.empty()) {
+    if (fastest < 0) fastest = all.front().type;
+    std::erase_if(all, [&](const PlanConfiguration& c) { return c.type != fastest; });
+  }
+  return all;
+}
+
+PlanQuery DancerJob::query(const State& state) const {
+  PlanQuery query{.configurations = configurations,
+                  .work = static_cast<double>(state.remaining(job).count()),
+                  .value = value,
+                  .change = change,
+                  .now = state.now(),
+                  .deadline = deadline,
+                  .current = held,
+                  .is_fresh = state.record(job).start == kNever};
+  if (held >= 0 && state.is_running(job)) {
+    const Slot& run = state.slot(job);
+    query.pending = std::max(Time{0}, run.start + run.cost - state.now());
+  }
+  return query;
+}
+
+bool DancerJob::is_in_time(const State& state) const {
+  if (deadline == kNever || deadline <= state.now()) return false;
+  const double left = static_cast<double>((deadline - state.now()).count());
+  return left * greatest_rate >= static_cast<double>(state.remaining(job).count());
+}
+
+}  // namespace gpusched

@@ -1,0 +1,30 @@
+#include "gpusched/order.hpp"
+#include "gpusched/registry.hpp"
+
+namespace gpusched {
+
+struct LeastLaxity {
+  static constexpr KeyLifetime kLifetime = KeyLifetime::clock;
+  // The laxity of who waits falls below that of who runs.
+  static constexpr bool kTakesTurns = true;
+
+  double operator()(const QueueView& view, JobId job) const noexcept {
+    const Time deadline = view.deadline(job);
+    if (deadline == kNever) return static_cast<double>(kMaxTicks);
+    return key_of(deadline - view.now() - view.remaining(job));
+  }
+};
+
+using LeastLaxityOrder = KeyOrder<LeastLaxity>;
+GPUSCHED_REGISTER(
+    Order, LeastLaxityOrder, .name = "llf",
+    .summary = "Least laxity first: time to the deadline less the remaining service.",
+    .source = "Mok, PhD thesis, MIT, 1983.", .flags = {"preemptive", "deadlines", "clairvoyant"},
+    .parameters = {{.name = "period_s",
+                    .fallback = 60.0,
+                    .help = "seconds between decisions while a job waits; with epoch=period the "
+                            "only decisions",
+                    .minimum = 0,
+                    .maximum = 1e9}})
+
+}  // namespace gpusched

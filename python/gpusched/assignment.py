@@ -1,0 +1,288 @@
+"""Assignment problems on their own: rows to columns, and bundles of units to columns with room.
+
+What the matching market is cleared with, for any other use. All methods are exact and return
+duals, so that an answer can be checked without being computed again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
+from gpusched.arrays import Float64, Int32, Int64, read_only
+
+Method = Literal["jonker-volgenant", "auction"]
+
+_MOST_UNITS: Final = 2**31 - 1
+_RELATIVE_ERROR: Final = 1e-6  # of an auction over real numbers, in the range of the costs
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Rows assigned to columns.
+
+    Attributes
+    ----------
+    rows, columns
+        The pairs, by row: ``min(num_rows, num_columns)`` of them.
+    cost
+        The sum over the pairs (of the values, where the greatest sum was asked for).
+    row_dual, column_dual
+        Shapes ``(num_rows,)`` and ``(num_columns,)``: ``row_dual[i] + column_dual[j]`` is at
+        most ``cost[i, j]`` for every pair and equal to it for those assigned; the duals of what
+        is not assigned are 0 and those of its side at most 0. So they sum up to ``cost``. Where
+        the greatest sum was asked for, all signs are the other way round. An auction keeps all
+        of this within its epsilon.
+    """
+
+    rows: Int64
+    columns: Int64
+    cost: float
+    row_dual: Float64
+    column_dual: Float64
+
+
+@dataclass(frozen=True)
+class Transport:
+    """Units sent from rows to columns.
+
+    Attributes
+    ----------
+    flow
+        Shape ``(num_rows, num_columns)``, whole units.
+    value
+        The sum of value times flow.
+    row_dual, price
+        Shapes ``(num_rows,)`` and ``(num_columns,)``: ``row_dual[i] + price[j]`` is at least
+        ``value[i, j]``, and equal where units flow. Prices are at least 0, and 0 where room is
+        left; so are the row duals, where rows may keep units.
+    """
+
+    flow: Int64
+    value: float
+    row_dual: Float64
+    price: Float64
+
+
+class AssignmentSolver:
+    """A least-cost assignment whose rows can change, each at the cost of one augmenting path.
+
+    Examples
+    --------
+    >>> solver = AssignmentSolver()
+    >>> solver.solve([[4.0, 1.0], [2.0, 0.0]]).cost
+    3.0
+    >>> solver.change_row(0, [0.0, 1.0]).cost
+    0.0
+    """
+
+    def __init__(self) -> None:
+        self._solver = _core.Assignment()
+        self._shape = (0, 0)
+
+    def solve(self, cost: npt.ArrayLike) -> Matching:
+        """Solve from scratch; ``cost`` is copied. See :func:`assign`."""
+        costs = _matrix(cost, "cost")
+        if np.may_share_memory(costs, cost):
+            costs = costs.copy()
+        self._shape = (0, 0)
+        found = self._solver.solve(costs.reshape(-1), *costs.shape)
+        self._shape = (costs.shape[0], costs.shape[1])
+        return _matching(*found)
+
+    def change_row(self, row: int, cost: npt.ArrayLike) -> Matching:
+        """Solve with the costs of ``row`` replaced, from the duals so far.
+
+        Parameters
+        ----------
+        cost
+            Shape ``(num_columns,)``; infinity forbids a pair.
+
+        Raises
+        ------
+        ValueError
+            If nothing has been solved, the row is not there, a cost is NaN or minus infinity
+            (then nothing changes), or the allowed pairs no longer suffice (then solve anew).
+        """
+        num_rows, num_columns = self._shape
+        if num_rows == 0:
+            raise ValueError("change_row: there is no solution; call solve first")
+        if not 0 <= row < num_rows:
+            raise ValueError(f"row: must be 0 to {num_rows - 1}, is {row}")
+        costs = np.ascontiguousarray(cost, dtype=np.float64)
+        if costs.shape != (num_columns,):
+            raise ValueError(f"cost: must have shape ({num_columns},), has {costs.shape}")
+        return _matching(*self._solver.change_row(row, costs))
+
+
+def assign(
+    cost: npt.ArrayLike,
+    *,
+    maximise: bool = False,
+    method: Method = "jonker-volgenant",
+    epsilon: float | None = None,
+) -> Matching:
+    """Assign rows to columns, one to one, at the least sum of costs.
+
+    Parameters
+    ----------
+    cost
+        Shape ``(num_rows, num_columns)``, either way round; the shorter side is assigned in
+        full. Infinity forbids a pair (minus infinity, if the greatest sum is asked for).
+        C-contiguous float64 is read in place, all else is converted.
+    maximise
+        Whether the sum is to be the greatest.
+    method
+        ``"jonker-volgenant"``: shortest augmenting paths (Jonker, Volgenant 1987) on short lists
+        of candidates. ``"auction"``: forward auction with epsilon scaling (Bertsekas 1988).
+    epsilon
+        Least increment of the auction: the sum is at most so much per pair above the least one.
+        By default less than 1 over the longer side where all costs are whole numbers, which
+        makes it exact; else such that all pairs together err by 1e-6 of the range of the costs.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong, a cost is NaN or infinite the wrong way (the message names row,
+        column and value), or the allowed pairs do not suffice.
+    """
+    costs = _matrix(cost, "cost")
+    if maximise or method == "auction":  # what is solved then is not what a message should show
+        _check(costs, np.inf if maximise else -np.inf)
+    if maximise:
+        costs = -costs
+    if method == "jonker-volgenant":
+        if epsilon is not None:
+            raise ValueError("epsilon: only an auction has one")
+        found = _matching(*_core.assign(costs.reshape(-1), *costs.shape))
+    elif method == "auction":
+        found = _auction(costs, epsilon)
+    else:
+        raise ValueError(f"method: must be 'jonker-volgenant' or 'auction', is {method!r}")
+    if not maximise:
+        return found
+    return Matching(
+        found.rows,
+        found.columns,
+        -found.cost,
+        read_only(-found.row_dual),
+        read_only(-found.column_dual),
+    )
+
+
+def transport(
+    value: npt.ArrayLike,
+    supply: npt.ArrayLike,
+    capacity: npt.ArrayLike,
+    *,
+    at_most: bool = False,
+) -> Transport:
+    """Send units from rows to columns at the greatest sum of values; few columns, any rows.
+
+    Parameters
+    ----------
+    value
+        Per unit, shape ``(num_rows, num_columns)``; minus infinity forbids a pair.
+    supply, capacity
+        Whole units of each row and room of each column, shapes ``(num_rows,)`` and
+        ``(num_columns,)``.
+    at_most
+        Whether rows may keep units that are worth nothing anywhere; else all are sent.
+
+    Raises
+    ------
+    ValueError
+        If a shape is wrong, a value is NaN or infinite, a count is negative or no whole number
+        (the message names row, column and value), or the units cannot be sent.
+    """
+    values = _matrix(value, "value")
+    num_rows, num_columns = values.shape
+    flow, row_dual, price, total = _core.Transportation().solve(
+        values.reshape(-1),
+        _counts(supply, "supply", num_rows),
+        _counts(capacity, "capacity", num_columns),
+        is_exact=not at_most,
+    )
+    return Transport(
+        read_only(flow.astype(np.int64).reshape(values.shape)),
+        total,
+        read_only(row_dual),
+        read_only(price),
+    )
+
+
+def _auction(costs: Float64, epsilon: float | None) -> Matching:
+    """Rows bid for columns, or columns for rows where there are fewer."""
+    bids = costs if costs.shape[0] <= costs.shape[1] else np.ascontiguousarray(costs.T)
+    num_bidders, num_items = bids.shape
+    if epsilon is None:
+        epsilon = _default_epsilon(bids)
+    demand = np.ones(num_bidders, dtype=np.int32)
+    owner, dual, price, value = _core.auction((-bids).reshape(-1), demand, num_items, epsilon)
+    items = np.flatnonzero(owner >= 0)
+    bidders = owner[items].astype(np.int64)
+    if bids is not costs:
+        return Matching(
+            read_only(items), read_only(bidders), -value, read_only(-price), read_only(-dual)
+        )
+    order = np.argsort(bidders)
+    return Matching(
+        read_only(bidders[order]),
+        read_only(items[order]),
+        -value,
+        read_only(-dual),
+        read_only(-price),
+    )
+
+
+def _default_epsilon(bids: Float64) -> float:
+    """As :func:`assign` says; positive whatever the costs."""
+    num_items: int = bids.shape[1]
+    allowed = bids[np.isfinite(bids)]
+    spread = float(np.ptp(allowed)) if allowed.size > 0 else 0.0
+    if spread == 0.0 or np.array_equal(allowed, np.rint(allowed)):
+        return 1.0 / (num_items + 1)
+    return spread * _RELATIVE_ERROR / num_items
+
+
+def _matching(
+    column_of_row: Int32, row_dual: Float64, column_dual: Float64, cost: float
+) -> Matching:
+    rows = np.flatnonzero(column_of_row >= 0)
+    columns = column_of_row[rows].astype(np.int64)
+    return Matching(
+        read_only(rows), read_only(columns), cost, read_only(row_dual), read_only(column_dual)
+    )
+
+
+def _matrix(values: npt.ArrayLike, name: str) -> Float64:
+    """The values as a C-contiguous matrix with an entry at least."""
+    matrix = np.ascontiguousarray(values, dtype=np.float64)
+    if np.ndim(values) != 2 or matrix.size == 0:
+        raise ValueError(f"{name}: must be a matrix with an entry, has shape {np.shape(values)}")
+    return matrix
+
+
+def _check(costs: Float64, forbidden: float) -> None:
+    is_bad = np.isnan(costs) | (costs == forbidden)
+    if is_bad.any():
+        row, column = np.unravel_index(int(np.argmax(is_bad)), costs.shape)
+        raise ValueError(
+            f"cost of row {row}, column {column}: {costs[row, column]} is neither a number nor "
+            f"{-forbidden}"
+        )
+
+
+def _counts(values: npt.ArrayLike, name: str, size: int) -> Int32:
+    counts = np.asarray(values)
+    if counts.shape != (size,):
+        raise ValueError(f"{name}: must have shape ({size},), has {counts.shape}")
+    is_bad = ~((counts >= 0) & (counts <= _MOST_UNITS) & (counts == np.floor(counts)))
+    if is_bad.any():
+        first = int(np.argmax(is_bad))
+        raise ValueError(f"{name}[{first}]: must be a whole number from 0, is {counts[first]}")
+    return np.ascontiguousarray(counts, dtype=np.int32)

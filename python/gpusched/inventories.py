@@ -1,0 +1,80 @@
+"""Published lists of servers, and of requests to fill them with."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+from gpusched.cluster import Cluster
+from gpusched.filling_requests import Requests
+from gpusched.rejects import OnBad
+from gpusched.topologies import read_topology
+from gpusched.traces import openb_pods, openb_servers, pai_servers, read_trace
+from gpusched.traces.servers import ArchivedSource
+from gpusched.traces.source import Source
+
+_TOPOLOGY_HEADER: Final = ("ip", "DSW", "PSW", "ASW")
+
+
+def read_cluster(path: str | os.PathLike[str], *, grouped: bool = True, **options: Any) -> Cluster:
+    """Read a cluster: a cluster file (TOML) or a published list of servers, found by looking.
+
+    Known are the servers of Alibaba's GPU-sharing cluster (``sn,cpu_milli,memory_mib,gpu,model``),
+    the inventory of Alibaba PAI, and the topology of Alibaba Lingjun (:func:`read_topology`).
+    Servers without GPUs are left out; the name of the cluster tells how many.
+
+    Parameters
+    ----------
+    grouped
+        Whether equal servers of a list stand together, each kind where its first server is. If
+        not, the servers stand as in the list: placements break ties by this order.
+    options
+        For Lingjun, those of :func:`read_topology`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    TypeError
+        If the format has no such option.
+    ValueError
+        If no format is recognised, or the file is malformed; the message names file, line,
+        column, value and rule.
+    """
+    source = ArchivedSource(path)
+    if source.header == _TOPOLOGY_HEADER:
+        return read_topology(path, **options)
+    if options:
+        raise TypeError(f"read_cluster: {source} has no option {next(iter(options))!r}")
+    if source.suffix == ".toml":
+        return Cluster.from_toml(path)
+    for reader in (openb_servers, pai_servers):
+        if reader.recognises(source):
+            cluster: Cluster = reader.read(source, grouped=grouped)
+            return cluster
+    raise ValueError(
+        f"{source}: no known list of servers begins with {source.first_line[:60]!r}; a cluster "
+        "file ends in .toml"
+    )
+
+
+def read_requests(path: str | os.PathLike[str], *, on_bad: OnBad = "reject") -> Requests:
+    """Read what a cluster is to be filled with, see :func:`fill`.
+
+    Parameters
+    ----------
+    path
+        A list of pods of Alibaba's GPU-sharing cluster, with or without times, whose pods without
+        GPUs are read too; or any trace that :func:`read_trace` reads.
+    on_bad
+        As in :func:`read_trace`.
+
+    Raises
+    ------
+    OSError, ValueError
+        As :func:`read_trace`.
+    """
+    source = Source(path)
+    if openb_pods.recognises(source):
+        return openb_pods.read_requests(source, on_bad=on_bad)
+    return Requests.from_trace(read_trace(path, on_bad=on_bad))

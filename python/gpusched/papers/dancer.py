@@ -1,0 +1,204 @@
+"""Dancer (Zhang et al., IEEE TCC 2025): deadlines met against baselines, and what is possible."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.papers import Interrupted, Progress, dancer_tables
+from gpusched.papers.dancer_milp import Gap, gap
+from gpusched.papers.dancer_runs import Run, Task, run_all
+from gpusched.papers.dancer_settings import (
+    CHRONUS,
+    DANCER,
+    EDF,
+    EDF_FASTEST,
+    GAINS,
+    GAVEL,
+    LARGE,
+    ORDERED,
+    PINNED,
+    SERIES,
+    TIRESIAS,
+    WORKLOADS,
+    Arm,
+    Series,
+    Setting,
+    Workload,
+    requests,
+)
+from gpusched.papers.dancer_tables import Summary, bound
+from gpusched.papers.dancer_workload import missing_workloads, need_tables
+from gpusched.papers.plain import finite
+from gpusched.papers.tables import Table
+
+_STAGE: Final = "jobs of a seed, all policies"
+_EXACT: Final = "integer programs"
+_DRAWN: Final = (DANCER, ORDERED, PINNED, EDF_FASTEST, CHRONUS, TIRESIAS, GAVEL, EDF)
+
+
+@dataclass
+class Dancer:
+    """All runs of the study.
+
+    Attributes
+    ----------
+    runs
+        A list by seed for every pair of a setting and a policy.
+    gaps
+        To the integer program, by seed; empty unless it was asked for.
+    missing
+        Workloads that were not found.
+    """
+
+    runs: dict[tuple[Setting, Arm], list[Run]] = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
+    missing: tuple[Workload, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """The results."""
+        made = dancer_tables.all_tables(Summary(self.runs), self.gaps)
+        if self.missing:
+            names = ", ".join(workload.trace for workload in self.missing)
+            note = f"Left out: {names} (not in $GPUSCHED_DATA or ../shared/data)."
+            made[0] = dataclasses.replace(made[0], notes=(*made[0].notes, note))
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """All runs and tables as plain values for JSON."""
+        found: dict[str, Any] = finite(
+            {
+                "paper": "dancer",
+                "published": {"gains": GAINS},
+                "runs": [_row(run) for run in self._all_runs()],
+                "gaps": [dataclasses.asdict(one) for one in self.gaps],
+                "missing": [workload.trace for workload in self.missing],
+                "tables": [dataclasses.asdict(table) for table in self.tables()],
+            }
+        )
+        return found
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write figures, tables.md, runs.csv and results.json; return the files."""
+        import polars as pl
+
+        from gpusched.papers.drawing import save
+
+        drawn = self._figures()
+        for name, figure in drawn.items():
+            save(figure, folder / name)
+        markdown = "\n".join(table.to_markdown() for table in self.tables())
+        (folder / "tables.md").write_text(markdown, encoding="utf-8")
+        rows = [_row(run) for run in self._all_runs()]
+        pl.from_dicts(rows, infer_schema_length=None).write_csv(folder / "runs.csv")
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+        return [folder / name for name in (*drawn, "tables.md", "runs.csv", "results.json")]
+
+    def _all_runs(self) -> list[Run]:
+        return [run for runs in self.runs.values() for run in runs]
+
+    def _figures(self) -> dict[str, Any]:
+        from gpusched.papers import dancer_figures as figures
+
+        summary = Summary(self.runs)
+        main = [setting for setting in summary.main() if setting.place != LARGE]
+        note = f"{summary.num_seeds} seeds, mean and 95 % interval"
+        panels = []
+        for workload in WORKLOADS:
+            here = [setting for setting in main if setting.workload == workload]
+            if here:
+                labels = [f"{setting.load:g}" for setting in here]
+                panels.append(_panel(summary, workload.name, "load", labels, here, _DRAWN))
+        drawn = {
+            "load.png": figures.curves(
+                panels,
+                f"{main[0].place.name}, {main[0].place.jobs} jobs; {note}",
+                min(2, len(panels)),
+            )
+        }
+        series = [one for one in SERIES if all(map(summary.has, one.settings.values()))]
+        if series:
+            setting = next(iter(series[0].settings.values()))
+            panels = [_varied(summary, one) for one in series]
+            about = f"{setting.workload.name}, load {setting.load:g}; {note}"
+            drawn["sensitivity.png"] = figures.curves(panels, about, 3)
+        return drawn
+
+
+def _panel(
+    summary: Summary,
+    title: str,
+    heading: str,
+    labels: Sequence[str],
+    settings: Sequence[Setting],
+    arms: Sequence[Arm],
+) -> Any:
+    from gpusched.papers.dancer_figures import Panel
+
+    return Panel(
+        title,
+        heading,
+        labels,
+        {
+            arm.name: [summary.mean(setting, arm) for setting in settings]
+            for arm in arms
+            if all(summary.has(setting, arm) for setting in settings)
+        },
+        [summary.mean(setting, DANCER, bound) for setting in settings],
+    )
+
+
+def _varied(summary: Summary, one: Series) -> Any:
+    settings = list(one.settings.values())
+    return _panel(summary, one.title, one.heading, list(one.settings), settings, one.arms)
+
+
+def _row(run: Run) -> dict[str, Any]:
+    return dataclasses.asdict(run) | {"gap": run.gap}
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Dancer:
+    """Run it; see :meth:`gpusched.papers.Paper.reproduce`."""
+    need_tables()
+    missing = missing_workloads()
+    found = Dancer(missing=() if quick else missing)
+    wanted = {
+        setting: arms
+        for setting, arms in requests(quick).items()
+        if setting.workload not in missing
+    }
+    tasks = [(setting, arms, seed) for seed in range(seeds) for setting, arms in wanted.items()]
+    done: dict[Task, list[Run]] = {}
+    try:
+        progress(_STAGE, 0, len(tasks))
+        for task, runs in run_all(tasks):
+            done[task] = runs
+            progress(_STAGE, len(done), len(tasks))
+        for seed in range(seeds if exact else 0):
+            progress(_EXACT, seed, seeds)
+            found.gaps.append(gap(seed, (DANCER, ORDERED, EDF_FASTEST)))
+        if exact:
+            progress(_EXACT, seeds, seeds)
+    except KeyboardInterrupt:
+        complete = [s for s in range(seeds) if all((*pair, s) in done for pair in wanted.items())]
+        _gather(found, wanted, complete, done)
+        raise Interrupted(found if len(complete) >= 2 else None) from None
+    _gather(found, wanted, range(seeds), done)
+    return found
+
+
+def _gather(
+    found: Dancer,
+    wanted: dict[Setting, tuple[Arm, ...]],
+    seeds: Sequence[int],
+    done: dict[Task, list[Run]],
+) -> None:
+    """Sort the runs by setting, policy and seed, in whatever order they were made."""
+    for setting, arms in wanted.items():
+        for place, arm in enumerate(arms):
+            found.runs[setting, arm] = [done[setting, arms, seed][place] for seed in seeds]

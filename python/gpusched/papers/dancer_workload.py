@@ -1,0 +1,81 @@
+"""The jobs of a setting: run times and widths of a trace, tables of Gavel, deadlines drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import lru_cache
+
+import numpy as np
+
+from gpusched.generator import generate
+from gpusched.papers.a_srpt_workload import data_folder
+from gpusched.papers.dancer_settings import MAX_GPUS, WORKLOADS, Place, Setting, Workload
+from gpusched.throughput_files import read_throughputs
+from gpusched.throughputs import Throughputs
+from gpusched.ticks import US_PER_S
+from gpusched.traces import read_trace
+from gpusched.workload import Trace
+
+_TABLES = "gavel/simulation_throughputs.json"
+_SEED_OF_ERRORS = 20_250
+
+
+def need_tables() -> None:
+    """Raise ValueError, which names the variable, if the tables are not there."""
+    path = data_folder() / _TABLES
+    if not path.is_file():
+        raise ValueError(
+            f"dancer: no {path}: set GPUSCHED_DATA to the folder of the real traces, whose gavel/ "
+            "holds the measured throughputs"
+        )
+
+
+def missing_workloads() -> tuple[Workload, ...]:
+    """Return those whose file is not there."""
+    return tuple(of for of in WORKLOADS if of.trace and not (data_folder() / of.trace).is_file())
+
+
+def workload(setting: Setting, seed: int) -> Trace:
+    """Return the jobs of a seed: of a file others for each seed, of a generator another draw."""
+    trace = _raw(setting.place.jobs, setting.workload, seed)
+    trace = trace.with_throughputs(throughputs(), seed=seed)
+    restart_us = np.full(len(trace), setting.restart_s * US_PER_S, dtype=np.int64)
+    trace = dataclasses.replace(trace, restart_us=restart_us)
+    trace = trace.with_load(setting.load, _num_gpus(setting.place))
+    trace = trace.with_deadlines(setting.recipe, tightness=setting.tightness, seed=seed)
+    if not setting.error:
+        return trace
+    draws = np.random.default_rng([_SEED_OF_ERRORS, seed]).uniform(-1, 1, len(trace))
+    told_us = np.maximum(1, np.rint(trace.service_us * (1 + setting.error * draws)))
+    return dataclasses.replace(trace, estimate_us=told_us.astype(np.int64))
+
+
+@lru_cache(maxsize=1)
+def throughputs() -> Throughputs:
+    """Return the tables of Gavel."""
+    return read_throughputs(data_folder() / _TABLES)
+
+
+@lru_cache(maxsize=8)
+def _raw(jobs: int, of: Workload, seed: int) -> Trace:
+    if of.profile:
+        return _narrowed(generate(of.profile, jobs, seed=seed))
+    trace = _read(of.trace)
+    # As far apart as five seeds can be.
+    first = seed * (len(trace) // 5) % len(trace)
+    chosen = (np.arange(len(trace)) - first) % len(trace) < jobs
+    return _narrowed(trace.filter(chosen))
+
+
+@lru_cache(maxsize=2)
+def _read(path: str) -> Trace:
+    return read_trace(data_folder() / path)
+
+
+def _narrowed(trace: Trace) -> Trace:
+    gpus = np.minimum(trace.gpus, MAX_GPUS).astype(np.int32)
+    return dataclasses.replace(trace, gpus=gpus)
+
+
+def _num_gpus(place: Place) -> int:
+    return place.cluster().num_gpus

@@ -1,0 +1,135 @@
+"""Fragmentation gradient descent (Weng et al., ATC 2023): the filling experiment again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.papers import Interrupted, Progress, fgd_tables
+from gpusched.papers.fgd_published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
+from gpusched.papers.fgd_runs import DEFAULT, DEMANDS, PLACEMENTS, VARIANTS, Run, Workload, run
+from gpusched.papers.fgd_tables import Summary
+from gpusched.papers.plain import finite
+from gpusched.papers.tables import Table
+
+_STAGE: Final = "clusters filled"
+
+
+@dataclass
+class Fgd:
+    """All runs of the study.
+
+    Attributes
+    ----------
+    runs
+        Of every placement with every workload, seed by seed.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+
+    def tables(self) -> list[Table]:
+        """The results, ours beside the published ones."""
+        summary = Summary(self.runs)
+        workloads = self._workloads(summary)
+        made = [fgd_tables.against_fgd(summary, DEFAULT, is_published=True)]
+        for workload in workloads:
+            made.append(fgd_tables.by_demand(summary, workload, "unallocated"))
+            made.append(fgd_tables.by_demand(summary, workload, "fragmented"))
+        made += [
+            fgd_tables.against_fgd(summary, workload, is_published=False)
+            for workload in workloads
+            if workload is not DEFAULT
+        ]
+        return [*made, fgd_tables.lost(summary, workloads)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All runs at the demands of the tables, and the tables, as plain values for JSON."""
+        found: dict[str, Any] = finite(
+            {
+                "paper": "fgd",
+                "published": {
+                    "allocated": ALLOCATED,
+                    "largest_reduction": LARGEST_REDUCTION,
+                    "more_gpus": MORE_GPUS,
+                },
+                "runs": list(self._rows(fgd_tables.SHOWN)),
+                "tables": [dataclasses.asdict(table) for table in self.tables()],
+            }
+        )
+        return found
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write a figure, tables.md, runs.csv and results.json; return the files."""
+        import polars as pl
+
+        from gpusched.papers import fgd_figures as figures
+        from gpusched.papers.drawing import save
+
+        summary = Summary(self.runs)
+        figure = figures.curves(
+            {
+                workload.title: (
+                    self._curves(summary, workload, "unallocated"),
+                    self._curves(summary, workload, "fragmented"),
+                )
+                for workload in self._workloads(summary)
+            },
+            DEMANDS.tolist(),
+            {name: 1 - allocated for name, allocated in ALLOCATED.items()},
+            f"{summary.num_gpus:,} GPUs filled; {summary.num_seeds} seeds, mean and 95 % interval",
+        )
+        save(figure, folder / "filling.png")
+        markdown = "\n".join(table.to_markdown() for table in self.tables())
+        (folder / "tables.md").write_text(markdown, encoding="utf-8")
+        pl.from_dicts(list(self._rows(DEMANDS.tolist()))).write_csv(folder / "runs.csv")
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+        names = ("filling.png", "tables.md", "runs.csv", "results.json")
+        return [folder / name for name in names]
+
+    def _workloads(self, summary: Summary) -> list[Workload]:
+        return [workload for workload in (DEFAULT, *VARIANTS) if summary.has(workload)]
+
+    def _curves(self, summary: Summary, workload: Workload, column: str) -> dict[str, Any]:
+        return {name: summary.by_demand(workload, name, column) for name in PLACEMENTS}
+
+    def _rows(self, demands: Any) -> Iterator[dict[str, Any]]:
+        """A row for each run and demand."""
+        for filled in self.runs:
+            for demand in demands:
+                yield {
+                    "workload": filled.workload,
+                    "placement": filled.placement,
+                    "seed": filled.seed,
+                    "demand": demand,
+                    **{
+                        column: filled.at(column, demand)
+                        for column in ("unallocated", "fragmented", "lost")
+                    },
+                }
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Fgd:
+    """Run it; see :meth:`gpusched.papers.Paper.reproduce`."""
+    if exact:
+        raise ValueError("exact: fgd has no part with an exact optimum")
+    workloads = (DEFAULT,) if quick else (DEFAULT, *VARIANTS)
+    wanted = [(workload, name) for workload in workloads for name in PLACEMENTS]
+    total = seeds * len(wanted)
+    found = Fgd()
+    try:
+        for seed in range(seeds):
+            made: list[Run] = []
+            for workload, name in wanted:
+                progress(_STAGE, seed * len(wanted) + len(made), total)
+                made.append(run(workload, name, seed))
+            found.runs += made
+        progress(_STAGE, total, total)
+    except KeyboardInterrupt:
+        is_enough = len({filled.seed for filled in found.runs}) >= 2
+        raise Interrupted(found if is_enough else None) from None
+    return found

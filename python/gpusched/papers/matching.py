@@ -1,0 +1,134 @@
+"""Matching markets (Liu et al., IEEE TPDS 2024): gap, time, fairness and ablations."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.papers import Interrupted, Progress, matching_tables
+from gpusched.papers.matching_runs import (
+    MAIN,
+    SIZES,
+    TIMED,
+    Check,
+    Run,
+    Timing,
+    check_one,
+    gap_runs,
+    large_runs,
+    time_one,
+)
+from gpusched.papers.plain import finite
+from gpusched.papers.tables import Table
+
+_GAPS: Final = "instances with a proven optimum"
+_TIMES: Final = "decisions timed"
+_CHECKS: Final = "mixed-integer programs"
+# Timing and the programs of HiGHS take long, and vary little.
+_TIMED_SEEDS: Final = 10
+_CHECKED_SEEDS: Final = 5
+
+
+@dataclass
+class Matching:
+    """All runs of the study.
+
+    Attributes
+    ----------
+    runs
+        Decisions on instances with a proven optimum.
+    large
+        Decisions at the scale of a cluster.
+    timings
+        Against the enumeration of all categories.
+    checks
+        Our optimum beside that of a mixed-integer program, if it was asked for.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    large: list[Run] = field(default_factory=list)
+    timings: list[Timing] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+
+    def tables(self) -> list[Table]:
+        """The results."""
+        made = [
+            matching_tables.by_size(self.runs),
+            matching_tables.by_draws(self.runs),
+            matching_tables.against_baselines(self.runs),
+            matching_tables.ablations(self.runs),
+        ]
+        if self.timings:
+            made.append(matching_tables.timings(self.timings))
+        if self.large:
+            made.append(matching_tables.large(self.large))
+        if self.checks:
+            made.append(matching_tables.checks(self.checks))
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """All runs and tables as plain values for JSON."""
+        found: dict[str, Any] = finite(
+            {
+                "paper": "matching",
+                "published": {"gap": matching_tables.PUBLISHED_GAP},
+                "runs": [dataclasses.asdict(run) for run in (*self.runs, *self.large)],
+                "timings": [dataclasses.asdict(one) for one in self.timings],
+                "checks": [dataclasses.asdict(one) for one in self.checks],
+                "tables": [dataclasses.asdict(table) for table in self.tables()],
+            }
+        )
+        return found
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write figures, tables.md, runs.csv and results.json; return the files."""
+        import polars as pl
+
+        from gpusched.papers import matching_figures as figures
+        from gpusched.papers.drawing import save
+
+        seeds = len({run.seed for run in self.runs})
+        note = f"{MAIN[0]} jobs, {MAIN[1]} workers, {seeds} instances; mean, and dotted the worst"
+        drawn = {"gap.png": figures.gap_by_draws(self.runs, note)}
+        if self.timings:
+            note = "Time of a decision, one thread, median of the instances"
+            drawn["time.png"] = figures.time_by_size(self.timings, self.large, note)
+        for name, figure in drawn.items():
+            save(figure, folder / name)
+        markdown = "\n".join(table.to_markdown() for table in self.tables())
+        (folder / "tables.md").write_text(markdown, encoding="utf-8")
+        rows = [dataclasses.asdict(run) for run in (*self.runs, *self.large)]
+        pl.from_dicts(rows, infer_schema_length=None).write_csv(folder / "runs.csv")
+        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+        return [folder / name for name in (*drawn, "tables.md", "runs.csv", "results.json")]
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Matching:
+    """Run it; see :meth:`gpusched.papers.Paper.reproduce`."""
+    found = Matching()
+    try:
+        for seed in range(seeds):
+            progress(_GAPS, seed, seeds)
+            found.runs += gap_runs(seed, quick)
+        progress(_GAPS, seeds, seeds)
+        timed = min(seeds, _TIMED_SEEDS)
+        for seed in range(0 if quick else timed):
+            progress(_TIMES, seed, timed)
+            found.timings += [time_one(size, seed) for size in TIMED]
+            found.large += large_runs(seed)
+        if not quick:
+            progress(_TIMES, timed, timed)
+        checked = min(seeds, _CHECKED_SEEDS)
+        for seed in range(checked if exact else 0):
+            progress(_CHECKS, seed, checked)
+            found.checks += [check_one(size, seed) for size in (MAIN, SIZES[-1])]
+        if exact:
+            progress(_CHECKS, checked, checked)
+    except KeyboardInterrupt:
+        is_enough = len({run.seed for run in found.runs}) >= 2
+        raise Interrupted(found if is_enough else None) from None
+    return found

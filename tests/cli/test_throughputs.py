@@ -1,0 +1,68 @@
+"""Throughputs and deadlines on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+from gpusched.throughput_files import read_throughputs
+
+TABLE = "model,gpu_type,gpus,iterations_per_s\n" + "".join(
+    f"{model},gpu,{count},{rate * count}\n"
+    for model, rate in (("small", 2), ("large", 1))
+    for count in (1, 8, 32)
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "table.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_options_and_arguments_make_the_same_run(
+    gpusched_json, jobs_csv: Path, table: Path
+) -> None:
+    made = gpusched_json(
+        "run", jobs_csv, "-p", "fifo", "--servers", 4, "--seed", 3, "--throughputs", table,
+        "--deadlines", "tightness=2,seed=5,share=0.5",
+    )  # fmt: skip
+    trace = gs.read_trace(jobs_csv).with_throughputs(read_throughputs(table), seed=3)
+    trace = trace.with_deadlines(tightness=2, seed=5, share=0.5)
+    expected = gs.simulate(trace, gs.Cluster.uniform(4, 8), policy="fifo", speed="table", seed=3)
+    assert made["result"]["digest"] == expected.digest
+    assert any(line.startswith("models assumed: those of 300") for line in made["assumptions"])
+
+
+def test_a_converted_trace_has_its_deadlines(gpusched, jobs_csv: Path, tmp_path: Path) -> None:
+    target = tmp_path / "due.parquet"
+    made = gpusched("trace", "convert", jobs_csv, target, "--deadlines", "tightness=1,seed=1")
+    assert made.exit_code == 0, made.stderr
+    expected = gs.read_trace(jobs_csv).with_deadlines(seed=1).deadline_us
+    assert gs.read_trace(target).deadline_us.tolist() == expected.tolist()  # type: ignore
+    shown = gpusched("trace", "info", target)
+    assert "deadlines" in shown.stdout
+    assert "300 jobs, p50" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--deadlines", "tight=1"), "--deadlines: unknown 'tight'; did you mean 'tightness'?"),
+        (("--deadlines", "seed=1,seed=2"), "--deadlines: seed is given twice"),
+        (("--deadlines", "tightness=x"), "--deadlines: tightness 'x' must be a number"),
+        (("--deadlines", "tightness=0"), "tightness: 0.0 must be finite and positive"),
+        (("--speed", "table"), "--speed table: needs --throughputs FILE"),
+        (("--throughputs", "t.csv", "--profiles", "zoo"), "cannot be combined with --profiles"),
+        (("--throughputs", "t.csv", "--speed", "fixed"), "has no effect under --speed fixed"),
+        (("--throughputs", "none.csv"), "none.csv"),
+    ],
+)
+def test_a_mistake_is_one_line(gpusched, arguments: tuple[str, ...], message: str) -> None:
+    made = gpusched("run", "-p", "fifo", "--jobs", 20, *arguments)
+    assert made.exit_code == 2
+    assert message in " ".join(made.stderr.split())
+    assert "Traceback" not in made.stderr

@@ -1,0 +1,172 @@
+"""The native core without the facade: the reference's jobs as the columns that it borrows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpusched import _core
+from tests.parity.core import make_cluster, outcome_of
+from tests.reference import Job, Network, Outcome
+
+NO_LIMIT = 2**31 - 1
+EVERYWHERE = 2**64 - 1
+
+
+def job_table(jobs: Sequence[Job], gpu_types: Sequence[str]) -> _core.JobTable:
+    """Return all columns of the jobs, for a cluster with these GPU types."""
+    in_order = sorted(jobs, key=lambda job: job.submit_us)
+
+    def column(name: str, dtype: type, missing: float = 0) -> np.ndarray:
+        values = [getattr(job, name) for job in in_order]
+        return np.array([missing if value is None else value for value in values], dtype)
+
+    sets = sorted({tuple(sorted(job.allowed or ())) for job in in_order})
+    bits = {name: 1 << index for index, name in enumerate(gpu_types)}
+    masks = [sum(bits.get(name, 0) for name in names) if names else EVERYWHERE for names in sets]
+    return _core.JobTable(
+        column("submit_us", np.int64),
+        column("service_us", np.int64),
+        column("gpus", np.int32),
+        checkpoint_us=column("checkpoint_us", np.int64),
+        restart_us=column("restart_us", np.int64),
+        weight=column("weight", np.float64),
+        deadline_us=column("deadline_us", np.int64, -1),
+        value=column("value", np.float64),
+        min_gpus=column("min_gpus", np.int32),
+        max_gpus=column("max_gpus", np.int32, NO_LIMIT),
+        type_set=np.array(
+            [sets.index(tuple(sorted(job.allowed or ()))) for job in in_order], np.int32
+        ),
+        type_masks=masks,
+        **demand_columns(in_order),
+        **model_columns(in_order, gpu_types),
+    )
+
+
+def demand_columns(jobs: Sequence[Job]) -> dict[str, np.ndarray]:
+    """Return what workers ask for; nothing if no job asks for anything."""
+    asked = [(job.share_milli, job.cpu_milli, job.memory_mib) for job in jobs]
+    if set(asked) == {(1000, 0, 0)}:
+        return {}
+    rows = sorted(set(asked))
+    share, cpu, memory = zip(*rows, strict=True)
+    return {
+        "demand": np.array([rows.index(row) for row in asked], np.int32),
+        "demand_share_milli": np.array(share, np.int32),
+        "demand_cpu_milli": np.array(cpu, np.int64),
+        "demand_memory_mib": np.array(memory, np.int64),
+    }
+
+
+def model_columns(jobs: Sequence[Job], gpu_types: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return profiles of one kind: what ``ring``, ``table`` or ``proportional`` reads."""
+    for kind, columns in (
+        ("profile", ring_columns),
+        ("throughputs", table_columns),
+        ("samples", sample_columns),
+    ):
+        models: list[Any] = []
+        for model in (getattr(job, kind) for job in jobs):
+            if model is not None and model not in models:
+                models.append(model)
+        if models:
+            index = [models.index(getattr(job, kind)) for job in jobs]
+            return {"profile": np.array(index, np.int32)} | columns(models, gpu_types)
+    return {}
+
+
+def ring_columns(models: Sequence[Any], gpu_types: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return what an iteration computes and exchanges."""
+    return {
+        "gradient_bytes": np.array([model.gradient_bytes for model in models]),
+        "compute_s": np.array([model.compute_s(name) for model in models for name in gpu_types]),
+    }
+
+
+def table_columns(models: Sequence[Any], gpu_types: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return throughputs; all tables have the same counts, and those of spread gangs stand for
+    packed ones where a model has none.
+    """
+    counts = sorted(next(iter(models[0].packed.values())))
+
+    def flat(tables: Sequence[Mapping[str, Mapping[int, float]]]) -> np.ndarray:
+        return np.array([t[name][count] for t in tables for name in gpu_types for count in counts])
+
+    columns = {
+        "table_counts": np.array(counts, np.int32),
+        "throughput": flat([model.packed for model in models]),
+    }
+    if any(model.spread for model in models):
+        columns["spread_throughput"] = flat([model.spread or model.packed for model in models])
+    return columns
+
+
+def sample_columns(models: Sequence[Any], gpu_types: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return what workers do of the samples of an iteration."""
+    columns = {
+        "samples_per_s": np.array([m.per_s[name] for m in models for name in gpu_types]),
+        "global_batch": np.array([model.batch for model in models], np.int64),
+    }
+    if any(model.most for model in models):
+        most = [model.most.get(name, 0) for model in models for name in gpu_types]
+        columns["max_samples"] = np.array(most, np.int64)
+    if any(model.gradient_bytes for model in models):
+        columns["gradient_bytes"] = np.array([model.gradient_bytes for model in models])
+    return columns
+
+
+def servers_of(
+    servers: Sequence[tuple[int, str]],
+    network: Network | None,
+    room: Sequence[tuple[int | None, int | None]],
+) -> _core.Cluster:
+    """Return the servers with what they have beside GPUs; negative is unlimited."""
+    cluster = make_cluster(servers, network)
+    capacity = {}
+    if room:
+        cpu, memory = zip(*room, strict=True)
+        for name, values in (("cpu_milli", cpu), ("memory_mib", memory)):
+            capacity[name] = np.array([-1 if v is None else v for v in values], np.int64)
+    return _core.Cluster(
+        cluster.server_gpus, cluster.server_type, **cluster.core_columns(), **capacity
+    )
+
+
+def run_native(
+    jobs: Sequence[Job],
+    servers: Sequence[tuple[int, str]],
+    policy: Any,
+    placement: str,
+    *,
+    policy_params: Mapping[str, Any] | None = None,
+    placement_params: Mapping[str, Any] | None = None,
+    flags: Sequence[str] = (),
+    seed: int = 0,
+    speed: str = "fixed",
+    contention: str = "none",
+    speed_params: Mapping[str, Any] | None = None,
+    network: Network | None = None,
+    room: Sequence[tuple[int | None, int | None]] = (),
+) -> Outcome:
+    """Run the core under a policy by name or a scheduler of Python, verifying every rate."""
+    gpu_types = list(dict.fromkeys(gpu_type for _, gpu_type in servers))
+    schedule = _core.Run(
+        job_table(jobs, gpu_types),
+        servers_of(servers, network, room),
+        policy,
+        dict(policy_params or {}),
+        list(flags),
+        placement,
+        dict(placement_params or {}),
+        seed,
+        _core.RunControl(),
+        speed,
+        dict(speed_params or {}),
+        contention,
+        {},
+        True,
+    ).finish()
+    return outcome_of(schedule)

@@ -1,0 +1,38 @@
+"""Shares, CPU and memory: the core equals the reference, whoever decides."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.parity.core import run_core
+from tests.reference import BY_DEADLINE, POLICIES, Job, replay
+from tests.reference.cases import SECOND, Case
+from tests.reference.demand_cases import demand_cases
+from tests.reference.packing import NAMES
+
+UNITS = st.sampled_from([1, 7, SECOND])
+any_case = st.tuples(st.sampled_from([*POLICIES, *BY_DEADLINE]), st.sampled_from(NAMES)).flatmap(
+    lambda pair: demand_cases(*pair)
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(case=any_case, unit=UNITS)
+def test_whoever_decides_over_demands_the_core_equals_the_reference(case: Case, unit: int) -> None:
+    case = case.at(unit)
+    expected = case.replay()
+    actual = run_core(*case.arguments(), **case.speeds())
+    for field in dataclasses.fields(expected):
+        assert getattr(actual, field.name) == getattr(expected, field.name), field.name
+
+
+@pytest.mark.parametrize("placement", ["count", "heavy-edge"])
+def test_a_placement_that_knows_nothing_but_gpus_refuses_demands(placement: str) -> None:
+    jobs = [Job(0, SECOND, 1), Job(0, SECOND, 1, cpu_milli=1)]
+    for engine in (replay, run_core):
+        with pytest.raises(ValueError, match="nothing but whole GPUs"):
+            engine(jobs, [(2, "K80")], "fifo", placement)

@@ -1,0 +1,306 @@
+"""The laws of assignment, transportation and auction: equal optima, and prices that prove them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+from gpusched import _core
+from gpusched.arrays import Float64
+from gpusched.assignment import AssignmentSolver, Matching, assign, transport
+
+NUM_INSTANCES = 10_000
+MAX_SIDE = 6
+TOLERANCE = 1e-9
+
+
+def instance(random: np.random.Generator, number: int, *, is_whole: bool = False) -> Float64:
+    """Costs of a small problem: whole numbers with ties, or real ones; some pairs forbidden."""
+    shape = random.integers(1, MAX_SIDE + 1, 2)
+    if number % 5 < 2:
+        shape[1] = shape[0]
+    kind = number % 3
+    if kind == 0 and not is_whole:
+        cost = random.uniform(-1, 1, shape)
+    else:
+        cost = random.integers(-2, 3 if kind == 1 else 100, shape).astype(np.float64)
+    if number % 4 == 0:
+        cost[random.random(shape) < 0.25] = np.inf
+    return cost
+
+
+def optimum(cost: Float64) -> float | None:
+    """The least cost as SciPy finds it, None where there is none."""
+    try:
+        rows, columns = linear_sum_assignment(cost)
+    except ValueError:
+        return None
+    return float(cost[rows, columns].sum())
+
+
+def is_proven(cost: Float64, found: Matching, error: float = TOLERANCE) -> bool:
+    """Whether the duals show that no assignment costs less by more than ``error`` per pair."""
+    slack = cost - found.row_dual[:, None] - found.column_dual
+    free_rows = np.delete(found.row_dual, found.rows)
+    free_columns = np.delete(found.column_dual, found.columns)
+    total = found.row_dual.sum() + found.column_dual.sum()
+    long_side = found.row_dual if cost.shape[0] > cost.shape[1] else found.column_dual
+    return bool(
+        slack.min() >= -error
+        and np.abs(slack[found.rows, found.columns]).max() <= error
+        and np.abs(free_rows).sum() + np.abs(free_columns).sum() <= error * max(cost.shape)
+        and abs(total - found.cost) <= 2 * error * max(cost.shape)
+        and (cost.shape[0] == cost.shape[1] or long_side.max() <= error)
+    )
+
+
+def cost_or_none(cost: Float64, method: str) -> float | None:
+    try:
+        found = assign(cost, method=method)  # type: ignore[arg-type]
+    except ValueError:
+        return None
+    assert is_proven(cost, found, TOLERANCE if method == "jonker-volgenant" else 0.5)
+    return found.cost
+
+
+def test_assignments_cost_what_scipy_says() -> None:
+    random = np.random.Generator(np.random.PCG64(1))
+    for number in range(NUM_INSTANCES):
+        cost = instance(random, number)
+        expected = optimum(cost)
+        assert cost_or_none(cost, "jonker-volgenant") == pytest.approx(expected, abs=TOLERANCE)
+
+
+def test_auctions_of_whole_numbers_are_exact() -> None:
+    random = np.random.Generator(np.random.PCG64(2))
+    for number in range(NUM_INSTANCES):
+        cost = instance(random, number, is_whole=True)
+        assert cost_or_none(cost, "auction") == optimum(cost)
+
+
+def expanded(value: Float64, supply: list[int], capacity: list[int], may_keep: bool) -> Float64:
+    """A row for each unit and a column for each place; for what may be kept, places at home."""
+    matrix = np.repeat(np.repeat(value, supply, axis=0), capacity, axis=1)
+    home = np.zeros((len(matrix), len(matrix) if may_keep else 0))
+    return np.hstack([matrix, home])
+
+
+def test_transports_are_worth_what_scipy_says_of_the_expanded_matrix() -> None:
+    random = np.random.Generator(np.random.PCG64(3))
+    for number in range(NUM_INSTANCES):
+        value = -instance(random, number)
+        supply = random.integers(0, 3, value.shape[0]).tolist()
+        capacity = random.integers(0, 4, value.shape[1]).tolist()
+        may_keep = number % 2 == 0
+        matrix = expanded(value, supply, capacity, may_keep)
+        expected = optimum(-matrix) if matrix.shape[0] <= matrix.shape[1] else None
+        try:
+            found = transport(value, supply, capacity, at_most=may_keep).value
+        except ValueError:
+            assert expected is None
+            continue
+        assert found == pytest.approx(-expected if expected else 0.0, abs=TOLERANCE)
+
+
+units = st.integers(0, 3)
+small = st.integers(-3, 3).map(float) | st.just(-np.inf)
+
+
+@st.composite
+def transports(draw: st.DrawFn) -> tuple[Float64, list[int], list[int]]:
+    rows, columns = draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    value = draw(st.lists(small, min_size=rows * columns, max_size=rows * columns))
+    supply = draw(st.lists(units, min_size=rows, max_size=rows))
+    capacity = draw(st.lists(units, min_size=columns, max_size=columns))
+    return np.array(value).reshape(rows, columns), supply, capacity
+
+
+@settings(max_examples=100)
+@given(transports(), st.booleans())
+def test_prices_clear_the_market_of_a_transport(
+    problem: tuple[Float64, list[int], list[int]], may_keep: bool
+) -> None:
+    value, supply, capacity = problem
+    try:
+        found = transport(value, supply, capacity, at_most=may_keep)
+    except ValueError:
+        return
+    flow, used = found.flow, found.flow.sum(axis=0)
+    assert (flow >= 0).all()
+    assert (used <= capacity).all()
+    assert (flow.sum(axis=1) <= supply if may_keep else flow.sum(axis=1) == supply).all()
+    gain = value - found.price
+    assert (gain <= found.row_dual[:, None]).all()
+    assert (gain == found.row_dual[:, None])[flow > 0].all()
+    assert (found.price >= 0).all()
+    assert (found.price[used < capacity] == 0).all()
+    if may_keep:
+        assert (found.row_dual >= 0).all()
+        assert (found.row_dual[flow.sum(axis=1) < supply] == 0).all()
+
+
+@settings(max_examples=60)
+@given(st.lists(transports(), min_size=2, max_size=5), st.booleans())
+def test_a_warm_start_changes_no_value(
+    problems: list[tuple[Float64, list[int], list[int]]], is_exact: bool
+) -> None:
+    lasting = _core.Transportation()
+    for value, supply, capacity in problems:
+        counts = np.array(supply, dtype=np.int32), np.array(capacity, dtype=np.int32)
+        flat = value.reshape(-1)
+        try:
+            cold = _core.Transportation().solve(flat, *counts, is_exact)[3]
+        except ValueError:
+            with pytest.raises(ValueError, match="transportation"):
+                lasting.solve(flat, *counts, is_exact, is_warm=True)
+            continue
+        assert lasting.solve(flat, *counts, is_exact, is_warm=True)[3] == cold
+
+
+costs = st.integers(-3, 6).map(float) | st.just(np.inf)
+
+
+@settings(max_examples=100)
+@given(st.data(), st.integers(1, 6), st.integers(1, 6))
+def test_changing_rows_equals_solving_anew(data: st.DataObject, rows: int, columns: int) -> None:
+    line = st.lists(costs, min_size=columns, max_size=columns)
+    cost = np.array(data.draw(st.lists(line, min_size=rows, max_size=rows)))
+    solver = AssignmentSolver()
+    if optimum(cost) is None:
+        return
+    solver.solve(cost)
+    for row, changed in data.draw(st.lists(st.tuples(st.integers(0, rows - 1), line), max_size=6)):
+        cost[row] = changed
+        expected = optimum(cost)
+        if expected is None:
+            with pytest.raises(ValueError, match="do not suffice"):
+                solver.change_row(row, changed)
+            return
+        found = solver.change_row(row, changed)
+        assert found.cost == expected
+        assert is_proven(cost, found, error=0.0)
+
+
+def wide(random: np.random.Generator, kind: str) -> Float64:
+    """Costs of a size at which rows have short lists: alike rows, ties, and adverse orders."""
+    shape = (150, 150) if kind != "rectangle" else (130, 170)
+    if kind == "types":
+        gain = random.random((20, 4))
+        return -gain[np.sort(random.integers(0, 20, 150))][:, random.integers(0, 4, 150)]
+    if kind == "ties":
+        return random.integers(0, 4, shape).astype(np.float64)
+    if kind == "product":
+        return np.outer(np.arange(150.0), np.arange(150.0))
+    if kind == "sparse":
+        return np.where(random.random(shape) < 0.8, np.inf, random.random(shape))
+    return np.sort(random.random(shape), axis=1)
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("kind", ["types", "ties", "product", "sparse", "rectangle"])
+def test_larger_problems_are_proven_too_and_stay_so(kind: str, is_turned: bool) -> None:
+    random = np.random.Generator(np.random.PCG64(4))
+    cost = wide(random, kind)
+    cost = np.ascontiguousarray(cost.T) if is_turned else cost
+    solver = AssignmentSolver()
+    found = solver.solve(cost)
+    assert is_proven(cost, found)
+    assert found.cost == pytest.approx(optimum(cost))
+    for row in range(0, 40, 4):
+        cost[row] = cost[row + 1] + random.integers(0, 2, cost.shape[1])
+        assert is_proven(cost, solver.change_row(row, cost[row]))
+    assert solver.solve(cost).cost == pytest.approx(optimum(cost))
+
+
+@settings(max_examples=60)
+@given(st.data(), st.integers(1, 4), st.integers(1, 6))
+def test_an_auction_ends_within_epsilon_of_clearing(
+    data: st.DataObject, jobs: int, items: int
+) -> None:
+    numbers = st.lists(st.integers(-5, 5).map(float), min_size=items, max_size=items)
+    value = np.array(data.draw(st.lists(numbers, min_size=jobs, max_size=jobs)))
+    wishes = st.lists(units, min_size=jobs, max_size=jobs)
+    demand = data.draw(wishes.filter(lambda drawn: sum(drawn) <= items))
+    epsilon = data.draw(st.sampled_from([2.0, 0.5, 0.9 / items]))
+    wanted = np.array(demand, dtype=np.int32)
+    owner, dual, price, total = _core.auction(value.reshape(-1), wanted, items, epsilon)
+    assert np.bincount(owner[owner >= 0], minlength=jobs).tolist() == demand
+    best = transport(value, demand, [1] * items).value
+    assert best - items * epsilon <= total <= best
+    if epsilon < 1 / items:
+        assert total == best
+    gain = value - price
+    is_own = owner == np.arange(jobs)[:, None]
+    loss = dual[:, None] - gain
+    assert (loss >= -TOLERANCE).all()
+    assert (loss[is_own] <= epsilon + TOLERANCE).all()
+    assert (price >= 0).all()
+    assert (price[owner < 0] <= epsilon + TOLERANCE).all()
+
+
+def ascending_prices(value: Float64) -> tuple[Float64, float]:
+    """The least clearing prices of whole values, raised by 1 on a constricted set at a time.
+
+    Demange, Gale, Sotomayor, "Multi-item auctions", Journal of Political Economy 94, 1986. One
+    item per bidder, who may go without; the set that is raised is the one that alternating paths
+    from the bidders left out reach.
+    """
+    bidders, items = value.shape
+    price = np.zeros(items)
+    while True:
+        gain = value - price
+        best = np.maximum(gain.max(axis=1), 0.0)
+        wants = [np.flatnonzero(gain[b] == best[b]).tolist() for b in range(bidders)]
+        left_out = [b for b in range(bidders) if best[b] > 0]
+        owner: dict[int, int] = {}
+        constricted: set[int] = set()
+        for bidder in left_out:
+            seen: dict[int, int] = {}
+            queue = [bidder]
+            end = None
+            while queue and end is None:
+                now = queue.pop(0)
+                for item in wants[now]:
+                    if item in seen:
+                        continue
+                    seen[item] = now
+                    if item not in owner:
+                        end = item
+                        break
+                    queue.append(owner[item])
+            if end is None:
+                constricted = set(seen)
+                break
+            while True:
+                now = seen[end]
+                before = next((i for i, b in owner.items() if b == now), None)
+                owner[end] = now
+                if now == bidder or before is None:
+                    break
+                end = before
+        if not constricted:
+            return price, float(best.sum() + price.sum())
+        price[sorted(constricted)] += 1.0
+
+
+@settings(max_examples=80)
+@given(st.data(), st.integers(1, 4), st.integers(1, 4))
+def test_no_clearing_prices_are_below_those_of_the_ascending_auction(
+    data: st.DataObject, bidders: int, items: int
+) -> None:
+    numbers = st.lists(st.integers(0, 6).map(float), min_size=items, max_size=items)
+    value = np.array(data.draw(st.lists(numbers, min_size=bidders, max_size=bidders)))
+    least, worth = ascending_prices(value)
+    found = transport(value, [1] * bidders, [1] * items, at_most=True)
+    assert found.value == worth
+    assert (found.price >= least).all()
+    best = max(
+        sum(value[b, i] for b, i in enumerate(order) if i < items)
+        for order in itertools.permutations(range(items + bidders), bidders)
+    )
+    assert worth == best

@@ -1,0 +1,252 @@
+"""The laws of the matching market: bounds bound, prices clear, splits are what they promise."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusched import _core
+from gpusched.market import place_jobs
+
+NO_LIMIT = np.zeros(0)
+NO_WHOLE_LIMIT = np.zeros(0, dtype=np.int64)
+
+rate = st.sampled_from([0.5, 1.0, 2.0, 3.0, 7.0])
+rates_of_workers = st.lists(rate, min_size=1, max_size=6).map(np.array)
+
+
+def slowest(samples: Any, rates: Any) -> float:
+    """Seconds until the last worker is done."""
+    return float(np.max(samples / rates))
+
+
+@st.composite
+def capped(draw: st.DrawFn) -> tuple[int, Any, Any]:
+    """A batch, rates and limits (0: none) of each worker."""
+    rates = draw(rates_of_workers)
+    limits = draw(st.lists(st.integers(0, 9), min_size=len(rates), max_size=len(rates)))
+    return draw(st.integers(1, 30)), rates, np.array(limits, dtype=np.int64)
+
+
+@given(st.integers(1, 30), rates_of_workers)
+def test_a_proportional_round_is_never_longer_than_an_equal_one(batch: int, rates: Any) -> None:
+    parts, fits = _core.split_batch(batch, rates, NO_LIMIT, False)
+    equal, _ = _core.split_batch(batch, rates, NO_LIMIT, True)
+    assert fits
+    assert parts.sum() == pytest.approx(batch)
+    assert slowest(parts, rates) <= slowest(equal, rates) * (1 + 1e-12)
+    whole, _ = _core.split_whole_batch(batch, rates, NO_WHOLE_LIMIT, False)
+    equal_whole, _ = _core.split_whole_batch(batch, rates, NO_WHOLE_LIMIT, True)
+    assert whole.sum() == equal_whole.sum() == batch
+    assert slowest(whole, rates) <= slowest(equal_whole, rates)
+
+
+@given(capped())
+def test_limits_of_memory_hold_and_the_rest_is_divided_again(case: tuple[int, Any, Any]) -> None:
+    batch, rates, limits = case
+    most = np.where(limits > 0, limits, np.inf)
+    for is_equal in (False, True):
+        parts, fits = _core.split_batch(batch, rates, limits.astype(float), is_equal)
+        whole, fits_whole = _core.split_whole_batch(batch, rates, limits, is_equal)
+        assert np.all(parts <= most)
+        assert np.all(whole <= most)
+        assert fits == fits_whole == bool(most.sum() >= batch)
+        total = min(batch, most.sum())
+        assert parts.sum() == pytest.approx(total)
+        assert whole.sum() == total
+    if most.sum() >= batch:
+        pairs = (_core.split_batch(batch, rates, limits.astype(float), e)[0] for e in (False, True))
+        best, equal = (slowest(parts, rates) for parts in pairs)
+        assert best <= equal * (1 + 1e-12)
+
+
+@given(st.integers(1, 12), st.lists(rate, min_size=1, max_size=3).map(np.array), st.data())
+@settings(max_examples=60)
+def test_the_whole_split_is_the_best_of_all(batch: int, rates: Any, data: st.DataObject) -> None:
+    limits = np.array([data.draw(st.integers(0, 8)) for _ in rates], dtype=np.int64)
+    most = np.where(limits > 0, limits, batch)
+    splits = itertools.product(*(range(int(m) + 1) for m in most))
+    times = [slowest(np.array(split), rates) for split in splits if sum(split) == batch]
+    whole, fits = _core.split_whole_batch(batch, rates, limits, False)
+    assert fits == bool(times)
+    if times:
+        assert slowest(whole, rates) == min(times)
+
+
+@st.composite
+def problems(draw: st.DrawFn, max_jobs: int = 3, max_workers: int = 6) -> dict[str, Any]:
+    """Few jobs and workers, with ties."""
+    jobs = draw(st.integers(1, max_jobs))
+    workers = draw(st.integers(jobs, max_workers))
+    rows = st.lists(rate, min_size=workers, max_size=workers)
+    return {
+        "rates": np.array(draw(st.lists(rows, min_size=jobs, max_size=jobs))),
+        "rounds": np.array(draw(st.lists(st.integers(1, 9), min_size=jobs, max_size=jobs)), float),
+        "round_samples": 10.0,
+        "gradient_bytes": draw(st.sampled_from([0.0, 1e8, 5e9])),
+        "bandwidth_gbps": 10.0,
+        "guard": 0.0,
+    }
+
+
+def seconds(problem: dict[str, Any], owner: tuple[int, ...]) -> float:
+    """Mean completion where worker ``k`` is held by job ``owner[k]`` (-1: nobody)."""
+    total = 0.0
+    for job, rates in enumerate(problem["rates"]):
+        mine = rates[np.array(owner) == job]
+        if not mine.size:
+            return np.inf
+        ring = 2 * (mine.size - 1) / mine.size * problem["gradient_bytes"] / 1.25e9
+        total += problem["rounds"][job] * (10.0 / mine.sum() + ring)
+    return total / len(problem["rates"])
+
+
+def best(problem: dict[str, Any]) -> float:
+    """The least mean completion of all ways to hold workers."""
+    jobs, workers = problem["rates"].shape
+    owners = itertools.product(range(-1, jobs), repeat=workers)
+    return min(seconds(problem, owner) for owner in owners)
+
+
+@given(problems(max_workers=5))
+@settings(max_examples=60, deadline=None)
+def test_the_bound_is_below_the_optimum_and_the_decision_above(problem: dict[str, Any]) -> None:
+    optimum = best(problem)
+    for sampler in ("seeded", "uniform", "exact"):
+        found = place_jobs(**problem, sampler=sampler, enumerate_up_to=0, draws=5)
+        assert found.counts.sum(axis=0).max() <= 1
+        assert found.num_workers.min() >= 1
+        assert found.lower_bound_s <= optimum * (1 + 1e-9)
+        assert found.mean_jct_s >= optimum * (1 - 1e-9)
+        assert found.mean_jct_s == pytest.approx(seconds(problem, owners_of(found.counts)))
+    assert found.is_optimal
+    assert found.mean_jct_s == pytest.approx(optimum, rel=1e-8)
+
+
+@given(problems(), st.sampled_from(["transportation", "jonker-volgenant", "auction"]))
+@settings(max_examples=60, deadline=None)
+def test_every_category_has_a_bound_below_what_its_market_found(
+    problem: dict[str, Any], clearing: str
+) -> None:
+    jobs, workers = problem["rates"].shape
+    core = core_problem(problem)
+    for category in itertools.product(range(1, workers + 1), repeat=jobs):
+        if sum(category) > workers:
+            continue
+        found = _core.clear_category(core, list(category), {"guard": 0.0, "clearing": clearing})
+        counts = found.counts.reshape(jobs, workers)
+        assert counts.sum(axis=1).tolist() == list(category)
+        assert counts.sum(axis=0).max() <= 1
+        assert found.lower_bound <= found.score * (1 + 1e-9)
+        assert np.all(found.price >= -1e-12)
+
+
+def core_problem(problem: dict[str, Any]) -> Any:
+    """The same for the core, every column a class of one worker."""
+    jobs, workers = problem["rates"].shape
+    return _core.MatchingProblem(
+        rate=problem["rates"].ravel(),
+        capacity=np.ones(workers, dtype=np.int32),
+        rounds=problem["rounds"],
+        samples=np.full(jobs, 10.0),
+        gradient_bytes=np.full(jobs, problem["gradient_bytes"]),
+        bytes_per_s=np.full(jobs, 1.25e9),
+    )
+
+
+@given(problems(), st.sampled_from(["one-pass", "raw"]))
+@settings(max_examples=60, deadline=None)
+def test_the_prices_of_one_market_clear_it(problem: dict[str, Any], valuation: str) -> None:
+    """Complementary slackness: nobody would rather have a worker of another job."""
+    jobs, workers = problem["rates"].shape
+    core = core_problem(problem)
+    category = np.full(jobs, workers // jobs)
+    rates = problem["rates"]
+    slope = np.ones(jobs)
+    if valuation == "one-pass":
+        slope = problem["rounds"] * 10.0 / (category * rates.mean(axis=1)) ** 2
+    value = slope[:, None] * rates
+    for clearing in ("transportation", "jonker-volgenant", "auction"):
+        options = {"guard": 0.0, "clearing": clearing, "valuation": valuation, "polish": False}
+        found = _core.clear_category(core, category.tolist(), options)
+        counts = found.counts.reshape(jobs, workers)
+        epsilon = 1e-6 * value.max()
+        surplus = value - found.price
+        for job in range(jobs):
+            own = surplus[job][counts[job] > 0]
+            assert surplus[job][counts[job] == 0].max(initial=-np.inf) <= own.min() + epsilon
+        assert found.price[counts.sum(axis=0) == 0].max(initial=0.0) <= epsilon
+
+
+@given(problems(), st.booleans(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_the_fast_exchanges_leave_nothing_for_the_plain_ones(
+    problem: dict[str, Any], may_resize: bool, data: st.DataObject
+) -> None:
+    jobs, workers = problem["rates"].shape
+    counts = np.zeros((jobs, workers), dtype=np.int32)
+    counts[np.arange(jobs), np.arange(jobs)] = 1
+    for worker in range(jobs, workers):
+        owner = data.draw(st.integers(-1, jobs - 1))
+        if owner >= 0:
+            counts[owner, worker] = 1
+    core = core_problem(problem)
+    options = {"guard": 0.0}
+    start = seconds(problem, owners_of(counts))
+    for by_pairs in (True, False):
+        found, score = _core.improve_placement(core, counts.ravel(), options, may_resize, by_pairs)
+        shape = found.reshape(jobs, workers)
+        assert score <= start * (1 + 1e-12)
+        assert score == pytest.approx(seconds(problem, owners_of(shape)))
+        assert may_resize or np.array_equal(shape.sum(axis=1), counts.sum(axis=1))
+    _, again = _core.improve_placement(core, found, options, may_resize, True)
+    assert again == score
+
+
+def owners_of(counts: Any) -> tuple[int, ...]:
+    """The job that holds each worker, -1: nobody."""
+    return tuple(int(np.argmax(column)) if column.any() else -1 for column in counts.T)
+
+
+@given(st.integers(0, 2**64 - 1), st.sampled_from(["uniform", "seeded"]))
+@settings(max_examples=40, deadline=None)
+def test_before_descent_more_draws_never_make_it_worse(seed: int, sampler: str) -> None:
+    random = np.random.default_rng(seed)
+    rates = random.uniform(1, 5, (4, 12))
+    arguments = {"rounds": random.integers(1, 9, 4), "round_samples": 10.0, "seed": seed}
+    scores = [
+        place_jobs(
+            rates, **arguments, draws=n, sampler=sampler, descend=False, enumerate_up_to=0
+        ).score
+        for n in (1, 3, 10, 30)
+    ]
+    assert scores == sorted(scores, reverse=True)
+
+
+@given(problems(max_jobs=3, max_workers=6), st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_placement_is_left_only_for_a_better_one(
+    problem: dict[str, Any], data: st.DataObject
+) -> None:
+    jobs, workers = problem["rates"].shape
+    owner = [data.draw(st.integers(-1, jobs - 1)) for _ in range(workers)]
+    previous = np.array([[owner[k] == job for k in range(workers)] for job in range(jobs)])
+    restart_s = data.draw(st.sampled_from([0.0, 1.0, 100.0]))
+    found = place_jobs(
+        **problem, previous=previous, restart_s=restart_s, hysteresis=0.03, enumerate_up_to=0
+    )
+    moved = [
+        bool(previous[job].any()) and not np.array_equal(found.counts[job], previous[job])
+        for job in range(jobs)
+    ]
+    # Workers with equal rates are one class, so only their number counts.
+    if found.is_kept and previous.any(axis=1).all():
+        assert not any(moved)
+    if previous.any(axis=1).all() and not found.is_kept:
+        kept = seconds(problem, tuple(owner))
+        assert found.mean_jct_s < kept * (1 - 0.03) * (1 + 1e-9)

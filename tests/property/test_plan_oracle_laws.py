@@ -1,0 +1,233 @@
+"""The deadline allocation without a simulation: the oracle, its prices, and the certificate."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpusched import _core
+from gpusched.deadline_plan import DeadlineJob, plan_deadlines
+
+SLOT_S = 100.0
+
+# (cost, same, changed, first, goes_on), few values: ties are the interesting cases.
+option = st.builds(
+    lambda cost, same, lost, goes_on: (cost, same, max(same - lost, -1), same, goes_on),
+    st.sampled_from([0.0, 1.0, 1.5, 2.0, math.inf]),
+    st.integers(0, 4),
+    st.integers(0, 5),
+    st.sampled_from([True, True, True, False]),
+)
+
+
+@st.composite
+def programs(draw):
+    num_configurations = draw(st.integers(1, 3))
+    num_segments = draw(st.integers(1, 4))
+    options = draw(
+        st.lists(option, min_size=num_configurations * num_segments,
+                 max_size=num_configurations * num_segments)
+    )  # fmt: skip
+    gpus = draw(st.lists(st.sampled_from([1, 2, 4]), min_size=num_configurations,
+                         max_size=num_configurations))  # fmt: skip
+    current = draw(st.integers(-1, num_configurations - 1))
+    is_fresh = current < 0 and draw(st.booleans())
+    return options, gpus, draw(st.integers(0, 8)), current, is_fresh
+
+
+def follow(options, gpus, quanta, current, is_fresh, choices):
+    """Cost of the choices, one for each segment; None if they do not do the work."""
+    cost, left, previous, has_run = 0.0, quanta, current, not is_fresh
+    for segment, chosen in enumerate(choices):
+        if left <= 0 or chosen < 0:
+            previous = -1
+            continue
+        own_cost, same, changed, first, goes_on = options[segment * len(gpus) + chosen]
+        done = same if chosen == previous else changed if has_run else first
+        # The first run of all must do something.
+        if own_cost == math.inf or done < 0 or (not has_run and done == 0):
+            return None
+        cost, left, has_run = cost + own_cost, left - done, True
+        previous = chosen if goes_on else -1
+    return cost if left <= 0 else None
+
+
+@given(programs())
+@settings(max_examples=300, deadline=None)
+def test_the_dynamic_program_equals_exhaustive_search(program):
+    options, gpus, quanta, current, is_fresh = program
+    num_segments = len(options) // len(gpus)
+    every = itertools.product(range(-1, len(gpus)), repeat=num_segments)
+    costs = [follow(*program, choices) for choices in every]
+    known = [cost for cost in costs if cost is not None]
+    cost, choices = _core.solve_plan(options, gpus, quanta, current, is_fresh)
+    if not known:
+        assert cost == -1.0
+    else:
+        assert cost == pytest.approx(min(known))
+        assert follow(*program, choices) == pytest.approx(cost)
+
+
+rates = st.dictionaries(
+    st.tuples(st.sampled_from(["A", "B"]), st.sampled_from([1, 2])),
+    st.sampled_from([1.0, 1.5, 2.0, 3.0]),
+    min_size=1,
+)
+jobs = st.lists(
+    st.builds(
+        DeadlineJob,
+        arrival_s=st.sampled_from([0.0, 0.0, 100.0, 150.0]),
+        deadline_s=st.sampled_from([100.0, 250.0, 300.0, 400.0]),
+        work=st.sampled_from([60.0, 100.0, 200.0, 350.0]),
+        rates=rates,
+        value=st.sampled_from([0.5, 1.0, 2.0]),
+        change_s=st.sampled_from([0.0, 0.0, 20.0]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def schedules(job: DeadlineJob, *, whole_slots: bool) -> list[tuple]:
+    """Every assignment of configurations to slots that meets the deadline, nothing wasted."""
+    first = math.ceil(job.arrival_s / SLOT_S) if whole_slots else int(job.arrival_s // SLOT_S)
+    last = int(job.deadline_s // SLOT_S) if whole_slots else math.ceil(job.deadline_s / SLOT_S)
+    found = []
+    for chosen in itertools.product([None, *sorted(job.rates)], repeat=max(0, last - first)):
+        done, previous, has_run = 0.0, None, False
+        for slot, configuration in enumerate(chosen, first):
+            if configuration is not None:
+                begin = max(slot * SLOT_S, job.arrival_s)
+                end = min((slot + 1) * SLOT_S, job.deadline_s)
+                lost = job.change_s if has_run and configuration != previous else 0.0
+                done += max(0.0, end - begin - lost) * job.rates[configuration]
+                has_run = True
+            previous = configuration
+        if done >= job.work:
+            found.append((first, chosen))
+    return found
+
+
+@given(jobs)
+@settings(max_examples=60, deadline=None)
+def test_the_cost_of_a_job_alone_is_that_of_the_best_schedule(found):
+    # All prices of an empty cluster are those of no promise: cost counts GPU slots by type.
+    job = found[0]
+    plan = plan_deadlines([job], {"A": 2, "B": 2}, slot_s=SLOT_S, prices="density", quanta=640)
+    assert plan.admitted[0] == (plan.reason[0] == "admitted")
+    held = schedules(job, whole_slots=False)
+    fast = [s for s in held if is_enough(s, job, job.change_s * max(job.rates.values()))]
+    if not held:
+        assert plan.reason[0] in ("impossible", "no room")
+    if fast and job.deadline_s > job.arrival_s:
+        assert plan.reason[0] in ("admitted", "too dear")
+    for step in plan.steps(0):
+        assert job.arrival_s - SLOT_S < step.from_s < step.until_s < job.deadline_s + SLOT_S
+
+
+def is_enough(schedule: tuple, job: DeadlineJob, reserve: float) -> bool:
+    """Whether the schedule does a fiftieth more than the work and the reserve."""
+    first, chosen = schedule
+    done, previous, has_run = 0.0, None, False
+    for slot, configuration in enumerate(chosen, first):
+        if configuration is not None:
+            begin = max(slot * SLOT_S, job.arrival_s)
+            end = min((slot + 1) * SLOT_S, job.deadline_s)
+            lost = job.change_s if has_run and configuration != previous else 0.0
+            done += max(0.0, end - begin - lost) * job.rates[configuration]
+            has_run = True
+        previous = configuration
+    return done >= 1.02 * job.work + reserve
+
+
+def usage(plan, num_jobs: int) -> dict[tuple[str, int], int]:
+    """GPUs promised by type and slot."""
+    held: dict[tuple[str, int], int] = {}
+    for job in range(num_jobs):
+        for step in plan.steps(job):
+            for slot in range(round(step.from_s / SLOT_S), round(step.until_s / SLOT_S)):
+                key = step.gpu_type, slot
+                held[key] = held.get(key, 0) + step.gpus
+    return held
+
+
+@given(jobs, st.sampled_from(["market", "density", "theory", "constant"]))
+@settings(max_examples=80, deadline=None)
+def test_nothing_is_promised_twice_and_every_plan_does_its_work(found, prices):
+    plan = plan_deadlines(found, {"A": 2, "B": 3}, slot_s=SLOT_S, prices=prices)
+    for (gpu_type, _), gpus in usage(plan, len(found)).items():
+        assert gpus <= {"A": 2, "B": 3}[gpu_type]
+    for index, job in enumerate(found):
+        if not plan.admitted[index]:
+            assert plan.steps(index) == ()
+            continue
+        assert plan.cost[index] < job.value
+        done, reached, previous = 0.0, -1.0, None
+        for step in plan.steps(index):
+            begin, end = max(step.from_s, job.arrival_s), min(step.until_s, job.deadline_s)
+            configuration = step.gpu_type, step.gpus
+            is_new = previous is not None and (configuration != previous or step.from_s != reached)
+            done += (end - begin - job.change_s * is_new) * job.rates[configuration]
+            reached, previous = step.until_s, configuration
+        assert done >= job.work * (1 - 1e-9)
+
+
+@given(jobs)
+@settings(max_examples=60, deadline=None)
+def test_the_certificate_holds_at_theory_prices(found):
+    plan = plan_deadlines(found, {"A": 16, "B": 8}, slot_s=SLOT_S, prices="theory")
+    values = np.array([job.value for job in found])
+    assert plan.value == pytest.approx(values[plan.admitted].sum())
+    assert plan.upper_bound >= plan.value - 1e-9
+    if plan.exponent <= 1:
+        assert plan.dual_objective <= plan.initial_objective + plan.ratio * plan.value + 1e-9
+
+
+@given(jobs)
+@settings(max_examples=25, deadline=None)
+def test_no_schedule_of_whole_slots_beats_the_upper_bound(found):
+    found = found[:3]
+    gpus = {"A": 2, "B": 2}
+    plan = plan_deadlines(found, gpus, slot_s=SLOT_S, prices="theory", segments=8)
+    choices = [[None, *schedules(job, whole_slots=True)[:40]] for job in found]
+    best = 0.0
+    for combination in itertools.product(*choices):
+        value = sum(j.value for j, s in zip(found, combination, strict=True) if s is not None)
+        if value <= best:
+            continue
+        held: dict[tuple[str, int], int] = {}
+        for schedule in combination:
+            for slot, configuration in enumerate(schedule[1], schedule[0]) if schedule else ():
+                if configuration is not None:
+                    key = configuration[0], slot
+                    held[key] = held.get(key, 0) + configuration[1]
+        if all(count <= gpus[gpu_type] for (gpu_type, _), count in held.items()):
+            best = value
+    assert plan.upper_bound >= best - 1e-9
+
+
+@given(st.floats(1.0, 1e6), st.integers(1, 512))
+@settings(max_examples=100, deadline=None)
+def test_the_portable_root_is_the_root(value, degree):
+    root = _core.portable_root(value, degree)
+    assert root == pytest.approx(value ** (1 / degree), rel=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["market", "density", "theory"])
+def test_prices_rise_from_their_lower_to_their_upper_bound(rule):
+    table = np.array(_core.price_table(rule, 16, 0.01, 0.4, 2))
+    assert (np.diff(table) >= 0).all()
+    assert table[-1] == pytest.approx(table.max())
+    middle = table[1:-1] ** 2 / (table[:-2] * table[2:])
+    assert np.allclose(middle[: 16 - 4], 1.0)
+
+
+def test_the_bound_says_how_much_was_lost_at_most():
+    job = DeadlineJob(0.0, 400.0, 300.0, {("A", 1): 1.0, ("A", 2): 1.5})
+    plan = plan_deadlines([job] * 8, {"A": 2}, slot_s=SLOT_S, prices="theory")
+    assert 1 <= plan.value <= plan.upper_bound <= 8

@@ -1,0 +1,79 @@
+"""The study of matching markets: its baselines, and a tiny run of everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusched import papers
+from gpusched.papers import matching_runs as runs
+from gpusched.papers.matching import Matching, reproduce
+from gpusched.papers.matching_baselines import BASELINES
+from gpusched.papers.matching_instances import draw
+
+
+@pytest.fixture(scope="module")
+def tiny() -> Iterator[Matching]:
+    """All runs of two seeds on small instances."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("matching_runs", "matching_tables", "matching_figures", "matching"):
+            owner = f"gpusched.papers.{module}"
+            for name, value in (
+                ("MAIN", (3, 8)),
+                ("SIZES", ((3, 8), (3, 9))),
+                ("TIMED", ((3, 8), (4, 10))),
+                ("ENUMERATED", ((3, 8),)),
+                ("SWEPT", (1, 59)),
+                ("LARGE", ((4, 4),)),
+            ):
+                patch.setattr(f"{owner}.{name}", value, raising=False)
+        yield reproduce(seeds=2, quick=False, exact=True, progress=lambda *_: None)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_baseline_gives_every_worker_to_one_job(name: str) -> None:
+    for size in ((3, 9), (4, 15)):
+        instance = draw(*size, 0)
+        counts = BASELINES[name](instance)
+        assert counts.sum(axis=0).tolist() == [1] * instance.num_workers
+        assert counts.sum(axis=1).min() >= 1
+        assert np.isfinite(instance.mean_s(counts))
+
+
+def test_nothing_beats_the_proven_optimum(tiny: Matching) -> None:
+    assert {run.seed for run in tiny.runs} == {0, 1}
+    for run in tiny.runs:
+        assert run.gap >= -1e-9, run.arm
+        assert not run.bound_s > run.optimum_s * (1 + 1e-9), run.arm
+
+
+def test_the_program_of_highs_agrees(tiny: Matching) -> None:
+    for check in tiny.checks:
+        assert check.milp_bound_s <= check.optimum_s * (1 + 1e-6)
+        assert check.milp_bound_s >= check.optimum_s * (1 - 1e-3)
+        assert check.milp_s >= check.optimum_s * (1 - 1e-9)
+
+
+def test_all_categories_take_longer_than_a_few(tiny: Matching) -> None:
+    for timing in tiny.timings:
+        assert timing.categories > 1
+        assert timing.per_category_s > 0
+        assert timing.is_extrapolated == ((timing.jobs, timing.workers) != (3, 8))
+
+
+def test_tables_figures_and_results_are_written(tiny: Matching, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    files = {path.name for path in tiny.write(tmp_path)}
+    assert files == {"gap.png", "time.png", "tables.md", "runs.csv", "results.json"}
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert len(results["runs"]) == len(tiny.runs) + len(tiny.large)
+    assert len(tiny.tables()) == 7
+    assert runs.OURS in (tmp_path / "tables.md").read_text(encoding="utf-8")
+
+
+def test_it_is_among_the_papers() -> None:
+    assert papers.paper("matching").seeds == 200
