@@ -81,7 +81,8 @@ bool HeavyEdge::place(const Occupancy& free, const Request& request, bool fewest
     servers.advance();
     rest -= take(free, servers.server(), rest, out);
   }
-  if (is_cut(request.job)) {
+  // The graph is that of the job's own width.
+  if (is_cut(request.job) && request.gpus == jobs_.gpus(request.job)) {
     sort(cut(request.job, out.pieces), out);
   } else {
     sort_by_server(out);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "gpusched/allocation.hpp"
 #include "gpusched/scheduler.hpp"
 
@@ -13,13 +16,20 @@ class Consolidation {
 
   /// Whether the job runs on GPUs of one type, on more servers than it needs.
   [[nodiscard]] static bool is_spread(const State& state, JobId job);
-  /// Moves such a job, at its present width, if the run's placement now finds fewer servers for
-  /// it among the free GPUs and its own. Not at the instant of its start.
-  bool move(const State& state, JobId job, Actions& actions);
+  /// Moves such jobs together, at their present widths, if the run's placement finds fewer servers
+  /// for each of them among the free GPUs and those that they hold; the widest is placed first.
+  /// False, and nothing is changed, if it does not. Not at the instant of a job's start.
+  bool move(const State& state, std::span<const JobId> jobs, Actions& actions);
 
  private:
+  struct Move {
+    JobId job;
+    int gpus;
+    Allocation to;
+  };
+
   Placement* placement_ = nullptr;
-  Allocation allocation_;
+  std::vector<Move> moves_;
 };
 
 }  // namespace gpusched

@@ -1,10 +1,13 @@
-#include "gpusched/matching_market.hpp"
-
 #include <algorithm>
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "gpusched/consolidation.hpp"
+#include "gpusched/matching_jobs.hpp"
+#include "gpusched/matching_market.hpp"
+#include "gpusched/matching_targets.hpp"
+#include "gpusched/matching_widths.hpp"
 #include "gpusched/parameters.hpp"
 #include "gpusched/reallocation.hpp"
 #include "gpusched/registry.hpp"
@@ -13,18 +16,28 @@
 namespace gpusched {
 namespace {
 
-/// Places all active jobs anew by the matching market over GPU types, at arrivals and finishes. The
-/// market knows what a GPU of each type adds to a job's rate; the run's placement chooses GPUs.
+// Weights are scaled so that the market's figures are neither tiny nor huge.
+constexpr double kScale = 1e4;
+// The market's descent, see its options: the next decision goes on from there.
+constexpr std::int64_t kEffort = 4'000;
+// Jobs without GPUs that are offered idle ones.
+constexpr std::size_t kOffers = 64;
+
+/// Places all active jobs anew by a matching market over classes of equal GPUs, at arrivals and
+/// finishes; the run's placement chooses the GPUs.
 class Matching final : public Scheduler {
  public:
-  explicit Matching(const Parameters& parameters) : period_(parameters.seconds("period_s")) {
+  explicit Matching(const Parameters& parameters)
+      : period_(parameters.seconds("period_s")),
+        focus_(static_cast<int>(parameters.integer("focus"))),
+        keeps_widths_(parameters.text("widths") == "own") {
+    options_.effort = kEffort;
     options_.draws = static_cast<std::int32_t>(parameters.integer("draws"));
     options_.hysteresis = parameters.number("hysteresis");
     options_.goal.beta = parameters.number("beta");
     options_.goal.guard = parameters.number("guard");
     const std::string& sampling = parameters.text("sampling");
     if (sampling == "uniform") options_.sampling = CategorySampling::uniform;
-    if (sampling == "enumerate") options_.sampling = CategorySampling::enumerate;
     const std::string& valuation = parameters.text("valuation");
     if (valuation == "one-pass") options_.market.valuation = Valuation::one_pass;
     if (valuation == "raw") options_.market.valuation = Valuation::raw;
@@ -34,15 +47,27 @@ class Matching final : public Scheduler {
   }
 
   static std::vector<ParameterInfo> parameters() {
-    return {{.name = "draws",
+    return {{.name = "widths",
+             .fallback = std::string("elastic"),
+             .help = "own: jobs keep their widths though the speed would allow others",
+             .choices = {"elastic", "own"}},
+            {.name = "focus",
+             .fallback = std::int64_t{2},
+             .help = "0: the sum of completion times if nothing changed any more counts; c >= 1: "
+                     "the jobs with the least left get most, the j-th of n from the last "
+                     "(j / n)^c - ((j - 1) / n)^c",
+             .minimum = 0,
+             .maximum = 16},
+            {.name = "draws",
              .fallback = std::int64_t{59},
-             .help = "categories drawn for a decision (59: one of the best 5 % with 95 %)",
+             .help = "categories drawn for a decision (59: one of the best 5 % with 95 %); where "
+                     "types do not add up a search over widths follows instead",
              .minimum = 1,
              .maximum = 1e6},
             {.name = "sampling",
              .fallback = std::string("seeded"),
-             .help = "which categories: seeds and draws around a rule, uniform draws, or all",
-             .choices = {"seeded", "uniform", "enumerate"}},
+             .help = "which categories: seeds and draws around a rule, or uniform draws",
+             .choices = {"seeded", "uniform"}},
             {.name = "valuation",
              .fallback = std::string("iterated"),
              .help = "what a GPU is worth to a job: the JCT it saves, iterated or once, or its rate",
@@ -65,174 +90,300 @@ class Matching final : public Scheduler {
              .fallback = 0.03,
              .help = "the old placement stays unless the score improves by more than this part",
              .minimum = 0,
-             .maximum = 1},
+             .maximum = 0.999},
             {.name = "period_s",
              .fallback = 0.0,
-             .help = "seconds between decisions (0: at arrivals and finishes)",
+             .help = "seconds between decisions; between them only idle GPUs are given out (0: at "
+                     "arrivals and finishes)",
              .minimum = 0,
              .maximum = 1e9}};
   }
 
   void begin(const Setup& setup) override {
     placement_ = &setup.placement;
-    options_.seed = setup.seed;
-    active_.clear();
+    control_ = &setup.control;
+    jobs_.begin(setup, keeps_widths_);
     reallocation_.begin(setup);
-    const Cluster& cluster = setup.state.cluster();
-    capacity_.clear();
-    for (int type = 0; type < cluster.num_types(); ++type) {
-      capacity_.push_back(static_cast<std::int32_t>(cluster.gpus_of(TypeMask{1} << type)));
-    }
-    // A pool does not know its types.
-    if (setup.state.occupancy().is_pooled()) {
-      capacity_ = {static_cast<std::int32_t>(cluster.num_gpus())};
-    }
+    consolidation_.begin(setup);
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    std::erase_if(active_, [&](JobId job) {
-      return std::binary_search(instant.finished.begin(), instant.finished.end(), job);
-    });
-    active_.insert(active_.end(), instant.arrived.begin(), instant.arrived.end());
-    if (active_.empty()) return;
-    const bool is_due = period_ == Time{0} || state.now().count() % period_.count() == 0;
-    if (is_due) {
-      load(state);
-      market_.solve(problem_, options_);
-      reallocate(state, actions);
-      if (state.num_running() == 0) start_any(state, actions);
+    control_->check();
+    jobs_.open(state, instant);
+    if (jobs_.empty()) return;
+    targets_.open(state, jobs_);
+    choose(state, period_ == Time{0} || state.now().count() % period_.count() == 0);
+    if (is_any_possible()) {
+      weigh();
+      match(state);
+      if (jobs_.is_additive()) {
+        give_matched(state);
+      } else {
+        give_widths(state);
+      }
     }
+    offer_idle(state);
+    apply(state, actions);
     if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
   }
 
  private:
-  /// The market's rates: service per time of a GPU, at the job's own width or the greatest below
-  /// that the type has.
-  [[nodiscard]] double rate_per_gpu(const State& state, JobId job, int type) const {
-    if (state.occupancy().is_pooled()) return 1.0 / state.jobs().gpus(job);
-    const int least = state.min_gpus(job);
-    for (int gpus = std::min(state.jobs().gpus(job), capacity(type)); gpus >= least; --gpus) {
-      const double rate = state.rate(job, type, gpus);
-      if (rate > 0) return rate / gpus;
+  using Job = MatchingJobs::Job;
+
+  [[nodiscard]] const Job& job_at(std::size_t job) const noexcept { return jobs_.all()[job]; }
+  [[nodiscard]] int type_of(std::size_t own) const noexcept { return jobs_.classes()[own].type; }
+  [[nodiscard]] bool can_use(const Job& job, std::size_t own) const noexcept {
+    return job.gpu_rate[static_cast<std::size_t>(type_of(own))] > 0;
+  }
+
+  /// Who takes part: those with the least GPU time left, as far as each can have its least width.
+  /// Jobs that are settling, and all that run where no decision is due, stay where they are.
+  void choose(const State& state, bool is_due) {
+    capacity_.clear();
+    for (const GpuClass& own : jobs_.classes()) capacity_.push_back(own.gpus);
+    chosen_.clear();
+    for (std::size_t job = 0; job < jobs_.all().size(); ++job) {
+      if (!job_at(job).is_running || (is_due && !job_at(job).is_settling)) continue;
+      counts_.assign(capacity_.size(), 0);
+      jobs_.count_held(state, job_at(job), counts_);
+      targets_.give(state, job, targets_.held(job));
+      take_counts();
     }
-    if (state.speed().is_elastic()) return 0.0;
-    // A gang of several types counts each GPU as it counts on its own.
-    return (state.jobs().types(job) >> type & 1) != 0 ? 1.0 / state.jobs().gpus(job) : 0.0;
+    std::int64_t left = 0;
+    for (const std::int32_t gpus : capacity_) left += gpus;
+    for (const std::uint32_t job : jobs_.in_order()) {
+      if (left == 0) break;
+      if (!targets_.of(job).empty() || job_at(job).least > left) continue;
+      if (jobs_.is_additive() || !job_at(job).widths.empty()) {
+        chosen_.push_back(job);
+      } else if (!take_several(state, job)) {
+        continue;
+      }
+      left -= job_at(job).least;
+    }
   }
 
-  [[nodiscard]] int capacity(int type) const noexcept {
-    return capacity_[static_cast<std::size_t>(type)];
+  void take_counts() {
+    for (std::size_t own = 0; own < capacity_.size(); ++own) capacity_[own] -= counts_[own];
   }
 
-  [[nodiscard]] static int widest(const State& state, JobId job) {
-    const auto all = static_cast<int>(state.cluster().num_gpus());
-    const int most = std::min(all, state.max_gpus(job));
-    if (!state.speed().is_elastic()) return most;
-    return std::max(state.min_gpus(job), std::min(most, state.speed().widest(job)));
+  /// A gang that no type alone holds, where types do not add up, gets GPUs before the market:
+  /// those it has, or of the classes it can use in their order. False if there are too few.
+  bool take_several(const State& state, std::size_t job) {
+    counts_.assign(capacity_.size(), 0);
+    jobs_.count_held(state, job_at(job), counts_);
+    bool keeps = job_at(job).is_running;
+    for (std::size_t own = 0; own < capacity_.size(); ++own) keeps &= counts_[own] <= capacity_[own];
+    std::int32_t missing = keeps ? 0 : job_at(job).least;
+    for (std::size_t own = 0; own < capacity_.size() && !keeps; ++own) {
+      counts_[own] = can_use(job_at(job), own) ? std::min(missing, capacity_[own]) : 0;
+      missing -= counts_[own];
+    }
+    if (missing > 0) return false;
+    take_counts();
+    targets_.give(state, job, parts_of_counts(counts_));
+    return true;
   }
 
-  void load(const State& state) {
-    const std::size_t num_types = capacity_.size();
-    const std::size_t num_jobs = active_.size();
-    rate_.clear();
-    work_s_.clear();
-    waiting_s_.clear();
-    restart_s_.clear();
+  [[nodiscard]] std::span<const Part> parts_of_counts(std::span<const std::int32_t> counts) {
+    parts_.clear();
+    for (std::size_t own = 0; own < counts.size(); ++own) {
+      if (counts[own] > 0) parts_.push_back({type_of(own), counts[own]});
+    }
+    return parts_;
+  }
+
+  [[nodiscard]] bool is_any_possible() const {
+    return std::any_of(chosen_.begin(), chosen_.end(), [&](std::size_t job) {
+      std::int32_t usable = 0;
+      for (std::size_t own = 0; own < capacity_.size(); ++own) {
+        if (can_use(job_at(job), own)) usable += capacity_[own];
+      }
+      return usable >= job_at(job).least;
+    });
+  }
+
+  /// What a second of each job counts. With speedups k^p the shares of n jobs that are best for
+  /// the sum of completion times depend on the jobs' order alone (Berg, Vesilo, Harchol-Balter,
+  /// heSRPT, 2020; there focus = 1 / (1 - p)), and a market that minimises the sum of seconds x
+  /// weight divides GPUs so where weight x work is the square of the share.
+  void weigh() {
+    weight_.assign(jobs_.all().size(), 1.0);
+    if (focus_ == 0) return;
+    const auto power = [&](double base) {
+      double value = 1.0;
+      for (int factor = 0; factor < focus_; ++factor) value *= base;
+      return value;
+    };
+    const auto count = static_cast<double>(chosen_.size());
+    for (std::size_t row = 0; row < chosen_.size(); ++row) {
+      const double place = count - static_cast<double>(row);
+      const double share = power(place / count) - power((place - 1.0) / count);
+      weight_[chosen_[row]] = kScale * share * share / job_at(chosen_[row]).gpu_time();
+    }
+  }
+
+  void match(const State& state) {
+    const std::size_t jobs = chosen_.size();
+    const std::size_t classes = capacity_.size();
+    for (auto* column : {&rate_, &rounds_, &restart_s_, &gradients_}) column->clear();
     least_.clear();
     most_.clear();
-    previous_.assign(num_jobs * num_types, 0);
-    for (std::size_t row = 0; row < num_jobs; ++row) {
-      const JobId job = active_[row];
-      for (std::size_t type = 0; type < num_types; ++type) {
-        rate_.push_back(rate_per_gpu(state, job, static_cast<int>(type)));
+    previous_.assign(jobs * classes, 0);
+    ones_.assign(jobs, 1.0);
+    for (std::size_t row = 0; row < jobs; ++row) {
+      const Job& job = job_at(chosen_[row]);
+      for (std::size_t own = 0; own < classes; ++own) {
+        rate_.push_back(job.gpu_rate[static_cast<std::size_t>(type_of(own))]);
       }
-      work_s_.push_back(seconds(state.remaining(job)));
-      waiting_s_.push_back(seconds(state.now() - state.jobs().submit(job)));
-      restart_s_.push_back(seconds(state.jobs().restart_cost(job)));
-      least_.push_back(state.min_gpus(job));
-      most_.push_back(widest(state, job));
-      if (!state.is_running(job)) continue;
-      const Slot& run = state.slot(job);
-      parts_of(state.cluster(), run.gpus, run.pieces, parts_);
-      for (const Part& part : parts_) {
-        previous_[row * num_types + static_cast<std::size_t>(part.type)] = part.gpus;
-      }
+      jobs_.count_held(state, job, {previous_.data() + row * classes, classes});
+      rounds_.push_back(weight_[chosen_[row]] * job.remaining_s);
+      restart_s_.push_back(weight_[chosen_[row]] * job.restart_s);
+      gradients_.push_back(job.exchange / 2.0);
+      least_.push_back(job.least);
+      most_.push_back(job.most);
     }
-    samples_.assign(num_jobs, 1.0);
-    problem_ = {.num_jobs = static_cast<std::int32_t>(num_jobs),
-                .num_classes = static_cast<std::int32_t>(num_types),
-                .rate = rate_,
-                .capacity = capacity_,
-                .rounds = work_s_,
-                .samples = samples_,
-                .gradient_bytes = {},
-                .bytes_per_s = {},
-                .waiting_s = waiting_s_,
-                .restart_s = restart_s_,
-                .previous = previous_,
-                .min_workers = least_,
-                .max_workers = most_,
-                .max_samples = {}};
+    market_.solve({.num_jobs = static_cast<std::int32_t>(jobs),
+                   .num_classes = static_cast<std::int32_t>(classes),
+                   .rate = rate_,
+                   .capacity = capacity_,
+                   .rounds = rounds_,
+                   .samples = ones_,
+                   .gradient_bytes = gradients_,
+                   .bytes_per_s = ones_,
+                   .waiting_s = {},
+                   .restart_s = restart_s_,
+                   .previous = previous_,
+                   .min_workers = least_,
+                   .max_workers = most_,
+                   .max_samples = {}},
+                  jobs_.is_additive() ? options_ : start_options());
   }
 
-  [[nodiscard]] static double seconds(Time time) { return static_cast<double>(time.count()) / 1e6; }
+  /// Of a market whose matching is where another search begins.
+  [[nodiscard]] MatchingMarket::Options start_options() const {
+    MatchingMarket::Options options = options_;
+    options.draws = 1;
+    options.descend = false;
+    options.enumerate_up_to = 0;
+    return options;
+  }
 
-  void reallocate(const State& state, Actions& actions) {
-    const MatchingMarket::Decision& decision = market_.decision();
-    const std::size_t num_types = capacity_.size();
-    for (std::size_t row = 0; row < active_.size(); ++row) {
-      parts_.clear();
-      for (std::size_t type = 0; type < num_types; ++type) {
-        const int gpus = decision.counts[row * num_types + type];
-        if (gpus > 0) parts_.push_back({static_cast<int>(type), gpus});
-      }
-      if (state.speed().is_elastic() && !state.speed().adds_types()) {
-        keep_fastest(state, active_[row]);
-      }
-      if (!parts_.empty()) reallocation_.add(active_[row], parts_);
+  [[nodiscard]] std::span<const Part> matched(std::size_t row) {
+    const std::size_t classes = capacity_.size();
+    return parts_of_counts({market_.decision().counts.data() + row * classes, classes});
+  }
+
+  void give_matched(const State& state) {
+    for (std::size_t row = 0; row < chosen_.size(); ++row) {
+      targets_.give(state, chosen_[row], matched(row));
+    }
+  }
+
+  void give_widths(const State& state) {
+    type_capacity_.assign(jobs_.gpus_of_type().size(), 0);
+    for (std::size_t own = 0; own < capacity_.size(); ++own) {
+      type_capacity_[static_cast<std::size_t>(type_of(own))] += capacity_[own];
+    }
+    widths_.begin(type_capacity_);
+    for (std::size_t row = 0; row < chosen_.size(); ++row) {
+      const std::size_t job = chosen_[row];
+      const std::span<const Part> held = targets_.held(job);
+      widths_.add(job_at(job), weight_[job], held.size() == 1 ? held.front() : Part{0, 0},
+                  matched(row));
+    }
+    widths_.solve(keeps_widths_, options_.hysteresis);
+    for (std::size_t row = 0; row < chosen_.size(); ++row) {
+      const Part found = widths_.found(row);
+      if (found.gpus > 0) targets_.give(state, chosen_[row], {&found, 1});
+    }
+  }
+
+  /// Whom the market gave nothing, or no more because all others would have had to move.
+  void offer_idle(const State& state) {
+    std::size_t offers = 0;
+    for (const std::uint32_t job : jobs_.in_order()) {
+      if (!targets_.is_anything_idle() || offers == kOffers) break;
+      if (!targets_.of(job).empty()) continue;
+      targets_.give_idle(state, job);
+      ++offers;
+    }
+    if (jobs_.is_additive()) targets_.grow(state, chosen_, weight_, options_.hysteresis);
+  }
+
+  void apply(const State& state, Actions& actions) {
+    for (std::size_t job = 0; job < jobs_.all().size(); ++job) {
+      if (!targets_.of(job).empty()) reallocation_.add(job_at(job).id, targets_.of(job));
     }
     reallocation_.apply(state, actions);
+    if (!reallocation_.refused().empty() || state.num_running() == 0) start_others(state, actions);
+    consolidate(state, actions);
+    // Those that have just stopped cannot start at the same instant.
+    if (state.num_running() == 0) actions.wake(state.now() + kTick);
   }
 
-  /// Where a gang is as slow as its slowest GPU it takes of one part what is fastest by itself; that
-  /// may be nothing.
-  void keep_fastest(const State& state, JobId job) {
-    Part best{0, 0};
-    double fastest = 0;
-    for (const Part& part : parts_) {
-      for (int gpus = state.min_gpus(job); gpus <= part.gpus; ++gpus) {
-        const double rate = state.rate(job, part.type, gpus);
-        if (rate <= fastest) continue;
-        fastest = rate;
-        best = {part.type, gpus};
+  /// What the market wants may find no place on any server; others may, at their own widths.
+  void start_others(const State& state, Actions& actions) {
+    std::size_t offers = 0;
+    for (const std::uint32_t job : jobs_.in_order()) {
+      const JobId id = job_at(job).id;
+      const JobRecord& record = state.record(id);
+      const bool has_stopped = record.start != kNever && record.idle_since == state.now();
+      if (!state.is_waiting(id) || has_stopped) continue;
+      if (offers == kOffers && state.num_running() > 0) return;
+      ++offers;
+      if (!placement_->place(state.occupancy(), state.request(id), allocation_)) continue;
+      actions.start(id, allocation_);
+    }
+  }
+
+  /// Gangs that are slower than they would be on fewer servers, where there are such now: all of
+  /// a type together, or one alone.
+  void consolidate(const State& state, Actions& actions) {
+    for (int type = 0; type < state.cluster().num_types(); ++type) {
+      spread_.clear();
+      for (const std::uint32_t job : jobs_.in_order()) {
+        if (would_gain(state, job_at(job), type)) spread_.push_back(job_at(job).id);
       }
+      if (spread_.empty() || consolidation_.move(state, spread_, actions)) continue;
+      if (spread_.size() == 1) continue;
+      for (const JobId& job : spread_) consolidation_.move(state, {&job, 1}, actions);
     }
-    parts_.clear();
-    if (best.gpus > 0) parts_.push_back(best);
   }
 
-  /// What the market wants may find no place on any server: at their own widths all do.
-  void start_any(const State& state, Actions& actions) {
-    for (const JobId job : active_) {
-      if (!state.is_waiting(job) || state.record(job).idle_since == state.now()) continue;
-      if (!placement_->place(state.occupancy(), state.request(job), allocation_)) continue;
-      actions.start(job, allocation_);
-      return;
-    }
+  [[nodiscard]] bool would_gain(const State& state, const Job& job, int type) const {
+    if (!(job.seen_rate > 0) || !state.is_running(job.id)) return false;
+    const Slot& run = state.slot(job.id);
+    if (run.start == state.now() || !Consolidation::is_spread(state, job.id)) return false;
+    if (state.cluster().type(run.pieces.front().server) != type) return false;
+    const double now = job.remaining_s / job.seen_rate;
+    const double then = job.remaining_s / state.rate(job.id, type, run.gpus) + job.restart_s;
+    return then < (1.0 - options_.hysteresis) * now;
   }
 
   Time period_;
+  int focus_;
+  bool keeps_widths_;
   MatchingMarket::Options options_;
   MatchingMarket market_;
-  MatchingProblem problem_;
-  Placement* placement_ = nullptr;
+  MatchingJobs jobs_;
+  MatchingTargets targets_;
+  MatchingWidths widths_;
   Reallocation reallocation_;
+  Consolidation consolidation_;
+  Placement* placement_ = nullptr;
+  const RunControl* control_ = nullptr;
   Allocation allocation_;
-  std::vector<JobId> active_;
-  std::vector<std::int32_t> capacity_;
-  std::vector<double> rate_, work_s_, samples_, waiting_s_, restart_s_;
-  std::vector<std::int32_t> previous_, least_, most_;
+
+  std::vector<std::size_t> chosen_;                    // by the GPU time left
+  std::vector<double> weight_;                         // of each job
+  std::vector<std::int32_t> capacity_, type_capacity_; // for those chosen
+  std::vector<std::int32_t> counts_;
   std::vector<Part> parts_;
+  std::vector<JobId> spread_;
+  // The market's problem.
+  std::vector<double> rate_, rounds_, restart_s_, gradients_, ones_;
+  std::vector<std::int32_t> least_, most_, previous_;
 };
 
 }  // namespace
@@ -241,7 +392,7 @@ GPUSCHED_REGISTER(
     Scheduler, Matching, .name = "matching",
     .summary = "A matching market of jobs and GPU types, cleared in sampled categories.",
     .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024.",
-    .flags = {"preemptive", "elastic", "clairvoyant", "random"},
+    .flags = {"preemptive", "elastic", "clairvoyant"},
     .parameters = Matching::parameters())
 
 }  // namespace gpusched
