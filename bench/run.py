@@ -18,6 +18,7 @@ from bench import (
     graphs,
     import_time,
     memory,
+    packing,
     plans,
     python_order,
     python_peers,
@@ -29,8 +30,8 @@ from bench.measure import machine
 from bench.table import Section
 
 PARTS = (
-    "speed", "scaling", "contention", "plans", "assignment", "graphs", "prediction", "memory",
-    "threads", "order", "import", "peers",
+    "speed", "scaling", "contention", "plans", "assignment", "packing", "graphs", "prediction",
+    "memory", "threads", "order", "import", "peers",
 )  # fmt: skip
 
 
@@ -82,6 +83,7 @@ def _sections(
         "contention": contended,
         "plans": lambda: iter([plans.section(min(3, repeats))]),
         "assignment": lambda: iter([assignment.section(min(5, repeats))]),
+        "packing": lambda: iter([packing.section(min(size, 300_000), 512, min(3, repeats))]),
         "graphs": lambda: iter([graphs.section(size, repeats)]),
         "prediction": lambda: iter([graphs.prediction_section(size)]),
         "memory": lambda: iter([memory.section((size,))]),

@@ -174,7 +174,7 @@ def test_the_command_prints_tables_or_json(monkeypatch: pytest.MonkeyPatch, shor
     plain = CliRunner().invoke(app, ["reproduce", "sjf-bco", "--quick", "--json"])
     assert json.loads(plain.stdout)["published"]["mean_jct_s"]["ff"] == 452
     assert "sjf-bco" in CliRunner().invoke(app, ["reproduce"]).stdout
-    assert CliRunner().invoke(app, ["reproduce", "dancer"]).exit_code == 2
+    assert CliRunner().invoke(app, ["reproduce", "shockwave"]).exit_code == 2
 
 
 def test_figures_without_matplotlib_name_the_extra(
