@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib.machinery
 import importlib.util
 import shutil
@@ -78,8 +79,12 @@ def load() -> ModuleType:
     directory = SOURCE.parent / "build" / f"bench-floor-{sysconfig.get_config_var('SOABI')}"
     library = directory / f"floor{sysconfig.get_config_var('EXT_SUFFIX')}"
     sources = [SOURCE / "CMakeLists.txt", *(SOURCE / "floor").glob("*.[ch]pp")]
-    if not library.exists() or library.stat().st_mtime < max(s.stat().st_mtime for s in sources):
-        _build(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    with open(directory / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another process may be at it
+        newest = max(source.stat().st_mtime for source in sources)
+        if not library.exists() or library.stat().st_mtime < newest:
+            _build(directory)
     loader = importlib.machinery.ExtensionFileLoader("floor", str(library))
     spec = importlib.util.spec_from_file_location("floor", library, loader=loader)
     assert spec is not None

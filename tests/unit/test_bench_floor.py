@@ -9,10 +9,15 @@ from hypothesis import strategies as st
 
 from bench import bare
 
-try:
-    bare.load()
-except bare.FloorUnavailableError as error:
-    pytest.skip(str(error), allow_module_level=True)
+
+@pytest.fixture(scope="module", autouse=True)
+def floor() -> None:
+    """Build the loops, or say why that cannot be done here."""
+    try:
+        bare.load()
+    except bare.FloorUnavailableError as error:
+        pytest.skip(str(error))
+
 
 Job = tuple[int, int, int]  # submit, service, gpus
 

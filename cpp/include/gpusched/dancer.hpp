@@ -72,6 +72,7 @@ class Dancer final : public Scheduler {
   void start_waiting(const State& state, Actions& actions);
   [[nodiscard]] bool start(const State& state, Index index, int configuration, Actions& actions);
   [[nodiscard]] bool place(const State& state, JobId job, const PlanConfiguration& configuration);
+  void start_on_several_types(const State& state, Actions& actions);
   void find_yielding(const State& state, int type);
   void count_spare(const State& state);
 
@@ -91,6 +92,7 @@ class Dancer final : public Scheduler {
 
   std::vector<DancerJob> jobs_;
   std::vector<Index> unused_;
+  std::vector<JobId> several_;  // of all live jobs, those that no single type holds
   Buffer<Index> index_;          // of each job that has arrived and not finished
   std::vector<Index> live_;      // with promises
   std::vector<Index> open_;      // that could still meet their deadlines, most urgent first

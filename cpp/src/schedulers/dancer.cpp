@@ -136,6 +136,7 @@ void Dancer::begin(const Setup& setup) {
   control_ = &setup.control;
   jobs_.clear();
   unused_.clear();
+  several_.clear();
   index_ = make_buffer<Index>(setup.state.jobs().num_jobs());
   live_.clear();
   open_.clear();
@@ -153,12 +154,32 @@ void Dancer::decide(const State& state, const Instant& instant, Actions& actions
   is_border_ = options_.slot * slot_ == now;
   for (const JobId job : instant.finished) forget(job);
   receive(state, instant.arrived, actions);
+  std::erase_if(several_, [&](JobId job) {
+    return std::binary_search(instant.finished.begin(), instant.finished.end(), job);
+  });
+  for (const JobId job : instant.arrived) {
+    if (sets_.of(state, job).empty()) several_.push_back(job);
+  }
+  if (several_.size() == jobs_.size() - unused_.size()) {
+    if (state.num_running() == 0) start_on_several_types(state, actions);
+    return;
+  }
   if (is_border_) {
     begin_slot(state, actions);
   } else {
     start_waiting(state, actions);
   }
   if (jobs_.size() > unused_.size()) actions.wake(next_multiple(now, options_.slot));
+}
+
+/// Gangs that no single type holds have no plans: they run while there is nobody else.
+void Dancer::start_on_several_types(const State& state, Actions& actions) {
+  for (const JobId job : several_) {
+    if (!state.is_waiting(job)) continue;
+    if (!placement_->place(state.occupancy(), state.request(job), allocation_)) continue;
+    actions.start(job, allocation_);
+    return;
+  }
 }
 
 std::vector<std::string> Dancer::warnings() const {
