@@ -76,6 +76,7 @@ def test_each_parameter_can_change_a_schedule(info: gs.PluginInfo) -> None:
         "promote": {"limits": [30, 300, 900]},
         "start": {"mode": "queue"},
         "u": {"theta_s": 300},
+        "draws": {"sampling": "uniform"},
     }
     known = {parameter["name"] for parameter in info.parameters}
     for parameter in info.parameters:
@@ -104,6 +105,8 @@ def runs_of(info: gs.PluginInfo, value: tuple[str, Any]) -> list[Callable[[Choic
     ]
     if value == ("restart", "work"):  # refused elsewhere where jobs take turns
         return runs
+    if "elastic" in info.flags:
+        runs.append(lambda chosen: run_networked(chosen, speed="proportional"))
     if info.is_policy:  # some look at links or graphs alone
         runs.append(lambda chosen: run_networked(chosen, speed="ring", contention="shared"))
         runs.append(
