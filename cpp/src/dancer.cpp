@@ -74,6 +74,16 @@ void Dancer::offer_first(const State& state, Index index, Actions& actions) {
     query.now = next_multiple(state.now(), options_.slot);
     verdict = planner_->find(query, steps_, cost);
   }
+  if (verdict != PlanVerdict::found && exchanges_ && !is_border_) {
+    const auto begins = [&](int configuration) {
+      return start_now(state, index, configuration, actions);
+    };
+    double room_cost = 0.0;
+    if (exchange_.make_room(state, live_, index, begins, actions, steps_, room_cost)) {
+      verdict = PlanVerdict::found;
+      cost = room_cost;
+    }
+  }
   log(state, index, verdict, cost);
   if (verdict == PlanVerdict::found) {
     make_promise(index);

@@ -144,6 +144,18 @@ double DeadlinePlanner::needed(const PlanQuery& query, double rate) const {
   return work + ticks(query.change) * rate;
 }
 
+/// Without the reserve if nobody migrates the job: that happens at borders of slots, and not to a
+/// job that runs on as it began.
+double DeadlinePlanner::enough(const PlanQuery& query, std::span<const PlanStep> steps,
+                               double rate) const {
+  const PlanWindow window = window_of(query);
+  const bool is_steady = steps.size() == 1 && steps.front().begin == window.first &&
+                         (query.is_fresh || steps.front().configuration == query.current);
+  const std::int64_t borders = window.last - window.first - 1;
+  const bool stays = borders == 0 || (is_steady && borders == 1);
+  return needed(query, stays ? 0.0 : rate);
+}
+
 void DeadlinePlanner::cut_into_segments(const PlanWindow& window, Time change) {
   const std::int64_t slots = window.last - window.first;
   segments_.clear();
@@ -362,7 +374,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
       continue;
     }
     const PlanOutcome outcome = follow(query, steps, options_.slot, kInfinity);
-    is_found = outcome.done >= needed(query, outcome.greatest_rate);
+    is_found = outcome.done >= enough(query, steps, outcome.greatest_rate);
     if (is_found) {
       cost = oracle_.cost();
       if (cost < query.value || outcome.greatest_rate >= rate) break;
@@ -400,12 +412,12 @@ double DeadlinePlanner::cost_of(const PlanQuery& query, std::span<const PlanStep
 bool DeadlinePlanner::trim(const PlanQuery& query, std::vector<PlanStep>& steps) const {
   // With all of them, then with those that are enough: fewer may use a lower greatest rate.
   PlanOutcome outcome = follow(query, steps, options_.slot, kInfinity);
-  double enough = needed(query, outcome.greatest_rate);
-  if (outcome.done < enough) return false;
+  double least = enough(query, steps, outcome.greatest_rate);
+  if (outcome.done < least) return false;
   for (int round = 0; round < 2; ++round) {
-    outcome = follow(query, steps, options_.slot, enough);
+    outcome = follow(query, steps, options_.slot, least);
     cut_from(steps, outcome.end);
-    enough = needed(query, outcome.greatest_rate);
+    least = enough(query, steps, outcome.greatest_rate);
   }
   return true;
 }

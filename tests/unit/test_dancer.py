@@ -92,13 +92,50 @@ def test_a_job_that_was_turned_down_is_offered_again() -> None:
     assert len(again["job"]) == 3  # one entry each
 
 
+def test_a_short_job_takes_the_gpus_of_one_that_can_do_without_the_slot() -> None:
+    rows = [(0.0, 150.0, 4, 420.0), (10.0, 20.0, 4, 35.0)]
+    result = run(rows, restart_s=[10.0, 0.0])
+    assert result.schedule.decisions()["admitted"].tolist() == [1, 1]
+    assert finish_s(result)[1] == 30
+    assert finish_s(result)[0] <= 420
+    alone = run(rows, restart_s=[10.0, 0.0], policy="dancer:slot_s=100,exchange=false")
+    assert alone.schedule.decisions()["admitted"].tolist() == [1, 0]
+    assert alone.schedule.decisions()["reason"][1] == "no room"
+
+
+def test_nobody_makes_room_who_needs_the_slot() -> None:
+    result = run([(0.0, 180.0, 4, 190.0), (10.0, 20.0, 1, 35.0)])
+    assert result.schedule.decisions()["admitted"].tolist() == [1, 0]
+    assert finish_s(result)[0] == 180
+    assert result.summary()["preemptions"] == 0
+
+
+def test_a_job_that_made_room_goes_on_as_soon_as_it_can() -> None:
+    result = run([(0.0, 150.0, 4, 420.0), (10.0, 20.0, 4, 35.0)], restart_s=[10.0, 0.0])
+    own = result.intervals["job"] == 0
+    begins, ends = (result.intervals[name][own] / 1e6 for name in ("start_us", "end_us"))
+    assert ends[0] == 10
+    assert begins[1] == 30  # not at 100, where the next slot begins
+
+
+def test_a_job_that_ends_within_its_slot_needs_no_time_to_be_moved() -> None:
+    rows: list[tuple[float, float, int, float | None]]
+    rows = [(0.0, 1.0, 1, None), (10.0, 10.0, 4, 25.0), (20.0, 160.0, 1, 155.0)]
+    decisions = run(rows, restart_s=[30.0] * 3).schedule.decisions()
+    # 10 s on four GPUs in a window of 15 s; the other needs 40 s and crosses a border.
+    assert decisions["admitted"].tolist() == [1, 1]
+
+
 @pytest.mark.parametrize(
     ("preset", "values"),
     [
         ("count-only", "elastic=number"),
         ("type-only", "elastic=type"),
         ("constant-price", "prices=constant"),
-        ("theory", "prices=theory,replan=false,fill=false,retry=false,whole_slots=true"),
+        (
+            "theory",
+            "prices=theory,replan=false,fill=false,retry=false,exchange=false,whole_slots=true",
+        ),
     ],
 )
 def test_a_preset_is_its_parameters(preset: str, values: str) -> None:

@@ -10,6 +10,7 @@
 
 #include "gpusched/buffer.hpp"
 #include "gpusched/dancer_bounds.hpp"
+#include "gpusched/dancer_exchange.hpp"
 #include "gpusched/dancer_filling.hpp"
 #include "gpusched/dancer_jobs.hpp"
 #include "gpusched/dancer_planner.hpp"
@@ -24,7 +25,8 @@ namespace gpusched {
 /// their deadlines; the others run on what is left.
 ///
 /// A job is decided on when it arrives, and starts at once where its plan begins with the present
-/// slot and its GPUs can be had; all else changes at the borders of slots. There plans are made
+/// slot and its GPUs can be had, if need be from jobs that keep their promises without them; all
+/// else changes at the borders of slots. There plans are made
 /// anew where they fell behind or can be had cheaper, jobs turned down are offered again, what is
 /// not promised in the slot goes to jobs with promises, then to those that can still meet their
 /// deadlines, then to the rest by arrival; and only then are GPUs looked for.
@@ -80,12 +82,14 @@ class Dancer final : public Scheduler {
   bool replans_;
   bool fills_;
   bool retries_;
+  bool exchanges_;
   std::int64_t num_replans_;
   std::int64_t num_retries_;
 
   std::optional<DeadlinePlanner> planner_;
   ConfigurationSets sets_;
   Reallocation reallocation_;
+  SlotExchange exchange_;
   std::unique_ptr<Placement> anywhere_;
   Placement* placement_ = nullptr;
   const RunControl* control_ = nullptr;

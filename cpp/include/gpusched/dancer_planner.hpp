@@ -73,6 +73,9 @@ class DeadlinePlanner {
   [[nodiscard]] double cost_of(const PlanQuery& query, std::span<const PlanStep> steps) const;
   /// Ticks of service that steps must do: the work, a little for rounding, and the reserve.
   [[nodiscard]] double needed(const PlanQuery& query, double greatest_rate) const;
+  /// The same for steps that the job follows.
+  [[nodiscard]] double enough(const PlanQuery& query, std::span<const PlanStep> steps,
+                              double greatest_rate) const;
   /// Whether the steps do what is needed; drops the slots at their end that do not matter.
   bool trim(const PlanQuery& query, std::vector<PlanStep>& steps) const;
 

@@ -34,6 +34,7 @@ void apply_preset(Parameters& parameters) {
   parameters.preset("replan", false);
   parameters.preset("fill", false);
   parameters.preset("retry", false);
+  parameters.preset("exchange", false);
   parameters.preset("whole_slots", true);
 }
 
@@ -51,6 +52,7 @@ Dancer::Dancer(const Parameters& parameters)
       replans_(parameters.flag("replan")),
       fills_(parameters.flag("fill")),
       retries_(parameters.flag("retry")),
+      exchanges_(parameters.flag("exchange")),
       num_replans_(parameters.integer("replans")),
       num_retries_(parameters.integer("retries")),
       sets_(freedom(parameters.text("elastic"))),
@@ -110,6 +112,10 @@ std::vector<ParameterInfo> Dancer::parameters() {
            .help = "to how many jobs in each slot, in turn",
            .minimum = 0,
            .maximum = 1e6},
+          {.name = "exchange",
+           .fallback = true,
+           .help = "a job that finds no room in the present slot takes the GPUs of jobs that keep "
+                   "their promises without them"},
           {.name = "whole_slots",
            .fallback = false,
            .help = "plans begin and end with whole slots"},
@@ -134,6 +140,7 @@ void Dancer::begin(const Setup& setup) {
   anywhere_->begin({setup.seed, setup.state});
   reallocation_.last_resort = anywhere_.get();
   control_ = &setup.control;
+  exchange_.begin(*planner_, jobs_, setup.control);
   jobs_.clear();
   unused_.clear();
   several_.clear();
@@ -308,7 +315,8 @@ void Dancer::count_spare(const State& state) {
   }
 }
 
-/// Jobs without promises start on what is free, until the border.
+/// Jobs start on what is free, until the border: those that might yet meet their deadlines, those
+/// whose plans go on at the border, then the rest by arrival.
 void Dancer::start_waiting(const State& state, Actions& actions) {
   if (state.occupancy().num_free() == 0) return;
   int misses = 0;
@@ -317,17 +325,28 @@ void Dancer::start_waiting(const State& state, Actions& actions) {
     const JobRecord& record = state.record(job);
     return record.start == kNever || record.idle_since != state.now();
   };
+  const auto is_over = [&] {
+    return misses >= kMaxFillMisses || state.occupancy().num_free() == 0;
+  };
   for (const Index index : open_) {
-    if (misses >= kMaxFillMisses || state.occupancy().num_free() == 0) return;
+    if (is_over()) return;
     if (!can_start(jobs_[index].job)) continue;
     count_spare(state);
     FillJob job{.query = jobs_[index].query(state)};
     SlotFilling::rescue({&job, 1}, spare_);
     if (job.chosen < 0 || !start(state, index, job.chosen, actions)) ++misses;
   }
+  const Time border = next_multiple(state.now(), options_.slot);
+  for (const Index index : live_) {
+    if (!fills_ || is_over()) break;
+    const DancerJob& own = jobs_[index];
+    const int next = configuration_at(own.steps, slot_ + 1);
+    if (next < 0 || border - state.now() <= own.change || !can_start(own.job)) continue;
+    if (!start(state, index, next, actions)) ++misses;
+  }
   std::vector<JobId> started;
   for (const JobId job : rest_) {
-    if (misses >= kMaxFillMisses || state.occupancy().num_free() == 0) break;
+    if (is_over()) break;
     if (!can_start(job)) continue;
     count_spare(state);
     const PlanQuery query = jobs_[index_[job]].query(state);
