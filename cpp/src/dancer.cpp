@@ -339,6 +339,7 @@ void Dancer::apply(const State& state, Actions& actions) {
     reallocation_.add(jobs_[filled_[i]].job, part);
   }
   reallocation_.may_move = [&](JobId job) { return may_move(state, job); };
+  reallocation_.may_stop = [&](JobId job) { return jobs_[index_[job]].promise != Promise::made; };
   reallocation_.apply(state, actions);
   for (const JobId job : rest_running_) jobs_[index_[job]].held = -1;
   rest_.insert(rest_running_.begin(), rest_running_.end());

@@ -27,6 +27,17 @@ void release(Occupancy& free, const State& state, const Slot& run) {
   }
 }
 
+/// A server beyond these is seldom better.
+constexpr std::size_t kMostCleared = 16;
+
+std::int64_t gpus_on(const Slot& run, ServerId server) noexcept {
+  std::int64_t gpus = 0;
+  for (const Piece& piece : run.pieces) {
+    if (piece.server == server) gpus += piece.gpus;
+  }
+  return gpus;
+}
+
 [[nodiscard]] bool is_same(const Slot& run, const Allocation& allocation) {
   return run.gpus == allocation.gpus && run.pieces == allocation.pieces;
 }
@@ -90,7 +101,7 @@ void Reallocation::apply(const State& state, Actions& actions) {
   for (const Target& target : changed_) {
     if (place(state.occupancy(), state, target.job, parts(target), allocation_)) {
       settle(state, target.job, allocation_, actions);
-    } else if (!defragment(state, target, actions)) {
+    } else if (!clear_server(state, target, actions) && !defragment(state, target, actions)) {
       if (last_resort != nullptr && place(state.occupancy(), state, target.job, parts(target),
                                           allocation_, last_resort)) {
         settle(state, target.job, allocation_, actions);
@@ -188,7 +199,8 @@ void Reallocation::find_movable(const State& state, const Target& target) {
     const auto wanted = parts(target);
     const bool is_in_the_way =
         std::any_of(wanted.begin(), wanted.end(), [&](const Part& part) {
-          return part.type == held_.front().type && part.gpus > held_.front().gpus;
+          return part.type == held_.front().type &&
+                 (part.gpus > held_.front().gpus || (may_stop && run.pieces.size() > 1));
         });
     if (is_in_the_way && (!may_move || may_move(run.job))) movable_.push_back(&run);
   }
@@ -205,30 +217,79 @@ bool Reallocation::defragment(const State& state, const Target& target, Actions&
   moves_.clear();
   for (const Slot* run : movable_) {
     release(without, state, *run);
-    moves_.push_back({run->job, run->gpus, {}});
+    moves_.push_back({run->job, run->gpus, false, {}});
     if (!place(without, state, target.job, parts(target), allocation_)) continue;
     Occupancy plan = without;
     acquire(plan, state, target.job, allocation_);
     if (!place_moved(plan, state)) continue;
-    for (const Move& move : moves_) actions.suspend(move.job);
-    settle(state, target.job, allocation_, actions);
-    for (const Move& move : moves_) settle(state, move.job, move.allocation, actions);
+    carry_out(state, target, actions);
     return true;
   }
   return false;
 }
 
-/// Finds places for all the moved jobs, the widest first.
+/// Takes jobs off one server, where the fewest GPUs have to be; those that may be stopped wait if
+/// no other place is found for them.
+bool Reallocation::clear_server(const State& state, const Target& target, Actions& actions) {
+  if (!may_stop || state.occupancy().is_pooled() || parts(target).size() != 1) return false;
+  const auto [type, gpus] = parts(target).front();
+  find_movable(state, target);
+  vacancies_.clear();
+  const Occupancy& free = state.occupancy();
+  for (ServerId server = 0; server < state.cluster().num_servers(); ++server) {
+    if (state.cluster().type(server) != type) continue;
+    Vacancy vacancy{0, server};
+    for (const Slot* run : movable_) vacancy.gpus += gpus_on(*run, server);
+    if (vacancy.gpus > 0 && vacancy.gpus + free.free_gpus(server) >= gpus) {
+      vacancies_.push_back(vacancy);
+    }
+  }
+  std::sort(vacancies_.begin(), vacancies_.end());
+  if (vacancies_.size() > kMostCleared) vacancies_.resize(kMostCleared);
+  for (const Vacancy& vacancy : vacancies_) {
+    Occupancy without = free;
+    moves_.clear();
+    for (const Slot* run : movable_) {
+      if (gpus_on(*run, vacancy.server) == 0) continue;
+      release(without, state, *run);
+      moves_.push_back({run->job, run->gpus, may_stop(run->job), {}});
+    }
+    if (!place(without, state, target.job, parts(target), allocation_)) continue;
+    acquire(without, state, target.job, allocation_);
+    if (!place_moved(without, state)) continue;
+    carry_out(state, target, actions);
+    return true;
+  }
+  return false;
+}
+
+void Reallocation::carry_out(const State& state, const Target& target, Actions& actions) {
+  for (const Move& move : moves_) actions.suspend(move.job);
+  settle(state, target.job, allocation_, actions);
+  for (const Move& move : moves_) {
+    if (move.allocation.gpus > 0) {
+      settle(state, move.job, move.allocation, actions);
+    } else {
+      refused_.push_back(move.job);
+    }
+  }
+}
+
+/// Finds places for all the moved jobs, the widest first; those that may be stopped come last.
 bool Reallocation::place_moved(Occupancy& plan, const State& state) {
   std::vector<std::size_t> order(moves_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (moves_[a].stops != moves_[b].stops) return moves_[b].stops;
     return moves_[a].gpus > moves_[b].gpus;
   });
   return std::all_of(order.begin(), order.end(), [&](std::size_t i) {
     const Slot& run = state.slot(moves_[i].job);
     parts_of(state.cluster(), run.gpus, run.pieces, held_);
-    if (!place(plan, state, run.job, held_, moves_[i].allocation)) return false;
+    if (!place(plan, state, run.job, held_, moves_[i].allocation)) {
+      moves_[i].allocation.reset(0);
+      return moves_[i].stops;
+    }
     acquire(plan, state, run.job, moves_[i].allocation);
     return true;
   });

@@ -46,11 +46,13 @@ class Reallocation {
   /// Running jobs that were not added are preempted. Whose parts have not changed keep their
   /// GPUs. The others get GPUs anew, wider first, then by JobId, each part from the placement.
   /// Where no place is found though enough GPUs of the type are free, narrower unchanged jobs
-  /// move, the smallest first. Empties the list.
+  /// move, the smallest first; and where jobs may be stopped, a server is cleared. Empties the list.
   void apply(const State& state, Actions& actions);
 
   /// Whether a job may be moved to make room; all may where this is empty.
   std::function<bool(JobId)> may_move;
+  /// Whether a job may lose its GPUs to one that fits nowhere else; none may where this is empty.
+  std::function<bool(JobId)> may_stop;
   /// Asked where the run's placement has no place for a job, though there are GPUs enough.
   Placement* last_resort = nullptr;
 
@@ -68,7 +70,15 @@ class Reallocation {
   struct Move {
     JobId job;
     int gpus;
+    bool stops;
     Allocation allocation;
+  };
+  /// A server, and the GPUs on it of jobs that can leave it.
+  struct Vacancy {
+    std::int64_t gpus;
+    ServerId server;
+
+    auto operator<=>(const Vacancy&) const = default;
   };
 
   [[nodiscard]] std::span<const Part> parts(const Target& target) const noexcept {
@@ -83,7 +93,9 @@ class Reallocation {
   void settle(const State& state, JobId job, const Allocation& allocation, Actions& actions);
   [[nodiscard]] bool defragment(const State& state, const Target& target, Actions& actions);
   void find_movable(const State& state, const Target& target);
+  [[nodiscard]] bool clear_server(const State& state, const Target& target, Actions& actions);
   [[nodiscard]] bool place_moved(Occupancy& plan, const State& state);
+  void carry_out(const State& state, const Target& target, Actions& actions);
   void give_up(const State& state, Actions& actions);
 
   Placement* placement_ = nullptr;
@@ -95,6 +107,7 @@ class Reallocation {
   std::vector<JobId> others_;
   std::vector<const Slot*> movable_;
   std::vector<Move> moves_;
+  std::vector<Vacancy> vacancies_;
   Allocation allocation_;
   Allocation piece_;
 };
