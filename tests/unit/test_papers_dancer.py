@@ -13,7 +13,7 @@ from gpusched import papers
 from gpusched.papers import dancer_milp, dancer_workload
 from gpusched.papers.dancer import Dancer
 from gpusched.papers.dancer_milp import Gap
-from gpusched.papers.dancer_runs import Run, run_all, run_task
+from gpusched.papers.dancer_runs import Run, run_task
 from gpusched.papers.dancer_settings import (
     ARMS,
     DANCER,
@@ -36,6 +36,7 @@ from gpusched.papers.dancer_settings import (
 )
 from gpusched.papers.dancer_tables import Summary
 from gpusched.papers.dancer_workload import workload
+from gpusched.papers.parallel import run_all
 from tests.unit.real_data import DATA, needs_data
 
 TINY = dataclasses.replace(SMALL, jobs=30)
@@ -153,7 +154,8 @@ class TestWithData:
 
     def test_runs_are_the_same_in_any_process_and_below_the_bound(self) -> None:
         task = (Setting(GENERATED_ITP, place=TINY), (DANCER, EDF), 0)
-        (done, runs), (_, again) = run_task(task), next(run_all([task]))
+        ((done, again),) = run_all(run_task, [task])
+        runs = run_task(task)
         assert done == task
         assert [run.dsr for run in runs] == [run.dsr for run in again]
         assert all(0 <= run.dsr <= run.bound <= 1 and run.gap >= 0 for run in runs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +29,9 @@ from gpusched.papers.a_srpt_settings import (
 )
 from gpusched.papers.a_srpt_tables import Summary, jct, p99
 from gpusched.papers.a_srpt_workload import missing_places, real_places
-from gpusched.papers.plain import finite
+from gpusched.papers.data import with_left_out
+from gpusched.papers.output import write_files
+from gpusched.papers.plain import plain
 from gpusched.papers.tables import Table
 
 _STAGE: Final = "runs"
@@ -54,40 +55,21 @@ class ASrpt:
     def tables(self) -> list[Table]:
         """The results."""
         made = a_srpt_tables.all_tables(Summary(self.runs))
-        if self.missing:
-            names = ", ".join(place.trace for place in self.missing)
-            note = f"Left out: {names} (not in $GPUSCHED_DATA or ../shared/data)."
-            made[0] = dataclasses.replace(made[0], notes=(*made[0].notes, note))
-        return made
+        return with_left_out(made, (place.trace for place in self.missing))
 
     def to_dict(self) -> dict[str, Any]:
         """All runs and tables as plain values for JSON."""
-        found: dict[str, Any] = finite(
-            {
-                "paper": "a-srpt",
-                "runs": [dataclasses.asdict(run) for run in self._all_runs()],
-                "missing": [place.trace for place in self.missing],
-                "tables": [dataclasses.asdict(table) for table in self.tables()],
-            }
+        return plain(
+            paper="a-srpt",
+            runs=self._all_runs(),
+            missing=[place.trace for place in self.missing],
+            tables=self.tables(),
         )
-        return found
 
     def write(self, folder: Path) -> list[Path]:
         """Write figures, tables.md, runs.csv and results.json; return the files."""
-        import polars as pl
-
-        from gpusched.papers.drawing import save
-
-        drawn = self._figures()
-        for name, figure in drawn.items():
-            save(figure, folder / name)
-        markdown = "\n".join(table.to_markdown() for table in self.tables())
-        (folder / "tables.md").write_text(markdown, encoding="utf-8")
-        rows = [dataclasses.asdict(run) for run in self._all_runs()]
-        pl.from_dicts(rows, infer_schema_length=None).write_csv(folder / "runs.csv")
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
-        return [folder / name for name in (*drawn, "tables.md", "runs.csv", "results.json")]
+        rows = map(dataclasses.asdict, self._all_runs())
+        return write_files(self, folder, self._figures(), rows)
 
     def _all_runs(self) -> list[Run]:
         return [run for runs in self.runs.values() for run in runs]

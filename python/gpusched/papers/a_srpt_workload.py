@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +10,7 @@ from gpusched.arrays import Bool, Int64
 from gpusched.generator import generate
 from gpusched.graph_zoo import assign_graphs
 from gpusched.papers.a_srpt_settings import MAX_GPUS, REAL, Place
+from gpusched.papers.data import data_folder
 from gpusched.prediction import Predictor, predictor
 from gpusched.traces import read_trace
 from gpusched.workload import Trace
@@ -36,11 +35,6 @@ def workload(place: Place, load: float | None, heavy_share: float | None, seed: 
     if load is not None:
         trace = trace.with_load(load, cluster.num_gpus)
     return assign_graphs(trace, cluster, heavy_share=heavy_share, seed=seed)
-
-
-def data_folder() -> Path:
-    """Where real traces are: ``$GPUSCHED_DATA``, or ``../shared/data``."""
-    return Path(os.environ.get("GPUSCHED_DATA", "../shared/data"))
 
 
 def real_places() -> tuple[Place, ...]:

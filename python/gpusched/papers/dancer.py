@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, Final
 
 from gpusched.papers import Interrupted, Progress, dancer_tables
 from gpusched.papers.dancer_milp import Gap, gap
-from gpusched.papers.dancer_runs import Run, Task, run_all
+from gpusched.papers.dancer_runs import Run, run_task
 from gpusched.papers.dancer_settings import (
     CHRONUS,
     DANCER,
@@ -33,7 +32,10 @@ from gpusched.papers.dancer_settings import (
 )
 from gpusched.papers.dancer_tables import Summary, bound
 from gpusched.papers.dancer_workload import missing_workloads, need_tables
-from gpusched.papers.plain import finite
+from gpusched.papers.data import with_left_out
+from gpusched.papers.output import write_files
+from gpusched.papers.parallel import BySeed, run_all
+from gpusched.papers.plain import plain
 from gpusched.papers.tables import Table
 
 _STAGE: Final = "jobs of a seed, all policies"
@@ -62,45 +64,29 @@ class Dancer:
     def tables(self) -> list[Table]:
         """The results."""
         made = dancer_tables.all_tables(Summary(self.runs), self.gaps)
-        if self.missing:
-            names = ", ".join(workload.trace for workload in self.missing)
-            note = f"Left out: {names} (not in $GPUSCHED_DATA or ../shared/data)."
-            made[0] = dataclasses.replace(made[0], notes=(*made[0].notes, note))
-        return made
+        return with_left_out(made, (workload.trace for workload in self.missing))
 
     def to_dict(self) -> dict[str, Any]:
         """All runs and tables as plain values for JSON."""
-        found: dict[str, Any] = finite(
-            {
-                "paper": "dancer",
-                "published": {"gains": GAINS},
-                "runs": [_row(run) for run in self._all_runs()],
-                "gaps": [dataclasses.asdict(one) for one in self.gaps],
-                "missing": [workload.trace for workload in self.missing],
-                "tables": [dataclasses.asdict(table) for table in self.tables()],
-            }
+        return plain(
+            paper="dancer",
+            published={"gains": GAINS},
+            runs=self._rows(),
+            gaps=self.gaps,
+            missing=[workload.trace for workload in self.missing],
+            tables=self.tables(),
         )
-        return found
 
     def write(self, folder: Path) -> list[Path]:
         """Write figures, tables.md, runs.csv and results.json; return the files."""
-        import polars as pl
+        return write_files(self, folder, self._figures(), self._rows())
 
-        from gpusched.papers.drawing import save
-
-        drawn = self._figures()
-        for name, figure in drawn.items():
-            save(figure, folder / name)
-        markdown = "\n".join(table.to_markdown() for table in self.tables())
-        (folder / "tables.md").write_text(markdown, encoding="utf-8")
-        rows = [_row(run) for run in self._all_runs()]
-        pl.from_dicts(rows, infer_schema_length=None).write_csv(folder / "runs.csv")
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
-        return [folder / name for name in (*drawn, "tables.md", "runs.csv", "results.json")]
-
-    def _all_runs(self) -> list[Run]:
-        return [run for runs in self.runs.values() for run in runs]
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            dataclasses.asdict(run) | {"gap": run.gap}
+            for runs in self.runs.values()
+            for run in runs
+        ]
 
     def _figures(self) -> dict[str, Any]:
         from gpusched.papers import dancer_figures as figures
@@ -158,10 +144,6 @@ def _varied(summary: Summary, one: Series) -> Any:
     return _panel(summary, one.title, one.heading, list(one.settings), settings, one.arms)
 
 
-def _row(run: Run) -> dict[str, Any]:
-    return dataclasses.asdict(run) | {"gap": run.gap}
-
-
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Dancer:
     """Run it; see :meth:`gpusched.papers.Paper.reproduce`."""
     need_tables()
@@ -173,32 +155,29 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Da
         if setting.workload not in missing
     }
     tasks = [(setting, arms, seed) for seed in range(seeds) for setting, arms in wanted.items()]
-    done: dict[Task, list[Run]] = {}
+    made: BySeed[Setting, list[Run]] = BySeed(wanted)
     try:
         progress(_STAGE, 0, len(tasks))
-        for task, runs in run_all(tasks):
-            done[task] = runs
-            progress(_STAGE, len(done), len(tasks))
+        for number, ((setting, _, seed), runs) in enumerate(run_all(run_task, tasks), 1):
+            made.add(setting, seed, runs)
+            progress(_STAGE, number, len(tasks))
         for seed in range(seeds if exact else 0):
             progress(_EXACT, seed, seeds)
             found.gaps.append(gap(seed, (DANCER, ORDERED, EDF_FASTEST)))
         if exact:
             progress(_EXACT, seeds, seeds)
     except KeyboardInterrupt:
-        complete = [s for s in range(seeds) if all((*pair, s) in done for pair in wanted.items())]
-        _gather(found, wanted, complete, done)
-        raise Interrupted(found if len(complete) >= 2 else None) from None
-    _gather(found, wanted, range(seeds), done)
+        found.runs = _by_policy(wanted, made)
+        raise Interrupted(found if len(made.seeds()) >= 2 else None) from None
+    found.runs = _by_policy(wanted, made)
     return found
 
 
-def _gather(
-    found: Dancer,
-    wanted: dict[Setting, tuple[Arm, ...]],
-    seeds: Sequence[int],
-    done: dict[Task, list[Run]],
-) -> None:
-    """Sort the runs by setting, policy and seed, in whatever order they were made."""
-    for setting, arms in wanted.items():
-        for place, arm in enumerate(arms):
-            found.runs[setting, arm] = [done[setting, arms, seed][place] for seed in seeds]
+def _by_policy(
+    wanted: dict[Setting, tuple[Arm, ...]], made: BySeed[Setting, list[Run]]
+) -> dict[tuple[Setting, Arm], list[Run]]:
+    return {
+        (setting, arm): [runs[place] for runs in made.of(setting)]
+        for setting, arms in wanted.items()
+        for place, arm in enumerate(arms)
+    }

@@ -1,11 +1,7 @@
-"""The runs of the study of Dancer: all policies on the jobs of a seed, in parallel processes."""
+"""The runs of the study of Dancer: all policies on the jobs of a seed."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +67,7 @@ Task = tuple[Setting, tuple[Arm, ...], int]
 """A setting, its policies, and a seed."""
 
 
-def run_task(task: Task) -> tuple[Task, list[Run]]:
+def run_task(task: Task) -> list[Run]:
     """Run all policies of a task."""
     setting, arms, seed = task
     trace, cluster = workload(setting, seed), setting.place.cluster()
@@ -89,7 +85,7 @@ def run_task(task: Task) -> tuple[Task, list[Run]]:
             seed=seed,
         )
         made.append(_figures(setting, arm.name, policy, seed, result, bound.dsr, bound.name))
-    return task, made
+    return made
 
 
 def _figures(
@@ -125,19 +121,3 @@ def _figures(
         decision_s=result.wall_s / len(instants),
         run_s=result.wall_s,
     )
-
-
-def run_all(tasks: Sequence[Task]) -> Iterator[tuple[Task, list[Run]]]:
-    """Run tasks in as many processes as there are processors; yield them as they are done."""
-    processes = min(os.cpu_count() or 1, len(tasks))
-    if processes <= 1:
-        yield from map(run_task, tasks)
-        return
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(processes, initializer=_leave_interrupts) as pool:
-        yield from pool.imap_unordered(run_task, tasks)
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the process that waits; it ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
 from gpusched.generator import generate
-from gpusched.papers.a_srpt_workload import data_folder
 from gpusched.papers.dancer_settings import MAX_GPUS, WORKLOADS, Place, Setting, Workload
+from gpusched.papers.data import data_folder, need_file
 from gpusched.throughput_files import read_throughputs
 from gpusched.throughputs import Throughputs
 from gpusched.ticks import US_PER_S
@@ -20,14 +21,9 @@ _TABLES = "gavel/simulation_throughputs.json"
 _SEED_OF_ERRORS = 20_250
 
 
-def need_tables() -> None:
-    """Raise ValueError, which names the variable, if the tables are not there."""
-    path = data_folder() / _TABLES
-    if not path.is_file():
-        raise ValueError(
-            f"dancer: no {path}: set GPUSCHED_DATA to the folder of the real traces, whose gavel/ "
-            "holds the measured throughputs"
-        )
+def need_tables() -> Path:
+    """Return the file of the tables, or raise ValueError, which names the variable."""
+    return need_file("dancer", _TABLES, "the measured throughputs")
 
 
 def missing_workloads() -> tuple[Workload, ...]:
@@ -53,7 +49,7 @@ def workload(setting: Setting, seed: int) -> Trace:
 @lru_cache(maxsize=1)
 def throughputs() -> Throughputs:
     """Return the tables of Gavel."""
-    return read_throughputs(data_folder() / _TABLES)
+    return read_throughputs(need_tables())
 
 
 @lru_cache(maxsize=8)

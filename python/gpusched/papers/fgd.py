@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +11,8 @@ from gpusched.papers import Interrupted, Progress, fgd_tables
 from gpusched.papers.fgd_published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
 from gpusched.papers.fgd_runs import DEFAULT, DEMANDS, PLACEMENTS, VARIANTS, Run, Workload, run
 from gpusched.papers.fgd_tables import Summary
-from gpusched.papers.plain import finite
+from gpusched.papers.output import write_files
+from gpusched.papers.plain import plain
 from gpusched.papers.tables import Table
 
 _STAGE: Final = "clusters filled"
@@ -48,26 +47,20 @@ class Fgd:
 
     def to_dict(self) -> dict[str, Any]:
         """All runs at the demands of the tables, and the tables, as plain values for JSON."""
-        found: dict[str, Any] = finite(
-            {
-                "paper": "fgd",
-                "published": {
-                    "allocated": ALLOCATED,
-                    "largest_reduction": LARGEST_REDUCTION,
-                    "more_gpus": MORE_GPUS,
-                },
-                "runs": list(self._rows(fgd_tables.SHOWN)),
-                "tables": [dataclasses.asdict(table) for table in self.tables()],
-            }
+        return plain(
+            paper="fgd",
+            published={
+                "allocated": ALLOCATED,
+                "largest_reduction": LARGEST_REDUCTION,
+                "more_gpus": MORE_GPUS,
+            },
+            runs=list(self._rows(fgd_tables.SHOWN)),
+            tables=self.tables(),
         )
-        return found
 
     def write(self, folder: Path) -> list[Path]:
         """Write a figure, tables.md, runs.csv and results.json; return the files."""
-        import polars as pl
-
         from gpusched.papers import fgd_figures as figures
-        from gpusched.papers.drawing import save
 
         summary = Summary(self.runs)
         figure = figures.curves(
@@ -82,14 +75,8 @@ class Fgd:
             {name: 1 - allocated for name, allocated in ALLOCATED.items()},
             f"{summary.num_gpus:,} GPUs filled; {summary.num_seeds} seeds, mean and 95 % interval",
         )
-        save(figure, folder / "filling.png")
-        markdown = "\n".join(table.to_markdown() for table in self.tables())
-        (folder / "tables.md").write_text(markdown, encoding="utf-8")
-        pl.from_dicts(list(self._rows(DEMANDS.tolist()))).write_csv(folder / "runs.csv")
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
-        names = ("filling.png", "tables.md", "runs.csv", "results.json")
-        return [folder / name for name in names]
+        rows = self._rows(DEMANDS.tolist())
+        return write_files(self, folder, {"filling.png": figure}, rows)
 
     def _workloads(self, summary: Summary) -> list[Workload]:
         return [workload for workload in (DEFAULT, *VARIANTS) if summary.has(workload)]

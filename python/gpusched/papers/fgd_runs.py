@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from gpusched.cluster import Cluster
 from gpusched.filling import fill
 from gpusched.filling_requests import Requests
 from gpusched.inventories import read_cluster, read_requests
+from gpusched.papers.data import need_file
 
 FGD: Final = "fgd"
 PUBLISHED: Final = (FGD, "best-fit", "gpu-packing", "gpu-clustering", "dot-product", "random")
@@ -107,13 +107,9 @@ def data_file(name: str) -> Path:
     ValueError
         If it is not there.
     """
-    path = Path(os.environ.get("GPUSCHED_DATA", "../shared/data")) / "openb" / name
-    if not path.is_file():
-        raise ValueError(
-            f"fgd: no {path}: set GPUSCHED_DATA to the folder of the real traces, whose openb/ "
-            "holds the nodes and pods of Alibaba's GPU-sharing cluster, 2023"
-        )
-    return path
+    return need_file(
+        "fgd", f"openb/{name}", "the nodes and pods of Alibaba's GPU-sharing cluster, 2023"
+    )
 
 
 def _cluster() -> Cluster:

@@ -11,7 +11,7 @@ from gpusched.arrays import Float64
 from gpusched.papers.fgd_published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
 from gpusched.papers.fgd_runs import FGD, PLACEMENTS, PUBLISHED, UNTIL, Run, Workload
 from gpusched.papers.statistics import Mean, mean, reduction
-from gpusched.papers.tables import Table, table
+from gpusched.papers.tables import Table, figure_of, table
 
 SHOWN: Final = (0.5, 0.7, 0.9, 0.95, 1.0, 1.1, 1.3)
 """Demands of the tables, over the GPUs of the cluster."""
@@ -72,7 +72,7 @@ def against_fgd(summary: Summary, workload: Workload, *, is_published: bool) -> 
         left = summary.values(workload, name, "unallocated", UNTIL)
         row = [name, _percent(mean(1 - left))]
         row += ["", ""] if name == FGD else [
-            _percent(reduction(fgd, left)), _count(mean((left - fgd) * gpus)),
+            _percent(reduction(fgd, left)), figure_of(mean((left - fgd) * gpus)),
         ]  # fmt: skip
         if is_published:
             row += _published(name, gpus)
@@ -117,10 +117,4 @@ def _published(name: str, gpus: int) -> list[str]:
 
 
 def _percent(value: Mean) -> str:
-    if np.isnan(value.half_width):
-        return f"{value.value * 100:.1f}"
-    return f"{value.value * 100:.1f} ± {value.half_width * 100:.1f}"
-
-
-def _count(value: Mean) -> str:
-    return f"{value.value:.0f} ± {value.half_width:.0f}"
+    return figure_of(value, 1, 100)

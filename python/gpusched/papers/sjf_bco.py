@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from gpusched.papers import Interrupted, Progress, sjf_bco_gap, sjf_bco_tables, wang_anchor
-from gpusched.papers.plain import finite
+from gpusched.papers.output import write_files
+from gpusched.papers.plain import plain
 from gpusched.papers.sjf_bco_gap import GapRun
 from gpusched.papers.sjf_bco_published import (
     KAPPA_MAKESPAN,
@@ -77,31 +77,25 @@ class SjfBco:
         """All settings, runs and tables as plain values for JSON."""
         readings = {run.reading: None for run in self.runs}
         known = {reading.name: reading for reading in (BASE, *VARIANTS)}
-        found: dict[str, Any] = finite(
-            {
-                "paper": "sjf-bco",
-                "readings": [dataclasses.asdict(known[name]) for name in readings],
-                "published": {
-                    "makespan_s": MAKESPAN,
-                    "mean_jct_s": MEAN_JCT,
-                    "kappa_makespan_s": KAPPA_MAKESPAN,
-                },
-                "gradient_bytes": list(self.gradient_bytes),
-                "runs": [dataclasses.asdict(run) for run in self.runs],
-                "kappa_runs": [dataclasses.asdict(run) for run in self.kappa_runs],
-                "gap_runs": [dataclasses.asdict(run) for run in self.gap_runs],
-                "anchors": [dataclasses.asdict(anchor) for anchor in self.anchors],
-                "tables": [dataclasses.asdict(table) for table in self.tables()],
-            }
+        return plain(
+            paper="sjf-bco",
+            readings=[known[name] for name in readings],
+            published={
+                "makespan_s": MAKESPAN,
+                "mean_jct_s": MEAN_JCT,
+                "kappa_makespan_s": KAPPA_MAKESPAN,
+            },
+            gradient_bytes=self.gradient_bytes,
+            runs=self.runs,
+            kappa_runs=self.kappa_runs,
+            gap_runs=self.gap_runs,
+            anchors=self.anchors,
+            tables=self.tables(),
         )
-        return found
 
     def write(self, folder: Path) -> list[Path]:
         """Write three figures, tables.md, runs.csv and results.json; return the files."""
-        import polars as pl
-
         from gpusched.papers import sjf_bco_figures as figures
-        from gpusched.papers.drawing import save
 
         base = sjf_bco_tables.Summary(self.runs)
         seeds = f"{base.num_instances(20)} instances, mean and 95 % interval"
@@ -117,14 +111,7 @@ class SjfBco:
             "figure-5.png": figures.by_kappa(by_kappa, seeds),
             "figure-6.png": figures.by_servers(by_servers, seeds),
         }
-        for name, figure in drawn.items():
-            save(figure, folder / name)
-        markdown = "\n".join(table.to_markdown() for table in self.tables())
-        (folder / "tables.md").write_text(markdown, encoding="utf-8")
-        pl.from_dicts([dataclasses.asdict(run) for run in self.runs]).write_csv(folder / "runs.csv")
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
-        return [folder / name for name in (*drawn, "tables.md", "runs.csv", "results.json")]
+        return write_files(self, folder, drawn, map(dataclasses.asdict, self.runs))
 
 
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> SjfBco:
