@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,3 +25,11 @@ def read_only(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
     view = np.ascontiguousarray(values).view()
     view.flags.writeable = False
     return view
+
+
+def freeze_columns(columns: Any) -> None:
+    """Make every array that is a field of a frozen data class read-only."""
+    for column in dataclasses.fields(columns):
+        value = getattr(columns, column.name)
+        if isinstance(value, np.ndarray):
+            object.__setattr__(columns, column.name, read_only(value))

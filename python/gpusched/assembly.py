@@ -42,11 +42,7 @@ def assemble(
         Shift the first submit to 0 (the traces that come from files); ``epoch`` is then the
         wall-clock time of the source's second 0.
     """
-    for column, values in numeric.items():
-        if column not in screen.shown:
-            screen.show(column, column, values)
-    if ids is not None and "id" not in screen.shown:
-        screen.show("id", "id", ids)
+    screen.show_others({**numeric, "id": ids})
     gpus = check.gang_widths(screen, numeric["gpus"])
     ticks = {"service_us": check.service_ticks(screen, numeric["service_s"])}
     if "submit_us" in numeric:
@@ -69,10 +65,7 @@ def assemble(
     due_us = _deadlines(screen, numeric, ticks["submit_us"])
     type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
     rejects = screen.finish(on_bad)
-    if ids is None:
-        ids = np.arange(len(gpus), dtype=np.int64)
-    else:
-        check.check_unique(screen, ids)
+    ids = check.unique_ids(screen, ids)
 
     good = np.flatnonzero(~screen.bad)
     order = good[np.argsort(ticks["submit_us"][good], kind="stable")]

@@ -6,7 +6,7 @@ A wrong type is a ``TypeError`` for the whole column; a bad value is a matter fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -53,6 +53,17 @@ def numbers(column: str, values: Any, num_rows: int | None = None) -> AnyArray:
     return array.astype(np.int64)
 
 
+def given_numbers(
+    columns: Mapping[str, Any], num_rows: int, required: Collection[str] = ()
+) -> dict[str, AnyArray]:
+    """Return :func:`numbers` of the columns that are not None; ``required`` ones must not be."""
+    return {
+        column: numbers(column, values, num_rows)
+        for column, values in columns.items()
+        if values is not None or column in required
+    }
+
+
 def check_length(column: str, array: AnyArray, num_rows: int | None) -> None:
     """Raise ValueError unless ``array`` is one row of ``num_rows`` values."""
     if array.ndim != 1:
@@ -97,10 +108,13 @@ def wait_ticks(screen: Screen, seconds: AnyArray) -> Int64:
     return np.where(given, ticks, NOT_GIVEN)
 
 
-def gang_widths(screen: Screen, gpus: AnyArray) -> Int32:
-    """Check GPU counts: whole and positive."""
+def gang_widths(screen: Screen, gpus: AnyArray, *, may_be_none: bool = False) -> Int32:
+    """Check GPU counts: whole and positive, or 0 where they ``may_be_none``."""
     _finite(screen, "gpus", gpus)
-    screen.require(gpus > 0, "gpus", "must be positive")
+    if may_be_none:
+        screen.require(gpus >= 0, "gpus", "must not be negative")
+    else:
+        screen.require(gpus > 0, "gpus", "must be positive")
     screen.require(gpus == np.rint(gpus), "gpus", "must be a whole number")
     good = screen.require(gpus <= MAX_GPUS, "gpus", f"must be at most {MAX_GPUS}")
     return np.where(good, gpus, 0).astype(np.int32)
@@ -137,8 +151,21 @@ def identifiers(column: str, values: Any, num_rows: int) -> AnyArray:
     return array.astype(np.int64)
 
 
-def check_unique(screen: Screen, ids: AnyArray) -> None:
-    """Raise ValueError that names both rows if two good rows have the same id."""
+def unique_ids(screen: Screen, ids: AnyArray | None) -> AnyArray:
+    """Return the ids, or where None are given the positions of the rows.
+
+    Raises
+    ------
+    ValueError
+        If two good rows have the same id; the message names both.
+    """
+    if ids is None:
+        return np.arange(len(screen.rows), dtype=np.int64)
+    _check_unique(screen, ids)
+    return ids
+
+
+def _check_unique(screen: Screen, ids: AnyArray) -> None:
     good = ids[~screen.bad]
     ascending = good.dtype.kind == "i" and bool((good[1:] > good[:-1]).all())
     if ascending or len(set(good.tolist())) == len(good):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from gpusched import columns as check
 from gpusched import demands
-from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64, read_only
+from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
 from gpusched.demands import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.rejects import OnBad, Rejects, Screen
 
@@ -57,10 +56,7 @@ class Requests:
     rejects: Rejects = field(default_factory=Rejects)
 
     def __post_init__(self) -> None:
-        for column in dataclasses.fields(self):
-            value = getattr(self, column.name)
-            if isinstance(value, np.ndarray):
-                object.__setattr__(self, column.name, read_only(value))
+        freeze_columns(self)
 
     @classmethod
     def from_columns(
@@ -106,11 +102,7 @@ class Requests:
         num_rows = len(widths)
         screen = Screen("columns", np.arange(num_rows, dtype=np.int64))
         given = {"gpu_share": gpu_share, "cpu": cpu, "memory_gib": memory_gib}
-        numeric = {
-            column: check.numbers(column, values, num_rows)
-            for column, values in given.items()
-            if values is not None
-        }
+        numeric = check.given_numbers(given, num_rows)
         return cls.screened(
             screen,
             {"gpus": widths, **numeric},
@@ -139,12 +131,8 @@ class Requests:
         ValueError
             As :meth:`from_columns`.
         """
-        for column, values in numeric.items():
-            if column not in screen.shown:
-                screen.show(column, column, values)
-        if ids is not None and "id" not in screen.shown:
-            screen.show("id", "id", ids)
-        gpus = _widths(screen, numeric["gpus"])
+        screen.show_others({**numeric, "id": ids})
+        gpus = check.gang_widths(screen, numeric["gpus"], may_be_none=True)
         given = {
             column: numeric.get(column, np.full(len(gpus), np.nan)) for column in demands.COLUMNS
         }
@@ -156,10 +144,7 @@ class Requests:
         screen.require(is_something, "gpus", "must not be 0 without CPU and memory")
         type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
         rejects = screen.finish(on_bad)
-        if ids is None:
-            ids = np.arange(len(gpus), dtype=np.int64)
-        else:
-            check.check_unique(screen, ids)
+        ids = check.unique_ids(screen, ids)
         good = np.flatnonzero(~screen.bad)
         return cls(
             gpus=gpus[good],
@@ -229,15 +214,6 @@ class Requests:
     def memory_gib(self) -> Float64:
         """float64: GiB of each worker."""
         return self.memory_mib / MIB_PER_GIB
-
-
-def _widths(screen: Screen, gpus: AnyArray) -> Int32:
-    """Check numbers of GPUs: whole, 0 or more; those of bad rows become 0."""
-    screen.require(np.isfinite(gpus), "gpus", "must be a finite number")
-    screen.require(gpus >= 0, "gpus", "must not be negative")
-    screen.require(gpus == np.rint(gpus), "gpus", "must be a whole number")
-    good = screen.require(gpus <= check.MAX_GPUS, "gpus", f"must be at most {check.MAX_GPUS}")
-    return np.where(good, gpus, 0).astype(np.int32)
 
 
 def _known(values: Any, default: AnyArray) -> Any:

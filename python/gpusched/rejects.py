@@ -86,6 +86,12 @@ class Screen:
         """Name ``column`` as its author did, and quote its ``values`` in messages."""
         self.shown[column] = (label, values)
 
+    def show_others(self, columns: Mapping[str, _Indexable | None]) -> None:
+        """Quote the columns that are given and not yet shown, each under its own name."""
+        for column, values in columns.items():
+            if values is not None and column not in self.shown:
+                self.show(column, column, values)
+
     def label(self, column: str) -> str:
         """Return the author's name of ``column``."""
         return self.shown[column][0] if column in self.shown else column

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int32, Int64, read_only
+from gpusched.arrays import AnyArray, Float64, Int32, Int64, freeze_columns
 from gpusched.assembly import check_horizon
 from gpusched.deadlines import NO_DEADLINE, shifted
 from gpusched.demands import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
@@ -59,10 +59,7 @@ class TraceColumns:
     rejects: Rejects = field(default_factory=Rejects)
 
     def __post_init__(self) -> None:
-        for column in dataclasses.fields(self):
-            value = getattr(self, column.name)
-            if isinstance(value, np.ndarray):
-                object.__setattr__(self, column.name, read_only(value))
+        freeze_columns(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

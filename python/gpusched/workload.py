@@ -182,11 +182,7 @@ class Trace(TraceChanges):
             "restart_s": restart_s,
             "source_wait_s": source_wait_s,
         }
-        numeric = {
-            column: check.numbers(column, values, num_rows)
-            for column, values in given.items()
-            if values is not None or column in check.REQUIRED
-        }
+        numeric = check.given_numbers(given, num_rows, check.REQUIRED)
         named = {"user": user, "queue": queue, "group": group, "status": status}
         attributes = assemble(
             screen,
