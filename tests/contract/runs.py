@@ -8,21 +8,14 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.policy import Choice
-from tests.golden.workload import (
-    cluster,
-    demanding,
-    networked,
-    networked_cluster,
-    roomy_cluster,
-    trace,
-    urgent,
-)
+from tests.golden import workload as golden
 
-CLUSTER = cluster()
-UNTYPED, TYPED = trace(is_typed=False), trace(is_typed=True)
-URGENT_UNTYPED, URGENT = urgent(is_typed=False), urgent(is_typed=True)
-DEMANDING, ROOMY_CLUSTER = demanding(), roomy_cluster()
-NETWORKED, NETWORKED_CLUSTER = networked(), networked_cluster()
+CLUSTER = golden.cluster()
+POOLED = {"plain": golden.trace(is_typed=False), "urgent": golden.urgent(is_typed=False)}
+URGENT = golden.urgent(is_typed=True)
+TYPED = {"plain": golden.trace(is_typed=True), "urgent": URGENT}
+DEMANDING, ROOMY_CLUSTER = golden.demanding(), golden.roomy_cluster()
+NETWORKED, NETWORKED_CLUSTER = golden.networked(), golden.networked_cluster()
 FINISHED, REJECTED = 0, 1
 NO_CONFIGURATION = 4
 
@@ -32,14 +25,12 @@ def run(policy: Any, placement: Any = "consolidated", **options: Any) -> gs.Resu
 
     What a policy has a flag for the jobs have: deadlines, and there widths to choose from.
     """
-    is_pooled = "pooled" in gs.placements()[name_of(placement)].flags
-    flags = gs.policies()[name_of(policy)].flags
-    if not {"deadlines", "elastic"} & set(flags):
-        jobs = UNTYPED if is_pooled else TYPED
+    workload, speed = golden.fitting(name_of(policy))
+    if "pooled" in gs.placements()[name_of(placement)].flags:
+        jobs, speed = POOLED[workload], "fixed"
     else:
-        jobs = URGENT_UNTYPED if is_pooled else URGENT
-    if "elastic" in flags and not is_pooled:
-        options = {"speed": "table"} | options
+        jobs = TYPED[workload]
+    options = {"speed": speed} | options
     return gs.simulate(jobs, CLUSTER, policy=policy, placement=placement, **options)
 
 

@@ -7,15 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import gpusched as gs
-from tests.golden.workload import (
-    cluster,
-    demanding,
-    networked,
-    networked_cluster,
-    roomy_cluster,
-    trace,
-    urgent,
-)
+from tests.golden import workload as golden
 from tests.reference.packing import NAMES as KNOW_DEMANDS
 
 FILE = Path(__file__).with_name("digests.json")
@@ -64,11 +56,8 @@ class Golden(NamedTuple):
 
 def of_policy(text: str) -> Golden:
     """The run of a policy: what it has a flag for the jobs have."""
-    flags = gs.policies()[text.partition(":")[0]].flags
-    if not {"deadlines", "elastic"} & set(flags):
-        return Golden(text, "consolidated")
-    speed = "table" if "elastic" in flags else "fixed"
-    return Golden(text, "consolidated", speed, workload="urgent")
+    workload, speed = golden.fitting(text.partition(":")[0])
+    return Golden(text, "consolidated", speed, workload=workload)
 
 
 def of_speed(speed: str, contention: str, policy: str) -> Golden:
@@ -112,10 +101,10 @@ def digest(policy: str, placement: str, speed: str, contention: str, workload: s
     """The digest of one run; a pool of GPUs has no types to restrict a job to."""
     is_typed = "pooled" not in gs.placements()[placement].flags
     jobs, servers = {
-        "plain": lambda: (trace(is_typed=is_typed), cluster()),
-        "networked": lambda: (networked(), networked_cluster()),
-        "urgent": lambda: (urgent(is_typed=is_typed), cluster()),
-        "demanding": lambda: (demanding(), roomy_cluster()),
+        "plain": lambda: (golden.trace(is_typed=is_typed), golden.cluster()),
+        "networked": lambda: (golden.networked(), golden.networked_cluster()),
+        "urgent": lambda: (golden.urgent(is_typed=is_typed), golden.cluster()),
+        "demanding": lambda: (golden.demanding(), golden.roomy_cluster()),
     }[workload]()
     return gs.simulate(
         jobs,

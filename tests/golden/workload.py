@@ -98,6 +98,17 @@ def demanding() -> gs.Trace:
     return trace(is_typed=True, **more)
 
 
+def fitting(policy: str) -> tuple[str, str]:
+    """The workload whose jobs have what a policy has a flag for, ``plain`` or ``urgent``.
+
+    And the speed that lets the policy use it, on servers that are known.
+    """
+    flags = gs.policies()[policy].flags
+    if not {"deadlines", "elastic"} & set(flags):
+        return "plain", "fixed"
+    return "urgent", "table" if "elastic" in flags else "fixed"
+
+
 def roomy_cluster() -> gs.Cluster:
     """The same servers with CPU and memory, which here and there run out before the GPUs."""
     half_cores, gibs = (4, 3, 2, 4, 3), (3, 2, 4, 2, 1)  # for each GPU

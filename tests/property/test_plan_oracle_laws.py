@@ -93,22 +93,27 @@ jobs = st.lists(
 )
 
 
+def work_done(job: DeadlineJob, first: int, chosen: tuple) -> float:
+    """Work of a configuration (or None) in each slot from ``first`` on, within the job's time."""
+    done, previous, has_run = 0.0, None, False
+    for slot, configuration in enumerate(chosen, first):
+        if configuration is not None:
+            begin = max(slot * SLOT_S, job.arrival_s)
+            end = min((slot + 1) * SLOT_S, job.deadline_s)
+            lost = job.change_s if has_run and configuration != previous else 0.0
+            done += max(0.0, end - begin - lost) * job.rates[configuration]
+            has_run = True
+        previous = configuration
+    return done
+
+
 def schedules(job: DeadlineJob, *, whole_slots: bool) -> list[tuple]:
     """Every assignment of configurations to slots that meets the deadline, nothing wasted."""
     first = math.ceil(job.arrival_s / SLOT_S) if whole_slots else int(job.arrival_s // SLOT_S)
     last = int(job.deadline_s // SLOT_S) if whole_slots else math.ceil(job.deadline_s / SLOT_S)
     found = []
     for chosen in itertools.product([None, *sorted(job.rates)], repeat=max(0, last - first)):
-        done, previous, has_run = 0.0, None, False
-        for slot, configuration in enumerate(chosen, first):
-            if configuration is not None:
-                begin = max(slot * SLOT_S, job.arrival_s)
-                end = min((slot + 1) * SLOT_S, job.deadline_s)
-                lost = job.change_s if has_run and configuration != previous else 0.0
-                done += max(0.0, end - begin - lost) * job.rates[configuration]
-                has_run = True
-            previous = configuration
-        if done >= job.work:
+        if work_done(job, first, chosen) >= job.work:
             found.append((first, chosen))
     return found
 
@@ -132,17 +137,7 @@ def test_the_cost_of_a_job_alone_is_that_of_the_best_schedule(found):
 
 def is_enough(schedule: tuple, job: DeadlineJob, reserve: float) -> bool:
     """Whether the schedule does a fiftieth more than the work and the reserve."""
-    first, chosen = schedule
-    done, previous, has_run = 0.0, None, False
-    for slot, configuration in enumerate(chosen, first):
-        if configuration is not None:
-            begin = max(slot * SLOT_S, job.arrival_s)
-            end = min((slot + 1) * SLOT_S, job.deadline_s)
-            lost = job.change_s if has_run and configuration != previous else 0.0
-            done += max(0.0, end - begin - lost) * job.rates[configuration]
-            has_run = True
-        previous = configuration
-    return done >= 1.02 * job.work + reserve
+    return work_done(job, *schedule) >= 1.02 * job.work + reserve
 
 
 def usage(plan, num_jobs: int) -> dict[tuple[str, int], int]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
 
 import gpusched as gs
+from tests.unit.two_types import NONE, random_workload, runs
 
 LINEAR = gs.JobProfile("linear", throughput={"A": {1: 1.0, 2: 2.0, 4: 4.0}})
 ONE_GPU = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
@@ -27,22 +27,9 @@ def simulate(policy: str, cluster: gs.Cluster, jobs: list[tuple], **options: Any
     return gs.simulate(trace, cluster, policy=policy, speed=speed, placement="buddy", **options)
 
 
-def runs(result: gs.Result) -> list[tuple[int, float, float, int]]:
-    """(job, start, end, GPUs), by time."""
-    rows = result.schedule.intervals()
-    columns = (rows["start_us"], rows["end_us"], rows["job"], rows["mask"])
-    return [
-        (int(job), int(start) / 1e6, int(end) / 1e6, int(mask).bit_count())
-        for start, end, job, mask in sorted(zip(*columns, strict=True))
-    ]
-
-
 def admitted(result: gs.Result) -> dict[int, bool]:
     log = result.schedule.decisions()
     return {int(job): bool(yes) for job, yes in zip(log["job"], log["admitted"], strict=True)}
-
-
-NONE = float("nan")
 
 
 def test_edf_runs_the_earliest_deadline_and_takes_gpus_back_for_it() -> None:
@@ -144,38 +131,6 @@ def test_chronus_plans_by_slack_and_turns_down_what_no_lease_is_left_for() -> No
     assert (result.schedule.finish_us[1:3] <= result.trace.deadline_us[1:3]).all()
 
 
-def random_workload(seed: int) -> tuple[gs.Trace, gs.Cluster]:
-    """Some dozen jobs on two types, most with deadlines that some width can meet."""
-    rng = random.Random(seed)
-    profiles = []
-    for i in range(3):
-        curves = {}
-        for gpu_type in "AB":
-            rate, curve = rng.uniform(1, 4), {}
-            for gpus in (1, 2, 4, 8):
-                curve[gpus] = rate
-                rate *= rng.uniform(1.1, 2)
-            curves[gpu_type] = curve
-        profiles.append(gs.JobProfile(f"p{i}", throughput=curves))
-    num = 12
-    submit = sorted(rng.randrange(200) for _ in range(num))
-    service = [rng.randrange(1, 200) for _ in range(num)]
-    deadline = [
-        s + d * rng.uniform(0.3, 2) if rng.random() < 0.8 else NONE
-        for s, d in zip(submit, service, strict=True)
-    ]
-    trace = gs.Trace.from_columns(
-        submit,
-        service,
-        [2 ** rng.randrange(3) for _ in range(num)],
-        deadline_s=deadline,
-        restart_s=[rng.randrange(1 + seed % 30) for _ in range(num)],
-        profiles=profiles,
-        profile=[rng.randrange(3) for _ in range(num)],
-    )
-    return trace, gs.Cluster((gs.ServerGroup(2, 4, "A"), gs.ServerGroup(2, 4, "B")))
-
-
 @pytest.mark.parametrize(
     "policy",
     ["elasticflow:slot_s=20", "elasticflow:slot_s=20,types=pinned", "chronus:lease_s=30"],
@@ -193,15 +148,6 @@ def test_a_promise_is_never_broken_while_jobs_run_as_fast_as_they_should(policy:
         num_refused += len(admitted(result)) - len(promised)
     assert num_admitted > 300
     assert num_refused > 100
-
-
-@pytest.mark.parametrize("policy", ["edf", "llf", "edf-fastest", "elasticflow", "chronus"])
-def test_schedules_with_restarts_pass_the_audit(policy: str) -> None:
-    for seed in range(20, 24):
-        trace, cluster = random_workload(seed)
-        result = gs.simulate(trace, cluster, policy=policy, placement="buddy", speed="table")
-        assert (result.schedule.status == 0).all()
-        result.audit().raise_if_bad()
 
 
 def test_a_job_whose_time_was_underestimated_loses_its_promise_and_still_ends() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.schedulers.gavel_programs import PROGRAMS, Jobs
-from tests.unit.test_deadline_policies import random_workload, runs
+from tests.unit.two_types import random_workload, runs
 
 TWO_TYPES = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
 
@@ -213,7 +213,7 @@ HETEROGENEOUS = ("allox", "gavel", "optimus", "themis-greedy")
 ALL = (*HETEROGENEOUS, "chronus", "edf-fastest", "elasticflow")
 
 
-@pytest.mark.parametrize("policy", HETEROGENEOUS)
+@pytest.mark.parametrize("policy", [*ALL, "edf", "llf"])
 def test_schedules_with_restarts_pass_the_audit(policy: str) -> None:
     for seed in range(20, 24):
         trace, cluster = random_workload(seed)
