@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -9,6 +10,7 @@ import msgspec
 
 import gpusched as gs
 from tests.reference import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
+from tests.reference.cases import Case
 from tests.reference.model import WHOLE
 
 US_PER_S = 1_000_000
@@ -225,3 +227,14 @@ def outcome_of(schedule: Any) -> Outcome:
         digest=schedule.digest,
         uncontended_us=schedule.uncontended_us.tolist(),
     )
+
+
+def assert_same(expected: Outcome, actual: Outcome) -> None:
+    """Fail with the name of the first column that differs."""
+    for field in dataclasses.fields(expected):
+        assert getattr(actual, field.name) == getattr(expected, field.name), field.name
+
+
+def assert_equal(case: Case) -> None:
+    """Replay a case in both engines."""
+    assert_same(case.replay(), run_core(*case.arguments(), **case.speeds()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from dataclasses import replace
 
@@ -12,7 +11,14 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from tests.parity import twins
-from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of, run_core
+from tests.parity.core import (
+    assert_equal,
+    choice_text,
+    make_cluster,
+    make_trace,
+    predictor_of,
+    run_core,
+)
 from tests.reference import CONTENTIONS, PLACEMENTS, POLICIES, Job, Network, Profile
 from tests.reference.cases import SECOND, TYPES, Case
 from tests.reference.contention_cases import contended_cases
@@ -20,13 +26,6 @@ from tests.reference.large import large_case
 
 ON_SERVERS = [name for name in PLACEMENTS if name != "count"]
 UNITS = st.sampled_from([1, 7, SECOND])
-
-
-def assert_equal(case: Case) -> None:
-    expected = case.replay()
-    actual = run_core(*case.arguments(), **case.speeds())
-    for field in dataclasses.fields(expected):
-        assert getattr(actual, field.name) == getattr(expected, field.name), field.name
 
 
 @pytest.mark.parametrize("contention", CONTENTIONS)

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.parity.core import run_core
+from tests.parity.core import assert_equal, run_core
 from tests.reference import BY_DEADLINE, PLACEMENTS, POLICIES, Job, replay
-from tests.reference.cases import SECOND, Case, cases
+from tests.reference.cases import SECOND, cases
 from tests.reference.large import large_case
 
 UNITS = st.sampled_from([1, 7, SECOND])
-
-
-def assert_equal(case: Case) -> None:
-    expected, actual = case.replay(), run_core(*case.arguments())
-    for field in dataclasses.fields(expected):
-        column = field.name
-        assert getattr(actual, column) == getattr(expected, column), column
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)

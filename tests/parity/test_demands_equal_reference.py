@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.parity.core import run_core
+from tests.parity.core import assert_equal, run_core
 from tests.reference import BY_DEADLINE, POLICIES, Job, replay
 from tests.reference.cases import SECOND, Case
 from tests.reference.demand_cases import demand_cases
@@ -23,11 +21,7 @@ any_case = st.tuples(st.sampled_from([*POLICIES, *BY_DEADLINE]), st.sampled_from
 @settings(max_examples=150, deadline=None)
 @given(case=any_case, unit=UNITS)
 def test_whoever_decides_over_demands_the_core_equals_the_reference(case: Case, unit: int) -> None:
-    case = case.at(unit)
-    expected = case.replay()
-    actual = run_core(*case.arguments(), **case.speeds())
-    for field in dataclasses.fields(expected):
-        assert getattr(actual, field.name) == getattr(expected, field.name), field.name
+    assert_equal(case.at(unit))
 
 
 @pytest.mark.parametrize("placement", ["count", "heavy-edge"])

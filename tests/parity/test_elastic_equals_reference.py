@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from typing import Any
 
@@ -12,8 +11,8 @@ from hypothesis import given, settings
 
 import gpusched as gs
 from gpusched._core import Allocation
+from tests.parity.core import assert_same
 from tests.parity.native import run_native
-from tests.reference import Outcome
 from tests.reference.elastic_cases import ELASTIC, ElasticCase, elastic_cases
 from tests.reference.whims import Choices, Hands, later, random_plan
 
@@ -85,11 +84,6 @@ class NativeDealt(NativeWhim):
 WHIMS = {"replanned": NativeReplanned, "dealt": NativeDealt}
 
 
-def assert_equal(expected: Outcome, actual: Outcome) -> None:
-    for field in dataclasses.fields(expected):
-        assert getattr(actual, field.name) == getattr(expected, field.name), field.name
-
-
 @pytest.mark.parametrize("kind", WHIMS)
 @pytest.mark.parametrize("speed", ["fixed", "ring", *ELASTIC])
 def test_whatever_is_resized_the_core_equals_the_reference(speed: str, kind: str) -> None:
@@ -101,6 +95,6 @@ def test_whatever_is_resized_the_core_equals_the_reference(speed: str, kind: str
         actual = run_native(case.jobs, case.servers, whim, **case.options())
         for own, of_reference in zip(whim.seen, seen, strict=False):
             assert own == of_reference
-        assert_equal(expected, actual)
+        assert_same(expected, actual)
 
     check()

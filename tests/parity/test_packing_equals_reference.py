@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given, settings
 
-from tests.parity.core import run_core
+from tests.parity.core import assert_same, run_core
 from tests.reference import replay
 from tests.reference.packing import NAMES
 from tests.reference.packing_cases import PackingCase, packing_cases
@@ -23,9 +21,6 @@ def test_a_packing_equals_its_readable_twin(placement: str) -> None:
         policy = POLICIES[case.seed % len(POLICIES)]
         what = (case.jobs, case.servers, policy, placement)
         how = {"room": case.room, "network": case.network, "seed": case.seed}
-        expected, actual = replay(*what, **how), run_core(*what, **how)
-        for field in dataclasses.fields(expected):
-            column = field.name
-            assert getattr(actual, column) == getattr(expected, column), column
+        assert_same(replay(*what, **how), run_core(*what, **how))
 
     check()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import zlib
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched._core import _testing
-from tests.parity.core import choice_text, make_cluster, make_trace, run_core
+from tests.parity.core import assert_equal, choice_text, make_cluster, make_trace
 from tests.reference import CONTENTIONS, POLICIES, Graph
 from tests.reference.cases import SECOND, Case
 from tests.reference.cluster_state import Cluster
@@ -27,13 +26,6 @@ from tests.reference.stages import Stages
 
 UNITS = st.sampled_from([1, 7, SECOND])
 ELSEWHERE = ["spread", "random", "consolidated-relaxed", "first-fit"]
-
-
-def assert_equal(case: Case) -> None:
-    expected = case.replay()
-    actual = run_core(*case.arguments(), **case.speeds())
-    for field in dataclasses.fields(expected):
-        assert getattr(actual, field.name) == getattr(expected, field.name), field.name
 
 
 @pytest.mark.parametrize("contention", CONTENTIONS)
