@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <queue>
 
 #include "gpusched/allocation.hpp"
 #include "gpusched/occupancy.hpp"
@@ -48,6 +49,31 @@ inline int take(const Occupancy& free, ServerId server, int rest, Allocation& ou
   const int taken = std::min(rest, free.free_gpus(server));
   out.pieces.push_back(free.lowest_free(server, taken));
   return taken;
+}
+
+/// Takes the allocation's GPUs one at a time, each from the server that is then the greatest; what
+/// a server has given counts at once. `untouched` walks the servers from the greatest down:
+/// `advance()`, and `current()` with `id` and `num_free`.
+template <class Cursor>
+void take_one_by_one(const Occupancy& free, Cursor& untouched, Allocation& out) {
+  bool is_left = untouched.advance();
+  std::priority_queue<typename Cursor::Server> touched;
+  for (int rest = out.gpus; rest > 0; --rest) {
+    typename Cursor::Server chosen = untouched.current();
+    if (is_left && (touched.empty() || touched.top() < chosen)) {
+      is_left = untouched.advance();
+    } else {
+      chosen = touched.top();
+      touched.pop();
+    }
+    --chosen.num_free;
+    touched.push(chosen);
+  }
+  for (; !touched.empty(); touched.pop()) {
+    const auto& server = touched.top();
+    const int taken = free.free_gpus(server.id) - server.num_free;
+    out.pieces.push_back(free.lowest_free(server.id, taken));
+  }
 }
 
 /// Allocations name their servers in order.

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <queue>
 #include <vector>
 
 #include "gpusched/placement.hpp"
@@ -28,6 +27,8 @@ struct Candidate {
 /// free counts, which the occupancy keeps; else each server is looked at.
 class LoadCursor {
  public:
+  using Server = Candidate;
+
   LoadCursor(const Occupancy& free, TypeMask types, bool is_uniform)
       : free_(free), levels_(free, types, LevelCursor::Direction::down), is_uniform_(is_uniform) {
     if (is_uniform) return;
@@ -81,7 +82,7 @@ class Lwf final : public Placement {
     out.reset(request.gpus);
     LoadCursor servers(free, request.types, is_uniform(free.cluster(), request.types));
     if (request.gpus <= kappa_) {
-      place_narrow(free, servers, out);
+      take_one_by_one(free, servers, out);
     } else {
       for (int rest = request.gpus; rest > 0;) {
         servers.advance();
@@ -93,27 +94,6 @@ class Lwf final : public Placement {
   }
 
  private:
-  static void place_narrow(const Occupancy& free, LoadCursor& servers, Allocation& out) {
-    bool is_left = servers.advance();
-    std::priority_queue<Candidate> touched;
-    for (int rest = out.gpus; rest > 0; --rest) {
-      Candidate chosen = servers.current();
-      if (is_left && (touched.empty() || touched.top() < chosen)) {
-        is_left = servers.advance();
-      } else {
-        chosen = touched.top();
-        touched.pop();
-      }
-      --chosen.num_free;
-      touched.push(chosen);
-    }
-    for (; !touched.empty(); touched.pop()) {
-      const Candidate& server = touched.top();
-      const int taken = free.free_gpus(server.id) - server.num_free;
-      out.pieces.push_back(free.lowest_free(server.id, taken));
-    }
-  }
-
   /// Whether all servers of the types have one size.
   bool is_uniform(const Cluster& cluster, TypeMask types) {
     if (cluster_ != &cluster) {
