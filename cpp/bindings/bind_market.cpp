@@ -10,12 +10,6 @@
 #include "matching_columns.hpp"
 
 namespace gpusched::bindings {
-namespace {
-
-using Reals = MatchingColumns::Reals;
-using Counts = MatchingColumns::Counts;
-
-}  // namespace
 
 void bind_market(py::module_& m) {
   py::class_<MatchingColumns>(m, "MatchingProblem", "Jobs that compete for workers, as columns by job.")

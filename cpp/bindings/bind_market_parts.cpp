@@ -14,12 +14,6 @@
 #include "matching_columns.hpp"
 
 namespace gpusched::bindings {
-namespace {
-
-using Reals = MatchingColumns::Reals;
-using Counts = MatchingColumns::Counts;
-
-}  // namespace
 
 void bind_market_parts(py::module_& m) {
   m.def(

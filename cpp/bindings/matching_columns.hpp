@@ -8,11 +8,11 @@
 
 namespace gpusched::bindings {
 
+using Reals = Column<double>;
+using Counts = Column<std::int32_t>;
+
 /// A matching problem with the columns that it borrows, by job.
 struct MatchingColumns {
-  using Reals = Column<double>;
-  using Counts = Column<std::int32_t>;
-
   Reals rate;
   Counts capacity;
   Reals rounds, samples;

@@ -48,7 +48,7 @@ def least_costs(trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice) -> 
     Raises
     ------
     ValueError
-        If the speed is unknown, or the trace or the cluster lacks what it needs.
+        As :func:`iteration_limits`.
     """
     costs: dict[str, Float64] = _core.least_costs(*_speed_arguments(trace, cluster, speed))
     return costs

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 
+#include "gpusched/parameters.hpp"
 #include "gpusched/state.hpp"
 
 namespace gpusched {
@@ -91,6 +92,16 @@ class KeyOrder final : public Order {
     for (std::size_t i = 0; i < jobs.size(); ++i) key[i] = Key{}(view, jobs[i]);
   }
 };
+
+/// `period_s` of an order under which waiting jobs get their turn as time goes by.
+inline ParameterInfo turn_period() {
+  return {.name = "period_s",
+          .fallback = 60.0,
+          .help = "seconds between decisions while a job waits; with epoch=period the only "
+                  "decisions",
+          .minimum = 0,
+          .maximum = 1e9};
+}
 
 /// Ticks as a key: exact, as no service passes 2^53.
 constexpr double key_of(Time time) noexcept { return static_cast<double>(time.count()); }

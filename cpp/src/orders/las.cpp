@@ -18,11 +18,6 @@ GPUSCHED_REGISTER(
     .summary = "Least attained service first, decided anew each period while a job waits.",
     .source = "Nuyens, Wierman, Performance Evaluation 65, 2008; Tiresias, NSDI 2019.",
     .flags = {"preemptive"},
-    .parameters = {{.name = "period_s",
-                    .fallback = 60.0,
-                    .help = "seconds between decisions while a job waits; with epoch=period the "
-                            "only decisions",
-                    .minimum = 0,
-                    .maximum = 1e9}})
+    .parameters = {turn_period()})
 
 }  // namespace gpusched

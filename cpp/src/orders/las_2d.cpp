@@ -141,12 +141,7 @@ GPUSCHED_REGISTER(
                             "the executed time (0: never)",
                     .minimum = 0,
                     .maximum = 1e9},
-                   {.name = "period_s",
-                    .fallback = 60.0,
-                    .help = "seconds between decisions while a job waits; with epoch=period the "
-                            "only decisions",
-                    .minimum = 0,
-                    .maximum = 1e9}},
+                   turn_period()},
     .adjust = apply_preset)
 
 }  // namespace gpusched

@@ -20,11 +20,6 @@ GPUSCHED_REGISTER(
     Order, LeastLaxityOrder, .name = "llf",
     .summary = "Least laxity first: time to the deadline less the remaining service.",
     .source = "Mok, PhD thesis, MIT, 1983.", .flags = {"preemptive", "deadlines", "clairvoyant"},
-    .parameters = {{.name = "period_s",
-                    .fallback = 60.0,
-                    .help = "seconds between decisions while a job waits; with epoch=period the "
-                            "only decisions",
-                    .minimum = 0,
-                    .maximum = 1e9}})
+    .parameters = {turn_period()})
 
 }  // namespace gpusched
