@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -37,6 +38,8 @@ class ExactMarket {
                       const Options& options);
 
  private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
   /// One market over single workers, cleared anew after small changes: jobs that hold too cheap
   /// workers pass them on around cycles.
   struct Node {
@@ -52,16 +55,19 @@ class ExactMarket {
   void list_categories(std::size_t job, std::int32_t left, double bound);
   void search(std::span<const std::int32_t> category, double price_bound);
   double branch(std::size_t depth);
-  double bound_node(std::size_t depth, bool& is_settled);
   bool force(Node& node, std::size_t job, std::size_t worker);
+  void consider(const Node& node);
+
+  // In market_exact_bound.cpp: what bounds a node, and where to divide it.
+  double bound_node(std::size_t depth, bool& is_settled);
   void clear(Node& node);
   void measure(const Node& node);
   bool relax_all(std::size_t& cycle_end);
   void fit_estimate();
   void keep_vertex(const Node& node);
-  void consider(const Node& node);
   void fix(Node& node, double slack);
   [[nodiscard]] std::size_t most_divided(const Node& node);
+
   [[nodiscard]] double rate(std::size_t job, std::size_t worker) const noexcept {
     return rate_[job * workers_ + worker];
   }
