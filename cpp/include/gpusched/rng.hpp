@@ -5,7 +5,12 @@
 namespace gpusched {
 
 /// Who draws. A draw depends on (seed, stream, job, counter) alone, never on the order of calls.
-enum class Stream : std::uint64_t { order = 1, placement = 2 };
+enum class Stream : std::uint64_t {
+  order = 1,
+  placement = 2,
+  category = 16,         ///< any category of a matching market
+  category_nearby = 17,  ///< one around another
+};
 
 namespace detail {
 inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;

@@ -3,8 +3,6 @@
 namespace gpusched {
 namespace {
 
-constexpr auto kUniform = static_cast<Stream>(16);
-constexpr auto kAround = static_cast<Stream>(17);
 // Draws of one category before limits are put right by hand.
 constexpr int kTries = 16;
 
@@ -127,7 +125,7 @@ bool Categories::cut(std::uint64_t seed, std::uint64_t n, std::uint64_t& counter
   const auto units = static_cast<std::uint64_t>(workers_ - least_after_[0]) + parts;
   is_cut_.assign(static_cast<std::size_t>(units) + 1, 0);
   for (std::uint64_t top = units - parts + 1; top < units; ++top) {
-    const std::uint64_t at = 1 + to_below(draw(seed, kUniform, n, counter++), top);
+    const std::uint64_t at = 1 + to_below(draw(seed, Stream::category, n, counter++), top);
     is_cut_[static_cast<std::size_t>(is_cut_[static_cast<std::size_t>(at)] != 0 ? top : at)] = 1;
   }
   std::size_t job = 0;
@@ -175,7 +173,7 @@ void Categories::around(std::uint64_t seed, std::uint64_t n, std::span<const dou
   std::uint64_t counter = 0;
   const std::int32_t others = std::min(workers_, most_after_[0]) - least_after_[0];
   for (std::int32_t ball = 0; ball < others; ++ball) {
-    const double point = to_unit(draw(seed, kAround, n, counter++)) * (base + ball);
+    const double point = to_unit(draw(seed, Stream::category_nearby, n, counter++)) * (base + ball);
     std::size_t job = 0;
     if (point < base) {
       const auto end = sums_.begin() + static_cast<std::ptrdiff_t>(jobs);
@@ -183,7 +181,7 @@ void Categories::around(std::uint64_t seed, std::uint64_t n, std::span<const dou
       job = std::min(static_cast<std::size_t>(at - sums_.begin()), jobs - 1);
     } else {
       const std::uint64_t which =
-          to_below(draw(seed, kAround, n, counter++), static_cast<std::uint64_t>(ball));
+          to_below(draw(seed, Stream::category_nearby, n, counter++), static_cast<std::uint64_t>(ball));
       job = static_cast<std::size_t>(balls_[static_cast<std::size_t>(which)]);
     }
     balls_.push_back(static_cast<std::int32_t>(job));
