@@ -10,7 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched import study
-from gpusched.cli.options import split_policies
+from gpusched.cli.given import split_policies
 from tests.unit.real_data import DATA, needs_data
 
 SMALL = ("--servers", 4, "--jobs", 200)

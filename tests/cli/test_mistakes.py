@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched.cli import options
+from gpusched.cli import given
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_defect_of_ours_keeps_its_traceback(gpusched, monkeypatch: pytest.Monk
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(options, "split_policies", fails)
+    monkeypatch.setattr(given, "split_policies", fails)
     result = gpusched("compare", "-p", "fifo")
     assert isinstance(result.exception, ZeroDivisionError)
 

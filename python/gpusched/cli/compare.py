@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from gpusched import study
-from gpusched.cli import options
+from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.progress import ProgressDisplay
@@ -79,12 +79,7 @@ def compare(
     ] = None,
     out: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Folder for report.html and jobs.parquet.",
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.folder("report.html and jobs.parquet.", show_default=True),
     ] = Path("gpusched-report"),
     json: options.Json = False,
     wide: Annotated[
@@ -103,12 +98,12 @@ def compare(
     generated workload.
     """
     labels = _canonical(policies)
-    speed = options.speed_of(speed, contention, profiles, graphs, throughputs)
-    network = options.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
+    speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
+    network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
-            options.source_of(trace, format, column, option),
+            given.source_of(trace, format, column, option),
             cluster_of(servers, gpus_per_server, cluster, network),
             gpus_per_server=gpus_per_server,
             network=network,
@@ -163,7 +158,7 @@ def compare(
 def _canonical(policies: list[str] | None) -> list[str]:
     names: Sequence[str] = study.DEFAULT_POLICIES
     if policies is not None:
-        names = options.split_policies(policies)
+        names = given.split_policies(policies)
     return [str(Policy.parse(name)) for name in names]
 
 

@@ -60,13 +60,7 @@ def reproduce(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Folder for figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]).",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.folder("figures, tables.md, runs.csv and results.json (extra: [bold]plot[/])."),
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from gpusched import study
-from gpusched.cli import options
+from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.table import result_table
@@ -81,24 +81,18 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Folder for result.npz (see [bold]gpusched.load[/]) and jobs.parquet.",
-            show_default=False,
-            rich_help_panel=options.OUTPUT,
-        ),
+        options.folder("result.npz (see [bold]gpusched.load[/]) and jobs.parquet."),
     ] = None,
     json: options.Json = False,
 ) -> None:
     """Run one policy and print what it achieved."""
     label = str(Policy.parse(policy))
-    speed = options.speed_of(speed, contention, profiles, graphs, throughputs)
-    network = options.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
+    speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
+    network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
-            options.source_of(trace, format, column, option),
+            given.source_of(trace, format, column, option),
             cluster_of(servers, gpus_per_server, cluster, network),
             gpus_per_server=gpus_per_server,
             network=network,

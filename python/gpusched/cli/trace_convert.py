@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
-from gpusched.cli import options
+from gpusched.cli import given, options
 from gpusched.cli.console import remark
 from gpusched.cli.workload import deadline_options
 from gpusched.presentation import plural
@@ -41,7 +41,7 @@ def convert(
     """Read a trace and write it under gpusched's own names, or as SWF."""
     from gpusched.traces import write_trace
 
-    read = options.source_of(trace, format, column, option).read()
+    read = given.source_of(trace, format, column, option).read()
     if jobs is not None:
         read = read.head(jobs)
     if deadlines is not None:

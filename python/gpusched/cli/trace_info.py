@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 from rich.table import Table
 
-from gpusched.cli import options
+from gpusched.cli import given, options
 from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.table import new_table
 from gpusched.cli.workload import cluster_of, load_workload
@@ -37,7 +37,7 @@ def info(
     json: options.Json = False,
 ) -> None:
     """Show counts, times, widths, the load on a cluster, and what was left out."""
-    source = options.source_of(trace, format, column, option)
+    source = given.source_of(trace, format, column, option)
     workload = load_workload(
         source,
         cluster_of(servers, gpus_per_server, cluster),

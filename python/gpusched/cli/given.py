@@ -1,0 +1,118 @@
+"""How the texts of the options that several commands share are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from gpusched.cli.workload import ZOO, Network, Source
+from gpusched.policy import ContentionChoice, SpeedChoice
+
+_MEASURED: Final = ("table", "proportional")
+
+
+def split_policies(texts: list[str]) -> list[str]:
+    """Split ``a,b:x=1,y=2,c`` into ``a``, ``b:x=1,y=2`` and ``c``.
+
+    A piece of the form key=value goes on with the policy before it.
+
+    Raises
+    ------
+    ValueError
+        If such a piece follows no policy, or one without a colon.
+    """
+    policies: list[str] = []
+    for text in texts:
+        begins = len(policies)
+        for piece in filter(None, (piece.strip() for piece in text.split(","))):
+            name, is_parameter, _ = piece.partition("=")
+            if not is_parameter or ":" in name:
+                policies.append(piece)
+            elif len(policies) == begins:
+                raise ValueError(f"--policies: {piece!r} follows no policy")
+            elif ":" not in policies[-1]:
+                raise ValueError(f"--policies: parameters follow a colon: {policies[-1]}:{piece}")
+            else:
+                policies[-1] += f",{piece}"
+    if not policies:
+        raise ValueError("--policies: names no policy")
+    return policies
+
+
+def speed_of(
+    speed: str | None,
+    contention: str,
+    profiles: str | None,
+    graphs: str | None,
+    throughputs: str | None = None,
+) -> str | None:
+    """Return the speed to run at; None leaves it to the run.
+
+    Raises
+    ------
+    ValueError
+        If the texts name no models, or the speed lacks its profiles or graphs: before a trace is
+        read, and in terms of the options.
+    """
+    shares = ContentionChoice.parse(contention)
+    if throughputs is not None and profiles is not None:
+        raise ValueError("--throughputs: cannot be combined with --profiles")
+    if speed is None and graphs is not None:
+        speed = "stages"
+    if speed is None and throughputs is not None:
+        speed = "table"
+    default = "fixed" if shares.name == "none" else "ring"
+    paces = SpeedChoice.parse(default if speed is None else speed)
+    if paces.name == "fixed" and shares.name != "none":
+        raise ValueError(f"--contention {shares}: has no effect under --speed fixed")
+    if paces.name != "stages" and graphs is not None:
+        raise ValueError(f"--graphs {graphs}: has no effect under --speed {paces}")
+    if paces.name == "stages" and graphs is None:
+        raise ValueError(f"--speed {paces}: needs --graphs {ZOO}")
+    if paces.name not in _MEASURED and throughputs is not None:
+        raise ValueError(f"--throughputs {throughputs}: has no effect under --speed {paces}")
+    if paces.name == "table" and shares.name != "none":
+        raise ValueError(f"--contention {shares}: has no effect under --speed table")
+    if paces.name in _MEASURED and throughputs is None and profiles is None:
+        raise ValueError(f"--speed {paces}: needs --throughputs FILE")
+    if paces.name == "ring" and profiles is None:
+        raise ValueError(f"--speed {paces}: needs --profiles FILE, or --profiles {ZOO}")
+    return speed
+
+
+def network_of(
+    nic_gbps: float | None,
+    intra_gbps: float | None,
+    servers_per_rack: int | None,
+    oversubscription: float | None,
+) -> Network:
+    """Put together what says how servers are connected."""
+    return Network(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
+
+
+def pairs(option: str, texts: list[str] | None) -> dict[str, str]:
+    """Read the KEY=VALUE pairs that ``option`` was given.
+
+    Raises
+    ------
+    ValueError
+        If one is not of that form, or a key is given twice.
+    """
+    read: dict[str, str] = {}
+    for text in texts or ():
+        key, _, value = (part.strip() for part in text.partition("="))
+        if not (key and value):
+            raise ValueError(f"{option}: {text!r} is not of the form KEY=VALUE")
+        if key in read:
+            raise ValueError(f"{option}: {key} is given twice")
+        read[key] = value
+    return read
+
+
+def source_of(
+    path: Path | None, format: str | None, columns: list[str] | None, options: list[str] | None
+) -> Source:
+    """Put together what says which trace to read, and how."""
+    read = pairs("--option", options)
+    typed = {key: int(value) if value.isdigit() else value for key, value in read.items()}
+    return Source(path, format, pairs("--column", columns) or None, typed)
