@@ -15,7 +15,7 @@ from gpusched.columns import NOT_GIVEN
 from gpusched.demands import demand_columns
 from gpusched.job_graphs import graph_columns
 from gpusched.policy import Choice, ContentionChoice, PlacementChoice, Policy, SpeedChoice
-from gpusched.profiles import profile_columns
+from gpusched.profile_columns import profile_columns
 from gpusched.spec import RunSpec
 from gpusched.suggest import nearest
 from gpusched.table_columns import sample_columns, table_columns, types_of_own_width

@@ -9,13 +9,8 @@ from typing import Any, Final, Literal, Self
 from gpusched.deadlines import drawn_deadlines
 from gpusched.elasticity import new_widths
 from gpusched.job_graphs import AnyGraphs, check_widths, graph_index, known_graphs
-from gpusched.profiles import (
-    AnyProfiles,
-    JobProfile,
-    drawn_index,
-    known_profiles,
-    profile_index,
-)
+from gpusched.profile_columns import drawn_index, profile_index
+from gpusched.profiles import AnyProfiles, JobProfile, known_profiles
 from gpusched.table_columns import assign_models
 from gpusched.trace_columns import TraceColumns
 

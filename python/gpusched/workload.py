@@ -12,7 +12,8 @@ from gpusched import columns as check
 from gpusched import frames, trace_facts
 from gpusched.assembly import assemble
 from gpusched.job_graphs import AnyGraphs, JobGraph, graph_index, known_graphs
-from gpusched.profiles import AnyProfiles, given_profiles
+from gpusched.profile_columns import given_profiles
+from gpusched.profiles import AnyProfiles
 from gpusched.rejects import OnBad, Screen
 from gpusched.ticks import us_to_seconds
 from gpusched.trace_changes import GRAPHS_DRAWN as GRAPHS_DRAWN

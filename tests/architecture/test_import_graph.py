@@ -13,14 +13,14 @@ from tests.architecture.sources import MODULES, imports
 # A folder stands for what is in it. Imports inside functions count as well.
 FLOORS = (
     "arrays draws labels suggest ticks",
-    """assembly cluster columns deadlines demands elasticity figures filling_requests frames
-    gavel_tables graph_models job_graphs model_zoo network plugins policy presentation profiles
-    rejects schedule schedulers server_group table_columns throughput_tables throughputs topologies
-    trace_changes trace_columns trace_facts workload""",
+    """assembly cluster columns deadlines demands elasticity figures
+    filling_requests frames gavel_tables graph_models job_graphs model_zoo network plugins policy
+    presentation profile_columns profiles rejects schedule schedulers server_group table_columns
+    throughput_tables throughputs topologies trace_changes trace_columns trace_facts workload""",
     "assignment generator market market_columns market_decision spec traces",
     """bounds calibration case contention deadline_bound deadline_plan deadline_program
-    deadline_rates event_table inventories jobs_table prediction series speed_limits step_times
-    throughput_files""",
+    deadline_rates event_table inventories jobs_table prediction series speed_limits
+    step_times throughput_files""",
     "audit explain metrics notes",
     "result result_store",
     "seams simulation",

@@ -22,7 +22,8 @@ from gpusched.calibration import fit_line
 from gpusched.case import job_columns
 from gpusched.cluster import Cluster, ServerGroup
 from gpusched.model_zoo import MEASURED, zoo
-from gpusched.profiles import JobProfile, profile_columns, read_profiles
+from gpusched.profile_columns import profile_columns
+from gpusched.profiles import JobProfile, read_profiles
 from gpusched.workload import Trace
 from tests.unit.real_data import DATA, needs_data
 
