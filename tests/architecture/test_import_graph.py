@@ -13,7 +13,7 @@ from tests.architecture.sources import MODULES, imports
 # A folder stands for what is in it. Imports inside functions count as well.
 FLOORS = (
     "arrays draws labels suggest ticks",
-    """assembly cluster columns deadlines demands elasticity figures
+    """assembly cluster cluster_columns columns deadlines demands elasticity figures
     filling_requests frames gavel_tables graph_models job_graphs model_zoo network plugins policy
     presentation profile_columns profiles rejects schedule schedulers server_group table_columns
     throughput_tables throughputs topologies trace_changes trace_columns trace_facts workload""",
