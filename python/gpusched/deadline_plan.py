@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,12 +9,10 @@ import numpy as np
 
 from gpusched import _core
 from gpusched.arrays import Bool, Float64
+from gpusched.deadline_table import DeadlineTable, number, whole
 
 __all__ = ["DeadlineJob", "DeadlinePlan", "DeadlineStep", "plan_deadlines"]
 
-# Later instants are no longer exact once they are counted in slots and microseconds.
-_MAX_SECONDS = 2.0**42
-_MAX_GPUS = 1_000_000
 _PRICES = ("market", "density", "theory", "constant")
 
 
@@ -166,21 +163,21 @@ def plan_deadlines(
     """
     is_theory = prices == "theory"
     types = list(gpus)
-    available = np.array([_whole(f"gpus[{name!r}]", gpus[name], 0) for name in types], np.int64)
+    available = np.array([whole(f"gpus[{name!r}]", gpus[name], 0) for name in types], np.int64)
     if not types:
         raise ValueError("gpus: must name a GPU type")
     if prices not in _PRICES:
         raise ValueError(f"prices: {prices!r} is none of {', '.join(_PRICES)}")
     rows = sorted(range(len(jobs)), key=lambda row: jobs[row].arrival_s)
-    table = _Table(jobs, rows, types, available)
-    slot_us = round(_number("slot_s", slot_s, 1e-3, 1e9) * 1e6)
+    table = DeadlineTable(jobs, rows, types, available)
+    slot_us = round(number("slot_s", slot_s, 1e-3, 1e9) * 1e6)
     plans = _core.plan_deadlines(
         *table.columns,
         available,
         slot_us,
         prices,
-        _whole("quanta", quanta, 1),
-        _whole("segments", segments, 1),
+        whole("quanta", quanta, 1),
+        whole("segments", segments, 1),
         is_theory if whole_slots is None else bool(whole_slots),
         is_theory if known_bounds is None else bool(known_bounds),
         _core.RunControl(),
@@ -188,78 +185,7 @@ def plan_deadlines(
     return _read(plans, table, slot_us / 1e6)
 
 
-class _Table:
-    """The jobs as columns, sorted by arrival; work in microseconds at the job's highest rate."""
-
-    def __init__(
-        self, jobs: Sequence[DeadlineJob], rows: list[int], types: list[str], available: np.ndarray
-    ) -> None:
-        self.jobs = jobs
-        self.rows = rows
-        self.types = types
-        self.configurations: list[tuple[int, int, float]] = []
-        first, work = [0], []
-        for row in rows:
-            own = _configurations(row, jobs[row], types, available)
-            most = max((rate for _, _, rate in own), default=1.0)
-            self.configurations += [(type_, width, rate / most) for type_, width, rate in own]
-            work.append(_number(f"jobs[{row}].work", jobs[row].work, 0.0) / most * 1e6)
-            first.append(len(self.configurations))
-        self.columns = (
-            self._micros("arrival_s"),
-            self._micros("deadline_s"),
-            np.array(work, np.float64),
-            self._numbers("value", np.finfo(np.float64).tiny),
-            self._micros("change_s"),
-            np.array(first, np.int64),
-            np.array([c[0] for c in self.configurations], np.int32),
-            np.array([c[1] for c in self.configurations], np.int32),
-            np.array([c[2] for c in self.configurations], np.float64),
-        )
-
-    def _numbers(self, name: str, least: float, most: float = 1e300) -> Float64:
-        values = [
-            _number(f"jobs[{row}].{name}", getattr(self.jobs[row], name), least, most)
-            for row in self.rows
-        ]
-        return np.array(values, np.float64)
-
-    def _micros(self, name: str) -> np.ndarray:
-        return np.rint(self._numbers(name, 0.0, _MAX_SECONDS) * 1e6).astype(np.int64)
-
-
-def _configurations(
-    row: int, job: DeadlineJob, types: list[str], available: np.ndarray
-) -> list[tuple[int, int, float]]:
-    """By type, then the number of GPUs; without those that cannot run or do not fit."""
-    found = []
-    for (name, width), rate in job.rates.items():
-        where = f"jobs[{row}].rates[{name!r}, {width}]"
-        if name not in types:
-            raise ValueError(f"{where}: there is no GPU type {name!r}; there are {types}")
-        _whole(f"{where}: the number of GPUs", width, 1)
-        if _number(where, rate, 0.0) > 0 and width <= available[types.index(name)]:
-            found.append((types.index(name), int(width), float(rate)))
-    return sorted(found)
-
-
-def _number(name: str, value: float, least: float, most: float = 1e300) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"{name}: expected a number, not {value!r}")
-    if not (math.isfinite(value) and least <= value <= most):
-        raise ValueError(f"{name}: {value} must lie between {least:g} and {most:g}")
-    return float(value)
-
-
-def _whole(name: str, value: int, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name}: expected an integer, not {value!r}")
-    if not least <= value <= _MAX_GPUS:
-        raise ValueError(f"{name}: {value} must lie between {least} and {_MAX_GPUS}")
-    return int(value)
-
-
-def _read(plans: _core.DeadlinePlans, table: _Table, slot_s: float) -> DeadlinePlan:
+def _read(plans: _core.DeadlinePlans, table: DeadlineTable, slot_s: float) -> DeadlinePlan:
     """Back into the order and the units of the jobs."""
     size = len(table.rows)
     place = np.empty(size, np.int64)

@@ -19,7 +19,7 @@ FLOORS = (
     throughput_tables throughputs topologies trace_changes trace_columns trace_facts workload""",
     "assignment generator market market_columns market_decision spec traces",
     """bounds calibration case contention deadline_bound deadline_plan deadline_program
-    deadline_rates event_table inventories jobs_table prediction series speed_limits
+    deadline_rates deadline_table event_table inventories jobs_table prediction series speed_limits
     step_times throughput_files""",
     "audit explain metrics notes",
     "result result_store",
