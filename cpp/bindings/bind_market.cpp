@@ -75,15 +75,15 @@ void bind_market(py::module_& m) {
       .def_readonly("is_optimal", &ExactMarket::Result::is_optimal);
   m.def(
       "exact_matching",
-      [](const MatchingColumns& problem, const py::typing::Dict<py::str, py::object>& values, double tolerance,
-         std::int64_t max_steps) {
+      [](const MatchingColumns& problem, const py::typing::Dict<py::str, py::object>& values,
+         const RunControl& control, double tolerance, std::int64_t max_steps) {
         const MatchingMarket::Options options = matching_options(values);
         const MatchingProblem view = problem.problem();
         const py::gil_scoped_release unlocked;  // no Python object is touched below
         ExactMarket market;
-        return market.solve(view, options, {tolerance, max_steps});
+        return market.solve(view, options, {tolerance, max_steps}, control);
       },
-      py::arg("problem"), py::arg("options"), py::arg("tolerance") = 1e-9,
+      py::arg("problem"), py::arg("options"), py::arg("control"), py::arg("tolerance") = 1e-9,
       py::arg("max_steps") = 100000);
 }
 

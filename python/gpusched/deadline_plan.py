@@ -10,6 +10,7 @@ import numpy as np
 from gpusched import _core
 from gpusched.arrays import Bool, Float64
 from gpusched.deadline_table import DeadlineTable, number, whole
+from gpusched.supervision import supervised
 
 __all__ = ["DeadlineJob", "DeadlinePlan", "DeadlineStep", "plan_deadlines"]
 
@@ -160,6 +161,8 @@ def plan_deadlines(
     ------
     ValueError
         If a figure is out of its range; the message names the job and the field.
+    KeyboardInterrupt
+        On Ctrl-C, within a second.
     """
     is_theory = prices == "theory"
     types = list(gpus)
@@ -171,18 +174,23 @@ def plan_deadlines(
     rows = sorted(range(len(jobs)), key=lambda row: jobs[row].arrival_s)
     table = DeadlineTable(jobs, rows, types, available)
     slot_us = round(number("slot_s", slot_s, 1e-3, 1e9) * 1e6)
-    plans = _core.plan_deadlines(
-        *table.columns,
-        available,
-        slot_us,
-        prices,
-        whole("quanta", quanta, 1),
-        whole("segments", segments, 1),
-        is_theory if whole_slots is None else bool(whole_slots),
-        is_theory if known_bounds is None else bool(known_bounds),
-        _core.RunControl(),
-    )
-    return _read(plans, table, slot_us / 1e6)
+    quanta, segments = whole("quanta", quanta, 1), whole("segments", segments, 1)
+    control = _core.RunControl()
+
+    def decide() -> _core.DeadlinePlans:
+        return _core.plan_deadlines(
+            *table.columns,
+            available,
+            slot_us,
+            prices,
+            quanta,
+            segments,
+            is_theory if whole_slots is None else bool(whole_slots),
+            is_theory if known_bounds is None else bool(known_bounds),
+            control,
+        )
+
+    return _read(supervised(decide, control), table, slot_us / 1e6)
 
 
 def _read(plans: _core.DeadlinePlans, table: DeadlineTable, slot_s: float) -> DeadlinePlan:

@@ -17,7 +17,7 @@ from gpusched.filling_requests import Requests
 from gpusched.filling_result import FillResult, Pieces
 from gpusched.policy import PlacementChoice
 from gpusched.seams import placement_seam
-from gpusched.simulation import supervised
+from gpusched.supervision import supervised
 from gpusched.workload import Trace
 
 __all__ = ["FillResult", "Order", "Requests", "fill"]

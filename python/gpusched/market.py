@@ -13,6 +13,7 @@ from gpusched import _core
 from gpusched.arrays import Float64, Int32, read_only
 from gpusched.market_columns import Columns, by_job, check_usable, counts_by_job, matrix
 from gpusched.market_decision import JobPlacement
+from gpusched.supervision import supervised
 
 __all__ = ["JobPlacement", "place_jobs"]
 
@@ -118,6 +119,8 @@ def place_jobs(
     ValueError
         If a shape or a value is wrong (the message names argument, row and rule), a job can run
         nowhere, or its samples do not fit the memory of its workers.
+    KeyboardInterrupt
+        On Ctrl-C while the optimum is searched, within a second.
     """
     speeds = matrix("rates", rates)
     num_jobs = len(speeds)
@@ -158,10 +161,18 @@ def place_jobs(
         "guard": float(guard),
         "seed": int(seed),
     }
-    begin, processor = time.perf_counter(), time.thread_time()
-    found = _core.MatchingMarket().solve(problem, options)
-    exact = _core.exact_matching(problem, options) if sampler == "exact" else None
-    decision_s, processor_s = time.perf_counter() - begin, time.thread_time() - processor
+    control = _core.RunControl()
+
+    def decide() -> tuple[_core.MatchingDecision, _core.ExactMatching | None, float, float]:
+        begin, processor = time.perf_counter(), time.thread_time()
+        found = _core.MatchingMarket().solve(problem, options)
+        exact = _core.exact_matching(problem, options, control) if sampler == "exact" else None
+        return found, exact, time.perf_counter() - begin, time.thread_time() - processor
+
+    # Only a proof takes long; a decision is not worth a thread.
+    found, exact, decision_s, processor_s = (
+        supervised(decide, control) if sampler == "exact" else decide()
+    )
     merged_counts = found.counts.reshape(num_jobs, -1)
     job_s = np.where(np.isfinite(found.job_s), found.job_s, np.nan)
     facts: dict[str, Any] = {

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,14 +17,13 @@ from gpusched.plans import Plan, PlanCandidate
 from gpusched.policy import ContentionChoice, Policy, SpeedChoice
 from gpusched.result import Result
 from gpusched.simulation import simulate
+from gpusched.supervision import supervised
 from gpusched.workload import Trace
 
 __all__ = ["Plan", "PlanCandidate", "plan"]
 
 # Policies that bind gangs to GPUs say so by this flag.
 _PLACES = "places"
-# How often the waiting main thread looks up, so that Ctrl-C is never far away.
-_POLL_SECONDS = 0.1
 
 
 def plan(
@@ -176,7 +172,7 @@ class _Candidates:
                 control,
             )
 
-        return _unless_interrupted(search, control)
+        return supervised(search, control)
 
     def run(
         self, chosen: Policy, speed: str | SpeedChoice | None, contention: str | ContentionChoice
@@ -261,23 +257,3 @@ def _kappas(base: Policy, kappas: Sequence[int] | None, trace: Trace) -> list[in
     if len(kappas) == 0:
         raise ValueError("kappas: must not be empty")
     return list(kappas)
-
-
-def _unless_interrupted(
-    search: Callable[[], _core.GangPlan], control: _core.RunControl
-) -> _core.GangPlan:
-    """Search in a thread of its own while this one listens for Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():
-        return search()
-    with ThreadPoolExecutor(1, thread_name_prefix="gpusched-plan") as pool:
-        future = pool.submit(search)
-        try:
-            while True:
-                try:
-                    return future.result(timeout=_POLL_SECONDS)
-                except FutureTimeout:
-                    if future.done():
-                        raise
-        except BaseException:
-            control.stop()
-            raise

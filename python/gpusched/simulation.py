@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,13 +18,11 @@ from gpusched.result import Result
 from gpusched.schedule import Schedule
 from gpusched.seams import placement_seam, policy_seam, speed_seam
 from gpusched.spec import RunSpec, TraceSource
+from gpusched.supervision import supervised
 from gpusched.workload import Trace
 
 if TYPE_CHECKING:
     from gpusched.prediction import PredictionReport, Predictor
-
-# How often the waiting main thread looks up: Ctrl-C is heard and progress shown at about 10 Hz.
-_POLL_SECONDS = 0.1
 
 
 def simulate(
@@ -163,9 +159,6 @@ def simulate(
     return Result(trace, cluster, spec, schedule, wall_s, clairvoyant=sees_truth, prediction=report)
 
 
-_Outcome = TypeVar("_Outcome")
-
-
 def _learner(predictor: str | Predictor) -> Predictor | None:
     """Return what predicts in the course of the run; None if that is known beforehand."""
     if isinstance(predictor, str) and predictor in PREDICTORS:
@@ -173,38 +166,3 @@ def _learner(predictor: str | Predictor) -> Predictor | None:
     from gpusched.prediction import resolve
 
     return resolve(predictor)
-
-
-def supervised(
-    run: Callable[[], _Outcome],
-    control: _core.RunControl,
-    progress: Callable[[int, int], None] | None,
-    stop: threading.Event | None,
-    num_jobs: int,
-) -> _Outcome:
-    """Run in a thread of its own while this one listens for Ctrl-C and shows progress."""
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main and progress is None and stop is None:
-        return run()
-    with ThreadPoolExecutor(1, thread_name_prefix="gpusched-run") as pool:
-        future = pool.submit(run)
-        try:
-            while True:
-                try:
-                    outcome = future.result(timeout=_POLL_SECONDS)
-                    break
-                except FutureTimeout:
-                    if future.done():
-                        raise
-                if stop is not None and stop.is_set():
-                    control.stop()
-                if progress is not None:
-                    progress(control.num_finished, num_jobs)
-        except _core.Stopped:
-            raise KeyboardInterrupt from None
-        except BaseException:
-            control.stop()
-            raise
-    if progress is not None:
-        progress(num_jobs, num_jobs)
-    return outcome

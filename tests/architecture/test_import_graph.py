@@ -12,7 +12,7 @@ from tests.architecture.sources import MODULES, imports
 
 # A folder stands for what is in it. Imports inside functions count as well.
 FLOORS = (
-    "arrays draws labels suggest ticks",
+    "arrays draws labels suggest supervision ticks",
     """assembly cluster cluster_columns columns deadlines demands elasticity figures
     filling_requests frames gavel_tables graph_models job_graphs model_zoo network plugins policy
     presentation profile_columns profiles rejects schedule schedulers server_group table_columns
@@ -75,7 +75,7 @@ def test_few_modules_touch_the_native_core() -> None:
     users = {module for module, needed in INSIDE.items() if "_core" in needed}
     assert users <= {
         "assignment", "bounds", "deadline_plan", "filling", "market", "planning", "plugins",
-        "schedulers.gavel", "seams", "simulation", "speed_limits", "study",
+        "schedulers.gavel", "seams", "simulation", "speed_limits", "study", "supervision",
     }  # fmt: skip
 
 

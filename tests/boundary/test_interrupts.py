@@ -132,6 +132,34 @@ def test_ctrl_c_in_a_comparison_that_is_not_caught_ends_the_process() -> None:
     assert returncode != 0
 
 
+# Searches of minutes: a proof among 64 unequal workers, and promises to thousands of jobs.
+SEARCHES = {
+    "place_jobs": """
+        rates = np.exp(np.random.default_rng(0).normal(size=(16, 64)))
+        jobs = dict(rounds=np.full(16, 50.0), round_samples=np.full(16, 64.0))
+        print("ready", flush=True)
+        gs.place_jobs(rates, **jobs, sampler="exact")
+    """,
+    "plan_deadlines": """
+        rates = {("gpu", width): float(width) for width in (1, 2, 4, 8)}
+        job = gs.DeadlineJob(0.0, 3e5, 1e4, rates)
+        print("ready", flush=True)
+        gs.plan_deadlines([job] * 20_000, {"gpu": 1_000})
+    """,
+}
+
+
+@posix
+@pytest.mark.parametrize("search", SEARCHES)
+def test_ctrl_c_ends_a_search(search: str) -> None:
+    seconds, output, returncode = interrupted(
+        "import numpy as np\n" + textwrap.dedent(SEARCHES[search])
+    )
+    assert seconds < SOON_S
+    assert output.rstrip().endswith("KeyboardInterrupt")
+    assert returncode == -signal.SIGINT
+
+
 def seconds_to_stop(trace: gs.Trace, cluster: gs.Cluster, **options: Any) -> float:
     """Set the stop 0.3 s into a run; return how long it took to end."""
     stop = threading.Event()

@@ -9,6 +9,7 @@
 #include "gpusched/market_model.hpp"
 #include "gpusched/matching_market.hpp"
 #include "gpusched/price_bound.hpp"
+#include "gpusched/run_control.hpp"
 
 namespace gpusched {
 
@@ -33,9 +34,9 @@ class ExactMarket {
     bool is_optimal = false;
   };
 
-  /// `market` finds the decision to begin with.
+  /// `market` finds the decision to begin with; `control` is asked at every step of the search.
   const Result& solve(const MatchingProblem& problem, const MatchingMarket::Options& market,
-                      const Options& options);
+                      const Options& options, const RunControl& control);
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -74,6 +75,7 @@ class ExactMarket {
   [[nodiscard]] double enough() const noexcept { return best_s_ * (1.0 - options_.tolerance); }
 
   Options options_;
+  const RunControl* control_ = nullptr;
   MatchingMarket market_;
   MarketModel model_;
   PriceBound bound_;

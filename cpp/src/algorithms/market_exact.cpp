@@ -14,9 +14,11 @@ constexpr std::size_t kMaxCategories = 2'000'000;  // more: the bound of prices 
 
 const ExactMarket::Result& ExactMarket::solve(const MatchingProblem& problem,
                                               const MatchingMarket::Options& market,
-                                              const Options& options) {
+                                              const Options& options,
+                                              const RunControl& control) {
   if (market.goal.beta != 1.0) fail_input("beta: the exact optimum is that of beta = 1");
   options_ = options;
+  control_ = &control;
   model_.load(problem, market.goal);
   if (!model_.is_plain() || model_.has_previous()) {
     fail_input("jobs: the exact optimum knows no equal split, limit of memory or previous workers");
@@ -91,6 +93,7 @@ const ExactMarket::Result& ExactMarket::solve(const MatchingProblem& problem,
 
 /// Lists the categories that the prices leave, each with its bound.
 void ExactMarket::list_categories(std::size_t job, std::int32_t left, double bound) {
+  control_->check();
   if (job == jobs_) {
     if (candidates_.size() == kMaxCategories) fail_input("jobs: too many for the exact optimum");
     candidates_.push_back({bound, categories_.size()});
@@ -132,6 +135,7 @@ void ExactMarket::search(std::span<const std::int32_t> category, double price_bo
 
 /// A bound on all decisions below a node; its best ones are considered on the way.
 double ExactMarket::branch(std::size_t depth) {
+  control_->check();
   ++result_.num_steps;
   bool is_settled = false;
   const double bound = bound_node(depth, is_settled);

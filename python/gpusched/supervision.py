@@ -1,0 +1,66 @@
+"""Native runs that listen for Ctrl-C: a thread computes, and the calling one waits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import TypeVar
+
+from gpusched import _core
+
+_Outcome = TypeVar("_Outcome")
+
+# How often the waiting main thread looks up: Ctrl-C is heard and progress shown at about 10 Hz.
+_POLL_SECONDS = 0.1
+
+
+def supervised(
+    run: Callable[[], _Outcome],
+    control: _core.RunControl,
+    progress: Callable[[int, int], None] | None = None,
+    stop: threading.Event | None = None,
+    total: int = 0,
+) -> _Outcome:
+    """Run in a thread of its own while this one listens for Ctrl-C and shows progress.
+
+    Parameters
+    ----------
+    run
+        Native code that asks ``control`` often whether to stop.
+    progress
+        Called as ``progress(done, total)`` about ten times a second, and once at the end.
+    stop
+        Ends the run when it is set.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C, or once the run has stopped because it was asked to.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main and progress is None and stop is None:
+        return run()
+    with ThreadPoolExecutor(1, thread_name_prefix="gpusched-run") as pool:
+        future = pool.submit(run)
+        try:
+            while True:
+                try:
+                    outcome = future.result(timeout=_POLL_SECONDS)
+                    break
+                except FutureTimeout:
+                    if future.done():
+                        raise
+                if stop is not None and stop.is_set():
+                    control.stop()
+                if progress is not None:
+                    progress(control.num_finished, total)
+        except _core.Stopped:
+            raise KeyboardInterrupt from None
+        except BaseException:
+            control.stop()
+            raise
+    if progress is not None:
+        progress(total, total)
+    return outcome
