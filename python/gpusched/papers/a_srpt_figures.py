@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gpusched.papers.drawing import GRID, INK, error_bar, figure_class, prepare
+from gpusched.papers.drawing import GRID, INK, curve, error_bar, figure_class, prepare
 from gpusched.papers.statistics import Mean
 
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
@@ -45,12 +45,9 @@ def curves(
     for axes, (title, values) in zip(drawn, panels.items(), strict=True):
         prepare(axes, "Mean JCT, h")
         for colour, (name, heights) in zip(_COLOURS, values.items(), strict=False):
-            low = [height.low / 3600 for height in heights]
-            high = [height.high / 3600 for height in heights]
-            axes.fill_between(positions, low, high, color=colour, alpha=0.12, linewidth=0)
-            axes.plot(
-                positions, [height.value / 3600 for height in heights], "o-", color=colour,
-                label=name, ms=4,
+            curve(
+                axes, positions, heights, colour=colour, shade=0.12, scale=1 / 3600, label=name,
+                ms=4,
             )  # fmt: skip
         axes.set_xticks(positions, labels)
         axes.set_xlabel(heading)

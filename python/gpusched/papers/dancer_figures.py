@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gpusched.papers.drawing import INK, figure_class, prepare
+from gpusched.papers.drawing import INK, curve, figure_class, prepare
 from gpusched.papers.statistics import Mean
 
 # Okabe and Ito (2008): told apart by colour-blind readers as well.
@@ -74,11 +74,7 @@ def curves(panels: Sequence[Panel], note: str, columns: int) -> Any:
 
 
 def _draw(axes: Any, places: Sequence[int], name: str, values: Sequence[Mean], height: int) -> None:
-    colour = COLOURS.get(name, _OTHERS)
-    low = [value.low * 100 for value in values]
-    high = [value.high * 100 for value in values]
-    axes.fill_between(places, low, high, color=colour, alpha=0.1, lw=0, zorder=height)
-    axes.plot(
-        places, [value.value * 100 for value in values], "o-", color=colour, label=name, ms=3.5,
-        lw=2.2 if name == "dancer" else 1.4, zorder=height,
+    curve(
+        axes, places, values, colour=COLOURS.get(name, _OTHERS), shade=0.1, scale=100, label=name,
+        ms=3.5, lw=2.2 if name == "dancer" else 1.4, zorder=height,
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -40,6 +41,30 @@ def error_bar(axes: Any, place: float, value: Mean, *, across: bool = False) -> 
     at = (value.value, place) if across else (place, value.value)
     error = {"xerr" if across else "yerr": value.half_width}
     axes.errorbar(*at, **error, color=INK, lw=1.2, capsize=3, zorder=3)
+
+
+def curve(
+    axes: Any,
+    places: Sequence[float],
+    means: Iterable[Mean],
+    style: str = "o-",
+    *,
+    colour: str,
+    shade: float = 0.15,
+    scale: float = 1.0,
+    **line: Any,
+) -> None:
+    """Draw means times ``scale`` as a line, and their intervals as a band of opacity ``shade``.
+
+    ``line``: further properties of the line, such as ``label``; ``zorder`` is that of both.
+    """
+    order = {"zorder": line["zorder"]} if "zorder" in line else {}
+    values = list(means)
+    low = [value.low * scale for value in values]
+    high = [value.high * scale for value in values]
+    axes.fill_between(places, low, high, color=colour, alpha=shade, linewidth=0, **order)
+    heights = [value.value * scale for value in values]
+    axes.plot(places, heights, style, color=colour, **line)
 
 
 def save(figure: Any, path: Path) -> None:

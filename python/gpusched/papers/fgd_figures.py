@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from gpusched.papers.drawing import INK, figure_class, prepare
+from gpusched.papers.drawing import INK, curve, figure_class, prepare
 from gpusched.papers.statistics import Mean
 
 # Okabe and Ito (2008): told apart by colour-blind readers as well.
@@ -61,16 +61,7 @@ def curves(
 def _draw(axes: Any, places: Sequence[float], values: Mapping[str, Sequence[Mean]]) -> None:
     styles = zip(_COLOURS, _DASHES, values.items(), strict=False)
     for order, (colour, dash, (name, means)) in enumerate(styles):
-        low = [value.low * 100 for value in means]
-        high = [value.high * 100 for value in means]
-        height = 10 - order  # the first on top
-        axes.fill_between(places, low, high, color=colour, alpha=0.15, lw=0, zorder=height)
-        axes.plot(
-            places,
-            [value.value * 100 for value in means],
-            dash,
-            color=colour,
-            lw=2.2 if order == 0 else 1.4,
-            label=name,
-            zorder=height,
-        )
+        curve(
+            axes, places, means, dash, colour=colour, scale=100, label=name,
+            lw=2.2 if order == 0 else 1.4, zorder=10 - order,  # the first on top
+        )  # fmt: skip

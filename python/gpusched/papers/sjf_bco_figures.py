@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from gpusched.papers.drawing import INK, error_bar, figure_class, prepare
+from gpusched.papers.drawing import INK, curve, error_bar, figure_class, prepare
 from gpusched.papers.sjf_bco_published import KAPPA_MAKESPAN, MAKESPAN, MEAN_JCT, SERVERS
 from gpusched.papers.statistics import Mean
 
@@ -42,21 +42,7 @@ def by_kappa(makespan: Mapping[str, Mapping[int, Mean]], note: str) -> Any:
     axes = figure.subplots()
     prepare(axes, "Makespan, s")
     for colour, (kind, values) in zip(_COLOURS.values(), makespan.items(), strict=False):
-        axes.fill_between(
-            list(values),
-            [value.low for value in values.values()],
-            [value.high for value in values.values()],
-            color=colour,
-            alpha=0.15,
-            linewidth=0,
-        )
-        axes.plot(
-            list(values),
-            [value.value for value in values.values()],
-            "o-",
-            color=colour,
-            label=kind,
-        )
+        curve(axes, list(values), values.values(), colour=colour, label=kind)
     heights = list(KAPPA_MAKESPAN.values())
     axes.plot(list(KAPPA_MAKESPAN), heights, "D--", color=INK, mfc="white", lw=1, label=_PUBLISHED)
     axes.set_xscale("log", base=2)
