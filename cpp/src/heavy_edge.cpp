@@ -70,11 +70,7 @@ bool HeavyEdge::place(const Occupancy& free, const Request& request, bool fewest
                       Allocation& out) {
   if (request.gpus > free.num_free(request.types)) return false;
   out.reset(request.gpus);
-  if (const int level = free.least_level(request.types, request.gpus); level > 0) {
-    const ServerId server = free.next_server(request.types, level, -1);
-    out.pieces.push_back(free.lowest_free(server, request.gpus));
-    return true;
-  }
+  if (take_best_fit(free, request.types, request.gpus, out)) return true;
   LevelCursor servers(free, request.types,
                       fewest_first ? LevelCursor::Direction::up : LevelCursor::Direction::down);
   for (int rest = request.gpus; rest > 0;) {

@@ -27,12 +27,7 @@ ServerId server_for_remainder(const Occupancy& free, TypeMask types, int rest, i
   const TypeMask types = request.types;
   const int size = free.cluster().largest_server(types);
   out.reset(request.gpus);
-  if (request.gpus <= size) {
-    const int level = free.least_level(types, request.gpus);
-    if (level == 0) return false;
-    out.pieces.push_back(free.lowest_free(free.next_server(types, level, -1), request.gpus));
-    return true;
-  }
+  if (request.gpus <= size) return take_best_fit(free, types, request.gpus, out);
   const int num_whole = request.gpus / size;
   const int rest = request.gpus % size;
   if (free.num_servers_at(types, size) < num_whole) return false;

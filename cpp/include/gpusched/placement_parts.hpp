@@ -51,6 +51,14 @@ inline int take(const Occupancy& free, ServerId server, int rest, Allocation& ou
   return taken;
 }
 
+/// Adds GPUs of the server with the fewest free ones that has so many; false where none has.
+inline bool take_best_fit(const Occupancy& free, TypeMask types, int gpus, Allocation& out) {
+  const int level = free.least_level(types, gpus);
+  if (level == 0) return false;
+  out.pieces.push_back(free.lowest_free(free.next_server(types, level, -1), gpus));
+  return true;
+}
+
 /// Takes the allocation's GPUs one at a time, each from the server that is then the greatest; what
 /// a server has given counts at once. `untouched` walks the servers from the greatest down:
 /// `advance()`, and `current()` with `id` and `num_free`.

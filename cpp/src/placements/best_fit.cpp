@@ -29,14 +29,7 @@ class BestFit final : public DemandPlacement<LeastRoom> {
       // has not been touched; where none lies further up, the cursor's own is the best fit.
       fullest.advance();
       const int taken = fullest.level();
-      if (taken < rest) {
-        const int level = free.least_level(request.types, rest);
-        if (level > 0) {
-          out.pieces.push_back(
-              free.lowest_free(free.next_server(request.types, level, -1), rest));
-          break;
-        }
-      }
+      if (taken < rest && take_best_fit(free, request.types, rest, out)) break;
       rest -= take(free, fullest.server(), rest, out);
     }
     sort_by_server(out);

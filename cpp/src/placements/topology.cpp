@@ -139,11 +139,7 @@ class Topology final : public DemandPlacement<TightServer> {
     if (request.demand != nullptr) return place_demand(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
     out.reset(request.gpus);
-    if (const int level = free.least_level(request.types, request.gpus); level > 0) {
-      const ServerId server = free.next_server(request.types, level, -1);
-      out.pieces.push_back(free.lowest_free(server, request.gpus));
-      return true;
-    }
+    if (take_best_fit(free, request.types, request.gpus, out)) return true;
     tree_.fill([&](ServerId server) {
       const bool is_allowed = (request.types >> free.cluster().type(server) & 1) != 0;
       return std::int64_t{is_allowed ? free.free_gpus(server) : 0};
