@@ -14,33 +14,29 @@
 #include "matching_columns.hpp"
 
 namespace gpusched::bindings {
+namespace {
+
+/// In whole or in real samples.
+template <class Samples>
+auto split(Samples global_batch, const Reals& rates, const Column<Samples>& max_samples,
+           bool is_equal) {
+  const auto limits = view(max_samples, "max_samples");
+  const auto paces = view(rates, "rates");
+  std::vector<Samples> out(paces.size());
+  const bool fits = is_equal ? split_equally(global_batch, limits, out)
+                             : split_proportionally(global_batch, paces, limits, out);
+  return std::pair(column_of(std::move(out)), fits);
+}
+
+}  // namespace
 
 void bind_market_parts(py::module_& m) {
-  m.def(
-      "split_batch",
-      [](double global_batch, const Reals& rates, const Reals& max_samples, bool is_equal) {
-        const auto limits = view(max_samples, "max_samples");
-        const auto paces = view(rates, "rates");
-        std::vector<double> out(paces.size());
-        const bool fits = is_equal ? split_equally(global_batch, limits, out)
-                                   : split_proportionally(global_batch, paces, limits, out);
-        return std::pair(column_of(std::move(out)), fits);
-      },
-      py::arg("global_batch"), py::arg("rates").noconvert(), py::arg("max_samples").noconvert(),
-      py::arg("is_equal"), "Samples of each worker, and whether all found a place.");
-  m.def(
-      "split_whole_batch",
-      [](std::int64_t global_batch, const Reals& rates, const Column<std::int64_t>& max_samples,
-         bool is_equal) {
-        const auto limits = view(max_samples, "max_samples");
-        const auto paces = view(rates, "rates");
-        std::vector<std::int64_t> out(paces.size());
-        const bool fits = is_equal ? split_equally(global_batch, limits, out)
-                                   : split_proportionally(global_batch, paces, limits, out);
-        return std::pair(column_of(std::move(out)), fits);
-      },
-      py::arg("global_batch"), py::arg("rates").noconvert(), py::arg("max_samples").noconvert(),
-      py::arg("is_equal"), "The same in whole samples.");
+  m.def("split_batch", &split<double>, py::arg("global_batch"), py::arg("rates").noconvert(),
+        py::arg("max_samples").noconvert(), py::arg("is_equal"),
+        "Samples of each worker, and whether all found a place.");
+  m.def("split_whole_batch", &split<std::int64_t>, py::arg("global_batch"),
+        py::arg("rates").noconvert(), py::arg("max_samples").noconvert(), py::arg("is_equal"),
+        "The same in whole samples.");
   m.def(
       "draw_category",
       [](const Counts& least, const Counts& most, std::int32_t workers, std::uint64_t seed) {

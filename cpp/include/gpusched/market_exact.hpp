@@ -67,6 +67,7 @@ class ExactMarket {
   void fit_estimate();
   void keep_vertex(const Node& node);
   void fix(Node& node, double slack);
+  [[nodiscard]] double part_of(std::size_t job, std::size_t worker) const;
   [[nodiscard]] std::size_t most_divided(const Node& node);
 
   [[nodiscard]] double rate(std::size_t job, std::size_t worker) const noexcept {

@@ -145,13 +145,7 @@ double ExactMarket::branch(std::size_t depth) {
   std::vector<std::pair<double, std::size_t>> order;
   for (std::size_t job = 0; job <= jobs_; ++job) {
     if (nodes_[depth].is_allowed[job * workers_ + worker] == 0) continue;
-    double part = 0.0;
-    for (std::size_t vertex = 0; vertex < weights_.size(); ++vertex) {
-      if (owners_[vertex * workers_ + worker] == static_cast<std::int32_t>(job)) {
-        part += weights_[vertex];
-      }
-    }
-    order.emplace_back(-part, job);
+    order.emplace_back(-part_of(job, worker), job);
   }
   std::sort(order.begin(), order.end());
   if (order.size() < 2) return kNever;  // one decision is left, and it was considered

@@ -211,6 +211,17 @@ void ExactMarket::fix(Node& node, double slack) {
   }
 }
 
+/// How much of a worker a job has in the mixture.
+double ExactMarket::part_of(std::size_t job, std::size_t worker) const {
+  double part = 0.0;
+  for (std::size_t vertex = 0; vertex < weights_.size(); ++vertex) {
+    if (owners_[vertex * workers_ + worker] == static_cast<std::int32_t>(job)) {
+      part += weights_[vertex];
+    }
+  }
+  return part;
+}
+
 /// The worker that the mixture divides most among those that have a choice.
 std::size_t ExactMarket::most_divided(const Node& node) {
   std::size_t chosen = 0;
@@ -219,13 +230,7 @@ std::size_t ExactMarket::most_divided(const Node& node) {
     double most = 0.0;
     int choices = 0;
     for (std::size_t job = 0; job <= jobs_; ++job) {
-      double part = 0.0;
-      for (std::size_t vertex = 0; vertex < weights_.size(); ++vertex) {
-        if (owners_[vertex * workers_ + worker] == static_cast<std::int32_t>(job)) {
-          part += weights_[vertex];
-        }
-      }
-      most = std::max(most, part);
+      most = std::max(most, part_of(job, worker));
       choices += node.is_allowed[job * workers_ + worker];
     }
     if (choices > 1 && most < least) {

@@ -19,13 +19,16 @@ std::string cell(const char* field, std::size_t row) {
   return std::string(field) + "[" + std::to_string(row) + "]";
 }
 
+void check_size(const char* field, std::size_t given, std::size_t wanted) {
+  if (given == wanted) return;
+  fail_input(std::string(field) + ": has " + std::to_string(given) + " values, not " +
+             std::to_string(wanted));
+}
+
 void check_column(const char* field, std::span<const double> values, std::size_t size,
                   bool is_positive) {
   if (values.empty() && !is_positive) return;
-  if (values.size() != size) {
-    fail_input(std::string(field) + ": has " + std::to_string(values.size()) + " values, not " +
-               std::to_string(size));
-  }
+  check_size(field, values.size(), size);
   for (std::size_t row = 0; row < size; ++row) {
     const bool is_good = std::isfinite(values[row]) &&
                          (is_positive ? values[row] > 0.0 : values[row] >= 0.0);
@@ -38,10 +41,7 @@ void check_column(const char* field, std::span<const double> values, std::size_t
 
 void check_counts(const char* field, std::span<const std::int32_t> values, std::size_t size,
                   std::int32_t least) {
-  if (values.size() != size) {
-    fail_input(std::string(field) + ": has " + std::to_string(values.size()) + " values, not " +
-               std::to_string(size));
-  }
+  check_size(field, values.size(), size);
   for (std::size_t row = 0; row < size; ++row) {
     if (values[row] < least) {
       fail_input(cell(field, row) + ": " + std::to_string(values[row]) + " must be at least " +
