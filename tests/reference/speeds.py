@@ -54,19 +54,45 @@ class Speed(Protocol):
         """Return the rate of a running job if it had every link for itself."""
 
 
-class Fixed:
-    """Every job runs as fast wherever it is."""
+class Anywhere:
+    """A job may run wherever its GPUs are, at its own width alone."""
 
-    is_fixed = True
+    is_fixed = False
     is_elastic = False
 
     def can_run(self, job: Active) -> bool:
-        """Return True."""
+        """Return True: there is a figure for every type."""
         return True
 
     def can_use(self, job: Active, allocation: Allocation) -> bool:
         """Return True."""
         return True
+
+
+class OnLinks(Anywhere):
+    """Jobs are slower where others use their links."""
+
+    network: Network
+    share: Share
+
+    def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
+        """Compare the least iteration time with the one beside all others."""
+        links = [link for job in running for link in self.network.links(allocation_of(job))]
+        return [(job, self.rate(job, self.share, links)) for job in running]
+
+    def uncontended_rate(self, job: Active) -> float:
+        """Compare the least iteration time with the one where this job is."""
+        return self.rate(job, none, [])
+
+    def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
+        """Return the rate where ``all_links`` has every link as often as jobs use it."""
+        raise NotImplementedError
+
+
+class Fixed(Anywhere):
+    """Every job runs as fast wherever it is."""
+
+    is_fixed = True
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
         """Return ones."""
@@ -77,11 +103,8 @@ class Fixed:
         return 1.0
 
 
-class Ring:
+class Ring(OnLinks):
     """Workers compute, then gradients travel around a ring as fast as its slowest link."""
-
-    is_fixed = False
-    is_elastic = False
 
     def __init__(
         self,
@@ -96,23 +119,6 @@ class Ring:
         self.share = share
         self.overhead_s = overhead_s
         self.reduction_bytes_per_s = reduction_bytes_per_s
-
-    def can_run(self, job: Active) -> bool:
-        """Return True: every profile has a figure for every type."""
-        return True
-
-    def can_use(self, job: Active, allocation: Allocation) -> bool:
-        """Return True."""
-        return True
-
-    def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Compare the least iteration time with the one beside all other rings."""
-        links = [link for job in running for link in self.network.links(allocation_of(job))]
-        return [(job, self.rate(job, self.share, links)) for job in running]
-
-    def uncontended_rate(self, job: Active) -> float:
-        """Compare the least iteration time with the one where this job is."""
-        return self.rate(job, none, [])
 
     def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
         """Return the rate where ``all_links`` has every link as often as rings use it."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .cluster_state import Cluster
 from .model import Active, Allocation, Graph
 from .network import Link, Network
-from .speeds import Share, allocation_of, none, reserved
+from .speeds import OnLinks, Share, allocation_of, reserved
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,8 @@ def all_reduce_s(graph: Graph, stage: int, bandwidth: float) -> float:
     return 2.0 * (replicas - 1) / replicas * graph.stages[stage].parameter_bytes / bandwidth
 
 
-class Stages:
+class Stages(OnLinks):
     """Rates by the graphs of the jobs."""
-
-    is_fixed = False
-    is_elastic = False
 
     def __init__(
         self, cluster: Cluster, network: Network, share: Share, micro_batches: int = 0
@@ -81,23 +78,6 @@ class Stages:
         self.network = network
         self.share = share
         self.micro_batches = micro_batches
-
-    def can_run(self, job: Active) -> bool:
-        """Return True: every stage has a figure for every type."""
-        return True
-
-    def can_use(self, job: Active, allocation: Allocation) -> bool:
-        """Return True."""
-        return True
-
-    def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Compare the least iteration time with the one beside all other gangs."""
-        links = [link for job in running for link in self.network.links(allocation_of(job))]
-        return [(job, self.rate(job, self.share, links)) for job in running]
-
-    def uncontended_rate(self, job: Active) -> float:
-        """Compare the least iteration time with the one where this job is."""
-        return self.rate(job, none, [])
 
     def rate(self, job: Active, share: Share, all_links: Sequence[Link]) -> float:
         """Return the rate where ``all_links`` has every link as often as gangs use it."""
