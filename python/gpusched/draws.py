@@ -21,12 +21,23 @@ _WORD: Final = 2**64
 
 def check_seed(seed: Any) -> int:
     """Return ``seed`` as an int; raise unless it is an integer in 0..2**64 - 1."""
+    whole = _integer(seed)
+    if not 0 <= whole < _WORD:
+        raise ValueError(f"seed: {seed} must lie between 0 and 2**64 - 1")
+    return whole
+
+
+def generator(seed: Any) -> np.random.Generator:
+    """Return NumPy's PCG64; raise unless ``seed`` is an integer of 0 or more."""
+    whole = _integer(seed)
+    if whole < 0:
+        raise ValueError(f"seed: {seed} must not be negative")
+    return np.random.Generator(np.random.PCG64(whole))
+
+
+def _integer(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
         raise TypeError(f"seed: expected an integer, not {seed!r}")
-    if seed < 0:
-        raise ValueError(f"seed: {seed} must not be negative")
-    if seed >= _WORD:
-        raise ValueError(f"seed: {seed} must be below 2**64")
     return int(seed)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from gpusched.arrays import Bool, Float64, Int32, Int64
 from gpusched.cluster import Cluster
 from gpusched.columns import NOT_GIVEN
+from gpusched.draws import generator
 from gpusched.figures import not_negative
 from gpusched.graph_kinds import Kinds, limits_of
 from gpusched.graph_models import MODELS, graph_for
@@ -88,7 +89,7 @@ def assign_graphs(
     if paces.name != "stages":
         raise ValueError(f"speed: must be stages, not {paces}")
     weights = _weights(zoo)
-    random = _generator(seed)
+    random = generator(seed)
     if heavy_share is not None and not 0 <= heavy_share <= 1:
         raise ValueError(f"heavy_share: {heavy_share!r} must lie in 0..1")
     most = 1 if heavy_share is None else _MAX_ACCUMULATION
@@ -242,11 +243,3 @@ def _weights(zoo: Sequence[str] | Mapping[str, float] | None) -> dict[str, float
     if not weights:
         raise ValueError("zoo: one weight must be positive")
     return weights
-
-
-def _generator(seed: int) -> np.random.Generator:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise TypeError(f"seed: expected an integer, not {seed!r}")
-    if seed < 0:
-        raise ValueError(f"seed: {seed} must not be negative")
-    return np.random.Generator(np.random.PCG64(int(seed)))

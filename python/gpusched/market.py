@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched.arrays import Float64, Int32, read_only
+from gpusched.draws import check_seed
 from gpusched.market_columns import Columns, by_job, check_usable, counts_by_job, matrix
 from gpusched.market_decision import JobPlacement
 from gpusched.supervision import supervised
@@ -138,8 +139,6 @@ def place_jobs(
     if bandwidth is not None:
         columns_by_job["bytes_per_s"] = bandwidth * _BYTES_PER_GBIT
     check_usable(speeds, columns.capacity, columns_by_job["min_workers"])
-    if isinstance(seed, bool) or not 0 <= int(seed) < 2**64:
-        raise ValueError(f"seed: {seed} must lie between 0 and 2**64 - 1")
     problem = _core.MatchingProblem(
         **columns.merged(speeds),
         previous=columns.mergecounts_by_job(previous, num_jobs),
@@ -159,7 +158,7 @@ def place_jobs(
         "clearing": clearing or ("transportation" if few else "jonker-volgenant"),
         "beta": float(beta),
         "guard": float(guard),
-        "seed": int(seed),
+        "seed": check_seed(seed),
     }
     control = _core.RunControl()
 

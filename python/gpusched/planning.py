@@ -13,6 +13,7 @@ from gpusched.arrays import Bool
 from gpusched.bounds import makespan_bound
 from gpusched.case import job_columns
 from gpusched.cluster import Cluster
+from gpusched.draws import check_seed
 from gpusched.plans import Plan, PlanCandidate
 from gpusched.policy import ContentionChoice, Policy, SpeedChoice
 from gpusched.result import Result
@@ -85,10 +86,7 @@ def plan(
         If the search was stopped, within a second.
     """
     _check_batch(trace, cluster)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise TypeError(f"seed: expected an integer, not {seed!r}")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed: {seed} must lie between 0 and 2**64 - 1")
+    seed = check_seed(seed)
     base = _base_policy(
         policy,
         {"mode": mode, "start": start, "order": order, "lambda": lambda_, "u": u, "tie": tie},
@@ -167,7 +165,7 @@ class _Candidates:
                 self.servers,
                 packing.name,
                 packing.core_values(),
-                int(self.seed),
+                self.seed,
                 self.tolerance,
                 control,
             )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched.arrays import AnyArray, Float64, Int32, Int64
+from gpusched.draws import generator
 from gpusched.figures import allowed_but_lacking, not_negative, numbered
 from gpusched.profiles import COMPUTE, AnyProfiles, JobProfile, known_profiles
 
@@ -31,10 +32,7 @@ def drawn_index(
     ValueError
         If a weight is negative or not finite, all are 0, or there is not one per profile.
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise TypeError(f"seed: expected an integer, not {seed!r}")
-    if seed < 0:
-        raise ValueError(f"seed: {seed} must not be negative")
+    random = generator(seed)
     shares: Float64 = np.ones(num_profiles)
     if weights is not None:
         given = list(weights)
@@ -46,7 +44,7 @@ def drawn_index(
         if not shares.any():
             raise ValueError("weights: one must be positive")
     ends = np.cumsum(shares)
-    draws = np.random.Generator(np.random.PCG64(int(seed))).random(num_jobs) * ends[-1]
+    draws = random.random(num_jobs) * ends[-1]
     index: Int32 = np.searchsorted(ends, draws, side="right").astype(np.int32)
     return index
 

@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gpusched import _core
 from gpusched.arrays import Int64
 from gpusched.case import PREDICTORS, job_columns
 from gpusched.cluster import Cluster
+from gpusched.draws import check_seed
 from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.result import Result
 from gpusched.schedule import Schedule
@@ -89,10 +88,7 @@ def simulate(
         raise TypeError(f"trace: expected a Trace, not {trace!r}")
     if not isinstance(cluster, Cluster):
         raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise TypeError(f"seed: expected an integer, not {seed!r}")
-    if not 0 <= seed < 2**64:
-        raise ValueError(f"seed: {seed} must lie between 0 and 2**64 - 1")
+    seed = check_seed(seed)
     decides = policy_seam(policy)
     places = placement_seam(placement)
     paces, shares = speed_seam(trace, speed, contention)
@@ -119,7 +115,7 @@ def simulate(
             list(decides.flags),
             places.native,
             places.parameters,
-            int(seed),
+            seed,
             control,
             paces.name,
             paces.core_values(),
@@ -135,7 +131,7 @@ def simulate(
         from gpusched.prediction import run_online
 
         schedule, report = run_online(
-            make_run, trace, learner, seed=int(seed), estimate_us=columns["estimate_us"]
+            make_run, trace, learner, seed=seed, estimate_us=columns["estimate_us"]
         )
         return schedule, time.perf_counter() - begin, report
 
@@ -144,7 +140,7 @@ def simulate(
         policy=decides.label,
         placement=places.label,
         predictor=str(predictor) if learner is None else learner.label,
-        seed=int(seed),
+        seed=seed,
         cluster=cluster,
         trace=TraceSource.of(trace),
         version=_core.__version__,
