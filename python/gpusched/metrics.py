@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched import bounds
 from gpusched.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.deadline_bound import dsr_bound
 from gpusched.demands import WHOLE_GPU
 from gpusched.schedule import (
     FINISHED,
@@ -41,6 +42,7 @@ def summarise(
     schedule: Schedule,
     contention: Contention | None = None,
     costs: Mapping[str, Float64] | None = None,
+    speed: str | None = None,
 ) -> Summary:
     """Compute all metrics that follow from the schedule alone.
 
@@ -50,6 +52,8 @@ def summarise(
         The rings on the links, where run times depend on the placement: adds the last metrics.
     costs
         What a job can save at other widths than its own, see :func:`gpusched.lower_bounds`.
+    speed
+        By which the jobs ran: the deadlines that could be met are bounded for it. None: unknown.
 
     Notes
     -----
@@ -64,8 +68,10 @@ def summarise(
       jobs, over the GPU time of the cluster from the first submit to the last finish. Useful is
       the service at the job's own width, whatever widths it ran at.
     - Deadlines, where the trace has them: the deadline satisfactory ratio (DSR) is over all jobs
-      with a deadline, rejected ones too; tardiness is the sum of finish - deadline where positive.
-      Of policies that admit jobs: how many, and how many of those missed.
+      with a deadline, rejected ones too. No schedule of them has a greater one than its bound, see
+      :func:`gpusched.deadline_bound.dsr_bound`; its gap is bound / DSR - 1. Tardiness is the sum
+      of finish - deadline where positive. Of policies that admit jobs: how many, and how many of
+      those missed.
     - Gap: (sum of JCT - lower bound) / lower bound, see :mod:`gpusched.bounds`.
     - Completion ratio: sum of completion times since the first submit over its lower bound, the
       larger of that of the squashed SRPT machine and the sum of submit + service.
@@ -84,7 +90,7 @@ def summarise(
     flow_us: Int64 = (schedule.finish_us - trace.submit_us)[finished]
     summary |= _jct_metrics(trace, schedule, finished, flow_us)
     if trace.deadline_us is not None:
-        summary |= _deadline_metrics(trace, schedule, finished)
+        summary |= _deadline_metrics(trace, cluster, schedule, finished, speed)
     summary |= _cluster_metrics(trace, cluster, schedule, finished, is_fixed=contention is None)
     if contention is not None:
         summary |= _contention_metrics(trace, cluster, schedule, finished, contention)
@@ -121,7 +127,9 @@ def _jct_metrics(trace: Trace, schedule: Schedule, finished: Bool, flow_us: Int6
     }
 
 
-def _deadline_metrics(trace: Trace, schedule: Schedule, finished: Bool) -> Summary:
+def _deadline_metrics(
+    trace: Trace, cluster: Cluster, schedule: Schedule, finished: Bool, speed: str | None
+) -> Summary:
     deadline_us = np.asarray(trace.deadline_us)
     has_deadline: Bool = deadline_us >= 0
     late_us = np.asarray(schedule.finish_us) - deadline_us
@@ -129,11 +137,19 @@ def _deadline_metrics(trace: Trace, schedule: Schedule, finished: Bool) -> Summa
     value = np.ones(len(trace)) if trace.value is None else trace.value
     worth = float(np.sum(value[has_deadline]))
     num_deadlines = int(np.count_nonzero(has_deadline))
+    num_met = int(np.count_nonzero(met))
+    dsr = num_met / num_deadlines if num_deadlines else np.nan
+    bound, bound_name = np.nan, ""
+    if speed is not None:
+        bound, bound_name = dsr_bound(trace, cluster, speed=speed, met=num_met)
     missed = has_deadline & finished & (late_us > 0)
     summary: Summary = {
         "num_deadlines": num_deadlines,
-        "deadlines_met": int(np.count_nonzero(met)),
-        "dsr": np.count_nonzero(met) / num_deadlines if num_deadlines else np.nan,
+        "deadlines_met": num_met,
+        "dsr": dsr,
+        "dsr_bound": bound,
+        "dsr_gap": bound / dsr - 1 if num_met else np.nan,
+        "dsr_bound_name": bound_name,
         "value_met": float(np.sum(value[met])) / worth if num_deadlines else np.nan,
         "tardiness_s": exact_sum(late_us[missed]) / US_PER_S,
     }

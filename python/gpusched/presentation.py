@@ -37,6 +37,10 @@ class Metric:
 METRICS: Final = (
     Metric("dsr", "deadlines met", "deadlines|met", "percent", "jobs", "higher",
            "Deadline satisfactory ratio: jobs done by their deadline, of all that have one."),
+    Metric("dsr_bound", "bound on deadlines met", "deadline|bound", "percent", "jobs", "higher",
+           "A proven upper bound on the deadlines met, for any schedule of these jobs."),
+    Metric("dsr_gap", "gap of deadlines met", "deadline|gap", "percent", "jobs", "lower",
+           "That bound over the deadlines met, less 1: no schedule meets more deadlines by more."),
     Metric("mean_jct_s", "mean JCT", "mean|JCT", "time", "jobs", "lower",
            "Mean job completion time: finish - submit."),
     Metric("p50_jct_s", "p50 JCT", "p50|JCT", "time", "jobs", "lower",

@@ -66,7 +66,11 @@ def render_report(comparison: Comparison, assumptions: Sequence[str] = ()) -> st
 
 
 def _headline(comparison: Comparison) -> list[str]:
-    """The finding in a sentence, if there is one."""
+    """The findings in a sentence or two each, if there are any."""
+    return _mean_jct_headline(comparison) + _deadlines_headline(comparison)
+
+
+def _mean_jct_headline(comparison: Comparison) -> list[str]:
     means = {label: row["mean_jct_s"] for label, row in comparison.summaries.items()}
     means = {label: mean for label, mean in means.items() if math.isfinite(mean)}
     if len(means) < 2:
@@ -79,6 +83,24 @@ def _headline(comparison: Comparison) -> list[str]:
         # rounded up: the sentence must stay true.
         room = math.ceil(1_000 * gap / (1 + gap)) / 10
         sentence += f" No schedule of these jobs can lower that by more than {room:g} %."
+    return [sentence]
+
+
+def _deadlines_headline(comparison: Comparison) -> list[str]:
+    rows = {
+        label: row
+        for label, row in comparison.summaries.items()
+        if math.isfinite(row.get("dsr", math.nan))
+    }
+    if len(rows) < 2:
+        return []
+    best = max(rows, key=lambda label: rows[label]["dsr"])
+    sentence = f"{best} meets the most deadlines: {100 * rows[best]['dsr']:.1f} %."
+    bound = rows[best]["dsr_bound"]
+    if math.isfinite(bound):
+        sentence += (
+            f" No schedule of these jobs meets more than {math.ceil(1_000 * bound) / 10:g} %."
+        )
     return [sentence]
 
 

@@ -124,7 +124,9 @@ class Result:
     @cached_property
     def _summary(self) -> Summary:
         from gpusched.metrics import summarise
+        from gpusched.plugins import speeds
 
+        known = speeds().get(self.spec.speed.partition(":")[0])
         return {
             "policy": self.spec.policy,
             "placement": self.spec.placement,
@@ -138,7 +140,8 @@ class Result:
                 self.cluster,
                 self.schedule,
                 None if self.is_fixed else self.contention,
-                self._costs,
+                None if known is None else self._costs(known.flags),
+                None if known is None else self.spec.speed,
             ),
             **({} if self.prediction is None else self.prediction.summary()),
             "wall_s": self.wall_s,
@@ -146,14 +149,11 @@ class Result:
             "digest": self.digest,
         }
 
-    @property
-    def _costs(self) -> Mapping[str, Float64] | None:
+    def _costs(self, flags: Sequence[str]) -> Mapping[str, Float64] | None:
         """What jobs can save at other widths than their own; None where they cannot have them."""
-        from gpusched.plugins import speeds
         from gpusched.speed_limits import least_costs
 
-        known = speeds().get(self.spec.speed.partition(":")[0])
-        if known is None or "elastic" not in known.flags:
+        if "elastic" not in flags:
             return None
         return least_costs(self.trace, self.cluster, speed=self.spec.speed)
 

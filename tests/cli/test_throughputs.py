@@ -37,6 +37,27 @@ def test_options_and_arguments_make_the_same_run(
     assert any(line.startswith("models assumed: those of 300") for line in made["assumptions"])
 
 
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_deadlines_met_stand_beside_their_bound_and_the_gap(
+    gpusched, jobs_csv: Path, tmp_path: Path, command: str
+) -> None:
+    shown = gpusched(
+        command, jobs_csv, "--servers", 4, "-p", "edf", "--deadlines", "tightness=1,seed=1",
+        "--out", tmp_path,
+    )  # fmt: skip
+    assert shown.exit_code == 0, shown.stderr
+    figures = {}
+    for line in shown.stdout.splitlines():
+        label, _, rest = line.strip().partition("  ")
+        figures[label.removesuffix(", %")] = rest.strip().removesuffix(" %")
+    met, bound, gap = (
+        float(figures[label])
+        for label in ("deadlines met", "bound on deadlines met", "gap of deadlines met")
+    )
+    assert 0 < met < bound < 100
+    assert gap == pytest.approx(100 * (bound / met - 1), abs=0.5)
+
+
 def test_a_converted_trace_has_its_deadlines(gpusched, jobs_csv: Path, tmp_path: Path) -> None:
     target = tmp_path / "due.parquet"
     made = gpusched("trace", "convert", jobs_csv, target, "--deadlines", "tightness=1,seed=1")

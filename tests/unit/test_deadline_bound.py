@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.deadline_bound import ALONE, POOLED, TYPED, deadline_bound
+from gpusched.deadline_bound import ALONE, POOLED, TYPED, deadline_bound, dsr_bound
 from gpusched.deadline_program import (
     TimeTree,
     Windows,
@@ -121,6 +122,10 @@ def test_no_policy_passes_the_bound(jobs: list[tuple[int, ...]], speed: str) -> 
         result = gs.simulate(jobs_, cluster(), policy=policy, placement="buddy", speed=speed)
         met = (result.schedule.finish_us >= 0) & (result.schedule.finish_us <= jobs_.deadline_us)
         assert met.sum() <= count.met
+        # Whichever schedule asked first, and however few bounds it needed.
+        summary = result.summary()
+        assert (summary["dsr_bound"], summary["dsr_bound_name"]) == (count.dsr, count.name)
+        assert summary["dsr"] <= summary["dsr_bound"]
         assert jobs_.value[met].sum() <= worth.met
         assert not (met & ~count.is_possible).any()
 
@@ -135,6 +140,60 @@ def test_it_holds_with_limits_values_spread_tables_and_types(speed: str, policy:
     met = (finish_us >= 0) & (finish_us <= jobs.deadline_us)
     assert 0 < jobs.value[met].sum() <= bound.met < bound.total
     assert bound.num_deadlines == np.count_nonzero(jobs.deadline_us >= 0)
+    summary = result.summary()
+    assert summary["dsr"] <= summary["dsr_bound"] == deadline_bound(jobs, servers, speed=speed).dsr
+
+
+MODULE = sys.modules[deadline_bound.__module__]
+
+
+def crowded() -> tuple[gs.Trace, gs.Cluster]:
+    """Three jobs, each possible alone; two by GPU time, one on the type that they can use."""
+    return trace([(0, 4, 4, 4, 1, 1)] * 3), cluster()
+
+
+def test_a_summary_has_the_bounds_that_its_size_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+    found = {}
+    for most in ((3, 3), (2, 3), (2, 2)):
+        monkeypatch.setattr(MODULE, "_MOST_TYPED", most[0])
+        monkeypatch.setattr(MODULE, "_MOST_POOLED", most[1])
+        bound, name = dsr_bound(*crowded(), speed="table")
+        found[name] = round(3 * bound)
+    assert found == {TYPED: 1, POOLED: 2, ALONE: 3}
+
+
+def test_without_scipy_a_summary_has_the_bounds_that_need_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(MODULE, "find_spec", lambda name: None)
+    assert dsr_bound(*crowded(), speed="table") == (2 / 3, POOLED)
+
+
+def test_a_bound_is_computed_once_and_only_where_it_may_be_lower(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("scipy")
+    calls = []
+    for name in ("pooled_bound", "upper_bound"):
+        original = getattr(MODULE, name)
+
+        def counted(
+            *arguments: Any, original: Any = original, name: str = name, **more: Any
+        ) -> Any:
+            calls.append(name)
+            return original(*arguments, **more)
+
+        monkeypatch.setattr(MODULE, name, counted)
+    jobs = gs.Trace.from_columns([0, 0, 0], [4, 4, 4], [1, 1, 1], deadline_s=[4, 8, 8])
+    one = gs.Cluster((gs.ServerGroup(1, 1, "V100"),))
+    for met, computed in ((3, []), (2, ["pooled_bound"]), (1, ["upper_bound"]), (0, [])):
+        calls.clear()
+        dsr_bound(jobs, one, speed="fixed", met=met)
+        assert calls == computed
+    assert dsr_bound(jobs, one, speed="fixed") == (2 / 3, POOLED)
+    dsr_bound(jobs, cluster(), speed="fixed", met=3)
+    assert dsr_bound(jobs, cluster(), speed="fixed") == (1.0, ALONE)
 
 
 def test_one_gpu_does_one_job_at_a_time() -> None:
@@ -174,6 +233,8 @@ def test_without_deadlines_there_is_nothing_to_meet() -> None:
     bound = deadline_bound(jobs, cluster(), speed="fixed")
     assert bound.met == 0
     assert np.isnan(bound.dsr)
+    assert np.isnan(dsr_bound(jobs, cluster(), speed="fixed")[0])
+    assert dsr_bound(jobs, cluster(), speed="fixed")[1] == ""
 
 
 def test_ten_thousand_jobs_are_no_trouble() -> None:

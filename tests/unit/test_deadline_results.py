@@ -78,6 +78,27 @@ def test_missed_and_rejected_deadlines_count_against_the_policy() -> None:
     assert "num_admitted" not in summary
 
 
+def test_the_summary_says_how_many_deadlines_could_be_met() -> None:
+    trace = gs.Trace.from_columns([0, 0, 0], [8, 1, 4], [1, 1, 1], deadline_s=[20, 3, 2])
+    late, best = (
+        gs.simulate(trace, gs.Cluster.uniform(1, 1), policy=policy).summary()
+        for policy in ("fifo", "sjf")
+    )
+    for summary in (late, best):
+        assert summary["dsr_bound"] == pytest.approx(2 / 3)
+        assert summary["dsr_bound_name"] == "alone"
+    assert (late["deadlines_met"], late["dsr_gap"]) == (1, 1.0)
+    assert (best["deadlines_met"], best["dsr_gap"]) == (2, 0.0)
+
+
+def test_a_gap_without_deadlines_or_without_one_met_is_undefined() -> None:
+    for deadline_s, bound in (([float("nan")], float("nan")), ([1.0], 0.0)):
+        trace = gs.Trace.from_columns([0], [5], [1], deadline_s=deadline_s)
+        summary = gs.simulate(trace, gs.Cluster.uniform(1, 1)).summary()
+        assert summary["dsr_bound"] == pytest.approx(bound, nan_ok=True)
+        assert np.isnan(summary["dsr_gap"])
+
+
 def test_a_policy_with_admission_tells_how_many_it_took_and_let_down() -> None:
     trace = jobs(6, deadline_s=[700] * 6, min_gpus=[2] * 6, max_gpus=[2] * 6)
     result = gs.simulate(trace, TYPES, policy="dancer", placement="buddy", speed="table")

@@ -82,6 +82,16 @@ def test_the_headline_never_claims_too_much(comparison: Comparison, page: str) -
     assert float(claim[1]) / 100 >= 1 - bound / mean > float(claim[1]) / 100 - 0.0011
 
 
+def test_the_headline_bounds_the_deadlines_met() -> None:
+    # On one GPU the first meets one of three deadlines, the second two, and nobody all.
+    trace = gs.Trace.from_columns([0, 0, 0], [8, 1, 4], [1, 1, 1], deadline_s=[20, 3, 2])
+    page = own_part(render_report(compare(trace, gs.Cluster.uniform(1, 1), ["fifo", "sjf"])))
+    assert "sjf meets the most deadlines: 66.7 %." in page
+    assert "No schedule of these jobs meets more than 66.7 %." in page
+    assert "<dt>bound on deadlines met</dt>" in page
+    assert "<dt>gap of deadlines met</dt>" in page
+
+
 def test_what_was_left_out_is_said() -> None:
     cluster = gs.Cluster.uniform(1, 8)
     trace = gs.Trace.from_columns([0.0, 1.0, 2.0], [5.0, -1.0, 5.0], [1, 1, 9], on_bad="reject")

@@ -20,7 +20,7 @@ from gpusched.study import Comparison
 _LEAST_TELLING: Final = (
     "wall_s", "jobs_per_s", "mean_contention_level", "lost_to_contention",
     "mean_slowdown_contention", "allocation", "makespan_s", "mean_queueing_delay_s", "p50_jct_s",
-    "preemptions", "p95_jct_s", "utilisation", "mean_bounded_slowdown", "p99_jct_s",
+    "preemptions", "p95_jct_s", "utilisation", "mean_bounded_slowdown", "dsr_bound", "p99_jct_s",
 )  # fmt: skip
 _GROUPS: Final = ("jobs", "cluster", "run")
 
