@@ -160,6 +160,10 @@ def test_a_wrong_metric_of_deadlines_is_named(name: str) -> None:
     named(problems(result, summary={name: value + 1}), "wrong metric", f"{name} is {value + 1}")
 
 
+def test_more_deadlines_than_any_schedule_can_meet_are_named() -> None:
+    named(problems(elastic(), summary={"dsr_gap": -1e-6}), "wrong metric", "dsr_gap is -1e-06")
+
+
 def test_a_job_without_a_figure_for_its_width_must_be_rejected() -> None:
     result = elastic()
     lacking = np.flatnonzero(result.schedule.reason == 4)

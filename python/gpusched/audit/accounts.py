@@ -185,6 +185,8 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
     for gap in ("gap", "makespan_gap"):
         if summary[gap] < -1e-12:
             case.problems.append(f"wrong metric: {gap} is {summary[gap]}, below the lower bound")
+    if summary.get("dsr_gap", 0.0) < -1e-12:
+        case.problems.append(f"wrong metric: dsr_gap is {summary['dsr_gap']}, above the bound")
 
 
 def _deadline_metrics(case: Case) -> dict[str, float]:
