@@ -35,22 +35,23 @@ def section(sizes: tuple[int, ...]) -> Section:
     worst = 0.0
     for jobs in sizes:
         for policy, placement in CASES:
-            trace_bytes, peak_bytes = _measure(jobs, policy, placement)
-            worst = max(worst, peak_bytes / jobs)
+            trace_bytes, peak = in_a_process("bench.memory", str(jobs), policy, placement)
+            worst = max(worst, peak / jobs)
             out.rows.append(
                 (
                     f"{jobs:,}",
                     f"{policy}, {placement}",
                     f"{trace_bytes / 1e6:.1f}",
-                    f"{peak_bytes / 1e6:.1f}",
-                    f"{peak_bytes / jobs:.0f}",
+                    f"{peak / 1e6:.1f}",
+                    f"{peak / jobs:.0f}",
                 )
             )
     out.bars.append(Bar("worst peak beyond the trace's columns", worst, BYTES_A_JOB, "bytes/job"))
     return out
 
 
-def _measure(jobs: int, policy: str, placement: str) -> tuple[int, int]:
+def in_a_process(module: str, *arguments: str) -> tuple[int, ...]:
+    """Run a module in a process that returns freed pages at once; return the integers it prints."""
     root = str(Path(__file__).resolve().parent.parent)
     environment = os.environ | {
         "MALLOC_TRIM_THRESHOLD_": "131072",
@@ -58,17 +59,17 @@ def _measure(jobs: int, policy: str, placement: str) -> tuple[int, int]:
         "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "bench.memory", str(jobs), policy, placement],
+        [sys.executable, "-m", module, *arguments],
         env=environment,
         check=True,
         stdout=subprocess.PIPE,
         text=True,
     )
-    trace_bytes, peak_bytes = map(int, done.stdout.split())
-    return trace_bytes, peak_bytes
+    return tuple(map(int, done.stdout.split()))
 
 
-def _peak_bytes() -> int:
+def peak_bytes() -> int:
+    """Return the peak of the resident memory since the last :func:`forget_peak`."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
@@ -77,7 +78,8 @@ def _peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _forget_peak() -> None:
+def forget_peak() -> None:
+    """Set the peak back to the present value, where the system allows it."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -92,10 +94,10 @@ def _child(jobs: int, policy: str, placement: str) -> None:
     gs.simulate(warm.trace, warm.cluster, policy=policy, placement=placement)
     workload = philly(jobs, 64)
     trace = workload.trace
-    _forget_peak()
-    before = _peak_bytes()
+    forget_peak()
+    before = peak_bytes()
     result = gs.simulate(trace, workload.cluster, policy=policy, placement=placement)
-    after = _peak_bytes()
+    after = peak_bytes()
     assert len(result.schedule.finish_us) == jobs
     columns = (trace.submit_us, trace.service_us, trace.gpus, trace.row)
     print(sum(column.nbytes for column in columns), after - before)

@@ -15,6 +15,7 @@ from bench import (
     assignment,
     contention,
     contention_series,
+    deadlines,
     graphs,
     import_time,
     memory,
@@ -30,8 +31,8 @@ from bench.measure import machine
 from bench.table import Section
 
 PARTS = (
-    "speed", "scaling", "contention", "plans", "assignment", "packing", "graphs", "prediction",
-    "memory", "threads", "order", "import", "peers",
+    "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
+    "prediction", "memory", "threads", "order", "import", "peers",
 )  # fmt: skip
 
 
@@ -84,6 +85,7 @@ def _sections(
         "plans": lambda: iter([plans.section(min(3, repeats))]),
         "assignment": lambda: iter([assignment.section(min(5, repeats))]),
         "packing": lambda: iter([packing.section(min(size, 300_000), 512, min(3, repeats))]),
+        "deadlines": lambda: deadlines.sections(100_000, () if quick else (100_000, 1_000_000)),
         "graphs": lambda: iter([graphs.section(size, repeats)]),
         "prediction": lambda: iter([graphs.prediction_section(size)]),
         "memory": lambda: iter([memory.section((size,))]),

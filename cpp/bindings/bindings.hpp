@@ -23,5 +23,6 @@ void bind_assignment(py::module_& m);
 void bind_market(py::module_& m);
 void bind_market_parts(py::module_& m);
 void bind_testing(py::module_& m);
+void bind_timing(py::module_& m);
 
 }  // namespace gpusched::bindings

@@ -21,4 +21,5 @@ PYBIND11_MODULE(_core, m) {
   bindings::bind_market(m);
   bindings::bind_market_parts(m);
   bindings::bind_testing(m);
+  bindings::bind_timing(m);
 }

@@ -1,0 +1,35 @@
+"""The scheduler that times another one: the same schedule, and a time for each decision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched import _core
+from tests.golden import workload as golden
+
+
+class Timed(_core._testing.TimedScheduler):
+    def __init__(self) -> None:
+        super().__init__("dancer", {"slot_s": 600.0})
+
+
+def test_timing_changes_nothing_and_sees_every_decision() -> None:
+    jobs, servers, policy = golden.urgent(is_typed=True), golden.networked_cluster(), Timed()
+    more = {"placement": "best-fit", "speed": "table"}
+    plain = gs.simulate(jobs, servers, policy="dancer:slot_s=600", **more)
+    for _ in range(2):  # a run forgets the one before
+        timed = gs.simulate(jobs, servers, policy=policy, **more)
+        assert timed.digest == plain.digest
+        times = policy.times()
+        assert times["num_finished"].sum() == plain.summary()["num_finished"]
+        came = len(jobs) - plain.summary()["num_rejected"]
+        assert came <= times["num_arrived"].sum() <= len(jobs)
+        assert (np.diff(times["at_us"]) > 0).all()
+        assert (times["decision_ns"] > 0).all()
+
+
+def test_only_registered_schedulers_are_timed() -> None:
+    with pytest.raises(ValueError, match="'fifo' is no registered scheduler"):
+        _core._testing.TimedScheduler("fifo")
