@@ -44,6 +44,7 @@ Occupancy::Occupancy(const Cluster& cluster, bool pooled, bool has_demands, bool
   if (has_demands || has_shapes) changes_.begin(num_servers);
   if (!has_demands) return;
   shared_.resize(num_servers);
+  shared_only_ = IndexSet(num_servers);
   versions_.resize(num_servers);
   for (ServerId server = 0; server < cluster.num_servers(); ++server) {
     free_cpu_.push_back(cluster.cpu_milli(server));
@@ -129,6 +130,14 @@ void Occupancy::move_shape(std::span<const Piece> pieces, std::int32_t shape,
   }
 }
 
+void Occupancy::note_shared_only(ServerId server) noexcept {
+  const auto index = static_cast<std::size_t>(server);
+  const bool was = shared_only_.contains(index);
+  const bool is = shared_[index] != 0 && num_free_of_[index] == 0;
+  if (is && !was) shared_only_.insert(index);
+  if (was && !is) shared_only_.erase(index);
+}
+
 /// Moves all but whole GPUs: CPU, memory, and the shares of each GPU. A GPU of which a part is
 /// taken counts as taken among the whole ones.
 void Occupancy::move_demand(const Piece& piece, const Demand& demand, int sign) noexcept {
@@ -150,6 +159,7 @@ void Occupancy::move_demand(const Piece& piece, const Demand& demand, int sign) 
     num_free_ += was_whole ? -1 : 1;
     move(piece.server, free_[index] ^ bit, was_whole ? -1 : 1);
   }
+  note_shared_only(piece.server);
 }
 
 void Occupancy::move(ServerId server, GpuMask after, int gpus) noexcept {

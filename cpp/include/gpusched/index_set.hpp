@@ -20,6 +20,10 @@ class IndexSet {
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
+  [[nodiscard]] bool contains(std::size_t index) const noexcept {
+    return (words_[index >> 6] & bit(index)) != 0;
+  }
+
   void insert(std::size_t index) noexcept {
     words_[index >> 6] |= bit(index);
     summary_[index >> 12] |= bit(index >> 6);

@@ -95,6 +95,28 @@ class Occupancy {
   [[nodiscard]] std::int64_t num_servers_at(TypeMask types, int level) const noexcept;
   /// The lowest server above `after` with at least `need` free GPUs; -1 if there is none.
   [[nodiscard]] ServerId next_fitting(TypeMask types, int need, ServerId after) const noexcept;
+  /// Visits the servers with at least `need` free GPUs, in no order. `need` is at least 1.
+  template <class Visit>
+  void for_each_server(TypeMask types, int need, Visit visit) const {
+    if (need > kMaxGpusPerServer) return;
+    for_each_type(types, [&](const Levels& levels) {
+      std::uint64_t rest = levels.nonempty & (~std::uint64_t{0} << (need - 1));
+      for (; rest != 0; rest &= rest - 1) {
+        const IndexSet& servers = levels.servers[static_cast<std::size_t>(std::countr_zero(rest))];
+        for (int at = servers.next(-1); at >= 0; at = servers.next(at)) visit(ServerId{at});
+      }
+    });
+  }
+  [[nodiscard]] std::int64_t num_shared_only() const noexcept {
+    return static_cast<std::int64_t>(shared_only_.count());
+  }
+  /// Visits the servers on which GPUs are shared and none is wholly free. Kept with demands.
+  template <class Visit>
+  void for_each_shared_only(TypeMask types, Visit visit) const {
+    for (int at = shared_only_.next(-1); at >= 0; at = shared_only_.next(at)) {
+      if ((types >> cluster_->type(at) & 1) != 0) visit(ServerId{at});
+    }
+  }
   /// `count` free GPUs of the server, lowest ids first.
   [[nodiscard]] Piece lowest_free(ServerId server, int count) const noexcept;
 
@@ -116,6 +138,7 @@ class Occupancy {
 
   void move(ServerId server, GpuMask after, int gpus) noexcept;
   void move_demand(const Piece& piece, const Demand& demand, int sign) noexcept;
+  void note_shared_only(ServerId server) noexcept;
   void move_shape(std::span<const Piece> pieces, std::int32_t shape, int sign) noexcept;
 
   template <class Visit>
@@ -137,6 +160,7 @@ class Occupancy {
   std::vector<std::int64_t> free_memory_;
   std::vector<std::int64_t> free_sum_;
   std::vector<GpuMask> shared_;
+  IndexSet shared_only_;
   std::vector<std::uint32_t> versions_;
   std::vector<std::size_t> first_gpu_;
   std::vector<std::int32_t> free_milli_;  // of each GPU

@@ -63,6 +63,10 @@ struct PackingRule {
   /// Whether it scores equal parts of gangs of different widths differently.
   static constexpr bool kTellsGangs = false;
 
+  /// Whether the least score wins; else every server has one that can host the ask, and `choose`
+  /// picks one of them.
+  static constexpr bool kTakesLeast = true;
+
   /// Before a run, and before each placement.
   void begin(const PlacementSetup& /*setup*/) {}
   void start(const Request& /*request*/) {}
@@ -124,6 +128,12 @@ class Packer {
   }
   /// Adds up to `count` servers that `out` does not have, each for one ask; returns how many.
   int add(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    if (count == 1 && out.pieces.empty() && !index_.pays(free, ask)) {
+      const ServerId server = look_once(free, ask);
+      if (server < 0) return 0;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      return 1;
+    }
     LeastScore& scores = index_.find(free, ask, [&](ServerId server) {
       return rule_.score(free, server, ask);
     });
@@ -142,6 +152,28 @@ class Packer {
   }
 
  private:
+  /// What the scores would give, without them.
+  ServerId look_once(const Occupancy& free, const Ask& ask) {
+    if constexpr (Rule::kTakesLeast) {
+      ServerId best = -1;
+      double least = LeastScore::kNever;
+      PackingIndex::for_each_host(free, ask, [&](ServerId server) {
+        const double score = rule_.score(free, server, ask);
+        if (score < least || (score == least && server < best)) {
+          least = score;
+          best = server;
+        }
+      });
+      return best;
+    } else {
+      hosts_.clear();
+      for (ServerId server = 0; server < free.cluster().num_servers(); ++server) {
+        if (can_host(free, server, ask)) hosts_.push_back(server);
+      }
+      return rule_.choose(hosts_);
+    }
+  }
+
   void hide(LeastScore& scores, ServerId server) {
     hidden_.emplace_back(server, scores.score(server));
     scores.set(server, LeastScore::kNever);
@@ -150,6 +182,7 @@ class Packer {
   Rule rule_;
   PackingIndex index_;
   std::vector<std::pair<ServerId, double>> hidden_;
+  std::vector<ServerId> hosts_;
 };
 
 /// A placement that goes by a rule of packing where gangs ask for more than GPUs.

@@ -107,7 +107,47 @@ class PackingIndex {
   /// answer holds until the next call.
   template <class Score>
   LeastScore& find(const Occupancy& free, const Ask& ask, Score score) {
-    Entry& entry = entry_of(ask, free);
+    return refresh(entry_of(ask, free), free, ask, score);
+  }
+
+  /// Whether scores pay: the same was asked a moment ago, and is likely to be asked again. Else it
+  /// is cheaper to look once at the servers that have the GPUs.
+  [[nodiscard]] bool pays(const Occupancy& free, const Ask& ask);
+
+  /// Visits the servers that can host the ask, in no order.
+  template <class Visit>
+  static void for_each_host(const Occupancy& free, const Ask& ask, Visit visit) {
+    const auto look = [&](ServerId server) {
+      if (can_host(free, server, ask)) visit(server);
+    };
+    if (ask.workers == 0) {
+      for (ServerId server = 0; server < free.cluster().num_servers(); ++server) look(server);
+      return;
+    }
+    const bool has_demands = free.has_demands();
+    free.for_each_server(ask.types, ask.workers, [&](ServerId server) {
+      if (has_demands && !free.has_room(server, ask.demand, ask.workers)) return;
+      if (!ask.is_whole || free.cluster().gpus(server) == ask.workers) visit(server);
+    });
+    if (ask.demand.is_share()) free.for_each_shared_only(ask.types, look);
+  }
+
+ private:
+  struct Entry {
+    Ask ask;
+    bool is_own;
+    std::uint64_t history;
+    std::uint64_t seen;
+    LeastScore scores;
+  };
+  /// What was asked lately, by hash: when two share a place, scores are kept too late or too soon.
+  struct Asked {
+    std::uint64_t hash;
+    std::uint64_t at;  // changes by then
+  };
+
+  template <class Score>
+  static LeastScore& refresh(Entry& entry, const Occupancy& free, const Ask& ask, Score score) {
     const ChangeLog& changes = free.changes();
     const auto score_of = [&](ServerId server) {
       return can_host(free, server, ask) ? score(server) : LeastScore::kNever;
@@ -135,21 +175,15 @@ class PackingIndex {
     return entry.scores;
   }
 
- private:
-  struct Entry {
-    Ask ask;
-    bool is_own;
-    std::uint64_t history;
-    std::uint64_t seen;
-    LeastScore scores;
-  };
-
   Entry& entry_of(const Ask& ask, const Occupancy& free);
-  [[nodiscard]] std::size_t bucket_of(const Ask& ask, bool is_own) const noexcept;
+  /// The bucket of the entry, or the empty one where it would go.
+  [[nodiscard]] std::size_t find_bucket(const Ask& ask, bool is_own,
+                                        std::uint64_t hash) const noexcept;
 
   std::uint64_t own_ = 0;
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<std::uint32_t> buckets_;  // 1 + position in the entries; 0: empty
+  std::vector<Asked> asked_;
 };
 
 }  // namespace gpusched

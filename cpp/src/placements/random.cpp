@@ -10,6 +10,8 @@ namespace {
 
 /// Any server that can host it, and any GPUs there, by draws of the job.
 struct RandomRule : PackingRule {
+  static constexpr bool kTakesLeast = false;
+
   void begin(const PlacementSetup& setup) { seed = setup.seed; }
   void start(const Request& request) {
     job = request.job;
@@ -19,6 +21,10 @@ struct RandomRule : PackingRule {
   [[nodiscard]] double score(const Occupancy& /*free*/, ServerId /*server*/,
                              const Ask& /*ask*/) const noexcept {
     return 0;
+  }
+  [[nodiscard]] ServerId choose(const std::vector<ServerId>& hosts) {
+    if (hosts.empty()) return -1;
+    return hosts[static_cast<std::size_t>(below(hosts.size()))];
   }
   [[nodiscard]] ServerId choose(const LeastScore& scores) {
     if (scores.best() < 0) return -1;
