@@ -34,7 +34,7 @@ from gpusched.papers.dancer_settings import (
     Workload,
     requests,
 )
-from gpusched.papers.dancer_tables import Summary
+from gpusched.papers.dancer_summary import Summary
 from gpusched.papers.dancer_workload import workload
 from gpusched.papers.parallel import run_all
 from tests.unit.real_data import DATA, needs_data
@@ -87,7 +87,9 @@ def test_slots_reach_the_policies_that_have_them() -> None:
 
 def test_the_tables_tell_gains_and_what_is_possible(study: Dancer) -> None:
     tables = {table.title: table for table in study.tables()}
-    gains, parts = list(tables.values())[:2]
+    leads, gains, parts = list(tables.values())[:3]
+    assert len(leads.rows) == 16
+    assert {row[3:5] for row in leads.rows} == {("elasticflow", "-10.0 ± 0.0")}
     rows = {row[0]: row for row in gains.rows}
     assert list(rows)[: len(PUBLISHED)] == [arm.name for arm in PUBLISHED]
     # 0.605 over 0.305, and 0.8 over 0.305.

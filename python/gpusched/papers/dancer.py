@@ -16,6 +16,7 @@ from gpusched.papers.dancer_settings import (
     DANCER,
     EDF,
     EDF_FASTEST,
+    FIRST_SEED,
     GAINS,
     GAVEL,
     LARGE,
@@ -30,7 +31,7 @@ from gpusched.papers.dancer_settings import (
     Workload,
     requests,
 )
-from gpusched.papers.dancer_tables import Summary, bound
+from gpusched.papers.dancer_summary import Summary, bound
 from gpusched.papers.dancer_workload import missing_workloads, need_tables
 from gpusched.papers.data import with_left_out
 from gpusched.papers.output import write_files
@@ -154,15 +155,16 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Da
         for setting, arms in requests(quick).items()
         if setting.workload not in missing
     }
-    tasks = [(setting, arms, seed) for seed in range(seeds) for setting, arms in wanted.items()]
+    numbers = range(FIRST_SEED, FIRST_SEED + seeds)
+    tasks = [(setting, arms, seed) for seed in numbers for setting, arms in wanted.items()]
     made: BySeed[Setting, list[Run]] = BySeed(wanted)
     try:
         progress(_STAGE, 0, len(tasks))
         for number, ((setting, _, seed), runs) in enumerate(run_all(run_task, tasks), 1):
             made.add(setting, seed, runs)
             progress(_STAGE, number, len(tasks))
-        for seed in range(seeds if exact else 0):
-            progress(_EXACT, seed, seeds)
+        for done, seed in enumerate(numbers if exact else ()):
+            progress(_EXACT, done, seeds)
             found.gaps.append(gap(seed, (DANCER, ORDERED, EDF_FASTEST)))
         if exact:
             progress(_EXACT, seeds, seeds)

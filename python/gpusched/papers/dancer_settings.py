@@ -16,6 +16,8 @@ SPEED: Final = "table"
 RESTART_S: Final = 30.0
 LOADS: Final = (1.0, 2.0, 4.0)
 MIDDLE: Final = 2.0
+FIRST_SEED: Final = 10
+"""Instances of the seeds before were looked at while the policy was made."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -12,7 +12,6 @@ from gpusched.papers.dancer_milp import NUM_JOBS, TYPE_GPUS, Gap
 from gpusched.papers.dancer_runs import Run
 from gpusched.papers.dancer_settings import (
     ABLATIONS,
-    ARMS,
     BASELINES,
     DANCER,
     GAINS,
@@ -25,6 +24,7 @@ from gpusched.papers.dancer_settings import (
     Setting,
     Workload,
 )
+from gpusched.papers.dancer_summary import Summary, bound, dsr
 from gpusched.papers.statistics import Mean, mean
 from gpusched.papers.tables import Table, figure_of, table
 
@@ -32,57 +32,10 @@ BOUND: Final = "upper bound"
 _NOTHING: Final = 1e-9
 
 
-def dsr(run: Run) -> float:
-    """Part of the jobs that met their deadlines."""
-    return run.dsr
-
-
-def bound(run: Run) -> float:
-    """Part of the jobs that could have, at most."""
-    return run.bound
-
-
-class Summary:
-    """The runs by setting and policy, one value per seed."""
-
-    def __init__(self, runs: Mapping[tuple[Setting, Arm], Sequence[Run]]) -> None:
-        self._runs = runs
-        self.num_seeds = max(len(some) for some in runs.values())
-
-    def has(self, setting: Setting, arm: Arm = DANCER) -> bool:
-        """Whether it was run."""
-        return (setting, arm) in self._runs
-
-    def values(self, setting: Setting, arm: Arm, column: Callable[[Run], float]) -> Float64:
-        """One value per seed."""
-        return np.array([column(run) for run in self._runs[setting, arm]])
-
-    def mean(self, setting: Setting, arm: Arm, column: Callable[[Run], float] = dsr) -> Mean:
-        """Over the seeds."""
-        return mean(self.values(setting, arm, column))
-
-    def settings(self) -> list[Setting]:
-        """Return those that Dancer was run on, as they come."""
-        return list(dict.fromkeys(setting for setting, arm in self._runs if arm == DANCER))
-
-    def main(self) -> list[Setting]:
-        """Return those in which only workload, load and cluster differ."""
-        return [
-            setting
-            for setting in self.settings()
-            if setting == Setting(setting.workload, setting.load, setting.place)
-            and len(set(setting.place.servers)) == 1
-        ]
-
-    def arms(self, settings: Sequence[Setting]) -> list[Arm]:
-        """Return the policies that were run on some of these."""
-        return [arm for arm in ARMS if any(self.has(setting, arm) for setting in settings)]
-
-
 def all_tables(summary: Summary, gaps: Sequence[Gap]) -> list[Table]:
     """Return every table that there are runs for."""
     main = summary.main()
-    made = [gains(summary, main), parts(summary, main)]
+    made = [leads(summary, main), gains(summary, main), parts(summary, main)]
     for workload in WORKLOADS:
         here = [s for s in main if s.workload == workload and s.place != LARGE]
         if here:
@@ -99,6 +52,34 @@ def all_tables(summary: Summary, gaps: Sequence[Gap]) -> list[Table]:
     if gaps:
         made.append(optimum(gaps))
     return made
+
+
+def leads(summary: Summary, settings: Sequence[Setting]) -> Table:
+    """Dancer beside the best of the others, on the same jobs."""
+    rows = []
+    for setting in settings:
+        arms = [arm for arm in BASELINES if summary.has(setting, arm)]
+        best = max(arms, key=lambda arm: summary.mean(setting, arm).value)
+        ahead = summary.values(setting, DANCER, dsr) - summary.values(setting, best, dsr)
+        rows.append(
+            [
+                _where(setting),
+                _figure(summary.mean(setting, DANCER)),
+                _figure(summary.mean(setting, best)),
+                best.name,
+                _figure(mean(ahead)),
+                _figure(summary.mean(setting, DANCER, bound)),
+            ]
+        )
+    return table(
+        "DSR, %: dancer and the best of the baselines",
+        ("workload", "dancer", "best baseline", "which", "dancer ahead by", BOUND),
+        rows,
+        (
+            f"{summary.num_seeds} seeds, mean and 95 % interval; of the lead, of the differences "
+            "on the same jobs.",
+        ),
+    )
 
 
 def gains(summary: Summary, settings: Sequence[Setting]) -> Table:

@@ -19,6 +19,8 @@ from gpusched.workload import Trace
 
 _TABLES = "gavel/simulation_throughputs.json"
 _SEED_OF_ERRORS = 20_250
+_GOLDEN = 0.618034
+"""Multiples of it, modulo 1, keep away from each other however many there are."""
 
 
 def need_tables() -> Path:
@@ -57,8 +59,7 @@ def _raw(jobs: int, of: Workload, seed: int) -> Trace:
     if of.profile:
         return _narrowed(generate(of.profile, jobs, seed=seed))
     trace = _read(of.trace)
-    # As far apart as five seeds can be.
-    first = seed * (len(trace) // 5) % len(trace)
+    first = int(seed * _GOLDEN % 1 * len(trace))
     chosen = (np.arange(len(trace)) - first) % len(trace) < jobs
     return _narrowed(trace.filter(chosen))
 
