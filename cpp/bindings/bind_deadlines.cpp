@@ -7,19 +7,10 @@
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "gpusched/dancer_batch.hpp"
-#include "gpusched/plan_oracle.hpp"
 #include "gpusched/prices.hpp"
 
 namespace gpusched::bindings {
 namespace {
-
-PriceRule price_rule(const std::string& name) {
-  if (name == "market") return PriceRule::market;
-  if (name == "density") return PriceRule::density;
-  if (name == "theory") return PriceRule::theory;
-  if (name == "constant") return PriceRule::constant;
-  throw py::value_error("prices: '" + name + "' is none of market, density, theory, constant");
-}
 
 std::vector<PlanConfiguration> configurations_of(const Column<std::int32_t>& type,
                                                  const Column<std::int32_t>& gpus,
@@ -57,7 +48,7 @@ DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int
                           view(change_us, "change_us"),   view(first, "first"),
                           configurations_of(type, gpus, rate)};
   const PlannerOptions options{.slot = Time{slot_us},
-                               .prices = price_rule(prices),
+                               .prices = price_rule_of(prices),
                                .quanta = quanta,
                                .segments = segments,
                                .whole_slots = whole_slots,
@@ -116,15 +107,6 @@ void bind_plans(py::module_& m) {
       .def_readonly("exponent", &DeadlinePlans::exponent);
 }
 
-std::vector<double> price_table(const std::string& rule, std::int64_t gpus, double least_density,
-                                double greatest_density, int greatest_gpus) {
-  Prices prices(price_rule(rule), std::vector<std::int64_t>{gpus});
-  prices.see(0, {least_density, greatest_density, 1.0, 1, greatest_gpus});
-  prices.see_window(1);
-  const auto table = prices.table(0);
-  return {table.begin(), table.end()};
-}
-
 }  // namespace
 
 void bind_deadlines(py::module_& m) {
@@ -137,29 +119,6 @@ void bind_deadlines(py::module_& m) {
         py::arg("prices"), py::arg("quanta"), py::arg("segments"), py::arg("whole_slots"),
         py::arg("knows"), py::arg("control"),
         "Decides on every job at its arrival, as `dancer` does, without running any.");
-  m.def("portable_root", &portable_root, py::arg("value"), py::arg("degree"),
-        "The root by products alone, for tests.");
-  m.def("price_table", &price_table, py::arg("rule"), py::arg("gpus"), py::arg("least_density"),
-        py::arg("greatest_density"), py::arg("greatest_gpus"),
-        "Prices of 0 to all GPUs after one job, for tests.");
-  m.def(
-      "solve_plan",
-      [](const std::vector<std::tuple<double, int, int, int, bool>>& options,
-         const std::vector<std::int32_t>& gpus, int quanta, int current, bool is_fresh) {
-        std::vector<PlanOption> all;
-        for (const auto& [cost, same, changed, first, goes_on] : options) {
-          all.push_back({cost, same, changed, first, goes_on});
-        }
-        PlanOracle oracle;
-        const bool is_found = oracle.solve(all, gpus, quanta, current, is_fresh);
-        const auto choices = oracle.choices();
-        return std::pair(is_found ? oracle.cost() : -1.0,
-                         std::vector<std::int32_t>(choices.begin(), choices.end()));
-      },
-      py::arg("options"), py::arg("gpus"), py::arg("quanta"), py::arg("current"),
-      py::arg("is_fresh"),
-      "The oracle alone, for tests: options by segment, then configuration, each (cost, same, "
-      "changed, first, goes_on). Cost -1 where there is none.");
 }
 
 }  // namespace gpusched::bindings

@@ -2,14 +2,31 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "gpusched/market_exact.hpp"
 #include "gpusched/matching_market.hpp"
+#include "gpusched/proportional.hpp"
 #include "matching_columns.hpp"
 
 namespace gpusched::bindings {
+namespace {
+
+/// In whole or in real samples.
+template <class Samples>
+auto split(Samples global_batch, const Reals& rates, const Column<Samples>& max_samples,
+           bool is_equal) {
+  const auto limits = view(max_samples, "max_samples");
+  const auto paces = view(rates, "rates");
+  std::vector<Samples> out(paces.size());
+  const bool fits = is_equal ? split_equally(global_batch, limits, out)
+                             : split_proportionally(global_batch, paces, limits, out);
+  return std::pair(column_of(std::move(out)), fits);
+}
+
+}  // namespace
 
 void bind_market(py::module_& m) {
   py::class_<MatchingColumns>(m, "MatchingProblem", "Jobs that compete for workers, as columns by job.")
@@ -85,6 +102,12 @@ void bind_market(py::module_& m) {
       },
       py::arg("problem"), py::arg("options"), py::arg("control"), py::arg("tolerance") = 1e-9,
       py::arg("max_steps") = 100000);
+  m.def("split_batch", &split<double>, py::arg("global_batch"), py::arg("rates").noconvert(),
+        py::arg("max_samples").noconvert(), py::arg("is_equal"),
+        "Samples of each worker, and whether all found a place.");
+  m.def("split_whole_batch", &split<std::int64_t>, py::arg("global_batch"),
+        py::arg("rates").noconvert(), py::arg("max_samples").noconvert(), py::arg("is_equal"),
+        "The same in whole samples.");
 }
 
 }  // namespace gpusched::bindings

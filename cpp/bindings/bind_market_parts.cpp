@@ -10,34 +10,13 @@
 #include "gpusched/check.hpp"
 #include "gpusched/exchange.hpp"
 #include "gpusched/market.hpp"
-#include "gpusched/proportional.hpp"
 #include "matching_columns.hpp"
 
 namespace gpusched::bindings {
-namespace {
-
-/// In whole or in real samples.
-template <class Samples>
-auto split(Samples global_batch, const Reals& rates, const Column<Samples>& max_samples,
-           bool is_equal) {
-  const auto limits = view(max_samples, "max_samples");
-  const auto paces = view(rates, "rates");
-  std::vector<Samples> out(paces.size());
-  const bool fits = is_equal ? split_equally(global_batch, limits, out)
-                             : split_proportionally(global_batch, paces, limits, out);
-  return std::pair(column_of(std::move(out)), fits);
-}
-
-}  // namespace
 
 void bind_market_parts(py::module_& m) {
-  m.def("split_batch", &split<double>, py::arg("global_batch"), py::arg("rates").noconvert(),
-        py::arg("max_samples").noconvert(), py::arg("is_equal"),
-        "Samples of each worker, and whether all found a place.");
-  m.def("split_whole_batch", &split<std::int64_t>, py::arg("global_batch"),
-        py::arg("rates").noconvert(), py::arg("max_samples").noconvert(), py::arg("is_equal"),
-        "The same in whole samples.");
-  m.def(
+  py::module_ testing = m.def_submodule("_testing");
+  testing.def(
       "draw_category",
       [](const Counts& least, const Counts& most, std::int32_t workers, std::uint64_t seed) {
         Categories categories;
@@ -48,7 +27,7 @@ void bind_market_parts(py::module_& m) {
       },
       py::arg("least").noconvert(), py::arg("most").noconvert(), py::arg("workers"),
       py::arg("seed"), "A uniform number of workers for each job, all of them in use.");
-  py::class_<Market::Result>(m, "ClearedCategory", "What a market made of one category.")
+  py::class_<Market::Result>(testing, "ClearedCategory", "What a market made of one category.")
       .def_readonly("score", &Market::Result::score)
       .def_readonly("lower_bound", &Market::Result::lower_bound)
       .def_readonly("rounds", &Market::Result::rounds)
@@ -56,7 +35,7 @@ void bind_market_parts(py::module_& m) {
         return column_of(std::vector<std::int32_t>(r.counts)); })
       .def_property_readonly("price", [](const Market::Result& r) {
         return column_of(std::vector<double>(r.price)); });
-  m.def(
+  testing.def(
       "clear_category",
       [](const MatchingColumns& problem, const std::vector<std::int32_t>& category,
          const py::typing::Dict<py::str, py::object>& values) {
@@ -70,7 +49,7 @@ void bind_market_parts(py::module_& m) {
       },
       py::arg("problem"), py::arg("category"), py::arg("options"),
       "The market inside one category of the jobs that do not wait.");
-  m.def(
+  testing.def(
       "improve_placement",
       [](const MatchingColumns& problem, const Counts& counts, const py::typing::Dict<py::str, py::object>& values,
          bool may_resize, bool by_pairs) {

@@ -17,6 +17,7 @@ PYBIND11_MODULE(_core, m) {
   bindings::bind_plan(m);
   bindings::bind_filling(m);
   bindings::bind_deadlines(m);
+  bindings::bind_deadline_parts(m);
   bindings::bind_assignment(m);
   bindings::bind_market(m);
   bindings::bind_market_parts(m);

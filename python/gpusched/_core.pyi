@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'ClearedCategory', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'clear_category', 'draw_category', 'exact_matching', 'fill', 'improve_placement', 'iteration_limits', 'least_costs', 'list_parameters', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'portable_root', 'price_table', 'registry', 'solve_plan', 'split_batch', 'split_whole_batch', 'squashed_srpt']
+__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'iteration_limits', 'least_costs', 'list_parameters', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'split_batch', 'split_whole_batch', 'squashed_srpt']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -562,25 +562,6 @@ class ExactMatching:
     @property
     def num_steps(self) -> int:
         ...
-class ClearedCategory:
-    """
-    What a market made of one category.
-    """
-    @property
-    def counts(self) -> numpy.typing.NDArray[numpy.int32]:
-        ...
-    @property
-    def lower_bound(self) -> float:
-        ...
-    @property
-    def price(self) -> numpy.typing.NDArray[numpy.float64]:
-        ...
-    @property
-    def rounds(self) -> int:
-        ...
-    @property
-    def score(self) -> float:
-        ...
 def assign(cost: numpy.typing.NDArray[numpy.float64], rows: typing.SupportsInt | typing.SupportsIndex, columns: typing.SupportsInt | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
     """
     Least-cost assignment: column of each row (-1: none), row duals, column duals, cost.
@@ -589,14 +570,6 @@ def auction(value: numpy.typing.NDArray[numpy.float64], demand: numpy.typing.NDA
     """
     Owner of each item (-1: none), job duals, prices, value.
     """
-def clear_category(problem: MatchingProblem, category: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], options: dict[str, typing.Any]) -> ClearedCategory:
-    """
-    The market inside one category of the jobs that do not wait.
-    """
-def draw_category(least: numpy.typing.NDArray[numpy.int32], most: numpy.typing.NDArray[numpy.int32], workers: typing.SupportsInt | typing.SupportsIndex, seed: typing.SupportsInt | typing.SupportsIndex) -> list[int]:
-    """
-    A uniform number of workers for each job, all of them in use.
-    """
 def exact_matching(problem: MatchingProblem, options: dict[str, typing.Any], control: RunControl, tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-09, max_steps: typing.SupportsInt | typing.SupportsIndex = 100000) -> ExactMatching:
     ...
 def fill(requests: JobTable, arrivals: numpy.typing.NDArray[numpy.int64], cluster: Cluster, placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, control: RunControl) -> dict[str, numpy.ndarray]:
@@ -604,10 +577,6 @@ def fill(requests: JobTable, arrivals: numpy.typing.NDArray[numpy.int64], cluste
     Lets requests arrive one by one on an empty cluster, from which nothing ever leaves.
     `arrivals` are rows of the requests. The GIL is released unless the placement is
     Python's.
-    """
-def improve_placement(problem: MatchingProblem, counts: numpy.typing.NDArray[numpy.int32], options: dict[str, typing.Any], may_resize: bool, by_pairs: bool) -> tuple[numpy.typing.NDArray[numpy.int32], float]:
-    """
-    Exchanges of workers until none is better, and the score.
     """
 def iteration_limits(jobs: JobTable, cluster: Cluster, speed: str, speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]]) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
@@ -637,21 +606,9 @@ def plan_gangs(jobs: JobTable, cluster: Cluster, policy: str, policy_values: col
     Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,
     or, where that is 0, under the tightest cap that bisection finds.
     """
-def portable_root(value: typing.SupportsFloat | typing.SupportsIndex, degree: typing.SupportsInt | typing.SupportsIndex) -> float:
-    """
-    The root by products alone, for tests.
-    """
-def price_table(rule: str, gpus: typing.SupportsInt | typing.SupportsIndex, least_density: typing.SupportsFloat | typing.SupportsIndex, greatest_density: typing.SupportsFloat | typing.SupportsIndex, greatest_gpus: typing.SupportsInt | typing.SupportsIndex) -> list[float]:
-    """
-    Prices of 0 to all GPUs after one job, for tests.
-    """
 def registry() -> list[dict[str, typing.Any]]:
     """
     Every native plug-in: kind, name, flags, parameters, source.
-    """
-def solve_plan(options: collections.abc.Sequence[tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex, bool]], gpus: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], quanta: typing.SupportsInt | typing.SupportsIndex, current: typing.SupportsInt | typing.SupportsIndex, is_fresh: bool) -> tuple[float, list[int]]:
-    """
-    The oracle alone, for tests: options by segment, then configuration, each (cost, same, changed, first, goes_on). Cost -1 where there is none.
     """
 def split_batch(global_batch: typing.SupportsFloat | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.float64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.float64], bool]:
     """

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched import _core
+from gpusched._core import _testing
 from gpusched.market import place_jobs
 
 NO_LIMIT = np.zeros(0)
@@ -138,7 +139,7 @@ def test_every_category_has_a_bound_below_what_its_market_found(
     for category in itertools.product(range(1, workers + 1), repeat=jobs):
         if sum(category) > workers:
             continue
-        found = _core.clear_category(core, list(category), {"guard": 0.0, "clearing": clearing})
+        found = _testing.clear_category(core, list(category), {"guard": 0.0, "clearing": clearing})
         counts = found.counts.reshape(jobs, workers)
         assert counts.sum(axis=1).tolist() == list(category)
         assert counts.sum(axis=0).max() <= 1
@@ -173,7 +174,7 @@ def test_the_prices_of_one_market_clear_it(problem: dict[str, Any], valuation: s
     value = slope[:, None] * rates
     for clearing in ("transportation", "jonker-volgenant", "auction"):
         options = {"guard": 0.0, "clearing": clearing, "valuation": valuation, "polish": False}
-        found = _core.clear_category(core, category.tolist(), options)
+        found = _testing.clear_category(core, category.tolist(), options)
         counts = found.counts.reshape(jobs, workers)
         epsilon = 1e-6 * value.max()
         surplus = value - found.price
@@ -199,12 +200,14 @@ def test_the_fast_exchanges_leave_nothing_for_the_plain_ones(
     options = {"guard": 0.0}
     start = seconds(problem, owners_of(counts))
     for by_pairs in (True, False):
-        found, score = _core.improve_placement(core, counts.ravel(), options, may_resize, by_pairs)
+        found, score = _testing.improve_placement(
+            core, counts.ravel(), options, may_resize, by_pairs
+        )
         shape = found.reshape(jobs, workers)
         assert score <= start * (1 + 1e-12)
         assert score == pytest.approx(seconds(problem, owners_of(shape)))
         assert may_resize or np.array_equal(shape.sum(axis=1), counts.sum(axis=1))
-    _, again = _core.improve_placement(core, found, options, may_resize, True)
+    _, again = _testing.improve_placement(core, found, options, may_resize, True)
     assert again == score
 
 

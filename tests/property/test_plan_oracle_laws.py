@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched import _core
+from gpusched._core import _testing
 from gpusched.deadline_plan import DeadlineJob, plan_deadlines
 
 SLOT_S = 100.0
@@ -65,7 +65,7 @@ def test_the_dynamic_program_equals_exhaustive_search(program):
     every = itertools.product(range(-1, len(gpus)), repeat=num_segments)
     costs = [follow(*program, choices) for choices in every]
     known = [cost for cost in costs if cost is not None]
-    cost, choices = _core.solve_plan(options, gpus, quanta, current, is_fresh)
+    cost, choices = _testing.solve_plan(options, gpus, quanta, current, is_fresh)
     if not known:
         assert cost == -1.0
     else:
@@ -209,13 +209,13 @@ def test_no_schedule_of_whole_slots_beats_the_upper_bound(found):
 @given(st.floats(1.0, 1e6), st.integers(1, 512))
 @settings(max_examples=100, deadline=None)
 def test_the_portable_root_is_the_root(value, degree):
-    root = _core.portable_root(value, degree)
+    root = _testing.portable_root(value, degree)
     assert root == pytest.approx(value ** (1 / degree), rel=1e-12)
 
 
 @pytest.mark.parametrize("rule", ["market", "density", "theory"])
 def test_prices_rise_from_their_lower_to_their_upper_bound(rule):
-    table = np.array(_core.price_table(rule, 16, 0.01, 0.4, 2))
+    table = np.array(_testing.price_table(rule, 16, 0.01, 0.4, 2))
     assert (np.diff(table) >= 0).all()
     assert table[-1] == pytest.approx(table.max())
     middle = table[1:-1] ** 2 / (table[:-2] * table[2:])

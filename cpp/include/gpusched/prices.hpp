@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace gpusched {
@@ -14,6 +15,9 @@ enum class PriceRule : std::uint8_t {
   constant,  ///< the lower bound of `density`, however many GPUs are promised
   market,    ///< as `density`, but from a floor that is set from outside
 };
+
+/// The rule of this name; InvalidInput if there is none.
+[[nodiscard]] PriceRule price_rule_of(std::string_view name);
 
 /// The `degree`-th root of a number of at least 1, by bisection over products alone: the same bits
 /// on every machine.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
+
+#include "gpusched/check.hpp"
 
 namespace gpusched {
 namespace {
@@ -21,6 +24,14 @@ double power(double base, int exponent) noexcept {
 }
 
 }  // namespace
+
+PriceRule price_rule_of(std::string_view name) {
+  if (name == "market") return PriceRule::market;
+  if (name == "density") return PriceRule::density;
+  if (name == "theory") return PriceRule::theory;
+  if (name == "constant") return PriceRule::constant;
+  fail_input("prices: '" + std::string(name) + "' is none of market, density, theory, constant");
+}
 
 double portable_root(double value, int degree) {
   if (!(value >= 1.0) || degree < 1) {

@@ -1,0 +1,54 @@
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bindings.hpp"
+#include "gpusched/plan_oracle.hpp"
+#include "gpusched/prices.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+std::vector<double> price_table(const std::string& rule, std::int64_t gpus, double least_density,
+                                double greatest_density, int greatest_gpus) {
+  Prices prices(price_rule_of(rule), std::vector<std::int64_t>{gpus});
+  prices.see(0, {least_density, greatest_density, 1.0, 1, greatest_gpus});
+  prices.see_window(1);
+  const auto table = prices.table(0);
+  return {table.begin(), table.end()};
+}
+
+}  // namespace
+
+void bind_deadline_parts(py::module_& m) {
+  py::module_ testing = m.def_submodule("_testing");
+  testing.def("portable_root", &portable_root, py::arg("value"), py::arg("degree"),
+              "The root by products alone.");
+  testing.def("price_table", &price_table, py::arg("rule"), py::arg("gpus"),
+              py::arg("least_density"), py::arg("greatest_density"), py::arg("greatest_gpus"),
+              "Prices of 0 to all GPUs after one job.");
+  testing.def(
+      "solve_plan",
+      [](const std::vector<std::tuple<double, int, int, int, bool>>& options,
+         const std::vector<std::int32_t>& gpus, int quanta, int current, bool is_fresh) {
+        std::vector<PlanOption> all;
+        for (const auto& [cost, same, changed, first, goes_on] : options) {
+          all.push_back({cost, same, changed, first, goes_on});
+        }
+        PlanOracle oracle;
+        const bool is_found = oracle.solve(all, gpus, quanta, current, is_fresh);
+        const auto choices = oracle.choices();
+        return std::pair(is_found ? oracle.cost() : -1.0,
+                         std::vector<std::int32_t>(choices.begin(), choices.end()));
+      },
+      py::arg("options"), py::arg("gpus"), py::arg("quanta"), py::arg("current"),
+      py::arg("is_fresh"),
+      "The oracle alone: options by segment, then configuration, each (cost, same, "
+      "changed, first, goes_on). Cost -1 where there is none.");
+}
+
+}  // namespace gpusched::bindings
