@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace gpusched {
@@ -67,17 +66,7 @@ void JobClasses::classify_by_width() {
 
 void JobClasses::classify_by_demand() {
   using Key = std::tuple<TypeMask, int, int, Demand>;  // types, room, width, demand
-  const auto hash_of = [](const Key& key) {
-    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
-    const auto& [types, room, gpus, demand] = key;
-    std::uint64_t x = types;
-    x = x * kOdd + static_cast<std::uint64_t>(gpus);
-    x = x * kOdd + static_cast<std::uint64_t>(demand.share_milli);
-    x = x * kOdd + static_cast<std::uint64_t>(demand.cpu_milli);
-    x = x * kOdd + static_cast<std::uint64_t>(demand.memory_mib);
-    return static_cast<std::size_t>((x ^ x >> 32) * kOdd >> 16);
-  };
-  std::unordered_map<Key, std::pair<JobId, ClassId>, decltype(hash_of)> found(64, hash_of);
+  std::map<Key, std::pair<JobId, ClassId>> found;
   const auto key_of = [&](JobId job) -> Key {
     const Demand& demand = *jobs_->demand(job);
     const int gpus = jobs_->gpus(job);
@@ -94,14 +83,8 @@ void JobClasses::classify_by_demand() {
     }
     entry_of_job[job] = &last->second;
   }
-  std::vector<decltype(found)::pointer> in_order;
-  in_order.reserve(found.size());
-  for (auto& kind : found) in_order.push_back(&kind);
-  std::sort(in_order.begin(), in_order.end(),
-            [](const auto* a, const auto* b) { return a->first < b->first; });
   TypeMask group = 0;
-  for (auto* kind : in_order) {
-    auto& [key, entry] = *kind;
+  for (auto& [key, entry] : found) {
     const auto& [types, room, gpus, demand] = key;
     if (groups_.empty() || types != group) groups_.push_back({types, num_classes(), 0});
     group = types;
