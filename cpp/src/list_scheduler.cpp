@@ -21,6 +21,9 @@ void ListScheduler::begin(const Setup& setup) {
   seed_ = setup.seed;
   queue_.begin(setup.state.classes());
   line_.clear();
+  remembers_refusals_ = queue_.has_tree() && setup.state.jobs().has_demands() &&
+                        placement_->judges_servers_alone();
+  gained_.settle(setup.state.occupancy());
 }
 
 bool ListScheduler::try_start(const State& state, JobId job, Actions& actions) {
@@ -80,28 +83,47 @@ void ListScheduler::decide_skip(const State& state, const Instant& instant, Acti
   scan_skip(state, actions);
 }
 
-void ListScheduler::scan_skip(const State& state, Actions& actions) {
-  const auto groups = state.classes().groups();
-  while (!queue_.empty()) {
-    KeyedJob best = WaitingQueue::kNone;
-    ClassId id = 0;
-    for (const auto& group : groups) {
-      ClassId at = 0;
-      const std::int64_t widest = placement_->widest(state.occupancy(), group.types);
-      const KeyedJob head = queue_.least(group, widest, at);
-      if (head < best) {
-        best = head;
-        id = at;
-      }
+KeyedJob ListScheduler::least_placeable(const State& state, ClassId& id) const {
+  const Occupancy& free = state.occupancy();
+  const JobClasses& classes = state.classes();
+  const auto fits = [&](ClassId refused) {
+    const int gpus = classes.gpus(refused);
+    return gained_.can_host(
+        free, {classes.types(refused), gpus, false, *classes.demand(refused), gpus});
+  };
+  KeyedJob best = WaitingQueue::kNone;
+  for (const auto& group : classes.groups()) {
+    ClassId at = 0;
+    const std::int64_t widest = placement_->widest(free, group.types);
+    const KeyedJob head = remembers_refusals_
+                              ? queue_.least(group, gained_.most(free, widest), fits, at)
+                              : queue_.least(group, widest, at);
+    if (head < best) {
+      best = head;
+      id = at;
     }
+  }
+  return best;
+}
+
+void ListScheduler::scan_skip(const State& state, Actions& actions) {
+  const JobClasses& classes = state.classes();
+  if (remembers_refusals_) gained_.collect(state.occupancy());
+  while (!queue_.empty()) {
+    ClassId id = 0;
+    const KeyedJob best = least_placeable(state, id);
     if (best.job == kNoJob) break;
     if (try_start(state, best.job, actions)) {
       queue_.pop(id);
+    } else if (remembers_refusals_ &&
+               classes.gpus(id) <= state.cluster().largest_server(classes.types(id))) {
+      queue_.refuse(id);
     } else {
       queue_.close(id);
     }
   }
   queue_.reopen();
+  if (remembers_refusals_) gained_.settle(state.occupancy());
 }
 
 }  // namespace gpusched

@@ -10,17 +10,17 @@ import pytest
 from tests.architecture.sources import CPP, CPP_FILES, HEADERS, code_of, includes, shown
 
 FLOORS = {
-    0: """allocation assignment auction backfill_queue buffer category change_log check cluster
-          dancer_batch dancer_bounds dancer_filling dancer_planner deadline_plan
+    0: """allocation assignment auction backfill_queue buffer category change_log check class_tree
+          cluster dancer_batch dancer_bounds dancer_filling dancer_planner deadline_plan
           deadline_plan_ledger decision demand exchange gang_packer gang_plan graph_cut hash heap
-          ids index_set job_classes job_table lanes market market_exact market_model
+          ids index_set job_classes job_table keyed_job lanes market market_exact market_model
           matching_market network one_type_search plan_oracle price_bound prices prices_market
           progressive_filling proportional
           rng run_control running_index squashed_machine stage_graph time transportation
           virtual_machine waiting_queue""",
     1: "contention fragmentation interval_log occupancy parameters registry speed state",
-    2: """actions heavy_edge order packing packing_index placement placement_parts progress
-          scheduler""",
+    2: """actions gained_servers heavy_edge order packing packing_index placement placement_parts
+          progress scheduler""",
     3: """bound_scheduler consolidation dancer dancer_exchange dancer_jobs elastic_jobs filling
           list_scheduler matching_jobs matching_targets matching_widths policy pooled_srpt
           preemptive_scheduler promising_scheduler reallocation schedule simulation""",

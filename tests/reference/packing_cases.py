@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 
 from hypothesis import strategies as st
@@ -47,6 +48,36 @@ def packed_jobs(draw: st.DrawFn, num_gpus: int, is_typed: bool, has_demands: boo
         )
 
     return [job() for _ in range(draw(st.sampled_from([3, 8, 14])))]
+
+
+@st.composite
+def cases_of_many_kinds(draw: st.DrawFn) -> PackingCase:
+    """Draw a replay in which almost every job asks for something else, and most have to wait."""
+    seed = draw(st.integers(0, 2**32))
+    random_of = random.Random(seed)
+    num_servers = random_of.choice([1, 3, 5])
+    types = random_of.choice([TYPES[:1], TYPES])
+    span = random_of.choice([10, 200, 2000])
+
+    def job() -> Job:
+        gpus = random_of.choice([1, 1, 1, 2, 3, 4, 5, 9])
+        return Job(
+            submit_us=random_of.randint(0, span),
+            service_us=random_of.randint(1, 99),
+            gpus=gpus,
+            allowed=random_of.choice([None, frozenset(TYPES[:1]), frozenset(TYPES)]),
+            share_milli=random_of.choice([150, 400, 600, WHOLE, WHOLE]) if gpus == 1 else WHOLE,
+            cpu_milli=random_of.randint(1, 1500),
+            memory_mib=random_of.randint(1, 1500),
+        )
+
+    return PackingCase(
+        jobs=[job() for _ in range(random_of.choice([90, 120]))],
+        servers=[(random_of.choice([4, 8]), random_of.choice(types)) for _ in range(num_servers)],
+        room=[(random_of.choice(ROOMS), random_of.choice(ROOMS)) for _ in range(num_servers)],
+        network=draw(networks(num_servers)),
+        seed=seed,
+    )
 
 
 @st.composite

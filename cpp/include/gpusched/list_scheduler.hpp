@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "gpusched/gained_servers.hpp"
 #include "gpusched/order.hpp"
 #include "gpusched/parameters.hpp"
 #include "gpusched/scheduler.hpp"
@@ -28,6 +29,7 @@ class ListScheduler final : public Scheduler {
   void scan_skip(const State& state, Actions& actions);
   void decide_strict(const State& state, const Instant& instant, Actions& actions);
   void decide_skip(const State& state, const Instant& instant, Actions& actions);
+  [[nodiscard]] KeyedJob least_placeable(const State& state, ClassId& id) const;
   bool try_start(const State& state, JobId job, Actions& actions);
 
   std::unique_ptr<Order> order_;
@@ -37,6 +39,8 @@ class ListScheduler final : public Scheduler {
   std::uint64_t seed_ = 0;
   RunHeap<KeyedJob> line_;  // the waiting jobs when strict
   WaitingQueue queue_;      // and when skipping
+  bool remembers_refusals_ = false;
+  GainedServers gained_;
   Allocation allocation_;
   std::vector<double> keys_;
 };

@@ -194,6 +194,7 @@ class DemandPlacement : public Placement {
     return free.has_demands() ? widest_consolidated(free, types) : free.num_free(types);
   }
   [[nodiscard]] bool knows_demands() const override { return true; }
+  [[nodiscard]] bool judges_servers_alone() const override { return true; }
 
  protected:
   Packer<Rule> packer_;

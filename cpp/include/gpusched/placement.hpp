@@ -39,6 +39,11 @@ class Placement {
   /// needs a placement that does.
   [[nodiscard]] virtual bool knows_demands() const { return false; }
 
+  /// Whether a gang that one server could hold, of jobs that ask for more than GPUs, is refused
+  /// only where each server alone, by what is free there, refuses it. Then it fits again on no
+  /// server but one that has got something back.
+  [[nodiscard]] virtual bool judges_servers_alone() const { return false; }
+
   /// Whether it asks what servers host.
   [[nodiscard]] virtual bool needs_shapes() const { return false; }
 

@@ -1,30 +1,22 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "gpusched/class_tree.hpp"
 #include "gpusched/heap.hpp"
 #include "gpusched/ids.hpp"
 #include "gpusched/job_classes.hpp"
+#include "gpusched/keyed_job.hpp"
 
 namespace gpusched {
 
-/// A job and its key; ties go to the lower JobId.
-struct KeyedJob {
-  double key;
-  JobId job;
-
-  friend bool operator<(const KeyedJob& a, const KeyedJob& b) noexcept {
-    return a.key != b.key ? a.key < b.key : a.job < b.job;
-  }
-};
-
 /// The waiting jobs, a queue for each class, so that what does not fit is passed over in one
-/// step and not job by job. A class can be closed until it may fit again.
+/// step and not job by job. A class can be closed until it may fit again. Many classes are kept in
+/// a tree, and who asks through it can leave out those that were refused and cannot fit yet.
 class WaitingQueue {
  public:
-  static constexpr KeyedJob kNone{std::numeric_limits<double>::infinity(), kNoJob};
+  static constexpr KeyedJob kNone = kNoKeyedJob;
 
   void begin(const JobClasses& classes);
 
@@ -35,12 +27,16 @@ class WaitingQueue {
   void push(ClassId id, KeyedJob job) {
     queues_[id].push(job);
     ++size_;
-    if (!is_closed_[id] && job < heads_[id]) heads_[id] = job;
+    if (!is_closed_[id] && job < heads_[id]) {
+      heads_[id] = job;
+      if (has_tree()) [[unlikely]] tree_.update(id, leaves());
+    }
   }
 
   /// The least job of an open class of the group that needs at most `widest` wholly free GPUs, or kNone.
   [[nodiscard]] KeyedJob least(const JobClasses::Group& group, std::int64_t widest,
                                ClassId& id) const noexcept {
+    if (has_tree()) [[unlikely]] return least_in_tree(group, widest, id);
     KeyedJob best = kNone;
     for (ClassId at = group.begin; at < group.end && classes_->room(at) <= widest; ++at) {
       if (heads_[at] < best) {
@@ -49,6 +45,16 @@ class WaitingQueue {
       }
     }
     return best;
+  }
+
+  /// Whether there are so many classes that they are kept in a tree.
+  [[nodiscard]] bool has_tree() const noexcept { return !tree_.empty(); }
+  /// As the first, in the tree: of the classes that were refused only those that need at most
+  /// `most` and for which `fits(id)` holds.
+  template <class Fits>
+  [[nodiscard]] KeyedJob least(const JobClasses::Group& group, const ClassTree::Needs& most,
+                               Fits fits, ClassId& id) const {
+    return tree_.least(leaves(), group.begin, group.end, most, fits, id);
   }
 
   /// The least job of all open classes at most `widest` wide, or kNone.
@@ -69,19 +75,25 @@ class WaitingQueue {
   void pop(ClassId id) noexcept {
     queues_[id].pop();
     --size_;
-    heads_[id] = queues_[id].empty() ? kNone : queues_[id].top();
+    set_head(id);
   }
 
   void close(ClassId id) {
     is_closed_[id] = 1;
     heads_[id] = kNone;
     closed_.push_back(id);
+    if (has_tree()) [[unlikely]] tree_.update(id, leaves());
+  }
+  /// Closes the class, and remembers until it is empty that it was refused.
+  void refuse(ClassId id) {
+    is_refused_[id] = 1;
+    close(id);
   }
 
   void reopen() noexcept {
     for (const ClassId id : closed_) {
       is_closed_[id] = 0;
-      heads_[id] = queues_[id].empty() ? kNone : queues_[id].top();
+      set_head(id);
     }
     closed_.clear();
   }
@@ -90,10 +102,23 @@ class WaitingQueue {
   std::vector<JobId> drain();
 
  private:
+  [[nodiscard]] ClassTree::Leaves leaves() const noexcept { return {heads_, is_refused_}; }
+  [[nodiscard]] KeyedJob least_in_tree(const JobClasses::Group& group, std::int64_t widest,
+                                       ClassId& id) const noexcept;
+
+  void set_head(ClassId id) noexcept {
+    heads_[id] = queues_[id].empty() ? kNone : queues_[id].top();
+    if (!has_tree()) [[likely]] return;
+    if (queues_[id].empty()) is_refused_[id] = 0;
+    tree_.update(id, leaves());
+  }
+
   const JobClasses* classes_ = nullptr;
   std::vector<RunHeap<KeyedJob>> queues_;
   std::vector<KeyedJob> heads_;
   std::vector<char> is_closed_;
+  std::vector<char> is_refused_;  // with a tree only
+  ClassTree tree_;
   std::vector<ClassId> closed_;
   std::size_t size_ = 0;
 };
