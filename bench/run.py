@@ -78,13 +78,17 @@ def _sections(
         points = contention_series.measure(min(100_000, size), repeats)
         yield contention_series.section(list(points))
 
+    def packed(jobs: int, servers: int, repeats: int) -> Iterator[Section]:
+        yield packing.section(jobs, servers, repeats)
+        yield packing.kinds_section(jobs, servers, repeats)
+
     parts: dict[str, Callable[[], Iterator[Section]]] = {
         "speed": compared,
         "scaling": grown,
         "contention": contended,
         "plans": lambda: iter([plans.section(min(3, repeats))]),
         "assignment": lambda: iter([assignment.section(min(5, repeats))]),
-        "packing": lambda: iter([packing.section(min(size, 300_000), 512, min(3, repeats))]),
+        "packing": lambda: packed(min(size, 300_000), 512, min(3, repeats)),
         "deadlines": lambda: deadlines.sections(100_000, () if quick else (100_000, 1_000_000)),
         "graphs": lambda: iter([graphs.section(size, repeats)]),
         "prediction": lambda: iter([graphs.prediction_section(size)]),
