@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import gpusched as gs
 from bench.measure import processor_s
-from bench.memory import forget_peak, in_a_process, peak_bytes
+from bench.memory import forget_peak, in_a_process, peak_bytes, resident_bytes
 from bench.table import Bar, Section
 from bench.workloads import GPUS_PER_SERVER, SEED
 from gpusched import _core
@@ -34,7 +34,7 @@ MODELS = tuple(
 )
 RUN_S = 60.0
 DECISION_MS = 2.0
-OTHER_MB = 64.0
+OTHER_BYTES = 32.0
 METHOD = (
     "Jobs of the generator `itp` on 32 servers of 8 GPUs of each of three types, at most 8 GPUs "
     "wide, restarts of 30 s, deadlines by ElasticFlow's recipe; tables: {tables}. Processor time "
@@ -44,11 +44,12 @@ METHOD = (
 )
 COLUMNS = ("jobs", "load", "decisions", "number", "p50 ms", "p99 ms", "max ms", "together s")
 MEMORY_METHOD = (
-    "A process of its own for each size, measured as in the section Memory, load 1. `result`: the "
-    "columns, the interval log and the decisions as they are handed out. `other` is the rest: what "
-    "the run needs while it lasts, and what its tables have in reserve."
+    "A process of its own for each size, measured as in the section Memory, load 1. `growth`: of "
+    "the resident memory from a tenth of the jobs on, a job. `result`: the columns, the interval "
+    "log and the decisions as they are handed out, a job; the core keeps as much. What a run needs "
+    "beside its result does not grow with the jobs if the two agree."
 )
-MEMORY_COLUMNS = ("jobs", "peak beyond the trace MB", "result MB", "other MB")
+MEMORY_COLUMNS = ("jobs", "peak beyond the trace MB", "growth bytes", "result bytes")
 
 
 class Timed(_core._testing.TimedScheduler):
@@ -135,31 +136,40 @@ def _kinds(times: dict[str, NDArray[np.int64]], last_us: int) -> dict[str, NDArr
 
 def _memory(sizes: tuple[int, ...]) -> Section:
     out = Section("Deadlines, memory", MEMORY_METHOD, MEMORY_COLUMNS)
-    other = {}
     for jobs in sizes:
-        peak, result = in_a_process("bench.deadlines", str(jobs))
-        other[jobs] = (peak - result) / 1e6
-        cells = (f"{megabytes:.1f}" for megabytes in (peak / 1e6, result / 1e6, other[jobs]))
-        out.rows.append((f"{jobs:,}", *cells))
-    out.bars.append(
-        Bar("most beyond the trace and the result", max(other.values()), OTHER_MB, "MB")
-    )
+        peak, growth, result = in_a_process("bench.deadlines", str(jobs))
+        out.rows.append((f"{jobs:,}", f"{peak / 1e6:.1f}", f"{growth:,}", f"{result:,}"))
+        what = f"growth beside the result, {jobs:,} jobs"
+        out.bars.append(Bar(what, float(growth - result), OTHER_BYTES, "bytes/job"))
     return out
 
 
 def _child(jobs: int) -> None:
+    seen: list[tuple[int, int]] = []
+
     def run(trace: gs.Trace) -> gs.Result:
-        return gs.simulate(trace, cluster(), policy="dancer", placement="buddy", speed="table")
+        return gs.simulate(
+            trace,
+            cluster(),
+            policy="dancer",
+            placement="buddy",
+            speed="table",
+            progress=lambda done, total: seen.append((done, resident_bytes())),
+        )
 
     run(workload(1_000, 1.0))  # imports and thread stacks are not the run's
     trace = workload(jobs, 1.0)
+    seen.clear()
     forget_peak()
     before = peak_bytes()
     schedule = run(trace).schedule
     peak = peak_bytes() - before
+    first, at_first = next(entry for entry in seen if entry[0] >= jobs // 10)
+    last, at_last = next(entry for entry in seen if entry[0] >= jobs - jobs // 100)
     columns = [getattr(schedule, name) for name in SCHEDULE_COLUMNS]
     columns += [*schedule.intervals().values(), *schedule.decisions().values()]
-    print(peak, sum(np.asarray(column).nbytes for column in columns))
+    result = sum(np.asarray(column).nbytes for column in columns)
+    print(peak, (at_last - at_first) // max(1, last - first), result // jobs)
 
 
 if __name__ == "__main__":

@@ -70,10 +70,19 @@ def in_a_process(module: str, *arguments: str) -> tuple[int, ...]:
 
 def peak_bytes() -> int:
     """Return the peak of the resident memory since the last :func:`forget_peak`."""
+    return _status_bytes("VmHWM:")
+
+
+def resident_bytes() -> int:
+    """Return the resident memory; its peak where the system does not tell."""
+    return _status_bytes("VmRSS:")
+
+
+def _status_bytes(entry: str) -> int:
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
+            if line.startswith(entry):
                 return int(line.split()[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
