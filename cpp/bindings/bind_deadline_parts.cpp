@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "gpusched/dancer_planner.hpp"
 #include "gpusched/plan_oracle.hpp"
 #include "gpusched/prices.hpp"
 
@@ -20,6 +21,36 @@ std::vector<double> price_table(const std::string& rule, std::int64_t gpus, doub
   prices.see_window(1);
   const auto table = prices.table(0);
   return {table.begin(), table.end()};
+}
+
+using Job = std::tuple<std::int64_t, std::int64_t, double, double, std::int64_t,
+                       std::vector<std::tuple<int, int, double>>>;
+
+/// Decides on the jobs one by one: the cost of each plan, -1 where there is none below the value;
+/// and whether the bound said so beforehand.
+std::vector<std::pair<double, bool>> plan_with_bound(const std::vector<Job>& jobs,
+                                                     const std::vector<std::int64_t>& type_gpus,
+                                                     std::int64_t slot_us) {
+  DeadlinePlanner planner({.slot = Time{slot_us}}, type_gpus);
+  std::vector<std::pair<double, bool>> found;
+  for (const auto& [arrival_us, deadline_us, work, value, change_us, ways] : jobs) {
+    std::vector<PlanConfiguration> configurations;
+    for (const auto& [type, gpus, rate] : ways) configurations.push_back({type, gpus, rate});
+    const PlanQuery query{.configurations = configurations,
+                          .work = work,
+                          .value = value,
+                          .change = Time{change_us},
+                          .now = Time{arrival_us},
+                          .deadline = Time{deadline_us}};
+    planner.see(query);
+    const bool is_too_dear = planner.is_too_dear(query);
+    std::vector<PlanStep> steps;
+    double cost = 0.0;
+    const bool is_found = planner.find(query, steps, cost) == PlanVerdict::found;
+    if (is_found) planner.promise(query, steps);
+    found.emplace_back(is_found ? cost : -1.0, is_too_dear);
+  }
+  return found;
 }
 
 }  // namespace
@@ -49,6 +80,12 @@ void bind_deadline_parts(py::module_& m) {
       py::arg("is_fresh"),
       "The oracle alone: options by segment, then configuration, each (cost, same, "
       "changed, first, goes_on). Cost -1 where there is none.");
+  testing.def(
+      "plan_with_bound", &plan_with_bound, py::arg("jobs"), py::arg("type_gpus"),
+      py::arg("slot_us"),
+      "Jobs one by one, each (arrival_us, deadline_us, work, value, change_us, ways to run: (type,\n"
+      "gpus, rate)). The cost of each plan, -1 where none costs less than the value, and whether\n"
+      "the bound said so beforehand.");
 }
 
 }  // namespace gpusched::bindings

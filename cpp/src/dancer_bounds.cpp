@@ -13,8 +13,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kLongestExactWindow = 64;
 constexpr int kQuantaPerSlot = 20;
 
-double ticks(Time time) noexcept { return static_cast<double>(time.count()); }
-
 /// What a configuration does and costs in one slot of a window, the room left aside.
 class SlotView {
  public:
@@ -23,13 +21,13 @@ class SlotView {
 
   [[nodiscard]] double cost(const PlanConfiguration& c, std::int64_t slot) const noexcept {
     const double price = planner_.prices().of(c.type, planner_.ledger().promised(c.type, slot));
-    return price * planner_.share_of(window_, slot) * static_cast<double>(c.gpus);
+    return price * share_of(window_, slot, planner_.options().slot) * static_cast<double>(c.gpus);
   }
   [[nodiscard]] double done(const PlanConfiguration& c, std::int64_t slot) const noexcept {
     const Time length = planner_.options().slot;
     const Time begin = std::max(window_.begin, length * slot);
     const Time end = std::min(window_.end, length * (slot + 1));
-    return ticks(end - begin) * c.rate;
+    return ticks_of(end - begin) * c.rate;
   }
 
  private:
@@ -113,13 +111,15 @@ double least_cost(const DeadlinePlanner& planner, const PlanQuery& query) {
       per_tick = std::min(per_tick, static_cast<double>(c.gpus) / c.rate);
     }
     if (per_tick == kInfinity) continue;
+    // The price rises with what is promised.
+    int promised = prices.gpus(type);
     for (std::int64_t slot = window.first; slot < window.last; ++slot) {
-      const int promised = ledger.promised(type, slot);
-      if (promised + narrowest > prices.gpus(type)) continue;
-      least = std::min(least, prices.of(type, promised) * per_tick);
+      promised = std::min(promised, ledger.promised(type, slot));
     }
+    if (promised + narrowest > prices.gpus(type)) continue;
+    least = std::min(least, prices.of(type, promised) * per_tick);
   }
-  return least * query.work / ticks(planner.options().slot);
+  return least * query.work / ticks_of(planner.options().slot);
 }
 
 double optimistic_cost(const DeadlinePlanner& planner, const PlanQuery& query) {

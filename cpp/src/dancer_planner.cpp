@@ -14,17 +14,8 @@ constexpr int kQuantaPerSegment = 20;
 /// What rounding may cost in a run: in ticks of service, and of the work.
 constexpr double kRoundingTicks = 3.0;
 constexpr double kRounding = 1e-9;
-constexpr double kCertain = 1.0 - 1e-6;
 /// Costs are known up to so many times the value.
 constexpr double kKnownCost = 2.0;
-
-double ticks(Time time) noexcept { return static_cast<double>(time.count()); }
-
-/// Whole quanta of `done`, no more than `most`.
-std::int32_t quanta_of(double done, double quantum, int most) noexcept {
-  const double quanta = done / quantum;
-  return quanta < static_cast<double>(most) ? static_cast<std::int32_t>(quanta) : most;
-}
 
 double greatest_rate(const PlanQuery& query) noexcept {
   double most = 0.0;
@@ -50,6 +41,7 @@ DeadlinePlanner::DeadlinePlanner(const PlannerOptions& options,
     : options_(options),
       prices_(options.prices, type_gpus),
       ledger_(static_cast<int>(type_gpus.size())),
+      segments_(options_, prices_, ledger_),
       market_(options.market_decay),
       worths_(type_gpus.size()) {}
 
@@ -71,14 +63,6 @@ PlanWindow DeadlinePlanner::window_of(const PlanQuery& query) const noexcept {
   return window;
 }
 
-/// The part of the slot that is left when the window begins. One that the deadline cuts is paid
-/// for in full: it is promised to its end.
-double DeadlinePlanner::share_of(const PlanWindow& window, std::int64_t slot) const noexcept {
-  const Time begin = options_.slot * slot;
-  if (begin >= window.begin) return 1.0;
-  return ticks(begin + options_.slot - window.begin) / ticks(options_.slot);
-}
-
 void DeadlinePlanner::see(const PlanQuery& query) {
   if (!(query.work > 0.0)) return;
   for (int type = 0; type < prices_.num_types(); ++type) {
@@ -86,7 +70,7 @@ void DeadlinePlanner::see(const PlanQuery& query) {
     for (const PlanConfiguration& c : query.configurations) {
       if (c.type != type) continue;
       const double gpus = static_cast<double>(c.gpus);
-      const double density = query.value * ticks(options_.slot) * c.rate / (gpus * query.work);
+      const double density = query.value * ticks_of(options_.slot) * c.rate / (gpus * query.work);
       sight.least_density = std::min(sight.least_density, density);
       sight.greatest_density = std::max(sight.greatest_density, density);
       sight.least_gpus = sight.least_gpus == 0 ? c.gpus : std::min(sight.least_gpus, c.gpus);
@@ -119,7 +103,7 @@ void DeadlinePlanner::see_market(const PlanQuery& query) {
     gpus += worths_[type].mean() * prices_.gpus(static_cast<int>(type));
   }
   // The least GPU time, in GPUs that are worth 1, that meets the deadline in one configuration.
-  const double length = ticks(query.deadline - query.now);
+  const double length = ticks_of(query.deadline - query.now);
   double least = kInfinity;
   for (const PlanConfiguration& c : query.configurations) {
     if (c.rate * length < query.work) continue;
@@ -132,7 +116,7 @@ void DeadlinePlanner::see_market(const PlanQuery& query) {
     prices_.set_floor(static_cast<int>(type), price * worths_[type].mean());
   }
   if (least == kInfinity) return;
-  const double slot = ticks(options_.slot);
+  const double slot = ticks_of(options_.slot);
   market_.see(slot_of(query.now), query.value * slot / least, least / slot);
 }
 
@@ -141,11 +125,11 @@ double DeadlinePlanner::needed(const PlanQuery& query, double rate) const {
   if (!options_.is_exact) {
     work += query.work * kRounding + kRoundingTicks * std::max(1.0, greatest_rate(query));
   }
-  return work + ticks(query.change) * rate;
+  return work + ticks_of(query.change) * rate;
 }
 
-/// Without the reserve if nobody migrates the job: that happens at borders of slots, and not to a
-/// job that runs on as it began.
+/// Without the reserve if nobody migrates the job: that happens at borders of slots, and seldom to
+/// a job that runs on as it began over one of them.
 double DeadlinePlanner::enough(const PlanQuery& query, std::span<const PlanStep> steps,
                                double rate) const {
   const PlanWindow window = window_of(query);
@@ -156,174 +140,24 @@ double DeadlinePlanner::enough(const PlanQuery& query, std::span<const PlanStep>
   return needed(query, stays ? 0.0 : rate);
 }
 
-void DeadlinePlanner::cut_into_segments(const PlanWindow& window, Time change) {
-  const std::int64_t slots = window.last - window.first;
-  segments_.clear();
-  // A change must be over within its segment.
-  const std::int64_t slot = options_.slot.count();
-  const std::int64_t least = change.count() < slot ? 1 : 2 * change.count() / slot + 1;
-  const std::int64_t count = std::clamp<std::int64_t>(slots / least, 1, options_.segments);
-  const std::int64_t spare = slots - count * least;
-  // What is far away is cut more coarsely: lengths grow evenly.
-  std::int64_t begin = 0;
-  for (std::int64_t i = 1; i <= count; ++i) {
-    const std::int64_t grown =
-        count == 1 ? spare : spare * (i * (i - 1)) / (count * (count - 1));
-    const std::int64_t end = i * least + grown;
-    segments_.push_back({window.first + begin, window.first + end});
-    begin = end;
-  }
-}
-
-void DeadlinePlanner::make_options(const PlanQuery& query, const PlanWindow& window, double quantum,
-                                   int quanta) {
-  const auto num_types = static_cast<std::size_t>(prices_.num_types());
-  const std::size_t num_configurations = query.configurations.size();
-  sums_.resize(num_types);
-  peaks_.resize(num_types);
-  plan_options_.resize(segments_.size() * num_configurations);
-  PlanOption* out = plan_options_.data();
-  for (const Segment& segment : segments_) {
-    for (std::size_t type = 0; type < num_types; ++type) {
-      const auto table = prices_.table(static_cast<int>(type));
-      double sum = 0.0;
-      std::int32_t peak = 0;
-      for (std::int64_t slot = segment.begin; slot < segment.end; ++slot) {
-        const int promised = ledger_.promised(static_cast<int>(type), slot);
-        const double price = table[static_cast<std::size_t>(promised)];
-        sum += slot == window.first ? price * share_of(window, slot) : price;
-        peak = std::max(peak, promised);
-      }
-      sums_[type] = sum;
-      peaks_[type] = peak;
-    }
-    for (std::size_t c = 0; c < num_configurations; ++c) {
-      *out++ = option_of(query, window, segment, c, quantum, quanta);
-    }
-  }
-}
-
-/// The configuration runs in those slots of the segment in which it fits.
-PlanOption DeadlinePlanner::option_of(const PlanQuery& query, const PlanWindow& window,
-                                      const Segment& segment, std::size_t index, double quantum,
-                                      int quanta) const {
-  const PlanConfiguration& c = query.configurations[index];
-  const auto type = static_cast<std::size_t>(c.type);
-  const double width = static_cast<double>(c.gpus);
-  PlanOption option{kInfinity, -1, -1, -1, true};
-  const auto set = [&](double cost, Time all, Time paid_by_all, Time paid_by_same) {
-    option.cost = cost;
-    option.first = quanta_of(ticks(all) * c.rate, quantum, quanta);
-    if (all > paid_by_same) {
-      option.same = quanta_of(ticks(all - paid_by_same) * c.rate, quantum, quanta);
-    }
-    if (all > paid_by_all) {
-      option.changed = quanta_of(ticks(all - paid_by_all) * c.rate, quantum, quanta);
-    }
-  };
-  const Time begin = std::max(window.begin, options_.slot * segment.begin);
-  const Time end = std::min(window.end, options_.slot * segment.end);
-  const bool is_current = static_cast<int>(index) == query.current && begin == query.now;
-  const Time pending = is_current ? query.pending : Time{0};
-  if (peaks_[type] + c.gpus <= prices_.gpus(c.type)) {
-    if (end > begin) set(sums_[type] * width, end - begin, query.change, pending);
-    return option;
-  }
-  if (segment.end - segment.begin == 1) return option;
-
-  // Runs of slots with room; those that a change would fill are left out.
-  double cost = 0.0;
-  Time all{0};
-  Time paid{0};
-  bool begins = false;  // with the segment, so that it may have run on into it
-  std::int64_t reached = -1;
-  for (std::int64_t slot = segment.begin; slot < segment.end;) {
-    if (!has_room(c, slot)) {
-      ++slot;
-      continue;
-    }
-    std::int64_t past = slot;
-    double price = 0.0;
-    for (; past < segment.end && has_room(c, past); ++past) {
-      price += prices_.of(c.type, ledger_.promised(c.type, past)) * share_of(window, past);
-    }
-    const Time from = std::max(window.begin, options_.slot * slot);
-    const Time until = std::min(window.end, options_.slot * past);
-    if (until - from > query.change + pending) {
-      cost += price * width;
-      begins = begins || slot == segment.begin;
-      all += until - from;
-      paid += query.change;
-      reached = past;
-    }
-    slot = past;
-  }
-  if (all == Time{0}) return option;
-  // The first run pays nothing if the configuration ran on into it, or if it is the job's first.
-  set(cost, all - (paid - query.change), query.change, begins ? pending : query.change);
-  option.goes_on = reached == segment.end;
-  return option;
-}
-
-/// Takes out what no plan that costs less than `limit` could use: the rest of the work costs at
-/// least its part at the best ratio. Whether anything was.
-bool DeadlinePlanner::prune(int quanta, double limit) {
-  double ratio = kInfinity;  // of cost to quanta
-  for (const PlanOption& option : plan_options_) {
-    const std::int32_t most = std::max(option.same, option.first);
-    if (most > 0) ratio = std::min(ratio, option.cost / static_cast<double>(most));
-  }
-  bool is_pruned = false;
-  for (PlanOption& option : plan_options_) {
-    if (option.cost == kInfinity) continue;
-    const std::int32_t left = quanta - std::max({option.same, option.first, 0});
-    const double least = option.cost + ratio * static_cast<double>(left);
-    // By a margin: the sums of the oracle round otherwise.
-    if (least * kCertain < limit) continue;
-    option.cost = kInfinity;
-    is_pruned = true;
-  }
-  return is_pruned;
-}
-
-bool DeadlinePlanner::solve(const PlanQuery& query, const PlanWindow& window, double work,
-                            double limit, std::vector<PlanStep>& steps) {
+bool DeadlinePlanner::solve(const PlanQuery& query, double work, double limit,
+                            std::vector<PlanStep>& steps) {
   const int quanta = std::max(std::min(options_.quanta, kLeastQuanta),
-                              std::min(options_.quanta, kQuantaPerSegment *
-                                                            static_cast<int>(segments_.size())));
-  make_options(query, window, work / static_cast<double>(quanta), quanta);
-  is_pruned_ = limit < kInfinity && prune(quanta, limit);
-  if (!oracle_.solve(plan_options_, widths_, quanta, query.current, query.is_fresh)) return false;
-  read_steps(query, window, steps);
+                              std::min(options_.quanta, kQuantaPerSegment * segments_.count()));
+  segments_.make_options(query, work / static_cast<double>(quanta), quanta);
+  is_pruned_ = limit < kInfinity && segments_.prune(quanta, limit);
+  if (!oracle_.solve(segments_.options(), widths_, quanta, query.current, query.is_fresh)) {
+    return false;
+  }
+  segments_.read_steps(query, oracle_.choices(), steps);
   return true;
 }
 
-void DeadlinePlanner::read_steps(const PlanQuery& query, const PlanWindow& window,
-                                 std::vector<PlanStep>& steps) const {
-  steps.clear();
-  const auto choices = oracle_.choices();
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    if (choices[i] < 0) continue;
-    const PlanConfiguration& c = query.configurations[static_cast<std::size_t>(choices[i])];
-    const bool is_current = choices[i] == query.current && segments_[i].begin == window.first;
-    const Time pending = is_current ? query.pending : Time{0};
-    for (std::int64_t slot = segments_[i].begin; slot < segments_[i].end;) {
-      std::int64_t past = slot;
-      while (past < segments_[i].end && has_room(c, past)) ++past;
-      const Time from = std::max(window.begin, options_.slot * slot);
-      const Time until = std::min(window.end, options_.slot * past);
-      const bool is_whole = slot == segments_[i].begin && past == segments_[i].end;
-      if (is_whole || (past > slot && until - from > query.change + pending)) {
-        if (!steps.empty() && steps.back().end == slot &&
-            steps.back().configuration == choices[i]) {
-          steps.back().end = past;
-        } else {
-          steps.push_back({slot, past, choices[i]});
-        }
-      }
-      slot = std::max(past, slot + 1);
-    }
-  }
+bool DeadlinePlanner::is_too_dear(const PlanQuery& query) {
+  const PlanWindow window = window_of(query);
+  if (window.end <= window.begin) return false;
+  segments_.cut(window, query.change);
+  return segments_.costs_at_least(query, needed(query, 0.0), query.value);
 }
 
 PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>& steps,
@@ -336,7 +170,8 @@ PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>&
 
 bool DeadlinePlanner::find_affordable(const PlanQuery& query, std::vector<PlanStep>& steps,
                                       double& cost) {
-  return find_below(query, query.value, steps, cost) == PlanVerdict::found;
+  return !is_too_dear(query) &&
+         find_below(query, query.value, steps, cost) == PlanVerdict::found;
 }
 
 /// Among the plans that cost less than `limit`.
@@ -349,26 +184,26 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
   if (!(most > 0.0)) return PlanVerdict::unrunnable;
   const PlanWindow window = window_of(query);
   const Time length = window.end - window.begin;
-  if (length <= Time{0} || ticks(length) * most < needed(query, 0.0)) {
+  if (length <= Time{0} || ticks_of(length) * most < needed(query, 0.0)) {
     return PlanVerdict::impossible;
   }
 
   widths_.clear();
   for (const PlanConfiguration& c : query.configurations) widths_.push_back(c.gpus);
-  cut_into_segments(window, query.change);
+  segments_.cut(window, query.change);
   // The reserve for a migration is lost at the rate of the configuration that migrates, which only
   // the plan tells: a guess, and what the plan found by it tells.
   double rate = 0.0;
   if (query.change > Time{0}) {
     rate = most;
     for (const PlanConfiguration& c : query.configurations) {
-      if (c.rate * ticks(length) >= 2.0 * query.work) rate = std::min(rate, c.rate);
+      if (c.rate * ticks_of(length) >= 2.0 * query.work) rate = std::min(rate, c.rate);
     }
   }
   bool is_found = false;
   double dear = kInfinity;  // a plan that held, and was followed by one that did not
   for (int attempt = 0; attempt < 3; ++attempt) {
-    if (!solve(query, window, needed(query, rate), limit, steps)) {
+    if (!solve(query, needed(query, rate), limit, steps)) {
       if (rate == 0.0) break;
       rate = 0.0;
       continue;
@@ -403,7 +238,8 @@ double DeadlinePlanner::cost_of(const PlanQuery& query, std::span<const PlanStep
     for (std::int64_t slot = std::max(step.begin, window.first); slot < step.end; ++slot) {
       // More may be promised than there is if a type lost GPUs: as dear as can be.
       const int promised = std::min(gpus, ledger_.promised(c.type, slot));
-      cost += prices_.of(c.type, promised) * share_of(window, slot) * static_cast<double>(c.gpus);
+      cost += prices_.of(c.type, promised) * share_of(window, slot, options_.slot) *
+              static_cast<double>(c.gpus);
     }
   }
   return cost;

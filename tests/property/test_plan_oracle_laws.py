@@ -226,3 +226,48 @@ def test_the_bound_says_how_much_was_lost_at_most():
     job = DeadlineJob(0.0, 400.0, 300.0, {("A", 1): 1.0, ("A", 2): 1.5})
     plan = plan_deadlines([job] * 8, {"A": 2}, slot_s=SLOT_S, prices="theory")
     assert 1 <= plan.value <= plan.upper_bound <= 8
+
+
+# Long windows, so that segments have several slots; few GPUs, so that many plans are too dear.
+offers = st.lists(
+    st.tuples(
+        st.sampled_from([0, 0, 30, 250]),  # arrival, after the one before
+        st.sampled_from([90, 400, 1_000, 7_000]),  # to the deadline
+        st.sampled_from([50.0, 300.0, 2_000.0]),  # work
+        st.sampled_from([0.2, 1.0, 1.1, 3.0]),  # value
+        st.sampled_from([0, 0, 20, 130]),  # change
+        st.dictionaries(
+            st.tuples(st.integers(0, 1), st.sampled_from([1, 2, 4])),
+            st.sampled_from([0.5, 1.0, 1.7, 3.0]),
+            min_size=1,
+        ),
+    ),
+    min_size=2,
+    max_size=14,
+)
+
+
+def offers_of(drawn):
+    """The arguments of the core: arrivals in order, ways as rows."""
+    jobs, now = [], 0
+    for after, patience, work, value, change, ways in drawn:
+        now += after
+        rows = [(gpu_type, gpus, rate) for (gpu_type, gpus), rate in sorted(ways.items())]
+        jobs.append((now, now + patience, work, value, change, rows))
+    return jobs
+
+
+@given(offers)
+@settings(max_examples=300, deadline=None)
+def test_what_is_too_dear_by_the_bound_has_no_plan_below_its_value(drawn):
+    for cost, is_too_dear in _testing.plan_with_bound(offers_of(drawn), [4, 2], 100):
+        assert not (is_too_dear and cost >= 0)
+
+
+def test_the_bound_tells_what_is_too_dear():
+    # Each holds half of the GPUs for all of its window, at a price that rises with what is held.
+    ways = [(0, 2, 1.0)]
+    jobs = [(0, 1_000, 900.0, 1.0, 0, ways)] * 2 + [(0, 1_000, 900.0, 0.01, 0, ways)]
+    found = _testing.plan_with_bound(jobs, [4, 2], 100)
+    assert [cost >= 0 for cost, _ in found] == [True, True, False]
+    assert [is_too_dear for _, is_too_dear in found] == [False, False, True]

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "gpusched/dancer_segments.hpp"
 #include "gpusched/deadline_plan.hpp"
 #include "gpusched/deadline_plan_ledger.hpp"
 #include "gpusched/plan_oracle.hpp"
@@ -12,20 +13,6 @@
 #include "gpusched/time.hpp"
 
 namespace gpusched {
-
-struct PlannerOptions {
-  Time slot{300'000'000};
-  PriceRule prices = PriceRule::density;
-  double supply = 0.5;         ///< of `market`: the part of the GPUs that sets the floor
-  double market_decay = 0.98;  ///< and how much less the slot before counts
-  int quanta = 640;    ///< the work of a job is cut into at most so many
-  int segments = 32;   ///< and the slots of its window are merged into at most so many
-  /// Windows begin and end with whole slots, and what slots do beyond the work is kept: as the
-  /// competitive ratio is derived.
-  bool whole_slots = false;
-  /// No allowance for what rounding costs in a run.
-  bool is_exact = false;
-};
 
 /// What became of the search for a plan.
 enum class PlanVerdict : std::uint8_t {
@@ -38,19 +25,13 @@ enum class PlanVerdict : std::uint8_t {
 
 [[nodiscard]] const char* name_of(PlanVerdict verdict) noexcept;
 
-/// When a job may run, and the slots [first, last) that this touches.
-struct PlanWindow {
-  Time begin{0};
-  Time end{0};
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-};
-
 /// Finds the cheapest schedules that meet deadlines at the prices of the GPUs promised so far, and
 /// keeps account of what is promised. Knows nothing of a simulation.
 class DeadlinePlanner {
  public:
   DeadlinePlanner(const PlannerOptions& options, std::span<const std::int64_t> type_gpus);
+  DeadlinePlanner(const DeadlinePlanner&) = delete;  // its parts know each other
+  DeadlinePlanner& operator=(const DeadlinePlanner&) = delete;
 
   [[nodiscard]] const PlannerOptions& options() const noexcept { return options_; }
   [[nodiscard]] const Prices& prices() const noexcept { return prices_; }
@@ -66,6 +47,8 @@ class DeadlinePlanner {
   /// `steps` and `cost` are set if one was found; `cost` too where it is too dear.
   [[nodiscard]] PlanVerdict find(const PlanQuery& query, std::vector<PlanStep>& steps,
                                  double& cost);
+  /// Whether a bound says that every plan costs the value or more; much faster than to look.
+  [[nodiscard]] bool is_too_dear(const PlanQuery& query);
   /// Whether it costs less than the value; faster where it does not.
   [[nodiscard]] bool find_affordable(const PlanQuery& query, std::vector<PlanStep>& steps,
                                      double& cost);
@@ -84,8 +67,6 @@ class DeadlinePlanner {
     promise(query, steps, -1);
   }
   [[nodiscard]] PlanWindow window_of(const PlanQuery& query) const noexcept;
-  /// The part of a slot's price that is due in the window.
-  [[nodiscard]] double share_of(const PlanWindow& window, std::int64_t slot) const noexcept;
 
  private:
   /// Of a GPU of a type beside one of the type that is best for the job: the mean over jobs.
@@ -95,41 +76,21 @@ class DeadlinePlanner {
 
     [[nodiscard]] double mean() const noexcept { return count == 0.0 ? 0.0 : sum / count; }
   };
-  struct Segment {
-    std::int64_t begin;
-    std::int64_t end;
-  };
 
-  void cut_into_segments(const PlanWindow& window, Time change);
-  void make_options(const PlanQuery& query, const PlanWindow& window, double quantum, int quanta);
-  [[nodiscard]] PlanOption option_of(const PlanQuery& query, const PlanWindow& window,
-                                     const Segment& segment, std::size_t configuration,
-                                     double quantum, int quanta) const;
   void see_market(const PlanQuery& query);
   [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit,
                                        std::vector<PlanStep>& steps, double& cost);
-  [[nodiscard]] bool prune(int quanta, double limit);
-  [[nodiscard]] bool solve(const PlanQuery& query, const PlanWindow& window, double work,
-                           double limit, std::vector<PlanStep>& steps);
-  void read_steps(const PlanQuery& query, const PlanWindow& window,
-                  std::vector<PlanStep>& steps) const;
-  [[nodiscard]] bool has_room(const PlanConfiguration& configuration,
-                              std::int64_t slot) const noexcept {
-    return ledger_.promised(configuration.type, slot) + configuration.gpus <=
-           prices_.gpus(configuration.type);
-  }
+  [[nodiscard]] bool solve(const PlanQuery& query, double work, double limit,
+                           std::vector<PlanStep>& steps);
 
   PlannerOptions options_;
   Prices prices_;
   PromiseLedger ledger_;
+  DeadlineSegments segments_;  // of the last window
   PlanOracle oracle_;
   MarketPrice market_;
   std::vector<Worth> worths_;  // of each type
-  std::vector<Segment> segments_;
-  std::vector<PlanOption> plan_options_;
   std::vector<std::int32_t> widths_;
-  std::vector<double> sums_;        // of prices over a segment, by type
-  std::vector<std::int32_t> peaks_;  // most promised in a segment, by type
   bool is_pruned_ = false;
 };
 

@@ -8,6 +8,10 @@
 
 namespace gpusched {
 
+[[nodiscard]] inline double ticks_of(Time time) noexcept {
+  return static_cast<double>(time.count());
+}
+
 /// GPUs of one type that a job can run on, and the service it then gets per time.
 struct PlanConfiguration {
   std::int32_t type;

@@ -16,7 +16,7 @@ enum class PriceRule : std::uint8_t {
   market,    ///< as `density`, but from a floor that is set from outside
 };
 
-/// The rule of this name; InvalidInput if there is none.
+/// By its name. Throws InvalidInput for another one.
 [[nodiscard]] PriceRule price_rule_of(std::string_view name);
 
 /// The `degree`-th root of a number of at least 1, by bisection over products alone: the same bits

@@ -13,12 +13,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-PriceRule price_rule(const std::string& name) {
-  if (name == "theory") return PriceRule::theory;
-  if (name == "market") return PriceRule::market;
-  return name == "constant" ? PriceRule::constant : PriceRule::density;
-}
-
 Freedom freedom(const std::string& name) {
   return {.in_number = name == "both" || name == "number",
           .in_type = name == "both" || name == "type"};
@@ -42,7 +36,7 @@ void apply_preset(Parameters& parameters) {
 
 Dancer::Dancer(const Parameters& parameters)
     : options_{.slot = parameters.seconds("slot_s"),
-               .prices = price_rule(parameters.text("prices")),
+               .prices = price_rule_of(parameters.text("prices")),
                .supply = parameters.number("supply"),
                .market_decay = parameters.number("decay"),
                .quanta = static_cast<int>(parameters.integer("quanta")),
