@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,9 @@ from gpusched.papers import matching_runs as runs
 from gpusched.papers.matching import Matching, reproduce
 from gpusched.papers.matching_baselines import BASELINES
 from gpusched.papers.matching_instances import draw
+from gpusched.papers.matching_online import Online
+from gpusched.papers.matching_online_settings import ARMS, GENERATED_ITP, Setting
+from tests.unit.test_matching_online import fake_run
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +35,8 @@ def tiny() -> Iterator[Matching]:
                 ("LARGE", ((4, 4),)),
             ):
                 patch.setattr(f"{owner}.{name}", value, raising=False)
+        # What is run online has tests of its own.
+        patch.setenv("GPUSCHED_DATA", "/nowhere")
         yield reproduce(seeds=2, quick=False, exact=True, progress=lambda *_: None)
 
 
@@ -73,6 +79,28 @@ def test_tables_figures_and_results_are_written(tiny: Matching, tmp_path: Path) 
     assert len(results["runs"]) == len(tiny.runs) + len(tiny.large)
     assert len(tiny.tables()) == 7
     assert runs.OURS in (tmp_path / "tables.md").read_text(encoding="utf-8")
+
+
+def test_without_the_measured_throughputs_the_note_says_so(tiny: Matching) -> None:
+    assert "gavel/simulation_throughputs.json" in tiny.tables()[0].notes[-1]
+
+
+def test_what_is_run_online_is_written(tiny: Matching, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    runs = {
+        (Setting(GENERATED_ITP), arm): [
+            fake_run(Setting(GENERATED_ITP), arm, s, 9.0) for s in (1, 2)
+        ]
+        for arm in ARMS
+    }
+    both = dataclasses.replace(tiny, online=Online(runs))
+    files = {path.name for path in both.write(tmp_path)}
+    assert {"online.png", "online.csv", "runs.csv"} <= files
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert len(results["online"]) == 2 * len(ARMS)
+    assert len((tmp_path / "online.csv").read_text(encoding="utf-8").splitlines()) == 1 + 2 * len(
+        ARMS
+    )
 
 
 def test_it_is_among_the_papers() -> None:

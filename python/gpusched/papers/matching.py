@@ -1,14 +1,15 @@
-"""Matching markets (Liu et al., IEEE TPDS 2024): gap, time, fairness and ablations."""
+"""Matching markets (Liu et al., IEEE TPDS 2024): single decisions, and the policy online."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from gpusched.papers import Interrupted, Progress, matching_tables
+from gpusched.papers.data import with_left_out
+from gpusched.papers.matching_online import Online, study
 from gpusched.papers.matching_runs import (
     MAIN,
     SIZES,
@@ -21,7 +22,8 @@ from gpusched.papers.matching_runs import (
     large_runs,
     time_one,
 )
-from gpusched.papers.plain import finite
+from gpusched.papers.output import write_files
+from gpusched.papers.plain import plain
 from gpusched.papers.tables import Table
 
 _GAPS: Final = "instances with a proven optimum"
@@ -46,12 +48,15 @@ class Matching:
         Against the enumeration of all categories.
     checks
         Our optimum beside that of a mixed-integer program, if it was asked for.
+    online
+        The policy beside others.
     """
 
     runs: list[Run] = field(default_factory=list)
     large: list[Run] = field(default_factory=list)
     timings: list[Timing] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    online: Online = field(default_factory=Online)
 
     def tables(self) -> list[Table]:
         """The results."""
@@ -67,28 +72,27 @@ class Matching:
             made.append(matching_tables.large(self.large))
         if self.checks:
             made.append(matching_tables.checks(self.checks))
-        return made
+        online = self.online.tables()
+        return [*made, *online] if online else with_left_out(made, self.online.missing)
 
     def to_dict(self) -> dict[str, Any]:
         """All runs and tables as plain values for JSON."""
-        found: dict[str, Any] = finite(
-            {
-                "paper": "matching",
-                "published": {"gap": matching_tables.PUBLISHED_GAP},
-                "runs": [dataclasses.asdict(run) for run in (*self.runs, *self.large)],
-                "timings": [dataclasses.asdict(one) for one in self.timings],
-                "checks": [dataclasses.asdict(one) for one in self.checks],
-                "tables": [dataclasses.asdict(table) for table in self.tables()],
-            }
+        return plain(
+            paper="matching",
+            published={"gap": matching_tables.PUBLISHED_GAP},
+            runs=(*self.runs, *self.large),
+            timings=self.timings,
+            checks=self.checks,
+            online=self.online.rows(),
+            missing=self.online.missing,
+            tables=self.tables(),
         )
-        return found
 
     def write(self, folder: Path) -> list[Path]:
-        """Write figures, tables.md, runs.csv and results.json; return the files."""
+        """Write figures, tables.md, runs.csv, online.csv and results.json; return the files."""
         import polars as pl
 
         from gpusched.papers import matching_figures as figures
-        from gpusched.papers.drawing import save
 
         seeds = len({run.seed for run in self.runs})
         note = f"{MAIN[0]} jobs, {MAIN[1]} workers, {seeds} instances; mean, and dotted the worst"
@@ -96,15 +100,12 @@ class Matching:
         if self.timings:
             note = "Time of a decision, one thread, median of the instances"
             drawn["time.png"] = figures.time_by_size(self.timings, self.large, note)
-        for name, figure in drawn.items():
-            save(figure, folder / name)
-        markdown = "\n".join(table.to_markdown() for table in self.tables())
-        (folder / "tables.md").write_text(markdown, encoding="utf-8")
-        rows = [dataclasses.asdict(run) for run in (*self.runs, *self.large)]
-        pl.from_dicts(rows, infer_schema_length=None).write_csv(folder / "runs.csv")
-        text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
-        (folder / "results.json").write_text(text + "\n", encoding="utf-8")
-        return [folder / name for name in (*drawn, "tables.md", "runs.csv", "results.json")]
+        rows = map(dataclasses.asdict, (*self.runs, *self.large))
+        files = write_files(self, folder, drawn | self.online.figures(), rows)
+        if self.online.runs:
+            files.append(folder / "online.csv")
+            pl.from_dicts(self.online.rows(), infer_schema_length=None).write_csv(files[-1])
+        return files
 
 
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Matching:
@@ -128,6 +129,7 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Ma
             found.checks += [check_one(size, seed) for size in (MAIN, SIZES[-1])]
         if exact:
             progress(_CHECKS, checked, checked)
+        study(found.online, seeds=seeds, quick=quick, progress=progress)
     except KeyboardInterrupt:
         is_enough = len({run.seed for run in found.runs}) >= 2
         raise Interrupted(found if is_enough else None) from None

@@ -1,0 +1,92 @@
+"""The policy matching online, beside gavel, allox and others on the same jobs."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from gpusched.papers import Progress, matching_online_tables
+from gpusched.papers.data import with_left_out
+from gpusched.papers.matching_online_runs import OnlineRun, run_task
+from gpusched.papers.matching_online_settings import SEEDS, Arm, Setting, requests
+from gpusched.papers.matching_online_tables import Summary
+from gpusched.papers.matching_online_workload import TABLES, has_tables, missing_workloads
+from gpusched.papers.parallel import BySeed, run_all
+from gpusched.papers.tables import Table
+
+_STAGE: Final = "online: jobs of a seed, all policies"
+
+
+@dataclass
+class Online:
+    """All runs online.
+
+    Attributes
+    ----------
+    runs
+        A list by seed for every pair of a setting and a policy.
+    missing
+        Files that were not found; without the measured throughputs nothing is run.
+    """
+
+    runs: dict[tuple[Setting, Arm], list[OnlineRun]] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """The results; none if nothing was run."""
+        if not self.runs:
+            return []
+        return with_left_out(matching_online_tables.all_tables(Summary(self.runs)), self.missing)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All runs, as plain values."""
+        return [dataclasses.asdict(run) for runs in self.runs.values() for run in runs]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figure by its file's name; none if nothing was run."""
+        if not self.runs:
+            return {}
+        from gpusched.papers import matching_online_figures
+
+        summary = Summary(self.runs)
+        place = summary.small()[0].place
+        note = f"{place.name}, {place.jobs} jobs; {summary.num_seeds} seeds, mean and 95 % interval"
+        return {"online.png": matching_online_figures.by_load(summary, note)}
+
+
+def study(found: Online, *, seeds: int, quick: bool, progress: Progress) -> None:
+    """Run all policies on the jobs of at most ``len(SEEDS)`` seeds, into ``found``.
+
+    After Ctrl-C it holds the seeds that were done, if there are two.
+    """
+    if not has_tables():
+        found.missing = (TABLES,)
+        return
+    missing = missing_workloads()
+    found.missing = () if quick else tuple(of.trace for of in missing)
+    wanted = {
+        setting: arms
+        for setting, arms in requests(quick).items()
+        if setting.workload not in missing
+    }
+    tasks = [(setting, arms, seed) for seed in SEEDS[:seeds] for setting, arms in wanted.items()]
+    made: BySeed[Setting, list[OnlineRun]] = BySeed(wanted)
+    try:
+        progress(_STAGE, 0, len(tasks))
+        for number, ((setting, _, seed), runs) in enumerate(run_all(run_task, tasks), 1):
+            made.add(setting, seed, runs)
+            progress(_STAGE, number, len(tasks))
+    finally:
+        if len(made.seeds()) >= 2:
+            found.runs = _by_policy(wanted, made)
+
+
+def _by_policy(
+    wanted: dict[Setting, tuple[Arm, ...]], made: BySeed[Setting, list[OnlineRun]]
+) -> dict[tuple[Setting, Arm], list[OnlineRun]]:
+    return {
+        (setting, arm): [runs[place] for runs in made.of(setting)]
+        for setting, arms in wanted.items()
+        for place, arm in enumerate(arms)
+    }
