@@ -206,7 +206,9 @@ class Matching final : public Scheduler {
   /// What a second of each job counts. With speedups k^p the shares of n jobs that are best for
   /// the sum of completion times depend on the jobs' order alone (Berg, Vesilo, Harchol-Balter,
   /// heSRPT, 2020; there focus = 1 / (1 - p)), and a market that minimises the sum of seconds x
-  /// weight divides GPUs so where weight x work is the square of the share.
+  /// weight divides GPUs so where weight x work is the square of the share. At own widths nothing
+  /// is divided, and the square of the share is what the job's time counts, in times of its gang on
+  /// average GPUs: by GPU time, wide gangs would count less by their width.
   void weigh() {
     weight_.assign(jobs_.all().size(), 1.0);
     if (focus_ == 0) return;
@@ -219,7 +221,9 @@ class Matching final : public Scheduler {
     for (std::size_t row = 0; row < chosen_.size(); ++row) {
       const double place = count - static_cast<double>(row);
       const double share = power(place / count) - power((place - 1.0) / count);
-      weight_[chosen_[row]] = kScale * share * share / job_at(chosen_[row]).gpu_time();
+      const Job& job = job_at(chosen_[row]);
+      const double gpus = keeps_widths_ ? job.least : 1.0;
+      weight_[chosen_[row]] = kScale * share * share * gpus / job.gpu_time();
     }
   }
 
