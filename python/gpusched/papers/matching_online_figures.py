@@ -26,6 +26,7 @@ _COLOURS: Final = {
     OPTIMUS: "#009e73",
     GAVEL: "#e69f00",
 }
+_ASIDE: Final = 0.025
 
 
 def by_load(summary: Summary, note: str) -> Any:
@@ -38,10 +39,11 @@ def by_load(summary: Summary, note: str) -> Any:
         for axes, workload in zip(row, workloads, strict=True):
             prepare(axes, f"{speed}: JCT / allox's" if axes is row[0] else "")
             here = [s for s in small if (s.speed, s.workload) == (speed, workload)]
-            axes.axhline(1.0, color=INK, lw=0.8, ls="--")
-            for arm, colour in _COLOURS.items():
-                _draw(axes, summary, [s for s in here if summary.has(s, arm)], arm, colour)
+            axes.axhline(1.0, color=INK, lw=0.8, ls="--", label=ALLOX.name)
+            for arm in _COLOURS:
+                _draw(axes, summary, [s for s in here if summary.has(s, arm)], arm)
             axes.set_ylim(bottom=0)
+            axes.set_xticks([setting.load for setting in here])
             if speed == SPEEDS[0]:
                 axes.set_title(workload.name, loc="left", fontsize=10, color=INK)
             else:
@@ -52,14 +54,16 @@ def by_load(summary: Summary, note: str) -> Any:
     return figure
 
 
-def _draw(axes: Any, summary: Summary, settings: list[Setting], arm: Arm, colour: str) -> None:
+def _draw(axes: Any, summary: Summary, settings: list[Setting], arm: Arm) -> None:
     found = [
         mean(summary.values(setting, arm, jct) / summary.values(setting, ALLOX, jct))
         for setting in settings
     ]
+    # Side by side, so that no interval hides another.
+    aside = _ASIDE * (list(_COLOURS).index(arm) - (len(_COLOURS) - 1) / 2)
     axes.errorbar(
-        [setting.load for setting in settings],
+        [setting.load + aside for setting in settings],
         [one.value for one in found],
         [one.half_width for one in found],
-        fmt="o-", color=colour, label=arm.name, ms=3.5, lw=1.6, capsize=2,
+        fmt="o-", color=_COLOURS[arm], label=arm.name, ms=3.5, lw=1.4, capsize=2,
     )  # fmt: skip

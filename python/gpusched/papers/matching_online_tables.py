@@ -233,7 +233,7 @@ def effort(summary: Summary) -> Table:
             "slower types, spread gangs and restarts, less what more GPUs save. Jain's index of "
             "JCT over the run time in an equal share. Stops (preemptions) and moves (GPUs changed "
             "without a stop) per job. Held: GPU time until the last job ends. Decision: the run's "
-            "time over its arrivals and finishes; it depends on the machine.",
+            "processor time over its arrivals and finishes; it depends on the machine.",
         ),
     )  # fmt: skip
 
