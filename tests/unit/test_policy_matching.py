@@ -107,6 +107,30 @@ def test_wide_gangs_count_as_much_as_narrow_ones_at_own_widths() -> None:
     assert servers_of(result, 1)[0] == 0
 
 
+def test_gangs_that_keep_their_widths_are_of_one_type_though_several_would_add_up() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"), gs.ServerGroup(1, 2, "B")))
+    profile = gs.JobProfile("p", samples_per_s={"A": 1.0, "B": 3.0}, global_batch=12)
+    trace = gs.Trace.from_columns([0, 0], [60, 60], [2, 2], profiles=[profile], profile=[0, 0])
+    mixed, own = (
+        gs.simulate(trace, cluster, policy=policy, speed="proportional", placement="best-fit")
+        for policy in ("matching:focus=0", f"{OWN},focus=0")
+    )
+    # The sum of completion times as they stand is less with one GPU of each type for both.
+    assert mixed.schedule.finish_us.tolist() == [90e6, 90e6]
+    assert own.schedule.finish_us.tolist() == [60e6, 100e6]
+
+
+def test_jobs_that_wait_count_as_much_as_what_delays_them() -> None:
+    little, much = {"A": {1: 0.8}, "B": {1: 1.0}}, FASTER_ON_B
+    first = []
+    for waiting in (0, 8):
+        jobs = [(0, 100, 1), (0, 200, 1), *[(0, 1000, 1)] * waiting]
+        result = simulate(OWN, TWO_TYPES, jobs, little, much, *[little] * waiting)
+        first.append([servers_of(result, job)[0] for job in (0, 1)])
+    # Two alone: the shorter one has the faster GPU. Before eight others: the one it speeds up most.
+    assert first == [[1, 0], [0, 1]]
+
+
 def test_between_periods_idle_gpus_alone_are_given_out() -> None:
     table = {"A": {1: 1.0}, "B": {1: 1.0}}
     jobs = [(0, 300, 1), (0, 300, 1), (10, 20, 1)]

@@ -57,7 +57,7 @@ class MatchingJobs {
   /// By the GPU time left, at the mean rate; indices into `all`.
   [[nodiscard]] std::span<const std::uint32_t> in_order() const noexcept { return order_; }
 
-  /// Whether gangs of several types add up.
+  /// Whether gangs may be of several types, which add up.
   [[nodiscard]] bool is_additive() const noexcept { return is_additive_; }
   /// By type, then by size.
   [[nodiscard]] std::span<const GpuClass> classes() const noexcept { return classes_; }

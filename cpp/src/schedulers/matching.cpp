@@ -208,7 +208,8 @@ class Matching final : public Scheduler {
   /// heSRPT, 2020; there focus = 1 / (1 - p)), and a market that minimises the sum of seconds x
   /// weight divides GPUs so where weight x work is the square of the share. At own widths nothing
   /// is divided, and the square of the share is what the job's time counts, in times of its gang on
-  /// average GPUs: by GPU time, wide gangs would count less by their width.
+  /// average GPUs (by GPU time, wide gangs would count less by their width), and the jobs that wait
+  /// are among the n: what runs delays them as well.
   void weigh() {
     weight_.assign(jobs_.all().size(), 1.0);
     if (focus_ == 0) return;
@@ -217,7 +218,8 @@ class Matching final : public Scheduler {
       for (int factor = 0; factor < focus_; ++factor) value *= base;
       return value;
     };
-    const auto count = static_cast<double>(chosen_.size());
+    const auto count =
+        static_cast<double>(keeps_widths_ ? jobs_.all().size() : chosen_.size());
     for (std::size_t row = 0; row < chosen_.size(); ++row) {
       const double place = count - static_cast<double>(row);
       const double share = power(place / count) - power((place - 1.0) / count);

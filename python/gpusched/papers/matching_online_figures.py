@@ -42,12 +42,12 @@ def by_load(summary: Summary, note: str) -> Any:
             axes.axhline(1.0, color=INK, lw=0.8, ls="--", label=ALLOX.name)
             for arm in _COLOURS:
                 _draw(axes, summary, [s for s in here if summary.has(s, arm)], arm)
-            axes.set_ylim(bottom=0)
             axes.set_xticks([setting.load for setting in here])
             if speed == SPEEDS[0]:
                 axes.set_title(workload.name, loc="left", fontsize=10, color=INK)
             else:
                 axes.set_xlabel("load")
+    panels[0][0].set_ylim(bottom=0)
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside right center", frameon=False, fontsize=9)
     figure.suptitle(note, x=0.01, ha="left", fontsize=10, color=INK)
