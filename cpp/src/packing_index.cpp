@@ -116,13 +116,15 @@ std::size_t PackingIndex::find_bucket(const Ask& ask, bool is_own,
   return bucket;
 }
 
-bool PackingIndex::pays(const Occupancy& free, const Ask& ask) {
+bool PackingIndex::pays(const Occupancy& free, const Ask& ask, bool is_costly) {
   if (buckets_.empty()) begin(0);
   const ChangeLog& changes = free.changes();
   const bool is_own = changes.history() == own_;
   const std::uint64_t hash = hash_of(ask, is_own);
-  // A change costs about as much to catch up with as a server to look at.
-  const auto num_looks = static_cast<std::uint64_t>(num_servers_to_look_at(free, ask));
+  // A change costs about as much to catch up with as a server to look at. But a server that has
+  // changed seldom has room: where scores are what costs, more changes are caught up with.
+  const auto num_looks = static_cast<std::uint64_t>(
+      is_costly ? free.cluster().num_servers() : num_servers_to_look_at(free, ask));
   Asked& asked = asked_[static_cast<std::size_t>(hash) & (kNumAsked - 1)];
   const bool is_recent =
       asked.hash == hash && changes.num_changes() - asked.at <= num_looks / 2;

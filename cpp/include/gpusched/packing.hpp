@@ -67,6 +67,9 @@ struct PackingRule {
   /// picks one of them.
   static constexpr bool kTakesLeast = true;
 
+  /// Whether a score takes much longer than to tell whether the server can host the ask.
+  static constexpr bool kIsCostly = false;
+
   /// Before a run, and before each placement.
   void begin(const PlacementSetup& /*setup*/) {}
   void start(const Request& /*request*/) {}
@@ -128,7 +131,7 @@ class Packer {
   }
   /// Adds up to `count` servers that `out` does not have, each for one ask; returns how many.
   int add(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
-    if (count == 1 && out.pieces.empty() && !index_.pays(free, ask)) {
+    if (count == 1 && out.pieces.empty() && !index_.pays(free, ask, Rule::kIsCostly)) {
       const ServerId server = look_once(free, ask);
       if (server < 0) return 0;
       out.pieces.push_back(rule_.piece(free, server, ask));

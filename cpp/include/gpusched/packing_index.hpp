@@ -111,8 +111,9 @@ class PackingIndex {
   }
 
   /// Whether scores pay: the same was asked a moment ago, and is likely to be asked again. Else it
-  /// is cheaper to look once at the servers that have the GPUs.
-  [[nodiscard]] bool pays(const Occupancy& free, const Ask& ask);
+  /// is cheaper to look once at the servers that have the GPUs. `is_costly`: a score takes much
+  /// longer than to tell whether a server can host the ask.
+  [[nodiscard]] bool pays(const Occupancy& free, const Ask& ask, bool is_costly);
 
   /// Visits the servers that can host the ask, in no order.
   template <class Visit>

@@ -11,6 +11,8 @@ namespace {
 
 /// Where fragmentation, by the popularity of what the whole trace asks for, grows least.
 struct FgdRule : PackingRule {
+  static constexpr bool kIsCostly = true;
+
   void begin(const PlacementSetup& setup) {
     const State& state = setup.state;
     fragmentation.reset();
