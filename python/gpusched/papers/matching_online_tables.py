@@ -170,7 +170,7 @@ def by_load(summary: Summary, workload: Workload, settings: Sequence[Setting]) -
         f"Online: mean JCT, h: {workload.name}, {place.name}, {place.jobs} jobs",
         ("policy", *(f"{setting.speed}, load {setting.load:g}" for setting in settings)),
         _rows(summary, settings, jct),
-        (f"{summary.num_seeds} seeds, mean and 95 % interval of what seeds differ by.",),
+        (f"{summary.num_seeds} seeds, mean and 95 % interval over them.",),
     )
 
 
@@ -181,7 +181,7 @@ def on_large(summary: Summary, settings: Sequence[Setting]) -> Table:
         f"Online: mean JCT, h: {place.name}, {place.jobs} jobs, load {settings[0].load:g}",
         ("policy", *(f"{s.workload.name}, {s.speed}" for s in settings)),
         _rows(summary, settings, jct),
-        (f"{summary.num_seeds} seeds, mean and 95 % interval of what seeds differ by.",),
+        (f"{summary.num_seeds} seeds, mean and 95 % interval over them.",),
     )
 
 
@@ -192,7 +192,7 @@ def longest(summary: Summary) -> Table:
         f"Online: 99th percentile of the JCT, h: load {MIDDLE:g}, speed {SPEEDS[0]}",
         ("policy", *(setting.workload.name for setting in settings)),
         _rows(summary, settings, lambda run: run.p99_jct_s, bound=False),
-        (f"{summary.num_seeds} seeds, mean and 95 % interval of what seeds differ by.",),
+        (f"{summary.num_seeds} seeds, mean and 95 % interval over them.",),
     )
 
 
