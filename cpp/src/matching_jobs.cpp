@@ -23,8 +23,8 @@ void MatchingJobs::begin(const Setup& setup, bool keeps_widths) {
   const Cluster& cluster = state.cluster();
   keeps_widths_ = keeps_widths || !state.speed().is_elastic();
   is_pooled_ = state.occupancy().is_pooled();
-  // At own widths gangs of one type, though several might add up: a sum of completion times is least
-  // where equal jobs have equal mixtures and end together, and those that wait are served later.
+  // At own widths gangs of one type, though several might add up: a sum of completion times is
+  // least where equal jobs have equal mixtures and end together, and those that wait come later.
   is_additive_ = !state.speed().is_elastic() || (state.speed().adds_types() && !keeps_widths);
   jobs_.clear();
   opened_ = Time{0};
