@@ -18,10 +18,8 @@ from gpusched.papers.matching_online_settings import (
     ELASTIC,
     FIFO,
     GAVEL,
-    GENERATED_ITP,
     LARGE,
     LOADS,
-    MAX_GPUS,
     OWN,
     PAIRS,
     PLACEMENTS,
@@ -33,11 +31,11 @@ from gpusched.papers.matching_online_settings import (
     WORKLOADS,
     Arm,
     Setting,
-    Workload,
     requests,
 )
 from gpusched.papers.matching_online_tables import SERVICE, Summary
 from gpusched.papers.matching_online_workload import capacity, workload
+from gpusched.papers.workloads import GENERATED_ITP, MAX_GPUS, Workload
 from tests.unit.real_data import DATA, needs_data
 
 TINY = dataclasses.replace(SMALL, jobs=20)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gpusched import papers
-from gpusched.papers import dancer_milp, dancer_workload
+from gpusched.papers import dancer_milp, workloads
 from gpusched.papers.dancer import Dancer
 from gpusched.papers.dancer_milp import Gap
 from gpusched.papers.dancer_runs import Run, run_task
@@ -19,10 +19,8 @@ from gpusched.papers.dancer_settings import (
     DANCER,
     EDF,
     GAVEL_DEADLINES,
-    GENERATED_ITP,
     LARGE,
     LOADS,
-    MAX_GPUS,
     MIDDLE,
     ORDERED,
     PINNED,
@@ -31,12 +29,12 @@ from gpusched.papers.dancer_settings import (
     SMALL,
     WORKLOADS,
     Setting,
-    Workload,
     requests,
 )
 from gpusched.papers.dancer_summary import Summary
 from gpusched.papers.dancer_workload import workload
 from gpusched.papers.parallel import run_all
+from gpusched.papers.workloads import GENERATED_ITP, MAX_GPUS, Workload
 from tests.unit.real_data import DATA, needs_data
 
 TINY = dataclasses.replace(SMALL, jobs=30)
@@ -177,7 +175,7 @@ class TestWithData:
 
     def test_quick_is_one_generated_workload(self) -> None:
         assert {setting.workload for setting in requests(quick=True)} == {GENERATED_ITP}
-        assert dancer_workload.missing_workloads() == ()
+        assert workloads.absent(WORKLOADS) == ()
 
 
 def test_the_summary_knows_the_main_settings(study: Dancer) -> None:

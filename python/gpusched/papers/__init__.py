@@ -116,7 +116,7 @@ PAPERS: Final = {
             name="matching",
             title="Sampling-Based Multi-Job Placement for Heterogeneous Deep Learning Clusters",
             source="Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024",
-            summary="A matching market against the proven optimum and eight baselines.",
+            summary="A matching market against the optimum and baselines, one decision and online.",
             module="gpusched.papers.matching",
             seeds=200,
         ),

@@ -28,16 +28,16 @@ from gpusched.papers.dancer_settings import (
     Arm,
     Series,
     Setting,
-    Workload,
     requests,
 )
 from gpusched.papers.dancer_summary import Summary, bound
-from gpusched.papers.dancer_workload import missing_workloads, need_tables
+from gpusched.papers.dancer_workload import need_tables
 from gpusched.papers.data import with_left_out
 from gpusched.papers.output import write_files
 from gpusched.papers.parallel import BySeed, run_all
 from gpusched.papers.plain import plain
 from gpusched.papers.tables import Table
+from gpusched.papers.workloads import Workload, absent
 
 _STAGE: Final = "jobs of a seed, all policies"
 _EXACT: Final = "integer programs"
@@ -148,7 +148,7 @@ def _varied(summary: Summary, one: Series) -> Any:
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Dancer:
     """Run it; see :meth:`gpusched.papers.Paper.reproduce`."""
     need_tables()
-    missing = missing_workloads()
+    missing = absent(WORKLOADS)
     found = Dancer(missing=() if quick else missing)
     wanted = {
         setting: arms

@@ -17,7 +17,7 @@ import numpy as np
 from gpusched.cluster import Cluster, ServerGroup
 from gpusched.deadline_bound import deadline_bound
 from gpusched.papers.dancer_settings import DANCER, PLACEMENT, SPEED, Arm
-from gpusched.papers.dancer_workload import throughputs
+from gpusched.papers.workloads import throughputs
 from gpusched.simulation import simulate
 from gpusched.ticks import US_PER_S
 from gpusched.workload import Trace

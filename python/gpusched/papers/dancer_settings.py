@@ -6,11 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gpusched.cluster import Cluster, ServerGroup
+from gpusched.papers.workloads import (
+    GENERATED_ITP,
+    GENERATED_PHILLY,
+    PHILLY,
+    SERVER_GPUS,
+    TYPES,
+    Workload,
+)
 
-TYPES: Final = ("V100", "P100", "K80")
-SERVER_GPUS: Final = 8
-MAX_GPUS: Final = 8
-"""The tables go up to this many GPUs; wider jobs are narrowed to it."""
 PLACEMENT: Final = "buddy"
 SPEED: Final = "table"
 RESTART_S: Final = 30.0
@@ -43,19 +47,7 @@ SMALL: Final = Place("3 x 16 GPUs", (2, 2, 2), 300)
 LARGE: Final = Place("3 x 64 GPUs", (8, 8, 8), 1_000)
 
 
-@dataclass(frozen=True)
-class Workload:
-    """Where jobs come from: a generator, or a file below the data folder."""
-
-    name: str
-    profile: str = ""
-    trace: str = ""
-
-
 ITP: Final = Workload("ITP 02", trace="itp/cluster02.csv")
-PHILLY: Final = Workload("Philly", trace="philly/philly.csv")
-GENERATED_ITP: Final = Workload("ITP, generated", profile="itp")
-GENERATED_PHILLY: Final = Workload("Philly, generated", profile="philly")
 WORKLOADS: Final = (ITP, PHILLY, GENERATED_ITP, GENERATED_PHILLY)
 
 

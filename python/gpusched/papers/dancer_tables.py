@@ -22,11 +22,11 @@ from gpusched.papers.dancer_settings import (
     Arm,
     Series,
     Setting,
-    Workload,
 )
 from gpusched.papers.dancer_summary import Summary, bound, dsr
 from gpusched.papers.statistics import Mean, mean
 from gpusched.papers.tables import Table, figure_of, table
+from gpusched.papers.workloads import Workload
 
 BOUND: Final = "upper bound"
 _NOTHING: Final = 1e-9

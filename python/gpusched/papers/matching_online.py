@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gpusched.papers import Progress, matching_online_tables
-from gpusched.papers.data import with_left_out
+from gpusched.papers.data import data_folder, with_left_out
 from gpusched.papers.matching_online_runs import OnlineRun, run_task
-from gpusched.papers.matching_online_settings import SEEDS, Arm, Setting, requests
+from gpusched.papers.matching_online_settings import SEEDS, WORKLOADS, Arm, Setting, requests
 from gpusched.papers.matching_online_tables import Summary
-from gpusched.papers.matching_online_workload import TABLES, has_tables, missing_workloads
 from gpusched.papers.parallel import BySeed, run_all
 from gpusched.papers.tables import Table
+from gpusched.papers.workloads import TABLES, absent
 
 _STAGE: Final = "online: jobs of a seed, all policies"
 
@@ -60,10 +60,10 @@ def study(found: Online, *, seeds: int, quick: bool, progress: Progress) -> None
 
     After Ctrl-C it holds the seeds that were done, if there are two.
     """
-    if not has_tables():
+    if not (data_folder() / TABLES).is_file():
         found.missing = (TABLES,)
         return
-    missing = missing_workloads()
+    missing = absent(WORKLOADS)
     found.missing = () if quick else tuple(of.trace for of in missing)
     wanted = {
         setting: arms

@@ -6,14 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gpusched.cluster import Cluster, ServerGroup
+from gpusched.papers.workloads import (
+    GENERATED_ITP,
+    GENERATED_PHILLY,
+    PHILLY,
+    SERVER_GPUS,
+    TYPES,
+    Workload,
+)
 
 TUNED: Final = (0, 1, 2, 3, 4, 5)
 """Seeds that served to choose the policy's defaults; nothing is reported of them."""
 SEEDS: Final = (10, 11, 12, 13, 14)
-TYPES: Final = ("V100", "P100", "K80")
-SERVER_GPUS: Final = 8
-MAX_GPUS: Final = 8
-"""The tables go up to this many GPUs; wider jobs are narrowed to it."""
 NIC_GBPS: Final = 25.0
 INTRA_GBPS: Final = 96.0  # PCIe, 12 GB/s
 GRADIENT_BYTES: Final = (10e6, 50e6)
@@ -50,18 +54,6 @@ SMALL: Final = Place("3 x 16 GPUs", 2, 400)
 LARGE: Final = Place("3 x 64 GPUs", 8, 1_000)
 
 
-@dataclass(frozen=True)
-class Workload:
-    """Where jobs come from: a generator, or a file below the data folder."""
-
-    name: str
-    profile: str = ""
-    trace: str = ""
-
-
-GENERATED_PHILLY: Final = Workload("Philly, generated", profile="philly")
-GENERATED_ITP: Final = Workload("ITP, generated", profile="itp")
-PHILLY: Final = Workload("Philly", trace="philly/philly.csv")
 ITP: Final = Workload("ITP 03", trace="itp/cluster03.csv")
 GENERATED: Final = (GENERATED_PHILLY, GENERATED_ITP)
 WORKLOADS: Final = (*GENERATED, PHILLY, ITP)

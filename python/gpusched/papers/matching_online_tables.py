@@ -25,10 +25,10 @@ from gpusched.papers.matching_online_settings import (
     WORKLOADS,
     Arm,
     Setting,
-    Workload,
 )
 from gpusched.papers.statistics import Mean, mean, reduction
 from gpusched.papers.tables import Table, figure_of, percent_of, table
+from gpusched.papers.workloads import Workload
 
 _HOUR_S: Final = 3600.0
 _SHOWN: Final = (

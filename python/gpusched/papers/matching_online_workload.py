@@ -2,50 +2,23 @@
 
 from __future__ import annotations
 
-import dataclasses
 from functools import lru_cache
 
 import msgspec
 import numpy as np
 
 from gpusched.arrays import Float64
-from gpusched.generator import generate
-from gpusched.papers import dancer_workload
-from gpusched.papers.data import data_folder
-from gpusched.papers.matching_online_settings import (
-    GRADIENT_BYTES,
-    MAX_GPUS,
-    RESTART_S,
-    SEEDS,
-    TYPES,
-    WORKLOADS,
-    Setting,
-    Workload,
-)
+from gpusched.papers import workloads
+from gpusched.papers.matching_online_settings import GRADIENT_BYTES, RESTART_S, SEEDS, Setting
+from gpusched.papers.workloads import TYPES, Workload, generated, jobs_of, window, with_restarts
 from gpusched.throughputs import Throughputs
-from gpusched.ticks import US_PER_S
-from gpusched.traces import read_trace
 from gpusched.workload import Trace
-
-TABLES = "gavel/simulation_throughputs.json"
-
-
-def has_tables() -> bool:
-    """Whether the measured throughputs are there."""
-    return (data_folder() / TABLES).is_file()
-
-
-def missing_workloads() -> tuple[Workload, ...]:
-    """Return those whose file is not there."""
-    return tuple(of for of in WORKLOADS if of.trace and not (data_folder() / of.trace).is_file())
 
 
 def workload(setting: Setting, seed: int) -> Trace:
     """Return the jobs of a seed: of a file others for each seed, of a generator another draw."""
     trace = _raw(setting.place.jobs, setting.workload, seed)
-    trace = trace.with_throughputs(throughputs(), seed=seed)
-    restart_us = np.full(len(trace), RESTART_S * US_PER_S, dtype=np.int64)
-    trace = dataclasses.replace(trace, restart_us=restart_us)
+    trace = with_restarts(trace.with_throughputs(throughputs(), seed=seed), RESTART_S)
     return trace.with_load(setting.load * capacity(trace), setting.place.cluster().num_gpus)
 
 
@@ -55,7 +28,7 @@ def throughputs() -> Throughputs:
 
     The models' gradients are spread evenly over the range of the study of one decision.
     """
-    tables = dancer_workload.throughputs()
+    tables = workloads.throughputs()
     gradients = np.linspace(*GRADIENT_BYTES, len(tables)).tolist()
     return Throughputs(
         [
@@ -91,22 +64,12 @@ def relative_speeds(trace: Trace) -> Float64:
 
 @lru_cache(maxsize=8)
 def _raw(jobs: int, of: Workload, seed: int) -> Trace:
-    trace = generate(of.profile, jobs, seed=seed) if of.profile else _window(jobs, of, seed)
-    gpus = np.minimum(trace.gpus, MAX_GPUS).astype(np.int32)
-    return dataclasses.replace(trace, gpus=gpus)
-
-
-def _window(jobs: int, of: Workload, seed: int) -> Trace:
-    """Consecutive jobs: of each seed others, as far apart as the seeds can be.
+    """Of a file: of each seed other jobs, as far apart as the seeds can be.
 
     The first window begins where no window has begun on which anything was tuned.
     """
-    trace = _read(of.trace)
+    if of.profile:
+        return generated(of, jobs, seed)
+    trace = jobs_of(of)
     step = len(trace) // len(SEEDS)
-    first = ((seed - SEEDS[0]) * step + step // 2) % len(trace)
-    return trace.filter((np.arange(len(trace)) - first) % len(trace) < jobs)
-
-
-@lru_cache(maxsize=2)
-def _read(path: str) -> Trace:
-    return read_trace(data_folder() / path)
+    return window(trace, jobs, ((seed - SEEDS[0]) * step + step // 2) % len(trace))
