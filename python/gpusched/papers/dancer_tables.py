@@ -178,7 +178,7 @@ def on_large(summary: Summary, settings: Sequence[Setting]) -> Table:
 def varied(summary: Summary, series: Series) -> Table:
     """DSR of some policies against something else than the load."""
     settings = list(series.settings.values())
-    rows = _rows(summary, settings)
+    rows = _rows(summary, settings, series.arms)
     notes = [f"{settings[0].workload.name}, load {settings[0].load:g}; {series.heading}."]
     if any(setting.error for setting in settings):
         for arm in (arm for arm in series.arms if summary.has(settings[0], arm)):
@@ -252,11 +252,14 @@ def optimum(gaps: Sequence[Gap]) -> Table:
     )
 
 
-def _rows(summary: Summary, settings: Sequence[Setting]) -> list[list[str]]:
+def _rows(
+    summary: Summary, settings: Sequence[Setting], arms: Sequence[Arm] | None = None
+) -> list[list[str]]:
     rows = [
         [arm.name]
         + [_figure(summary.mean(s, arm)) if summary.has(s, arm) else "" for s in settings]
         for arm in summary.arms(settings)
+        if arms is None or arm in arms
     ]
     rows.append([BOUND, *(_figure(summary.mean(s, DANCER, bound)) for s in settings)])
     return rows
