@@ -132,13 +132,16 @@ def test_ctrl_c_in_a_comparison_that_is_not_caught_ends_the_process() -> None:
     assert returncode != 0
 
 
-# Searches of minutes: a proof among 64 unequal workers, and promises to thousands of jobs.
+# Searches of minutes: a proof among workers that differ by a factor for all jobs alike, so that
+# many divisions are nearly as good; and promises to thousands of jobs.
 SEARCHES = {
     "place_jobs": """
-        rates = np.exp(np.random.default_rng(0).normal(size=(16, 64)))
-        jobs = dict(rounds=np.full(16, 50.0), round_samples=np.full(16, 64.0))
+        rng = np.random.default_rng(1)
+        rates = np.outer(rng.uniform(0.8, 1.6, 7), rng.uniform(1, 3, 26))
+        jobs = dict(rounds=rng.uniform(6, 12, 7), round_samples=np.full(7, 1e5))
+        links = dict(gradient_bytes=50e6, bandwidth_gbps=10)
         print("ready", flush=True)
-        gs.place_jobs(rates, **jobs, sampler="exact")
+        gs.place_jobs(rates, **jobs, **links, sampler="exact")
     """,
     "plan_deadlines": """
         rates = {("gpu", width): float(width) for width in (1, 2, 4, 8)}
