@@ -101,7 +101,7 @@ void bind_market(py::module_& m) {
         return market.solve(view, options, {tolerance, max_steps}, control);
       },
       py::arg("problem"), py::arg("options"), py::arg("control"), py::arg("tolerance") = 1e-9,
-      py::arg("max_steps") = 100000);
+      py::arg("max_steps") = 1000000);
   m.def("split_batch", &split<double>, py::arg("global_batch"), py::arg("rates").noconvert(),
         py::arg("max_samples").noconvert(), py::arg("is_equal"),
         "Samples of each worker, and whether all found a place.");

@@ -570,7 +570,7 @@ def auction(value: numpy.typing.NDArray[numpy.float64], demand: numpy.typing.NDA
     """
     Owner of each item (-1: none), job duals, prices, value.
     """
-def exact_matching(problem: MatchingProblem, options: dict[str, typing.Any], control: RunControl, tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-09, max_steps: typing.SupportsInt | typing.SupportsIndex = 100000) -> ExactMatching:
+def exact_matching(problem: MatchingProblem, options: dict[str, typing.Any], control: RunControl, tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-09, max_steps: typing.SupportsInt | typing.SupportsIndex = 1000000) -> ExactMatching:
     ...
 def fill(requests: JobTable, arrivals: numpy.typing.NDArray[numpy.int64], cluster: Cluster, placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, control: RunControl) -> dict[str, numpy.ndarray]:
     """

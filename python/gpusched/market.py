@@ -141,7 +141,7 @@ def place_jobs(
     check_usable(speeds, columns.capacity, columns_by_job["min_workers"])
     problem = _core.MatchingProblem(
         **columns.merged(speeds),
-        previous=columns.mergecounts_by_job(previous, num_jobs),
+        previous=columns.merged_previous(previous, num_jobs),
         **{key: value for key, value in columns_by_job.items() if value is not None},
     )
     few = len(columns.class_capacity) <= _FEW_CLASSES

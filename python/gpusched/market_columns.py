@@ -64,7 +64,7 @@ class Columns:
             merged["max_samples"] = limits.ravel()
         return merged
 
-    def mergecounts_by_job(self, previous: npt.ArrayLike | None, num_jobs: int) -> Int32 | None:
+    def merged_previous(self, previous: npt.ArrayLike | None, num_jobs: int) -> Int32 | None:
         """Workers held so far, by class."""
         if previous is None:
             return None
@@ -88,24 +88,24 @@ class Columns:
         return np.ascontiguousarray(merged.astype(np.int32)).ravel()
 
     def deal(self, counts: Int32, previous: npt.ArrayLike | None) -> Int32:
-        """Workers by column: a job keeps those that it holds as far as it has so many."""
+        """Workers by column: a job keeps those that it holds as far as it has so many.
+
+        The others are dealt in order: the first job gets them from the first columns.
+        """
         dealt = np.zeros((len(counts), len(self.capacity)), dtype=np.int32)
-        free = self.capacity.copy()
-        left = counts.copy()
-        if previous is not None:
-            held = np.asarray(previous).astype(np.int32)
-            for job, column in np.argwhere(held > 0):
-                kept = min(held[job, column], left[job, self.class_of_column[column]])
-                dealt[job, column] += kept
-                free[column] -= kept
-                left[job, self.class_of_column[column]] -= kept
-        columns_of = [np.flatnonzero(self.class_of_column == c) for c in range(left.shape[1])]
-        for job, kind in np.argwhere(left > 0):
-            for column in columns_of[kind]:
-                taken = min(left[job, kind], free[column])
-                dealt[job, column] += taken
-                free[column] -= taken
-                left[job, kind] -= taken
+        held = None if previous is None else np.asarray(previous).astype(np.int32)
+        for kind in range(counts.shape[1]):
+            columns = np.flatnonzero(self.class_of_column == kind)
+            left, free = counts[:, kind], self.capacity[columns]
+            if held is not None:
+                most = np.minimum(np.cumsum(held[:, columns], axis=1), left[:, np.newaxis])
+                kept = np.diff(most, axis=1, prepend=0)
+                dealt[:, columns] = kept
+                left, free = left - kept.sum(axis=1), free - kept.sum(axis=0)
+            # Both are pieces of one line; a job gets of a column what their pieces share.
+            job_end, column_end = np.cumsum(left)[:, np.newaxis], np.cumsum(free)
+            begin = np.maximum(job_end - left[:, np.newaxis], column_end - free)
+            dealt[:, columns] += np.maximum(np.minimum(job_end, column_end) - begin, 0)
         return dealt
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gpusched import _core
 from gpusched._core import _testing
 from gpusched.market import place_jobs
+from gpusched.market_columns import Columns
 
 NO_LIMIT = np.zeros(0)
 NO_WHOLE_LIMIT = np.zeros(0, dtype=np.int64)
@@ -253,3 +254,28 @@ def test_a_placement_is_left_only_for_a_better_one(
     if previous.any(axis=1).all() and not found.is_kept:
         kept = seconds(problem, tuple(owner))
         assert found.mean_jct_s < kept * (1 - 0.03) * (1 + 1e-9)
+
+
+@given(seed=st.integers(0, 2**32 - 1), keeps=st.booleans())
+def test_workers_are_dealt_in_order_beyond_those_that_are_kept(seed: int, keeps: bool) -> None:
+    random = np.random.default_rng(seed)
+    num_jobs, num_columns = (int(size) for size in random.integers(1, 7, 2))
+    kinds = random.integers(0, 3, num_columns)
+    capacity = random.integers(0, 5, num_columns)
+    columns = Columns(np.tile(1.0 + kinds, (num_jobs, 1)), capacity, None, None)
+
+    def handed_out(sizes: Any) -> Any:
+        return np.stack([random.multinomial(size, [1 / (num_jobs + 1)] * (num_jobs + 1))
+                         for size in sizes], axis=1)[:num_jobs]  # fmt: skip
+
+    counts = handed_out(columns.class_capacity).astype(np.int32)
+    held = handed_out(capacity) if keeps else np.zeros((num_jobs, num_columns), dtype=int)
+    left, free, expected = counts.copy(), capacity.copy(), np.zeros_like(held)
+    for most in (held, np.broadcast_to(capacity, held.shape)):
+        for job, column in np.ndindex(held.shape):
+            kind = columns.class_of_column[column]
+            taken = min(most[job, column], left[job, kind], free[column])
+            expected[job, column] += taken
+            left[job, kind] -= taken
+            free[column] -= taken
+    assert np.array_equal(columns.deal(counts, held if keeps else None), expected)

@@ -21,7 +21,7 @@ class ExactMarket {
  public:
   struct Options {
     double tolerance = 1e-9;          ///< in parts of the optimum
-    std::int64_t max_steps = 100'000;  ///< of branching; then the proof is left as far as it is
+    std::int64_t max_steps = 1'000'000;  ///< of branching; then the proof is left as far as it is
   };
   struct Result {
     std::vector<std::int32_t> counts;  ///< by job, jobs x classes, of the jobs that do not wait
