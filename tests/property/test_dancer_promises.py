@@ -65,6 +65,7 @@ def random_case(seed: int) -> tuple[gs.Trace, gs.Cluster, gs.Policy]:
         retry=bool(random.random() < 0.7),
         whole_slots=bool(random.random() < 0.2),
         segments=int(random.choice([2, 4, 32])),
+        exchange=bool(random.random() < 0.8),
     )
     return trace, gs.Cluster(tuple(groups)), policy
 

@@ -126,25 +126,28 @@ def test_a_job_that_ends_within_its_slot_needs_no_time_to_be_moved() -> None:
     assert decisions["admitted"].tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_gangs_are_not_spread_where_others_have_time_to_move(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "servers", "jobs"), [(0, 4, 150), (7, 4, 150), (0, 8, 300)])
+def test_gangs_are_not_spread_where_others_have_time_to_move(
+    seed: int, servers: int, jobs: int
+) -> None:
+    # The last two spread a gang where no server is cleared for it.
     random = np.random.default_rng(seed)
-    submit = np.sort(random.uniform(0, 4000, 150))
-    service = random.choice([150.0, 300.0, 900.0], 150)
+    submit = np.sort(random.uniform(0, 4000, jobs))
+    service = random.choice([150.0, 300.0, 900.0], jobs)
     trace = gs.Trace.from_columns(
         submit_s=submit,
         service_s=service,
-        gpus=random.choice([1, 1, 1, 2, 4], 150),
-        deadline_s=submit + service * random.choice([3.0, 6.0], 150),
-        restart_s=np.full(150, 10.0),
+        gpus=random.choice([1, 1, 1, 2, 4], jobs),
+        deadline_s=submit + service * random.choice([3.0, 6.0], jobs),
+        restart_s=np.full(jobs, 10.0),
     ).with_profiles(LINEAR)
-    cluster = gs.Cluster.uniform(servers=4, gpus=4, gpu_type="A")
+    cluster = gs.Cluster.uniform(servers=servers, gpus=4, gpu_type="A")
     policy = "dancer:slot_s=100"
     result = gs.simulate(trace, cluster, policy=policy, placement="buddy", speed="table")
     runs = np.stack([result.intervals["job"], result.intervals["start_us"]])
-    _, servers = np.unique(runs, axis=1, return_counts=True)
-    assert len(servers) > 150
-    assert servers.max() == 1
+    _, counts = np.unique(runs, axis=1, return_counts=True)
+    assert len(counts) > jobs
+    assert counts.max() == 1
 
 
 @pytest.mark.parametrize(
