@@ -71,12 +71,13 @@ JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
       fail_at("gpus", row, std::to_string(columns_.gpus[row]), "at least 1");
     }
     // Reservations may queue up estimates as runs queue up services.
-    total += columns_.estimate_us.empty()
-                 ? columns_.service_us[row]
-                 : std::max(columns_.service_us[row], columns_.estimate_us[row]);
+    const auto job = static_cast<JobId>(row);
+    const std::int64_t ticks = std::max(service(job), estimate(job)).count();
+    total += ticks;
     if (total > kMaxTicks || submit[row] > kMaxTicks - total) {
-      fail_at("service_us", row, std::to_string(columns_.service_us[row]),
-              "the last submit and all services or estimates together must stay below 2^62 microseconds");
+      fail_at(longest_column(job), row, std::to_string(ticks),
+              "the last submit and all services, estimates or predictions together must stay "
+              "below 2^62 microseconds");
     }
   }
   for (std::size_t row = 0; row < columns_.weight.size(); ++row) {
@@ -97,6 +98,11 @@ JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
   check_profiles();
   check_tables();
   check_graphs();
+}
+
+const char* JobTable::longest_column(JobId job) const noexcept {
+  if (service(job) >= estimate(job)) return "service_us";
+  return columns_.estimate_us.empty() ? "predicted_us" : "estimate_us";
 }
 
 void JobTable::check_deadlines() const {

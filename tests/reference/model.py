@@ -164,8 +164,8 @@ class Active:
     num_servers: int = 0
     rate: float | None = None  # service per tick; None until the instant of the start is over
     counted: int = -1  # the tick up to which `done` counts; it lies ahead while a cost is paid
-    done: float = 0.0  # service done by then, over all runs
-    done_before: float = 0.0  # and before this run
+    done: float = 0  # service done by then, over all runs; whole ticks at a rate of one
+    done_before: float = 0  # and before this run
     finish_tick: int = -1  # when the running job ends if its rate stays
     uncontended: float = 0.0
     rows: list[Row] = field(default_factory=list)
@@ -214,7 +214,7 @@ class Active:
     @property
     def work(self) -> float:
         """All service that the job has to be given."""
-        return float(self.job.service_us + self.redo)
+        return self.job.service_us + self.redo
 
     def attained(self, now: int) -> int:
         """Return the time spent making progress until ``now``."""
@@ -242,5 +242,6 @@ class Active:
         """Go on at another rate."""
         self.settle(now)
         self.rate = rate
-        left = math.ceil((self.work - self.done) / rate)
-        self.finish_tick = max(self.counted + left, now + 1)
+        left = self.work - self.done
+        lasts = int(left) if isinstance(rate, int) else math.ceil(left / rate)
+        self.finish_tick = max(self.counted + lasts, now + 1)

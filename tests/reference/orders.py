@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from .model import Active
 from .rng import draw, uniform
 
 Key = Callable[[Active, int, int], float]
-"""From (job, now, seed) to an IEEE double."""
+"""From (job, now, seed) to whole ticks, or to an IEEE double where something is calculated."""
 
 
 def fifo(job: Active, now: int, seed: int) -> float:
     """First come, first served."""
-    return float(job.job.submit_us)
+    return job.job.submit_us
 
 
 def sjf(job: Active, now: int, seed: int) -> float:
     """Shortest predicted service."""
-    return float(job.predicted)
+    return job.predicted
 
 
 def sgf(job: Active, now: int, seed: int) -> float:
@@ -43,7 +44,7 @@ def random(job: Active, now: int, seed: int) -> float:
 
 def srtf(job: Active, now: int, seed: int) -> float:
     """Shortest remaining time."""
-    return float(job.remaining(now))
+    return job.remaining(now)
 
 
 def srsf(job: Active, now: int, seed: int) -> float:
@@ -53,23 +54,23 @@ def srsf(job: Active, now: int, seed: int) -> float:
 
 def las(job: Active, now: int, seed: int) -> float:
     """Least attained service."""
-    return float(job.attained(now))
+    return job.attained(now)
 
 
-NEVER = float(2**62)
+NEVER = math.inf
 """The key of a job without a deadline."""
 
 
 def edf(job: Active, now: int, seed: int) -> float:
     """Earliest deadline first."""
-    return NEVER if job.job.deadline_us is None else float(job.job.deadline_us)
+    return NEVER if job.job.deadline_us is None else job.job.deadline_us
 
 
 def llf(job: Active, now: int, seed: int) -> float:
     """Least laxity first: what is left of the time beyond the remaining service."""
     if job.job.deadline_us is None:
         return NEVER
-    return float(job.job.deadline_us - now - job.remaining(now))
+    return job.job.deadline_us - now - job.remaining(now)
 
 
 def duration(job: Active, now: int, seed: int) -> float:

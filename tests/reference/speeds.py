@@ -95,8 +95,8 @@ class Fixed(Anywhere):
     is_fixed = True
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Return ones."""
-        return [(job, 1.0) for job in running]
+        """Return ones, which keep whole ticks whole."""
+        return [(job, 1) for job in running]
 
     def uncontended_rate(self, job: Active) -> float:
         """Return one."""

@@ -166,6 +166,8 @@ class JobTable {
   [[nodiscard]] const JobColumns& columns() const noexcept { return columns_; }
 
  private:
+  /// What reservations and runs of the job count with.
+  [[nodiscard]] const char* longest_column(JobId job) const noexcept;
   void check_deadlines() const;
   void check_widths() const;
   void check_demands();

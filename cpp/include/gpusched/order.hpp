@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 
@@ -103,7 +104,19 @@ inline ParameterInfo turn_period() {
           .maximum = 1e9};
 }
 
-/// Ticks as a key: exact, as no service passes 2^53.
+/// Ticks as a number to calculate with: exact up to 2^53, where every predicted service lies.
 constexpr double key_of(Time time) noexcept { return static_cast<double>(time.count()); }
+
+/// A key that keeps any two whole numbers apart, up to 2^63 - 2^53 on both sides of 0: the number
+/// as the pattern of a double, which rises with its value. Nothing can be calculated with it.
+constexpr double exact_key(std::int64_t number) noexcept {
+  // Patterns below the least normal double may be taken for 0.
+  constexpr std::int64_t kLeastNormal = std::int64_t{1} << 52;
+  const double size = std::bit_cast<double>(kLeastNormal + (number < 0 ? -number : number));
+  return number < 0 ? -size : size;
+}
+
+/// Comes after the key of any time of a run.
+inline constexpr double kLastKey = exact_key(kMaxTicks + 1);
 
 }  // namespace gpusched

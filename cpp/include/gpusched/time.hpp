@@ -11,7 +11,7 @@ using Time = std::chrono::duration<std::int64_t, std::micro>;
 inline constexpr Time kTick{1};
 inline constexpr Time kNever = Time::max();
 
-/// Services up to here are exact in a double, so every key is.
+/// Services up to here are exact in a double.
 inline constexpr std::int64_t kMaxServiceTicks = std::int64_t{1} << 53;
 
 /// No instant of a run may pass this: the last submit plus all work stays below it.

@@ -8,7 +8,7 @@ struct EarliestDeadline {
 
   double operator()(const QueueView& view, JobId job) const noexcept {
     const Time deadline = view.deadline(job);
-    return deadline == kNever ? static_cast<double>(kMaxTicks) : key_of(deadline);
+    return deadline == kNever ? kLastKey : exact_key(deadline.count());
   }
 };
 

@@ -8,7 +8,7 @@ struct AttainedService {
   static constexpr bool kTakesTurns = true;
 
   double operator()(const QueueView& view, JobId job) const noexcept {
-    return key_of(view.attained(job));
+    return exact_key(view.attained(job).count());
   }
 };
 

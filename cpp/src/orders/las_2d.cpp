@@ -1,5 +1,7 @@
 #include <algorithm>
-#include <cmath>
+#include <bit>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "gpusched/check.hpp"
@@ -23,6 +25,7 @@ class DiscreteLas final : public Order {
         std::adjacent_find(limits_.begin(), limits_.end()) != limits_.end()) {
       fail_input("policy 2d-las: parameter limits must ascend");
     }
+    entry_bits_ = 62 - static_cast<int>(std::bit_width(limits_.size()));
   }
 
   [[nodiscard]] KeyLifetime lifetime() const override {
@@ -36,19 +39,17 @@ class DiscreteLas final : public Order {
     if (view.now() != last_decision_) {
       last_decision_ = view.now();
       ++num_decisions_;
+      if (num_decisions_ >> entry_bits_ != 0) {
+        fail_input("policy 2d-las: with " + std::to_string(limits_.size()) +
+                   " limits a run may take fewer than 2^" + std::to_string(entry_bits_) +
+                   " decisions");
+      }
     }
     if (by_entry_ || promote_ > 0) seen_.resize(view.state().jobs().num_jobs());
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       if (promote_ > 0) promote_starved(view, jobs[i]);
-      const auto queue = static_cast<std::uint32_t>(queue_of(work(view, jobs[i])));
-      key[i] = static_cast<double>(queue) * kQueueStep;
-      if (!by_entry_) continue;
-      Seen& seen = seen_[jobs[i]];
-      if (seen.entry == 0 || seen.queue != queue) {
-        seen.queue = queue;
-        seen.entry = num_decisions_;
-      }
-      key[i] += static_cast<double>(seen.entry);
+      const std::size_t queue = queue_of(work(view, jobs[i]));
+      key[i] = exact_key(static_cast<std::int64_t>(queue << entry_bits_ | entry(jobs[i], queue)));
     }
   }
 
@@ -62,15 +63,23 @@ class DiscreteLas final : public Order {
   }
 
  private:
-  /// Where a job was last seen: 16 bytes a job, only where an option needs them.
+  /// Where a job was last seen, only where an option needs it.
   struct Seen {
-    std::uint32_t queue = 0;
+    std::size_t queue = 0;
     std::uint64_t entry = 0;          // index of the decision at which it entered its queue
     std::int64_t forgiven_ticks = 0;  // attained service before its last promotion
   };
 
-  /// Entries and queues share one key: fewer than 2^44 decisions fit below a queue's step.
-  static constexpr double kQueueStep = 0x1p44;
+  /// Where the job comes in its queue, before JobIds are compared.
+  [[nodiscard]] std::uint64_t entry(JobId job, std::size_t queue) {
+    if (!by_entry_) return 0;
+    Seen& seen = seen_[job];
+    if (seen.entry == 0 || seen.queue != queue) {
+      seen.queue = queue;
+      seen.entry = num_decisions_;
+    }
+    return seen.entry;
+  }
 
   [[nodiscard]] std::int64_t work(const QueueView& view, JobId job) const {
     std::int64_t ticks = view.attained(job).count();
@@ -102,6 +111,7 @@ class DiscreteLas final : public Order {
   std::vector<Seen> seen_;
   Time last_decision_{-1};
   std::uint64_t num_decisions_ = 0;
+  int entry_bits_ = 0;  // a key has the queue above them, the entry in them
 };
 
 void apply_preset(Parameters& parameters) {

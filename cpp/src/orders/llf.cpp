@@ -10,8 +10,8 @@ struct LeastLaxity {
 
   double operator()(const QueueView& view, JobId job) const noexcept {
     const Time deadline = view.deadline(job);
-    if (deadline == kNever) return static_cast<double>(kMaxTicks);
-    return key_of(deadline - view.now() - view.remaining(job));
+    if (deadline == kNever) return kLastKey;
+    return exact_key((deadline - view.now() - view.remaining(job)).count());
   }
 };
 

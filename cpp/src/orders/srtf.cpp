@@ -8,7 +8,7 @@ struct RemainingService {
   static constexpr bool kIsRemainingService = true;
 
   double operator()(const QueueView& view, JobId job) const noexcept {
-    return key_of(view.remaining(job));
+    return exact_key(view.remaining(job).count());
   }
 };
 

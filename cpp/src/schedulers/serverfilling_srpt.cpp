@@ -65,7 +65,6 @@ class ServerFillingSrpt final : public PreemptiveScheduler {
         queue_.pop(id);
       }
     }
-    for (; next < running_.size(); ++next) untaken_.push_back(running_[next]);
 
     widest_first_.resize(prefix_.size());
     for (std::size_t i = 0; i < prefix_.size(); ++i) widest_first_[i] = i;
@@ -94,6 +93,9 @@ class ServerFillingSrpt final : public PreemptiveScheduler {
         queue_.push(job.id, job.job);
       }
     }
+    // After those of the prefix: step 4 asks them in the order of keys.
+    untaken_.insert(untaken_.end(), running_.begin() + static_cast<std::ptrdiff_t>(next),
+                    running_.end());
   }
 
  private:
