@@ -10,8 +10,8 @@
 namespace gpusched {
 namespace {
 
-/// Cuts that are kept at most, so that memory stays bounded.
-constexpr std::size_t kMostCuts = 1U << 16;
+/// Of a node of the map, beside the numbers of its key and its cut.
+constexpr std::size_t kNodeBytes = 128;
 
 /// Numbers rows by their values: equal rows have one number.
 template <class Row>
@@ -144,7 +144,6 @@ const std::vector<std::int32_t>& HeavyEdge::cut(JobId job, std::span<const Piece
   find_key(job, pieces);
   const auto found = memo_.find(std::span<const std::int32_t>(key_));
   if (found != memo_.end()) return found->second;
-  if (memo_.size() == kMostCuts) memo_.clear();
   const StageGraph graph = jobs_.stage_graph(jobs_.graph(job));
   const std::size_t num_stages = graph.num_stages();
   pipeline_weights_.clear();
@@ -162,6 +161,17 @@ const std::vector<std::int32_t>& HeavyEdge::cut(JobId job, std::span<const Piece
   }
   graph_cut_.grow({graph.replicas, pipeline_weights_, allreduce_weights_}, quotas_, ranks_);
   if (swaps_) improve(job, graph);
+  return remember();
+}
+
+/// A cut that alone passes the bound is still kept until the next.
+const std::vector<std::int32_t>& HeavyEdge::remember() {
+  const std::size_t bytes = kNodeBytes + (key_.size() + ranks_.size()) * sizeof(std::int32_t);
+  if (num_bytes_ + bytes > kMostBytes) {
+    memo_.clear();
+    num_bytes_ = 0;
+  }
+  num_bytes_ += bytes;
   return memo_.emplace(key_, ranks_).first->second;
 }
 

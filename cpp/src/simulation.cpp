@@ -20,6 +20,10 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
     fail_input("placement count: the speed depends on servers, and a pool has none");
   }
   if (jobs.has_demands()) check_demands(placement);
+  for (JobId job = 0; jobs.has_demands() && job < jobs.num_jobs(); ++job) {
+    if (jobs.gpus(job) > 0) continue;
+    fail_input("gpus: row " + std::to_string(job) + " is 0; a job of a run needs at least 1");
+  }
   const JobClasses& classes = state_.classes_;
   placement.begin({seed, state_});
   // A class that an empty cluster cannot hold never fits: its jobs are rejected on arrival.

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from .easy import HeadReservation
 from .engine import Engine
 from .model import Active
 from .non_preemptive import NonPreemptive
 
 
 class Conservative(NonPreemptive):
-    """Reservations in a profile of GPU counts; a job starts at its reservation."""
+    """Reservations in a profile of GPU counts; a job starts once its reservation has come.
+
+    One that has come and finds no place keeps its turn, and wants its GPUs from now on.
+    """
 
     def __init__(self) -> None:
         self.reserved: dict[int, int] = {}
-        self.deferred: set[int] = set()
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Compress after an early finish, reserve for arrivals, start what is due."""
@@ -24,21 +27,23 @@ class Conservative(NonPreemptive):
                     self.reserved[job.id] = min(before, self.earliest_fit(engine, job))
         for job in arrived:
             self.reserved[job.id] = self.earliest_fit(engine, job)
-        self.deferred = set()
         due = [job for job in engine.waiting if self.reserved[job.id] <= now]
+        head: HeadReservation | None = None
         for job in sorted(due, key=lambda job: (self.reserved[job.id], job.id)):
             allocation = engine.place(job)
-            if allocation is not None:
+            if allocation is None:
+                head = head or self.promise(engine, job)
+            elif head is None or head.admits(engine, job, allocation):
                 del self.reserved[job.id]
                 engine.start(job, allocation)
-            else:
-                self.reserved[job.id] = now + 1
-                self.deferred.add(job.id)
+
+    def promise(self, engine: Engine, head: Active) -> HeadReservation:
+        """Return what the first job that has to wait on is promised."""
+        return HeadReservation(engine, head)
 
     def wake(self, engine: Engine) -> int | None:
-        """Return the next reservation; a deferred job waits for the next event."""
-        times = [time for job, time in self.reserved.items() if job not in self.deferred]
-        return min(times, default=None)
+        """Return the next reservation; a job whose own has come waits for the next event."""
+        return min((time for time in self.reserved.values() if time > engine.now), default=None)
 
     def earliest_fit(self, engine: Engine, wanted: Active) -> int:
         """Return the first instant from now on with enough GPUs for the whole estimate."""
@@ -46,7 +51,7 @@ class Conservative(NonPreemptive):
         busy = [(now, max(job.since + job.estimate, now + 1), job.gpus) for job in engine.running]
         for job in engine.waiting:
             if job.id in self.reserved:
-                start = self.reserved[job.id]
+                start = max(now, self.reserved[job.id])
                 busy.append((start, start + job.estimate, job.gpus))
         changes = sorted({time for start, end, _ in busy for time in (start, end) if time > now})
         for start in [now, *changes]:

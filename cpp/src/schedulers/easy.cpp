@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <optional>
 #include <vector>
 
 #include "gpusched/backfill_queue.hpp"
+#include "gpusched/head_reservation.hpp"
 #include "gpusched/registry.hpp"
 #include "gpusched/running_index.hpp"
 #include "gpusched/scheduler.hpp"
@@ -21,10 +21,7 @@ class Easy final : public Scheduler {
     running_.clear();
     reserved_for_ = kNoJob;
     is_settled_ = false;
-    reserved_at_.reset(0);
-    plan_.reset();
-    if (!is_pooled_) plan_.emplace(setup.state.occupancy());
-    reserved_.assign(static_cast<std::size_t>(setup.state.cluster().num_servers()), 0);
+    head_.begin(setup);
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
@@ -44,7 +41,7 @@ class Easy final : public Scheduler {
     const bool stands = reserved_for_ == head && first_end() > state.now();
     const bool is_still = stands && is_settled_ && instant.finished.empty();
     if (is_pooled_) {
-      if (!stands) reserve_pool(state, head);
+      if (!stands) reserve(state, head);
       if (is_still) {
         for (const JobId job : instant.arrived) backfill_pool(state, job, actions);
       } else {
@@ -54,7 +51,7 @@ class Easy final : public Scheduler {
       return;
     }
     if (is_still ? any_placeable(state, instant.arrived) : any_placeable(state)) {
-      if (!stands) reserve_servers(state, head);
+      if (!stands) reserve(state, head);
       is_settled_ = true;
       scan_servers(state, is_still ? instant.arrived.front() - 1 : head, actions);
     } else {
@@ -101,7 +98,7 @@ class Easy final : public Scheduler {
     // move the head's placement, and any start the placement of who was passed over.
     if (!is_pooled_) {
       is_settled_ = false;
-      if (state.now() + state.jobs().estimate(job) > reservation_) reserved_for_ = kNoJob;
+      if (state.now() + state.jobs().estimate(job) > head_.at()) reserved_for_ = kNoJob;
     }
     actions.start(job, allocation_);
     queue_.remove(job);
@@ -114,24 +111,16 @@ class Easy final : public Scheduler {
     return true;
   }
 
-  // One pool: the reservation is an instant and the GPUs left over at it.
-
-  void reserve_pool(const State& state, JobId head) {
-    const std::int64_t free = state.occupancy().num_free();
-    const int gpus = state.jobs().gpus(head);
-    std::int64_t before = 0;
-    reservation_ = std::max(running_.reach(gpus - free, before)->end, state.now() + kTick);
-    extra_ = free + running_.sum_until(reservation_) - gpus;
+  void reserve(const State& state, JobId head) {
+    head_.make(state, head, running_);
     reserved_for_ = head;
   }
 
   void backfill_pool(const State& state, JobId job, Actions& actions) {
     const int gpus = state.jobs().gpus(job);
-    const bool is_short = state.now() + state.jobs().estimate(job) <= reservation_;
-    if (gpus > state.occupancy().num_free() || (!is_short && gpus > extra_)) return;
+    if (gpus > state.occupancy().num_free()) return;
     allocation_.reset(gpus);
-    start(state, job, actions);
-    if (!is_short) extra_ -= gpus;
+    if (head_.admits(state, job, allocation_)) start(state, job, actions);
   }
 
   void scan_pool(const State& state, JobId head, Actions& actions) {
@@ -140,7 +129,7 @@ class Easy final : public Scheduler {
       JobId best = kNoJob;
       for (ClassId id = 0; id < classes.num_classes(); ++id) {
         if (classes.gpus(id) > state.occupancy().num_free()) break;  // one group, by width
-        const Time longest = classes.gpus(id) <= extra_ ? kNever : reservation_ - state.now();
+        const Time longest = classes.gpus(id) <= head_.extra() ? kNever : head_.at() - state.now();
         best = std::min(best, queue_.next(id, after, longest));
       }
       if (best == kNoJob) return;
@@ -149,58 +138,9 @@ class Easy final : public Scheduler {
     }
   }
 
-  // Servers: the reservation is the head's placement once enough running jobs are gone.
-
-  void reserve_servers(const State& state, JobId head) {
-    for (const Piece& piece : reserved_at_.pieces) {
-      reserved_[static_cast<std::size_t>(piece.server)] = 0;
-    }
-    reserved_at_.reset(0);
-    reserved_for_ = head;
-    Occupancy& plan = *plan_;
-    plan = state.occupancy();
-    const Time soonest = state.now() + kTick;
-    reservation_ = kNever;
-    Time at = kNever;
-    bool is_found = false;
-    const Request request = state.request(head);
-    const auto look = [&] {
-      if (placement_->widest(plan, request.types) < request.room()) return;
-      is_found = placement_->place(plan, request, reserved_at_);
-      if (is_found) reservation_ = at;
-    };
-    running_.for_each([&](const RunningIndex::Entry& entry) {
-      if (is_found) return;
-      const Time end = std::max(entry.end, soonest);
-      if (at != kNever && end != at) look();
-      if (is_found) return;
-      at = end;
-      const Slot& run = state.slot(entry.job);
-      if (const Demand* demand = state.jobs().demand(entry.job)) {
-        plan.release(run.gpus, run.pieces, *demand);
-      } else {
-        plan.release(run.gpus, run.pieces);
-      }
-    });
-    if (!is_found) look();
-    for (const Piece& piece : reserved_at_.pieces) {
-      // Who asks for more than GPUs may lack CPU where the head's GPUs are left alone.
-      reserved_[static_cast<std::size_t>(piece.server)] =
-          state.jobs().has_demands() ? ~GpuMask{0} : piece.mask;
-    }
-  }
-
-  [[nodiscard]] bool is_in_the_way() const {
-    return std::any_of(allocation_.pieces.begin(), allocation_.pieces.end(),
-                       [&](const Piece& piece) {
-                         return (reserved_[static_cast<std::size_t>(piece.server)] & piece.mask) !=
-                                0;
-                       });
-  }
-
   void scan_servers(const State& state, JobId head, Actions& actions) {
     const JobClasses& classes = state.classes();
-    const Time longest = reservation_ == kNever ? kNever : reservation_ - state.now();
+    const Time longest = head_.at() == kNever ? kNever : head_.at() - state.now();
     limit_.assign(classes.num_classes(), kNever);
     is_closed_.assign(classes.num_classes(), 0);
     for (JobId after = head;;) {
@@ -218,7 +158,7 @@ class Easy final : public Scheduler {
       after = job;
       if (!placement_->place(state.occupancy(), state.request(job), allocation_)) {
         is_closed_[best] = 1;
-      } else if (state.jobs().estimate(job) <= longest || !is_in_the_way()) {
+      } else if (head_.admits(state, job, allocation_)) {
         start(state, job, actions);
         // Other GPUs are free now: what stood in the way before may not any more.
         limit_.assign(classes.num_classes(), kNever);
@@ -233,13 +173,9 @@ class Easy final : public Scheduler {
   BackfillQueue queue_;
   RunningIndex running_;
   Allocation allocation_;
-  Time reservation_ = kNever;
   JobId reserved_for_ = kNoJob;
   bool is_settled_ = false;  // nothing started since the whole queue was judged
-  std::int64_t extra_ = 0;
-  std::optional<Occupancy> plan_;
-  Allocation reserved_at_;
-  std::vector<GpuMask> reserved_;
+  HeadReservation head_;
   std::vector<Time> limit_;
   std::vector<char> is_closed_;
 };

@@ -1,0 +1,54 @@
+"""What the list schedulers and their orders once got wrong, each as small as it was found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.parity.core import run_core
+from tests.reference import Job, replay
+from tests.reference.cases import SECOND
+
+
+def assert_finishes(
+    finish_s: list[int],
+    jobs: list[Job],
+    servers: list[tuple[int, str]],
+    policy: str,
+    placement: str = "count",
+    params: dict[str, Any] | None = None,
+) -> None:
+    """Run both engines and compare them with what the rule gives by hand."""
+    core = run_core(jobs, servers, policy, placement, params)
+    assert [finish // SECOND for finish in core.finish_us] == finish_s
+    assert core == replay(jobs, servers, policy, placement, policy_params=params)
+
+
+def test_serverfilling_lets_the_first_of_the_jobs_it_did_not_take_go_on() -> None:
+    jobs = [
+        Job(0, 10 * SECOND, 1, share_milli=400),
+        Job(0, 20 * SECOND, 1, share_milli=400),
+        Job(1 * SECOND, 1 * SECOND, 1, share_milli=300),
+        Job(1 * SECOND, 6 * SECOND, 2),
+    ]
+    assert_finishes([10, 21, 2, 7], jobs, [(3, "gpu")], "serverfilling-srpt", "first-fit")
+
+
+def test_entry_decides_inside_a_queue_beyond_the_512th_limit() -> None:
+    limits = [tick / SECOND for tick in range(1, 601)]
+    params = {"limits": limits, "inside": "entry", "period_s": 0.0}
+    servers = [(3, "gpu")]
+    for more in ([], [Job(20, 1, 3)]):  # one decision more or fewer before
+        # Job 1 enters queue 512 a tick before job 0, and goes on when there is room for one.
+        jobs = [Job(0, 5000, 1), Job(255 + len(more), 5000, 2), Job(513, 10, 1), *more]
+        core = run_core(jobs, servers, "2d-las", "count", params)
+        assert core == replay(jobs, servers, "2d-las", "count", policy_params=params)
+        assert core.preemptions[0] >= 1
+
+
+def test_a_deferred_gang_is_not_overtaken_by_a_stream_of_later_jobs() -> None:
+    jobs = [Job(0, service * SECOND, 1) for service in (10, 20, 10, 20)]
+    jobs += [Job(1 * SECOND, 5 * SECOND, 2)]
+    jobs += [Job((1 + 10 * i) * SECOND, 15 * SECOND, 1) for i in range(1, 201) for _ in range(2)]
+    servers = [(2, "gpu"), (2, "gpu")]
+    starts = run_core(jobs, servers, "conservative", "consolidated").start_us
+    assert starts[4] == 20 * SECOND
