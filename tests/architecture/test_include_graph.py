@@ -21,7 +21,7 @@ FLOORS = {
     2: """actions gained_servers heavy_edge order packing packing_index placement placement_parts
           progress scheduler""",
     3: """bound_scheduler consolidation dancer dancer_exchange dancer_jobs elastic_jobs filling
-          list_scheduler matching_jobs matching_targets matching_widths policy pooled_srpt
+          head_reservation list_scheduler matching_jobs matching_targets matching_widths policy pooled_srpt
           preemptive_scheduler promising_scheduler reallocation schedule simulation""",
 }
 FLOOR_OF_HEADER = {name: floor for floor, names in FLOORS.items() for name in names.split()}
