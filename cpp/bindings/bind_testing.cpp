@@ -1,8 +1,13 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <optional>
+#include <tuple>
+#include <utility>
+
 #include "bindings.hpp"
-#include "gpusched/backfill_queue.hpp"
+#include "gpusched/actions.hpp"
+#include "gpusched/cut_memo.hpp"
 #include "gpusched/graph_cut.hpp"
 #include "gpusched/hash.hpp"
 #include "gpusched/heap.hpp"
@@ -38,6 +43,29 @@ void bind_testing(py::module_& m) {
   py::module_ testing = m.def_submodule("_testing", "Native pieces, for property tests only.");
   bind_queue<Heap<KeyedJob>>(testing, "Heap");
   bind_queue<RunHeap<KeyedJob>>(testing, "RunHeap");
+
+  py::class_<Heap<FinishEvent>>(testing, "FinishHeap")
+      .def(py::init<>())
+      .def("__len__", &Heap<FinishEvent>::size)
+      .def("push", [](Heap<FinishEvent>& heap, std::int64_t at, std::uint32_t slot,
+                      std::uint32_t version) { heap.push({Time{at}, slot, version}); })
+      .def("pop", [](Heap<FinishEvent>& heap) {
+        if (heap.empty()) throw py::index_error("empty");
+        const FinishEvent event = heap.top();
+        heap.pop();
+        return std::tuple(event.at.count(), event.slot, event.version);
+      });
+
+  py::class_<CutMemo>(testing, "CutMemo")
+      .def(py::init<std::size_t>())
+      .def("__len__", &CutMemo::size)
+      .def_property_readonly("num_bytes", &CutMemo::num_bytes)
+      .def("find",
+           [](const CutMemo& memo, const CutMemo::Row& key) -> std::optional<CutMemo::Row> {
+             const CutMemo::Row* row = memo.find(key);
+             return row == nullptr ? std::nullopt : std::optional(*row);
+           })
+      .def("remember", &CutMemo::remember);
 
   py::class_<IndexSet>(testing, "IndexSet")
       .def(py::init<std::size_t>())

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <numeric>
 #include <tuple>
 
@@ -9,9 +10,6 @@
 
 namespace gpusched {
 namespace {
-
-/// Of a node of the map, beside the numbers of its key and its cut.
-constexpr std::size_t kNodeBytes = 128;
 
 /// Numbers rows by their values: equal rows have one number.
 template <class Row>
@@ -27,11 +25,6 @@ std::vector<std::int32_t> numbers_of(const std::vector<Row>& rows) {
 }
 
 }  // namespace
-
-bool HeavyEdge::Before::operator()(std::span<const std::int32_t> a,
-                                   std::span<const std::int32_t> b) const {
-  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
-}
 
 HeavyEdge::HeavyEdge(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool swaps)
     : jobs_(jobs),
@@ -142,8 +135,7 @@ const std::vector<std::int32_t>& HeavyEdge::cut(JobId job, std::span<const Piece
   for (const std::size_t at : order_) pieces_.push_back(pieces[at]);
 
   find_key(job, pieces);
-  const auto found = memo_.find(std::span<const std::int32_t>(key_));
-  if (found != memo_.end()) return found->second;
+  if (const auto* known = memo_.find(key_)) return *known;
   const StageGraph graph = jobs_.stage_graph(jobs_.graph(job));
   const std::size_t num_stages = graph.num_stages();
   pipeline_weights_.clear();
@@ -161,18 +153,7 @@ const std::vector<std::int32_t>& HeavyEdge::cut(JobId job, std::span<const Piece
   }
   graph_cut_.grow({graph.replicas, pipeline_weights_, allreduce_weights_}, quotas_, ranks_);
   if (swaps_) improve(job, graph);
-  return remember();
-}
-
-/// A cut that alone passes the bound is still kept until the next.
-const std::vector<std::int32_t>& HeavyEdge::remember() {
-  const std::size_t bytes = kNodeBytes + (key_.size() + ranks_.size()) * sizeof(std::int32_t);
-  if (num_bytes_ + bytes > kMostBytes) {
-    memo_.clear();
-    num_bytes_ = 0;
-  }
-  num_bytes_ += bytes;
-  return memo_.emplace(key_, ranks_).first->second;
+  return memo_.remember(key_, ranks_);
 }
 
 void HeavyEdge::improve(JobId job, const StageGraph& graph) {

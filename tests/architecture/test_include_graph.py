@@ -11,9 +11,9 @@ from tests.architecture.sources import CPP, CPP_FILES, HEADERS, code_of, include
 
 FLOORS = {
     0: """allocation assignment auction backfill_queue buffer category change_log check class_tree
-          cluster dancer_batch dancer_bounds dancer_filling dancer_planner dancer_segments
-          deadline_plan deadline_plan_ledger decision demand exchange gang_packer gang_plan
-          graph_cut hash heap ids index_set job_classes job_table keyed_job lanes market
+          cluster cut_memo dancer_batch dancer_bounds dancer_filling dancer_planner
+          dancer_segments deadline_plan deadline_plan_ledger decision demand exchange gang_packer
+          gang_plan graph_cut hash heap ids index_set job_classes job_table keyed_job lanes market
           market_exact market_model matching_market network one_type_search plan_oracle price_bound
           prices prices_market progressive_filling proportional rng run_control running_index
           squashed_machine stage_graph time transportation virtual_machine waiting_queue""",
@@ -21,8 +21,8 @@ FLOORS = {
     2: """actions gained_servers heavy_edge order packing packing_index placement placement_parts
           progress scheduler""",
     3: """bound_scheduler consolidation dancer dancer_exchange dancer_jobs elastic_jobs filling
-          head_reservation list_scheduler matching_jobs matching_targets matching_widths policy pooled_srpt
-          preemptive_scheduler promising_scheduler reallocation schedule simulation""",
+          head_reservation list_scheduler matching_jobs matching_targets matching_widths policy
+          pooled_srpt preemptive_scheduler promising_scheduler reallocation schedule simulation""",
 }
 FLOOR_OF_HEADER = {name: floor for floor, names in FLOORS.items() for name in names.split()}
 

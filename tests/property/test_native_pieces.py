@@ -302,6 +302,49 @@ def test_a_draw_is_that_of_the_readable_generator(
     assert native == rng.draw(seed, stream, job, counter)
 
 
+ends = st.tuples(st.integers(0, 3), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+
+
+@given(st.lists(ends, unique=True, max_size=60), st.randoms(use_true_random=False))
+def test_ends_of_one_instant_come_in_one_order_however_they_were_pushed(events, random) -> None:
+    heap = _testing.FinishHeap()
+    shuffled = random.sample(events, len(events))
+    for event in shuffled:
+        heap.push(*event)
+    assert [heap.pop() for _ in events] == sorted(events)
+    assert len(heap) == 0
+
+
+rows = st.lists(st.integers(-3, 3), max_size=20)
+
+
+@given(st.lists(st.tuples(rows, rows), max_size=40), st.integers(0, 2_000))
+def test_a_memo_is_right_where_it_knows_and_passes_its_bound_with_one_entry_alone(
+    entries: list[tuple[list[int], list[int]]], most_bytes: int
+) -> None:
+    memo = _testing.CutMemo(most_bytes)
+    twin: dict[tuple[int, ...], list[int]] = {}
+    for key, row in entries:
+        known = memo.find(key)
+        if known is None:
+            twin[tuple(key)] = row
+            assert memo.remember(key, row) == row
+        else:
+            assert known == twin[tuple(key)]
+        numbers = sum(len(k) + len(r) for k, r in twin.items() if memo.find(list(k)) is not None)
+        assert memo.num_bytes == 128 * len(memo) + 4 * numbers
+        assert memo.num_bytes <= most_bytes or len(memo) == 1
+
+
+def test_thousands_of_wide_rows_stay_within_the_bound() -> None:
+    memo = _testing.CutMemo(1 << 20)
+    for i in range(3_000):
+        memo.remember([i], list(range(1_000)))
+        assert memo.num_bytes <= 1 << 20
+    assert 0 < len(memo) < 300
+    assert memo.find([2_999]) == list(range(1_000))
+
+
 @given(st.lists(st.tuples(words, st.sampled_from([1, 2]), words, words), min_size=2, unique=True))
 def test_draws_of_different_places_differ(places: list[tuple[int, int, int, int]]) -> None:
     assert len({_testing.draw(*place) for place in places}) == len(places)
@@ -316,6 +359,8 @@ def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     elsewhere |= {"ClearedCategory", "clear_category", "draw_category"}  # test_market,
     elsewhere |= {"improve_placement"}  # and test_market_laws
     assert exposed - elsewhere == {
+        "CutMemo",
+        "FinishHeap",
         "Heap",
         "RunHeap",
         "IndexSet",

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.parity.core import run_core
+import numpy as np
+import pytest
+
+from gpusched import _core
+from tests.parity.core import make_cluster, run_core
 from tests.reference import Job, replay
 from tests.reference.cases import SECOND
 
@@ -52,3 +56,21 @@ def test_a_deferred_gang_is_not_overtaken_by_a_stream_of_later_jobs() -> None:
     servers = [(2, "gpu"), (2, "gpu")]
     starts = run_core(jobs, servers, "conservative", "consolidated").start_us
     assert starts[4] == 20 * SECOND
+
+
+def test_a_run_refuses_a_task_without_gpus_that_came_past_the_checks_of_a_trace() -> None:
+    row = np.array([0, 0], np.int32)
+    table = _core.JobTable(
+        np.array([0, 0], np.int64),
+        np.array([SECOND, SECOND], np.int64),
+        np.array([1, 0], np.int32),
+        demand=row,
+        demand_share_milli=np.array([1000], np.int32),
+        demand_cpu_milli=np.array([500], np.int64),
+        demand_memory_mib=np.array([0], np.int64),
+    )
+    cluster = make_cluster([(2, "gpu")])
+    servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
+    for policy in ("2d-las", "easy", "srtf", "conservative", "fifo"):
+        with pytest.raises(ValueError, match=r"gpus: row 1 is 0; a job of a run needs at least 1"):
+            _core.Run(table, servers, policy, {}, [], "first-fit", {}, 0, _core.RunControl())

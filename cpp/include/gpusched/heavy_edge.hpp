@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
 #include "gpusched/allocation.hpp"
 #include "gpusched/cluster.hpp"
+#include "gpusched/cut_memo.hpp"
 #include "gpusched/graph_cut.hpp"
 #include "gpusched/job_table.hpp"
 #include "gpusched/network.hpp"
@@ -31,16 +31,8 @@ class HeavyEdge {
   /// fewest free GPUs, not those with the most.
   bool place(const Occupancy& free, const Request& request, bool fewest_first, Allocation& out);
 
-  /// What the cuts that are remembered take, at most kMostBytes.
-  static constexpr std::size_t kMostBytes = std::size_t{32} << 20;
-  [[nodiscard]] std::size_t num_bytes() const noexcept { return num_bytes_; }
-
  private:
-  /// Keys are compared as they are looked up, without a copy.
-  struct Before {
-    using is_transparent = void;
-    bool operator()(std::span<const std::int32_t> a, std::span<const std::int32_t> b) const;
-  };
+  static constexpr std::size_t kMostBytes = std::size_t{32} << 20;
 
   void number_kinds();
   [[nodiscard]] bool is_cut(JobId job) const;
@@ -50,7 +42,6 @@ class HeavyEdge {
   void improve(JobId job, const StageGraph& graph);
   void sort(std::span<const std::int32_t> ranks, Allocation& out);
   void permute(std::span<const std::int32_t> ranks, std::vector<std::int32_t>& out) const;
-  [[nodiscard]] const std::vector<std::int32_t>& remember();
 
   const JobTable& jobs_;
   const Cluster& cluster_;
@@ -59,8 +50,7 @@ class HeavyEdge {
   bool has_cuts_;
   GraphCut graph_cut_;
   RingLinks finder_;
-  std::map<std::vector<std::int32_t>, std::vector<std::int32_t>, Before> memo_;
-  std::size_t num_bytes_ = 0;
+  CutMemo memo_{kMostBytes};
   std::vector<std::int32_t> kind_of_server_;
   std::vector<std::int32_t> kind_in_domain_;  // of each server; those of one domain are alike
   std::vector<std::int32_t> kind_of_domain_;

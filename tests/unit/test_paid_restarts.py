@@ -1,0 +1,29 @@
+"""A gang that loses its GPUs while it still pays for its restart: what counts as paid."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusched as gs
+
+
+@pytest.mark.parametrize("placement", ["count", "first-fit"])
+def test_a_run_that_stops_during_its_restart_has_paid_until_then(placement: str) -> None:
+    # Resumed at 11, stopped at 13 with 2 of 5 s paid; resumed at 14 it pays 5 s again.
+    trace = gs.Trace.from_columns(submit_s=[0, 10, 13], service_s=[100, 1, 1], gpus=[2, 2, 2])
+    cluster = gs.Cluster.uniform(1, 2)
+    result = gs.simulate(trace, cluster, policy="srtf:cost_s=5", placement=placement)
+    result.audit().raise_if_bad()
+    schedule = result.schedule
+    assert (schedule.paid_us // 10**6).tolist() == [7, 0, 0]
+    assert (schedule.held_us // 10**6).tolist() == [107, 1, 1]
+    assert (schedule.finish_us // 10**6).tolist() == [109, 11, 14]
+    assert schedule.preemptions.tolist() == [2, 0, 0]
+
+
+def test_a_run_that_stops_as_its_restart_is_paid_has_paid_all_of_it() -> None:
+    trace = gs.Trace.from_columns(submit_s=[0, 10, 16], service_s=[100, 1, 1], gpus=[1, 1, 1])
+    result = gs.simulate(trace, gs.Cluster.uniform(1, 1), policy="srtf:cost_s=5")
+    result.audit().raise_if_bad()
+    assert (result.schedule.paid_us // 10**6).tolist() == [10, 0, 0]
+    assert (result.schedule.held_us // 10**6).tolist() == [110, 1, 1]
