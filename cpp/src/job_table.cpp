@@ -74,7 +74,7 @@ JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
     total += columns_.estimate_us.empty()
                  ? columns_.service_us[row]
                  : std::max(columns_.service_us[row], columns_.estimate_us[row]);
-    if (total > kMaxTicks || submit[row] > kMaxTicks - total) {
+    if (total >= kMaxTicks || submit[row] >= kMaxTicks - total) {
       fail_at("service_us", row, std::to_string(columns_.service_us[row]),
               "the last submit and all services or estimates together must stay below 2^62 microseconds");
     }
@@ -104,7 +104,7 @@ void JobTable::check_deadlines() const {
   check_length("value", columns_.value, columns_.submit_us.size());
   for (std::size_t row = 0; row < columns_.deadline_us.size(); ++row) {
     const std::int64_t deadline = columns_.deadline_us[row];
-    if (deadline == kNoDeadline || (deadline > columns_.submit_us[row] && deadline <= kMaxTicks)) {
+    if (deadline == kNoDeadline || (deadline > columns_.submit_us[row] && deadline < kMaxTicks)) {
       continue;
     }
     fail_at("deadline_us", row, std::to_string(deadline),
