@@ -1,8 +1,8 @@
 #include "gpusched/livelock.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,9 +16,10 @@ constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 
 /// Three digits: these are averages and outlooks.
 std::string show(double number) {
-  char text[32];
-  (void)std::snprintf(text, sizeof text, "%.3g", number);
-  return text;
+  std::ostringstream out;
+  out.precision(3);
+  out << number;
+  return out.str();
 }
 
 std::string list_of(std::vector<JobId> jobs) {

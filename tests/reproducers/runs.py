@@ -99,7 +99,9 @@ def test_two_jobs_that_take_turns_for_ever_are_named() -> None:
             actions.wake(state.now_us + 1)
 
     jobs = gs.Trace.from_columns([0, 0], [1e6, 1e6], [1, 1], restart_s=[1, 1])
-    with pytest.raises(ValueError, match=r"jobs 0 and 1 take turns; .* gained 0 us"):
+    with pytest.raises(
+        ValueError, match=r"jobs 0 and 1 take turns; .* cost 1 us and gained 1.91e-06 us"
+    ):
         gs.simulate(jobs, ONE_GPU, policy=Rotate())
 
 
