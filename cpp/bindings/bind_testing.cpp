@@ -101,23 +101,23 @@ void bind_testing(py::module_& m) {
       });
 
   py::class_<VirtualMachine>(testing, "VirtualMachine")
-      .def(py::init([] {
+      .def(py::init([](std::int64_t speed) {
         VirtualMachine machine;
-        machine.clear();
+        machine.begin(speed);
         return machine;
       }))
       .def("__len__", &VirtualMachine::size)
       .def_property_readonly("running", &VirtualMachine::running)
-      .def_property_readonly("total_completion", &VirtualMachine::total_completion)
       .def("next_completion",
            [](const VirtualMachine& machine) { return machine.next_completion().count(); })
       .def("advance",
            [](VirtualMachine& machine, std::int64_t to) {
-             std::vector<std::pair<JobId, double>> all;
-             for (const auto& [job, at] : machine.advance(Time{to})) all.emplace_back(job, at);
-             return all;
+             const auto completed = machine.advance(Time{to});
+             return std::vector<JobId>(completed.begin(), completed.end());
            })
-      .def("add", &VirtualMachine::add);
+      .def("add", [](VirtualMachine& machine, JobId job, std::int64_t ticks, std::int32_t gpus) {
+        machine.add(job, VirtualMachine::Work{ticks} * gpus);
+      });
 
   testing.def("sha256", [](const py::bytes& data) {
     const auto text = static_cast<std::string_view>(data);

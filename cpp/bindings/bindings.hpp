@@ -25,5 +25,6 @@ void bind_market(py::module_& m);
 void bind_market_parts(py::module_& m);
 void bind_testing(py::module_& m);
 void bind_timing(py::module_& m);
+void bind_bare_speed(py::module_& m);
 
 }  // namespace gpusched::bindings

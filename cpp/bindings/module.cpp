@@ -23,4 +23,5 @@ PYBIND11_MODULE(_core, m) {
   bindings::bind_market_parts(m);
   bindings::bind_testing(m);
   bindings::bind_timing(m);
+  bindings::bind_bare_speed(m);
 }

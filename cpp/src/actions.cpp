@@ -100,6 +100,7 @@ void Actions::begin_run(std::uint32_t id, JobId job, const Allocation& allocatio
   } else if (!rule_.on_work) {
     slot.cost = state_.jobs_.restart_cost(job) + rule_.extra(allocation.gpus);
   }
+  // Now < 2^62, a cost < 2^55, the service and the work added to it < 2^61 + 2^54: no sum overflows.
   const Time work = state_.true_remaining(job);
   slot.start = now;
   slot.finish = now + slot.cost + work;
@@ -166,6 +167,13 @@ void Actions::preempt(JobId job) {
   --state_.num_running_;
 }
 
+/// Service done in the run that ends now; progress has been settled.
+Time Actions::service_of_run(const Slot& slot, std::uint32_t id) const noexcept {
+  if (!progress_.is_active()) return std::max(Time{0}, state_.now_ - slot.start - slot.cost);
+  const double done = state_.progress_[slot.job].done - state_.paces_[id].first_done;
+  return Time{static_cast<std::int64_t>(done)};
+}
+
 /// The slot stays the job's. Its finish is void.
 void Actions::end_run(Slot& slot) {
   const Time now = state_.now_;
@@ -173,12 +181,21 @@ void Actions::end_run(Slot& slot) {
   if (progress_.is_active()) progress_.stop(record.slot);
   record.held -= slot.finish - now;
   record.paid -= std::max(Time{0}, slot.start + slot.cost - now);
+  Time added{0};
   if (rule_.on_work) {
-    record.redo += state_.jobs_.restart_cost(slot.job) + rule_.extra(slot.gpus);
+    added = state_.jobs_.restart_cost(slot.job) + rule_.extra(slot.gpus);
+    record.redo += added;
+    // With this a finish stays below 2^62 + 2^61 + 2^56, and the type holds it.
     if (record.redo.count() > kMaxTicks / 2) {
-      fail_input("restart=work: the work added to job " + std::to_string(slot.job) +
-                 " passes 2^61 microseconds");
+      fail_input("at " + std::to_string(now.count()) + " us: restart=work: the work added to job " +
+                 std::to_string(slot.job) + " passes 2^61 microseconds");
     }
+  }
+  if (turns_.is_timer) {
+    turns_.add(slot.job, slot.pieces.size(), service_of_run(slot, record.slot),
+               std::min(slot.cost, now - slot.start) + added);
+  } else {
+    turns_.added += added.count();
   }
   record.phase = Phase::waiting;
   record.finish = kNever;

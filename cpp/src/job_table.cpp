@@ -74,7 +74,7 @@ JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
     const auto job = static_cast<JobId>(row);
     const std::int64_t ticks = std::max(service(job), estimate(job)).count();
     total += ticks;
-    if (total > kMaxTicks || submit[row] > kMaxTicks - total) {
+    if (total >= kMaxTicks || submit[row] >= kMaxTicks - total) {
       fail_at(longest_column(job), row, std::to_string(ticks),
               "the last submit and all services, estimates or predictions together must stay "
               "below 2^62 microseconds");
@@ -110,7 +110,7 @@ void JobTable::check_deadlines() const {
   check_length("value", columns_.value, columns_.submit_us.size());
   for (std::size_t row = 0; row < columns_.deadline_us.size(); ++row) {
     const std::int64_t deadline = columns_.deadline_us[row];
-    if (deadline == kNoDeadline || (deadline > columns_.submit_us[row] && deadline <= kMaxTicks)) {
+    if (deadline == kNoDeadline || (deadline > columns_.submit_us[row] && deadline < kMaxTicks)) {
       continue;
     }
     fail_at("deadline_us", row, std::to_string(deadline),

@@ -85,16 +85,44 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
   };
 }
 
-/// Service in a period at the job's own width, on the slowest GPUs.
-Time PreemptiveScheduler::least_gain(const State& state, JobId job) const {
-  if (state.speed().is_fixed()) return period_;
+/// Service in so much time at the job's own width, on the slowest GPUs.
+Time PreemptiveScheduler::least_gain(const State& state, JobId job, Time time) const {
+  if (state.speed().is_fixed()) return time;
   const IterationLimits limits = state.speed().limits(job);
   const double part = limits.low / limits.max;
-  return Time{static_cast<std::int64_t>(static_cast<double>(period_.count()) * part)};
+  return Time{static_cast<std::int64_t>(static_cast<double>(time.count()) * part)};
+}
+
+/// Where the cost is held time a turn ends at the first multiple of the period after it is paid, so
+/// that something is gained; but it can be next to nothing.
+void PreemptiveScheduler::check_waste(const State& state) const {
+  const bool is_bounded =
+      !order_->has_crossings() && (state.speed().is_fixed() || !state.speed().uses_links());
+  if (!is_bounded || period_ == Time{0}) return;
+  const JobTable& jobs = state.jobs();
+  for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+    const Time cost = jobs.restart_cost(job) + rule_.extra(jobs.gpus(job));
+    if (cost == Time{0} || state.classes().of(job) == JobClasses::kNoClass ||
+        !state.speed().can_run(job)) {
+      continue;
+    }
+    const Time gain = std::max(kTick, least_gain(state, job, next_multiple(cost, period_) - cost));
+    const auto most_turns = static_cast<std::int64_t>(Livelock::kMostWastedRows);
+    if (cost / Livelock::kMostLost <= gain || jobs.service(job) / most_turns <= gain) continue;
+    fail_input("period_s: job " + std::to_string(job) + " would pay " +
+               std::to_string(cost.count()) + " us for each turn and gain " +
+               std::to_string(gain.count()) + " us of its service of " +
+               std::to_string(jobs.service(job).count()) +
+               " us in it; lower its cost or lengthen period_s");
+  }
 }
 
 void PreemptiveScheduler::check_progress(const State& state) const {
-  if (!rule_.on_work || !order_->takes_turns()) return;
+  if (!order_->takes_turns()) return;
+  if (!rule_.on_work) {
+    check_waste(state);
+    return;
+  }
   // Jobs that take turns each period must gain more in one than a preemption adds. Those that
   // take turns by promotion may gain as little as a tick, and where links are shared so may any
   // job.
@@ -103,7 +131,7 @@ void PreemptiveScheduler::check_progress(const State& state) const {
       !order_->has_crossings() && (state.speed().is_fixed() || !state.speed().uses_links());
   for (JobId job = 0; job < jobs.num_jobs(); ++job) {
     if (state.classes().of(job) == JobClasses::kNoClass || !state.speed().can_run(job)) continue;
-    const Time gain = is_bounded ? least_gain(state, job) : kTick;
+    const Time gain = is_bounded ? least_gain(state, job, period_) : kTick;
     if (jobs.restart_cost(job) + rule_.extra(jobs.gpus(job)) < gain) continue;
     fail_input("restart=work: job " + std::to_string(job) +
                " would lose to each preemption at least what it gains between two, and never "

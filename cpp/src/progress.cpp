@@ -167,6 +167,7 @@ Time Progress::finish_of(std::uint32_t slot) const {
   const Pace& pace = state_.paces_[slot];
   const double left = state_.work(state_.slots_[slot].job) - pace.done;
   const Time lasts{ceil_ticks(left / pace.rate)};
+  if (lasts >= Time{kMaxTicks} - pace.since) return Time{kMaxTicks};  // where no run may come
   return std::max(pace.since + lasts, state_.now() + kTick);
 }
 

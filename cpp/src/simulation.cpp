@@ -30,6 +30,7 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
   Allocation scratch;
   refused_classes_.resize(classes.num_classes());
   for (ClassId id = 0; id < classes.num_classes(); ++id) {
+    control.check();  // there may be as many classes as jobs
     if (placement.is_pooled()) {
       if (classes.types(id) != cluster.all_types()) {
         fail_input("placement count: job " + std::to_string(classes.example(id)) +
@@ -50,6 +51,11 @@ void Simulation::check_demands(const Placement& placement) const {
   if (!placement.knows_demands()) {
     fail_input("cpu, memory, gpu_share: the placement knows nothing but whole GPUs");
   }
+  // Tasks that ask for no GPU can be filled into servers, and orders and queues count in GPUs.
+  for (JobId job = 0; job < state_.jobs().num_jobs(); ++job) {
+    if (state_.jobs().gpus(job) > 0) continue;
+    fail_input("gpus: row " + std::to_string(job) + " is 0; a run needs at least 1");
+  }
   if (state_.jobs().has_shares() && progress_.is_active()) {
     fail_input("gpu_share: the speed knows nothing of jobs that share a GPU; use fixed");
   }
@@ -68,22 +74,33 @@ bool Simulation::step(Time limit) {
   const Time finish = finishes.empty() ? kNever : finishes.top().at;
   const Time now = std::min({finish, arrival, actions_.wake_});
   if (now >= limit) return false;
-  if (now.count() > kMaxTicks) {
-    throw InvalidInput("the schedule passes 2^62 microseconds: services and restart costs are too large");
-  }
+  if (now.count() >= kMaxTicks) fail_at_the_end_of_time(finish);
   state_.now_ = now;
   actions_.wake_ = kNever;
   finished_.clear();
   arrived_.clear();
   if (finish == now) apply_finishes();
   if (arrival == now) apply_arrivals();
+  actions_.turns_.is_timer = finish != now && arrival != now;
   scheduler_.decide(state_, {finished_, arrived_}, actions_);
   if (!actions_.suspended_.empty() || actions_.num_stale_ > 0) actions_.finish_decision();
   if (progress_.is_active()) actions_.move_finishes();
+  if (actions_.turns_.is_timer) livelock_.look(state_, actions_.turns_);
   ++counters_.num_instants;
   counters_.num_events += finished_.size() + arrived_.size();
   counters_.max_running = std::max<std::uint64_t>(counters_.max_running, state_.num_running_);
   return true;
+}
+
+void Simulation::fail_at_the_end_of_time(Time finish) {
+  std::string what = "the scheduler asks for a decision";
+  if (finish <= actions_.wake_) {
+    const FinishEvent event = actions_.finishes_.top();
+    what = "job " + std::to_string(state_.slots_[event.slot].job) + " would finish";
+  }
+  fail_input("at " + std::to_string(state_.now_.count()) + " us: " + what +
+             " at or after 2^62 microseconds; the run must end before: shorten services or restart "
+             "costs, submit earlier, or use faster GPUs and links");
 }
 
 void Simulation::apply_finishes() {
@@ -163,6 +180,12 @@ Schedule Simulation::finish() {
     slot.job = kNoJob;
   }
   const JobTable& jobs = state_.jobs_;
+  std::uint64_t num_waiting = 0;
+  JobId first_waiting = kNoJob;
+  for (JobId job = 0; job < state_.num_arrived_; ++job) {
+    if (!state_.is_waiting(job)) continue;
+    if (num_waiting++ == 0) first_waiting = job;
+  }
   for (JobId job = state_.num_arrived_; job < jobs.num_jobs(); ++job) {
     state_.records_[job] = {.start = kNever,
                             .finish = kNever,
@@ -176,6 +199,14 @@ Schedule Simulation::finish() {
                             .phase = Phase::waiting,
                             .reason = RejectReason::none};
   }
+  std::vector<std::string> warnings = scheduler_.warnings();
+  if (num_waiting > 0) {
+    warnings.push_back(std::to_string(num_waiting) +
+                       (num_waiting == 1 ? " job waits" : " jobs wait") + " for ever, the first is job " +
+                       std::to_string(first_waiting) +
+                       ": nothing runs or is still to come, and the policy neither starts what "
+                       "waits nor asks to be called again");
+  }
   counters_.num_rates_computed = progress_.num_computed();
   counters_.num_rates_changed = progress_.num_changed();
   std::vector<double> uncontended_us;
@@ -185,7 +216,7 @@ Schedule Simulation::finish() {
   }
   return Schedule(jobs.num_jobs(), std::move(state_.records_), std::move(actions_.log_),
                   std::move(uncontended_us), std::move(actions_.num_resizes_),
-                  scheduler_.take_decisions(), counters_, scheduler_.warnings());
+                  scheduler_.take_decisions(), counters_, std::move(warnings));
 }
 
 }  // namespace gpusched

@@ -18,8 +18,8 @@ FLOORS = {
           prices prices_market progressive_filling proportional rng run_control running_index
           squashed_machine stage_graph time transportation virtual_machine waiting_queue""",
     1: "contention fragmentation interval_log occupancy parameters registry speed state",
-    2: """actions gained_servers heavy_edge order packing packing_index placement placement_parts
-          progress scheduler""",
+    2: """actions gained_servers heavy_edge livelock order packing packing_index placement
+          placement_parts progress scheduler""",
     3: """bound_scheduler consolidation dancer dancer_exchange dancer_jobs elastic_jobs filling
           head_reservation list_scheduler matching_jobs matching_targets matching_widths policy
           pooled_srpt preemptive_scheduler promising_scheduler reallocation schedule simulation""",

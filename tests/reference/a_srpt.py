@@ -15,28 +15,25 @@ from .placements import Placer
 
 
 class VirtualMachine:
-    """One machine of unit speed that runs the job with the least work left."""
+    """One machine, as fast as all GPUs, that runs the job with the least work left.
+
+    Work is in GPU ticks and the clock counts them: whole numbers, of any size.
+    """
 
     def __init__(self) -> None:
-        self.waiting: list[tuple[float, int]] = []  # work left, job
+        self.waiting: list[tuple[int, int]] = []  # work left, job
         self.running: int | None = None
-        self.left = 0.0  # of the running job, when it began to run
-        self.since = 0.0
-        self.end = math.inf
+        self.end = 0  # of the running job
 
-    def add(self, now: int, work: float, job: int) -> None:
+    def add(self, now: int, work: int, job: int) -> None:
         """Add a job; the one that runs is interrupted if it has more left."""
         if self.running is not None:
-            present = (self.left - (now - self.since), self.running)
+            present = (self.end - now, self.running)
             if present < (work, job):
                 self.waiting.append((work, job))
                 return
             self.waiting.append(present)
-        self.run(float(now), work, job)
-
-    def run(self, now: float, left: float, job: int) -> None:
-        """Run a job from now on."""
-        self.running, self.left, self.since, self.end = job, left, now, now + left
+        self.running, self.end = job, now + work
 
     def completed(self, now: int) -> list[int]:
         """Go on until ``now``; return the jobs completed on the way, in order."""
@@ -47,7 +44,7 @@ class VirtualMachine:
             if self.waiting:
                 left, job = min(self.waiting)
                 self.waiting.remove((left, job))
-                self.run(self.end, left, job)
+                self.running, self.end = job, self.end + left
         return done
 
 
@@ -94,11 +91,13 @@ class ASrpt(NonPreemptive):
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Ask the machine who is next, then start what can start."""
         self.is_release = bool(finished)
-        for number in self.machine.completed(engine.now):
+        clock = engine.now * engine.cluster.num_gpus
+        for number in self.machine.completed(clock):
             if number in self.held:
                 self.queue.append(self.held.pop(number))
         for job in arrived:
-            self.machine.add(engine.now, self.needs(engine, job).work, job.id)
+            work = job.gpus * math.ceil(self.needs(engine, job).duration)
+            self.machine.add(clock, work, job.id)
             self.held[job.id] = job
 
         if self.sorts_by_work:
@@ -164,5 +163,5 @@ class ASrpt(NonPreemptive):
         """Return the next end of patience, or the next completion on the machine."""
         instants = list(self.deadline.values())
         if self.held and self.machine.running is not None:
-            instants.append(math.ceil(self.machine.end))
+            instants.append(-(-self.machine.end // engine.cluster.num_gpus))
         return min((at for at in instants if at > engine.now), default=None)

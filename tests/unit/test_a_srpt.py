@@ -110,6 +110,28 @@ def test_or_a_multiple_of_the_time_that_the_placement_costs() -> None:
     assert gang_runs(",wait=loss,tau=0.04") == (75, 115)
 
 
+def test_its_patience_ends_at_the_first_tick_that_is_not_before_its_end() -> None:
+    # From 60 s on for 20 s / 3 and 20 s / 6, that is 6,666,666.7 and 3,333,333.3 microseconds.
+    assert gang_runs(f",tau={1 / 3}")[0] == 66.666667
+    assert gang_runs(f",tau={1 / 6}")[0] == 63.333334
+    # A tick and a bit: not the tick after the one at which it was first looked at.
+    assert gang_runs(",tau=0.00000006")[0] == 60.000002
+
+
+def test_a_gang_on_as_few_servers_as_possible_is_placed_well_whatever_near_says() -> None:
+    # It is queued at 60, beside a job that runs until 75, and the other server is free.
+    trace = gs.Trace.from_columns(submit_s=[0, 40], service_s=[60, 40], gpus=[1, 2])
+    result = gs.simulate(
+        trace.with_profiles([MODEL]),
+        PAIRS,
+        policy="a-srpt:idle=false,near=1",
+        placement="consolidated",
+        speed="ring:overhead_s=0,reduction_bytes_per_s=1e18",
+        contention="reserved",
+    )
+    assert result.jobs["start_s"].tolist() == [15, 60]
+
+
 def test_a_gang_that_communicates_little_or_is_placed_well_enough_does_not_wait() -> None:
     assert gang_runs(",heavy=10.4")[0] == 75
     assert gang_runs(",heavy=10.6")[0] == 60

@@ -169,6 +169,40 @@ def test_what_is_beyond_128_bits_goes_to_the_readable_twin():
         native("mean_busy_time")(*jobs, 2**30, none)
 
 
+@pytest.mark.parametrize("bits", range(58, 68))
+def test_native_bounds_count_with_wide_words_where_narrow_ones_overflow(bits):
+    # Three jobs whose last completion, in ticks of the squashed machine, is about 2^bits.
+    service = 2**53 - 1
+    for width in (2 ** (bits - 54), 2 ** (bits - 54) + 1):
+        jobs = columns((0, service, width), (3, service, width), (2**40, 7, 1))
+        ticks = native("squashed_srpt")(*jobs, 3)
+        assert ticks == bounds.squashed_srpt_ticks(*jobs, 3)
+        readable = bounds.mean_busy_half_ticks(*jobs, 3, np.empty(0))
+        if bits < 62:  # beyond, the moments of these jobs need more than 127 bits
+            assert native("mean_busy_time")(*jobs, 3, np.empty(0)) == readable
+        assert bounds.mean_busy_time(JobColumns(*jobs), 3) == Fraction(readable[0], 6)
+
+
+@pytest.mark.parametrize("bits", range(61, 67))
+def test_native_mean_busy_times_change_to_wide_words_as_well(bits):
+    # A late submit stretches the horizon, and no job is large: the moments stay narrow.
+    jobs = columns((0, 2**20, 3), (2**60, 2**21, 5), (2**60 + 1, 2**21, 1))
+    num_gpus = 2 ** (bits - 60)
+    readable = bounds.mean_busy_half_ticks(*jobs, num_gpus, np.empty(0))
+    assert native("mean_busy_time")(*jobs, num_gpus, np.empty(0)) == readable
+
+
+def test_native_mean_busy_times_use_127_bits_and_no_more():
+    # 63 bits of work, and 64 of twice the horizon.
+    alone = columns((0, 2**53, 2**9))
+    readable = bounds.mean_busy_half_ticks(*alone, 1, np.empty(0))
+    assert native("mean_busy_time")(*alone, 1, np.empty(0)) == readable
+    # Two of them: one bit more, which might still be held but is not counted on.
+    two = columns((0, 2**53, 2**9), (0, 2**53, 2**9))
+    with pytest.raises(OverflowError):
+        native("mean_busy_time")(*two, 1, np.empty(0))
+
+
 @pytest.mark.parametrize("name", ["squashed_srpt", "mean_busy_time"])
 def test_native_bounds_refuse_what_is_no_workload(name):
     function, more = native(name), (np.empty(0),) if name == "mean_busy_time" else ()

@@ -5,6 +5,7 @@
 #include "gpusched/allocation.hpp"
 #include "gpusched/heap.hpp"
 #include "gpusched/interval_log.hpp"
+#include "gpusched/livelock.hpp"
 #include "gpusched/progress.hpp"
 #include "gpusched/state.hpp"
 #include "gpusched/time.hpp"
@@ -88,6 +89,7 @@ class Actions {
     }
   }
   void begin_run(std::uint32_t id, JobId job, const Allocation& allocation);
+  [[nodiscard]] Time service_of_run(const Slot& slot, std::uint32_t id) const noexcept;
   void end_run(Slot& slot);
   void finish_decision();
   void move_finishes();
@@ -101,6 +103,7 @@ class Actions {
   Progress& progress_;
   RestartRule rule_;
   IntervalLog log_;
+  Turns turns_;
   Heap<FinishEvent> finishes_;
   std::size_t num_stale_ = 0;
   std::vector<JobId> suspended_;

@@ -137,6 +137,8 @@ class JobTable {
   /// Whether a job asks for a part of a GPU.
   [[nodiscard]] bool has_shares() const noexcept { return has_shares_; }
   [[nodiscard]] bool has_profiles() const noexcept { return !columns_.profile.empty(); }
+  /// Index of the job's profile; asked only where jobs have profiles.
+  [[nodiscard]] int profile(JobId job) const noexcept { return columns_.profile[job]; }
   /// GPU types that the profiles have figures for.
   [[nodiscard]] int num_profile_types() const noexcept {
     return static_cast<int>(profile_stride_);
@@ -154,7 +156,7 @@ class JobTable {
   [[nodiscard]] int num_graphs() const noexcept {
     return std::max(0, static_cast<int>(columns_.graph_begin.size()) - 1);
   }
-  /// Index of the job's graph.
+  /// Index of the job's graph; asked only where jobs have graphs.
   [[nodiscard]] int graph(JobId job) const noexcept { return columns_.graph[job]; }
   [[nodiscard]] StageGraph stage_graph(int graph) const noexcept;
   /// GPU types that the stages have figures for.

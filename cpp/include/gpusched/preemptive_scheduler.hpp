@@ -52,7 +52,8 @@ class PreemptiveScheduler : public Scheduler {
   bool try_displace(const State& state, const KeyedJob& job, Actions& actions);
   void start_all(const State& state, Actions& actions);
   void start_others(const State& state, Actions& actions);
-  [[nodiscard]] Time least_gain(const State& state, JobId job) const;
+  [[nodiscard]] Time least_gain(const State& state, JobId job, Time time) const;
+  void check_waste(const State& state) const;
   void check_progress(const State& state) const;
   [[nodiscard]] bool is_due(const State& state) const;
   void ask_again(const State& state, Actions& actions);

@@ -7,6 +7,7 @@
 #include "gpusched/actions.hpp"
 #include "gpusched/cluster.hpp"
 #include "gpusched/job_table.hpp"
+#include "gpusched/livelock.hpp"
 #include "gpusched/placement.hpp"
 #include "gpusched/progress.hpp"
 #include "gpusched/run_control.hpp"
@@ -48,12 +49,14 @@ class Simulation {
   void check_demands(const Placement& placement) const;
   void apply_finishes();
   void apply_arrivals();
+  [[noreturn]] void fail_at_the_end_of_time(Time finish);
 
   State state_;
   Progress progress_;
   Scheduler& scheduler_;
   RunControl& control_;
   Actions actions_;
+  Livelock livelock_;
   std::vector<bool> refused_classes_;
   std::vector<JobId> finished_;
   std::vector<JobId> arrived_;

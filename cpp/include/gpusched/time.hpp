@@ -14,7 +14,8 @@ inline constexpr Time kNever = Time::max();
 /// Services up to here are exact in a double.
 inline constexpr std::int64_t kMaxServiceTicks = std::int64_t{1} << 53;
 
-/// No instant of a run may pass this: the last submit plus all work stays below it.
+/// Every instant of a run lies below this, as do the last submit plus all services. Half of what
+/// the type holds: an instant plus the rest of a run never overflows.
 inline constexpr std::int64_t kMaxTicks = std::int64_t{1} << 62;
 
 /// The first multiple of `period` strictly after `now`.

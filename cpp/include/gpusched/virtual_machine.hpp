@@ -1,73 +1,66 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "gpusched/heap.hpp"
 #include "gpusched/ids.hpp"
 #include "gpusched/time.hpp"
-#include "gpusched/waiting_queue.hpp"
 
 namespace gpusched {
 
-/// One machine of unit speed that always runs the job with the least work left; ties go to the
-/// lower JobId. Work is in ticks, and jobs may complete between two ticks. What happens depends on
-/// when jobs are added and not on how often the machine is looked at.
+/// One machine that does `speed` units of work per tick and always runs the job with the least work
+/// left; ties go to the lower JobId. Work is whole and jobs may complete between two ticks, so the
+/// clock counts units and nothing is ever rounded but the tick to look at it again. What happens
+/// depends on when jobs are added and not on how often the machine is looked at.
 class VirtualMachine {
  public:
-  struct Completion {
-    JobId job;
-    double at;
-  };
+  /// 128 bits: 2^32 jobs of at most 2^62 ticks on 2^31 GPUs do not fill them.
+  __extension__ typedef __int128 Work;
 
-  void clear() noexcept {
+  /// At instant 0, without jobs. `speed` is at least 1.
+  void begin(std::int64_t speed) {
+    speed_ = speed;
     running_ = kNoJob;
-    completion_ = kNobody;
     waiting_.clear();
     completed_.clear();
-    clock_ = 0;
-    total_completion_ = 0;
+    clock_ = completion_ = 0;
   }
 
   [[nodiscard]] bool empty() const noexcept { return running_ == kNoJob; }
   [[nodiscard]] std::size_t size() const noexcept { return waiting_.size() + (empty() ? 0 : 1); }
   /// The job with the least work left; kNoJob if there is none.
   [[nodiscard]] JobId running() const noexcept { return running_; }
-  /// The first tick at or after the next completion, if no job is added before; kNever if empty.
-  /// Past kMaxTicks it is the tick after that.
+  /// The first tick at or after the next completion, if no job is added before: later than the
+  /// instant reached last. kNever if empty, kMaxTicks for all that lies beyond it.
   [[nodiscard]] Time next_completion() const noexcept {
     if (empty()) return kNever;
-    if (completion_ > static_cast<double>(kMaxTicks)) return Time{kMaxTicks} + kTick;
-    return Time{ceil_ticks(completion_)};
+    const Work tick = (completion_ + speed_ - 1) / speed_;
+    return Time{tick < kMaxTicks ? static_cast<std::int64_t>(tick) : kMaxTicks};
   }
-  /// Of the jobs that have completed, the sum of the instants.
-  [[nodiscard]] double total_completion() const noexcept { return total_completion_; }
 
-  /// Goes on to `to`, which must not lie before an earlier one; what has completed until then, in
+  /// Goes on to `to`, which must not lie before an earlier one; who has completed until then, in
   /// order, until the next call.
-  std::span<const Completion> advance(Time to) {
+  std::span<const JobId> advance(Time to) {
     completed_.clear();
-    clock_ = static_cast<double>(to.count());
-    while (completion_ <= clock_) {
-      const double at = completion_;
-      completed_.push_back({running_, at});
-      total_completion_ += at;
+    clock_ = Work{to.count()} * speed_;
+    while (!empty() && completion_ <= clock_) {
+      completed_.push_back(running_);
       running_ = kNoJob;
-      completion_ = kNobody;
       if (waiting_.empty()) break;
-      run(waiting_.top(), at);
+      run(waiting_.top(), completion_);
       waiting_.pop();
     }
     return completed_;
   }
 
-  /// A job comes at the instant that was reached last.
-  void add(JobId job, double work) {
-    const KeyedJob added{work, job};
+  /// A job comes at the instant that was reached last. `work` is at least 1.
+  void add(JobId job, Work work) {
+    const Waiting added{work, job};
     if (!empty()) {
-      const KeyedJob present{left_ - (clock_ - since_), running_};
+      const Waiting present{completion_ - clock_, running_};
       if (present < added) {
         waiting_.push(added);
         return;
@@ -78,23 +71,26 @@ class VirtualMachine {
   }
 
  private:
-  static constexpr double kNobody = std::numeric_limits<double>::infinity();
+  struct Waiting {
+    Work left;
+    JobId job;
 
-  void run(KeyedJob job, double now) noexcept {
+    friend bool operator<(const Waiting& a, const Waiting& b) noexcept {
+      return a.left != b.left ? a.left < b.left : a.job < b.job;
+    }
+  };
+
+  void run(const Waiting& job, Work now) noexcept {
     running_ = job.job;
-    left_ = job.key;
-    since_ = now;
-    completion_ = now + job.key;
+    completion_ = now + job.left;
   }
 
+  std::int64_t speed_ = 1;
   JobId running_ = kNoJob;
-  double left_ = 0;   // of the job that runs, at the instant `since_`: equals stay equal, which
-  double since_ = 0;  // they would not if the work left were found from the completion
-  double completion_ = kNobody;
-  Heap<KeyedJob> waiting_;  // with the work they have left
-  std::vector<Completion> completed_;
-  double clock_ = 0;
-  double total_completion_ = 0;
+  Work completion_ = 0;  // of the job that runs
+  Heap<Waiting> waiting_;
+  std::vector<JobId> completed_;
+  Work clock_ = 0;
 };
 
 }  // namespace gpusched

@@ -3,7 +3,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "gpusched/buffer.hpp"
@@ -46,7 +46,7 @@ class ASrpt final : public Scheduler {
     finder_.reset();
     const bool has_links = !setup.state.speed().is_fixed();
     if (has_links) finder_.emplace(setup.state.cluster().network());
-    machine_.clear();
+    machine_.begin(setup.state.cluster().num_gpus());
     jobs_ = make_buffer<Known>(setup.state.jobs().num_jobs());
     kinds_.clear();
     kind_of_.clear();
@@ -60,7 +60,7 @@ class ASrpt final : public Scheduler {
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     is_release_ = !instant.finished.empty();
-    for (const auto& completion : machine_.advance(state.now())) send(state, completion.job);
+    for (const JobId job : machine_.advance(state.now())) send(state, job);
     for (const JobId job : instant.arrived) admit(state, job);
     if (num_queued_ > 0) dispatch(state, actions);
     fresh_.clear();
@@ -101,12 +101,12 @@ class ASrpt final : public Scheduler {
   // The kinds of jobs, and what each needs.
 
   [[nodiscard]] KindId kind_of(const State& state, JobId job) {
-    const ClassId id = state.classes().of(job);
-    const JobColumns& columns = state.jobs().columns();
-    std::int32_t model = 0;
-    if (finder_) model = state.jobs().has_graphs() ? columns.graph[job] : columns.profile[job];
-    const auto [found, is_new] =
-        kind_of_.try_emplace({id, model}, static_cast<KindId>(kinds_.size()));
+    const JobTable& jobs = state.jobs();
+    const bool has_model = finder_.has_value();
+    const auto [found, is_new] = kind_of_.try_emplace(
+        {state.classes().of(job), has_model && jobs.has_profiles() ? jobs.profile(job) : -1,
+         has_model && jobs.has_graphs() ? jobs.graph(job) : -1},
+        static_cast<KindId>(kinds_.size()));
     if (is_new) {
       kinds_.push_back(make_kind(state, job));
       if (!is_strict_) lines_.emplace_back();
@@ -151,7 +151,9 @@ class ASrpt final : public Scheduler {
   void admit(const State& state, JobId job) {
     jobs_[job] = {kind_of(state, job), true};
     ++num_held_;
-    machine_.add(job, virtual_work(state, job));
+    // In GPU ticks, of which the machine does as many per tick as there are GPUs.
+    const std::int64_t ticks = ceil_ticks(duration(state, kinds_[jobs_[job].kind], job));
+    machine_.add(job, VirtualMachine::Work{ticks} * state.jobs().gpus(job));
   }
 
   void let_go(JobId job) {
@@ -298,7 +300,7 @@ class ASrpt final : public Scheduler {
   VirtualMachine machine_;
   Buffer<Known> jobs_;
   std::vector<Kind> kinds_;
-  std::map<std::pair<ClassId, std::int32_t>, KindId> kind_of_;
+  std::map<std::tuple<ClassId, std::int32_t, std::int32_t>, KindId> kind_of_;
   std::vector<Line> lines_;
   std::vector<LineId> fresh_;    // that have a new head, or whose patience ends
   std::vector<LineId> patient_;  // whose head has met a placement that is not good

@@ -1,0 +1,21 @@
+"""A speed that has nothing but what every speed must have, known only while a test asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpusched import plugins
+from gpusched._core import _testing
+
+
+@contextmanager
+def bare_speed() -> Iterator[str]:
+    """Register the speed, and give its name."""
+    _testing.register_bare_speed()
+    plugins._native.cache_clear()
+    try:
+        yield "bare"
+    finally:
+        _testing.forget_bare_speed()
+        plugins._native.cache_clear()

@@ -1,0 +1,99 @@
+"""Every policy and every placement under every speed, on jobs with no column but what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import partial
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from tests.bare_speed import bare_speed
+from tests.golden import workload as golden
+
+CLUSTER = golden.networked_cluster()
+PLAIN = golden.trace(is_typed=True)
+NETWORKED = golden.networked()
+WITH_PROFILES = golden.urgent(is_typed=True)
+WITH_GRAPHS = PLAIN.with_graphs(
+    [golden.graph(width) for width in sorted(set(golden.WIDTHS))],
+    index=[sorted(set(golden.WIDTHS)).index(width) for width in PLAIN.gpus],
+)
+
+JOBS = {
+    "bare": PLAIN,
+    "fixed": PLAIN,
+    "ring": WITH_PROFILES,
+    "stages": WITH_GRAPHS,
+    "table": WITH_PROFILES,
+    "proportional": WITH_PROFILES,
+}
+FINISHED, REJECTED = 0, 1
+
+
+@pytest.fixture
+def known(speed: str) -> Iterator[None]:
+    with bare_speed() if speed == "bare" else nullcontext():
+        yield
+
+
+def ends_well(policy: str, placement: str, speed: str, contention: str = "none") -> None:
+    """The run ends with every job finished or rejected, and with the rates that it should have.
+
+    A pool goes with jobs that may run anywhere under fixed speeds, and with no other.
+    """
+    run = partial(
+        gs.simulate, JOBS[speed], CLUSTER, policy=policy, placement=placement, speed=speed,
+        contention=contention, verify=True,
+    )  # fmt: skip
+    if "pooled" in gs.placements()[placement].flags:
+        with pytest.raises(ValueError, match="pool has no"):
+            run()
+        return
+    status = run().schedule.status
+    assert np.isin(status, [FINISHED, REJECTED]).all()
+    assert (status == FINISHED).any()
+
+
+def test_there_are_jobs_for_every_speed() -> None:
+    assert set(JOBS) == set(gs.speeds()) | {"bare"}
+
+
+def test_the_bare_speed_is_known_to_those_who_ask_for_it() -> None:
+    assert "bare" not in gs.speeds()
+    with bare_speed():
+        assert "bare" in gs.speeds()
+    assert "bare" not in gs.speeds()
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("speed", JOBS)
+@pytest.mark.parametrize("policy", gs.policies())
+def test_every_policy_runs_under_every_speed(policy: str, speed: str) -> None:
+    ends_well(policy, "spread", speed)
+    ends_well(policy, "heavy-edge", speed)
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("speed", JOBS)
+@pytest.mark.parametrize("placement", gs.placements())
+def test_every_placement_runs_under_every_speed(placement: str, speed: str) -> None:
+    for policy in ("srtf", "easy", "a-srpt"):
+        ends_well(policy, placement, speed)
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("contention", gs.contentions())
+@pytest.mark.parametrize("speed", sorted(set(JOBS) - {"fixed"}))
+def test_every_contention_runs_under_every_speed(speed: str, contention: str) -> None:
+    for policy in ("a-srpt", "ada-srsf"):
+        ends_well(policy, "consolidated", speed, contention)
+
+
+@pytest.mark.parametrize("speed", sorted(set(JOBS) - {"bare", "fixed"}))
+def test_a_speed_refuses_jobs_that_lack_what_it_reads(speed: str) -> None:
+    for policy in ("fifo", "a-srpt", "ada-srsf"):
+        with pytest.raises(ValueError, match="the jobs have no"):
+            gs.simulate(PLAIN, CLUSTER, policy=policy, speed=speed)

@@ -1,0 +1,124 @@
+"""Runs that did not end, ended in an error of the engine, or read and summed beyond an end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched import _core
+from tests.bare_speed import bare_speed
+from tests.golden import workload as golden
+
+DAY_S = 86_400
+ONE_GPU = gs.Cluster.uniform(1, 1)
+
+
+def test_a_srpt_follows_its_virtual_server_late_in_a_long_trace() -> None:
+    jobs = gs.Trace.from_columns(
+        [0, 13 * DAY_S, 13 * DAY_S], [20 * DAY_S, 1, 1e-6], [10_000, 10_000, 1]
+    )
+    result = gs.simulate(jobs, gs.Cluster.uniform(1_250, 8), policy="a-srpt", placement="count")
+    assert (result.schedule.status == 0).all()
+
+
+@pytest.mark.parametrize("start_us", [2**53, 2**61])
+def test_a_srpt_follows_its_virtual_server_at_the_end_of_time(start_us: int) -> None:
+    jobs = gs.Trace.from_columns(
+        np.array([0, start_us, start_us + 1, start_us + 1]) / 1e6,
+        [1, 1e-6, 2e-6, 1e-6],
+        [1, 3, 1, 2],
+    )
+    result = gs.simulate(jobs, gs.Cluster.uniform(1, 3), policy="a-srpt", placement="count")
+    assert (result.schedule.status == 0).all()
+
+
+def test_a_srpt_asks_no_profile_of_jobs_that_have_none() -> None:
+    with bare_speed() as speed:
+        result = gs.simulate(
+            golden.trace(is_typed=False), golden.networked_cluster(), policy="a-srpt", speed=speed
+        )
+    assert (result.schedule.status == 0).any()
+
+
+def test_a_srpt_tells_jobs_of_one_graph_and_two_profiles_apart() -> None:
+    # Both fit one server; the first of each kind may pass the other kind, but not its own.
+    jobs = golden.networked()
+    result = gs.simulate(jobs, golden.networked_cluster(), policy="a-srpt", speed="table")
+    assert np.isin(result.schedule.status, [0, 1]).all()
+
+
+def columns(**given: Any) -> dict[str, Any]:
+    types = {"gpus": np.int32}
+    return {name: np.array(v, types.get(name, np.int64)) for name, v in given.items()}
+
+
+def test_the_last_submit_and_all_services_stay_below_the_end_of_time() -> None:
+    most = 2**62 - 2**53
+    _core.JobTable(**columns(submit_us=[most - 1], service_us=[2**53], gpus=[1]))
+    with pytest.raises(ValueError, match=r"service_us: row 0 .* below 2\^62"):
+        _core.JobTable(**columns(submit_us=[most], service_us=[2**53], gpus=[1]))
+
+
+def test_a_deadline_lies_below_the_end_of_time() -> None:
+    job = {"submit_us": [0], "service_us": [1], "gpus": [1]}
+    _core.JobTable(**columns(**job, deadline_us=[2**62 - 1]))
+    with pytest.raises(ValueError, match=r"deadline_us: row 0 .* below 2\^62"):
+        _core.JobTable(**columns(**job, deadline_us=[2**62]))
+
+
+def test_a_job_that_a_slow_speed_carries_past_the_end_of_time_is_named() -> None:
+    # Late, and so slow on two servers that its finish is past what the time type holds.
+    profile = gs.JobProfile(
+        "slow", throughput={"V100": {2: 1.0}}, spread_throughput={"V100": {2: 1e-9}}
+    )
+    jobs = gs.Trace.from_columns([2**61 / 1e6], [2**53 / 1e6], [2]).with_profiles([profile])
+    cluster = gs.Cluster((gs.ServerGroup(2, 2, "V100"),))
+    with pytest.raises(ValueError, match=r"at \d+ us: job 0 would finish at or after 2\^62"):
+        gs.simulate(jobs, cluster, policy="fifo", placement="spread", speed="table")
+
+
+def test_two_jobs_that_pay_a_second_for_each_microsecond_are_refused() -> None:
+    jobs = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1])
+    with pytest.raises(ValueError, match=r"period_s: job 0 would pay 999999 us .* gain 1 us"):
+        gs.simulate(jobs, ONE_GPU, policy="las:period_s=1,cost_s=0.999999")
+
+
+def test_two_jobs_that_take_turns_for_ever_are_named() -> None:
+    class Rotate(gs.Scheduler):
+        flags = ("preemptive",)
+
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            running, waiting = state.running.tolist(), state.waiting.tolist()
+            for job in running:
+                actions.preempt(job)
+            for job in waiting[:1]:
+                actions.start(job, state.place(job))
+            actions.wake(state.now_us + 1)
+
+    jobs = gs.Trace.from_columns([0, 0], [1e6, 1e6], [1, 1], restart_s=[1, 1])
+    with pytest.raises(
+        ValueError, match=r"jobs 0 and 1 take turns; .* cost 1 us and gained 1.91e-06 us"
+    ):
+        gs.simulate(jobs, ONE_GPU, policy=Rotate())
+
+
+def test_a_scheduler_that_wakes_itself_for_nothing_is_stopped() -> None:
+    class Restless(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            actions.wake(state.now_us + 1)
+
+    with pytest.raises(ValueError, match="asked for by the scheduler alone, and no end of them"):
+        gs.simulate(gs.Trace.from_columns([0], [1], [1]), ONE_GPU, policy=Restless())
+
+
+def test_jobs_that_wait_for_ever_are_warned_of() -> None:
+    class Idle(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            pass
+
+    result = gs.simulate(gs.Trace.from_columns([0, 1], [1, 1], [1, 1]), ONE_GPU, policy=Idle())
+    assert result.schedule.status.tolist() == [2, 2]
+    assert any("2 jobs wait for ever" in warning for warning in result.warnings)
