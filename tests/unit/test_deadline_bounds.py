@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.deadline_bound import ALONE, POOLED, TYPED, deadline_bound, dsr_bound
+from gpusched.deadline_bounds import ALONE, POOLED, TYPED, deadline_bound, dsr_bound
 from gpusched.deadline_program import (
     TimeTree,
     Windows,
