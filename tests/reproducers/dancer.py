@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import gpusched as gs
+from tests.time_limit import time_limit
 
 
 def profiled(table: dict[str, dict[int, float]], **columns: Any) -> gs.Trace:
@@ -47,3 +48,70 @@ def test_deadlines_are_bounded_after_a_summary_with_deadlines() -> None:
     cluster = gs.Cluster.uniform(servers=1, gpus=1)
     gs.simulate(trace, cluster).summary()
     assert gs.deadline_bound(trace, cluster, speed="fixed").met == 1
+
+
+def simulated(
+    trace: gs.Trace, cluster: gs.Cluster, policy: str, speed: str = "table"
+) -> gs.Result:
+    """A run that ends, and whose log is right."""
+    with time_limit(60, policy):
+        result = gs.simulate(trace, cluster, policy=policy, placement="buddy", speed=speed)
+    result.audit().raise_if_bad()
+    return result
+
+
+def finish_s(result: gs.Result) -> list[float]:
+    return (result.schedule.finish_us / 1e6).tolist()
+
+
+ONE_SERVER = gs.Cluster.uniform(servers=1, gpus=4, gpu_type="A")
+TWO_TYPES = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
+
+
+def test_a_job_whose_own_width_is_the_narrowest_that_runs_ends() -> None:
+    trace = profiled({"A": {3: 1.0, 4: 2.0}}, submit_s=[0], service_s=[100], gpus=[3])
+    assert finish_s(simulated(trace, ONE_SERVER, "dancer")) == [100.0]
+
+
+def test_a_job_that_one_type_runs_at_its_own_width_does_not_wait_for_an_empty_cluster() -> None:
+    profiles = [
+        gs.JobProfile(name="wide", throughput={"A": {1: 0.0, 3: 1.0}}),
+        gs.JobProfile(name="narrow", throughput={"A": {1: 1.0}}),
+    ]
+    trace = gs.Trace.from_columns([0, 0], [2000, 100], [1, 3])
+    trace = trace.with_profiles(profiles, index=[1, 0])
+    assert finish_s(simulated(trace, ONE_SERVER, "dancer")) == [2000.0, 100.0]
+
+
+def test_jobs_shorter_than_a_tenth_of_a_slot_are_admitted() -> None:
+    submit_s = [1000.0 * i for i in range(20)]
+    for prices in ("market", "density", "constant", "theory"):
+        trace = gs.Trace.from_columns(
+            submit_s, [29] * 20, [1] * 20, deadline_s=[s + 500 for s in submit_s]
+        )
+        summary = simulated(trace, ONE_SERVER, f"dancer:prices={prices}", "fixed").summary()
+        assert summary["num_admitted"] == 20, prices
+
+
+def test_a_gang_on_several_types_is_forgotten_when_it_ends() -> None:
+    trace = gs.Trace.from_columns([0, 100], [50, 500], [8, 1])
+    assert finish_s(simulated(trace, TWO_TYPES, "dancer", "fixed")) == [50.0, 600.0]
+
+
+def test_gangs_on_several_types_do_not_keep_others_from_starting() -> None:
+    num_gangs = 40
+    trace = gs.Trace.from_columns(
+        [0.0] * num_gangs + [0.0, 50.0], [10] * num_gangs + [400, 30], [8] * num_gangs + [1, 1]
+    )
+    result = simulated(trace, TWO_TYPES, "dancer", "fixed")
+    # At the border of a slot and within it.
+    assert finish_s(result)[num_gangs:] == [400.0, 80.0]
+
+
+def test_a_gang_on_several_types_makes_room_for_a_promise() -> None:
+    trace = gs.Trace.from_columns(
+        [0, 100], [1000, 100], [8, 1], deadline_s=[float("nan"), 250]
+    )
+    result = simulated(trace, TWO_TYPES, "dancer", "fixed")
+    assert result.schedule.finish_us[1] == 200_000_000
+    assert result.summary()["deadlines_met"] == 1
