@@ -73,10 +73,10 @@ void DeadlinePlanner::see(const PlanQuery& query) {
     for (const PlanConfiguration& c : query.configurations) {
       if (c.type != type) continue;
       const double gpus = static_cast<double>(c.gpus);
-      // What a job does in part of a slot it pays for in full: nobody gives more than the value.
-      const double density =
-          std::min(query.value / gpus,
-                   query.value * ticks_of(options_.slot) * c.rate / (gpus * query.work));
+      // A plan pays for all that it holds: whole slots, and the reserve for a migration.
+      const double slot = ticks_of(options_.slot) * c.rate;
+      const double held = std::max(slot, query.work + ticks_of(query.change) * c.rate);
+      const double density = query.value * slot / (gpus * held);
       sight.least_density = std::min(sight.least_density, density);
       sight.greatest_density = std::max(sight.greatest_density, density);
       sight.least_gpus = sight.least_gpus == 0 ? c.gpus : std::min(sight.least_gpus, c.gpus);

@@ -7,6 +7,9 @@ import pkgutil
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+import pytest
+
 import gpusched as gs
 from tests.time_limit import time_limit
 
@@ -50,9 +53,7 @@ def test_deadlines_are_bounded_after_a_summary_with_deadlines() -> None:
     assert gs.deadline_bound(trace, cluster, speed="fixed").met == 1
 
 
-def simulated(
-    trace: gs.Trace, cluster: gs.Cluster, policy: str, speed: str = "table"
-) -> gs.Result:
+def simulated(trace: gs.Trace, cluster: gs.Cluster, policy: str, speed: str = "table") -> gs.Result:
     """A run that ends, and whose log is right."""
     with time_limit(60, policy):
         result = gs.simulate(trace, cluster, policy=policy, placement="buddy", speed=speed)
@@ -109,9 +110,41 @@ def test_gangs_on_several_types_do_not_keep_others_from_starting() -> None:
 
 
 def test_a_gang_on_several_types_makes_room_for_a_promise() -> None:
-    trace = gs.Trace.from_columns(
-        [0, 100], [1000, 100], [8, 1], deadline_s=[float("nan"), 250]
-    )
+    trace = gs.Trace.from_columns([0, 100], [1000, 100], [8, 1], deadline_s=[float("nan"), 250])
     result = simulated(trace, TWO_TYPES, "dancer", "fixed")
     assert result.schedule.finish_us[1] == 200_000_000
     assert result.summary()["deadlines_met"] == 1
+
+
+def test_an_empty_cluster_admits_a_short_job_with_a_long_restart() -> None:
+    # The plan holds its GPUs for the work and for a migration: four slots for a tenth of one.
+    for policy in ("dancer", "dancer:prices=density", "elasticflow", "chronus:lease_s=300"):
+        trace = gs.Trace.from_columns([0], [30], [1], deadline_s=[3000], restart_s=[1000])
+        assert simulated(trace, ONE_SERVER, policy, "fixed").summary()["num_admitted"] == 1, policy
+
+
+def test_elasticflow_does_not_deny_that_a_longer_plan_meets_the_deadline() -> None:
+    trace = gs.Trace.from_columns([0], [40_000], [1], deadline_s=[80_000])
+    result = simulated(trace, ONE_SERVER, "elasticflow:slot_s=1", "fixed")
+    reason = result.schedule.decisions()["reason"][0]
+    assert reason == "no plan of at most 32768 slots meets the deadline"
+
+
+def test_finish_time_fairness_is_found_for_jobs_that_waited_far_longer_than_they_run() -> None:
+    # Its program had no solution for the solver, and max-min was followed without a word.
+    programs = pytest.importorskip("gpusched.schedulers.gavel_programs")
+    pytest.importorskip("scipy")
+    jobs = programs.Jobs(
+        rates=np.ones((3, 1)),
+        gpus=np.ones(3),
+        weight=np.array([1.0, 5.0, 25.0]),
+        remaining=np.full(3, 2e-4),
+        elapsed=np.full(3, 2e6),
+        served=np.zeros(3),
+        time_left=np.full(3, np.inf),
+        value=np.ones(3),
+        capacity=np.ones(1),
+    )
+    # Max-min goes by weights, which fairness does not know.
+    assert programs.max_min(jobs)[0, 0] < 0.1
+    assert programs.finish_time_fairness(jobs).tolist() != programs.max_min(jobs).tolist()
