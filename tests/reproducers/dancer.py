@@ -131,20 +131,18 @@ def test_elasticflow_does_not_deny_that_a_longer_plan_meets_the_deadline() -> No
 
 
 def test_finish_time_fairness_is_found_for_jobs_that_waited_far_longer_than_they_run() -> None:
-    # Its program had no solution for the solver, and max-min was followed without a word.
+    # Its program had no solution for the solver, and all got equal shares without a word.
     programs = pytest.importorskip("gpusched.schedulers.gavel_programs")
     pytest.importorskip("scipy")
     jobs = programs.Jobs(
         rates=np.ones((3, 1)),
         gpus=np.ones(3),
-        weight=np.array([1.0, 5.0, 25.0]),
+        weight=np.ones(3),
         remaining=np.full(3, 2e-4),
-        elapsed=np.full(3, 2e6),
+        elapsed=np.array([2e8, 1e8, 1e8]),
         served=np.zeros(3),
         time_left=np.full(3, np.inf),
         value=np.ones(3),
         capacity=np.ones(1),
     )
-    # Max-min goes by weights, which fairness does not know.
-    assert programs.max_min(jobs)[0, 0] < 0.1
-    assert programs.finish_time_fairness(jobs).tolist() != programs.max_min(jobs).tolist()
+    assert programs.finish_time_fairness(jobs)[0, 0] > 0.9
