@@ -146,3 +146,19 @@ def test_finish_time_fairness_is_found_for_jobs_that_waited_far_longer_than_they
         capacity=np.ones(1),
     )
     assert programs.finish_time_fairness(jobs)[0, 0] > 0.9
+
+
+def test_a_gang_that_the_fastest_type_is_too_small_for_may_run_narrower_on_it() -> None:
+    # Six GPUs of B would be four times as fast as six of C; there are four, 8/3 times as fast.
+    trace = profiled(
+        {"B": {3: 6.0, 6: 12.0}, "C": {6: 3.0}},
+        submit_s=[0],
+        service_s=[60],
+        gpus=[6],
+        deadline_s=[24],
+    )
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "B"), gs.ServerGroup(1, 8, "C")))
+    result = simulated(trace, cluster, "elasticflow")
+    assert finish_s(result) == [22.5]
+    assert gs.deadline_bound(trace, cluster).met == 1
+    assert result.summary()["dsr_gap"] == 0

@@ -248,6 +248,17 @@ def test_ten_thousand_jobs_are_no_trouble() -> None:
     assert bound.bounds[TYPED] < bound.bounds[POOLED] < bound.bounds[ALONE]
 
 
+def test_widths_beside_the_own_one_count_where_that_one_is_capped() -> None:
+    table = {"A": {2: 4.0, 6: 12.0}, "B": {2: 1.0, 6: 3.0}}
+    jobs = gs.Trace.from_columns(
+        [0], [60], [4], profiles=[gs.JobProfile("p", throughput=table)], profile=[0]
+    )
+    three_each = gs.Cluster((gs.ServerGroup(1, 3, "A"), gs.ServerGroup(1, 3, "B")))
+    gpus, rate = rates_of(jobs, three_each, SpeedChoice.parse("table")).envelope(0)
+    # Of four GPUs one must be of B, at half a unit each: two. Three of A make six.
+    assert np.interp(3, gpus, rate) >= 6 / 2
+
+
 def test_a_hull_is_concave_and_rises() -> None:
     assert concave_hull([(1, 1), (2, 1.5), (3, 2.4), (4, 2.4)]) == [(1, 1), (3, 2.4)]
     assert concave_hull([(2, 1.0), (2, 3.0), (1, 1.0)]) == [(2, 3.0)]
