@@ -54,7 +54,8 @@ void bind_scheduler(py::module_& m) {
   py::class_<Scheduler, PyScheduler, py::smart_holder>(
       m, "Scheduler",
       "What to hold from now on, and when to ask again. Subclass it and write\n"
-      "`decide(state, finished, arrived, actions)`; `begin(state)` is called before a run.")
+      "`decide(state, finished, arrived, actions)`; `begin(state)` is called before a run, and\n"
+      "`warnings()`, a list of str, after it: what the result has to say.")
       .def(py::init<>());
 }
 

@@ -1,5 +1,7 @@
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <memory>
@@ -43,7 +45,8 @@ py::typing::Dict<py::str, py::array_t<double>> iteration_limits(
 }
 
 /// What the configurations of a job can save at most: its run time and its GPU time, each as a part
-/// of what its own width takes on the best type. Jobs of one profile, width and limits share them.
+/// of what its own width takes on the best type; and the least and the greatest width at which it
+/// can run. Jobs of one profile, width and limits share them.
 py::typing::Dict<py::str, py::array_t<double>> least_costs(const OwnedJobTable& owned,
                                                            const Cluster& cluster,
                                                            const std::string& speed,
@@ -52,32 +55,52 @@ py::typing::Dict<py::str, py::array_t<double>> least_costs(const OwnedJobTable& 
   const JobTable& jobs = owned.table;
   std::vector<double> time(jobs.num_jobs(), 1.0);
   std::vector<double> gpu_time(jobs.num_jobs(), 1.0);
+  std::vector<double> narrowest(jobs.num_jobs());
+  std::vector<double> widest(jobs.num_jobs());
   {
     const py::gil_scoped_release unlocked;  // no Python object is touched below
     const JobClasses classes(jobs, cluster);
     model->begin(jobs, cluster, classes);
     using Key = std::tuple<std::int32_t, int, TypeMask, int, int>;
-    std::map<Key, std::pair<double, double>> known;
-    for (JobId job = 0; model->is_elastic() && job < jobs.num_jobs(); ++job) {
+    struct Least {
+      double time = 1.0;
+      double gpu_time = 1.0;
+      int narrowest;
+      int widest;
+    };
+    std::map<Key, Least> known;
+    for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+      narrowest[job] = widest[job] = jobs.gpus(job);
+      if (!model->is_elastic()) continue;
       if (classes.of(job) == JobClasses::kNoClass || !model->can_run(job)) continue;
       const int own = jobs.gpus(job);
       const Key key{jobs.columns().profile[job], own, jobs.types(job), jobs.min_gpus(job),
                     jobs.max_gpus(job)};
-      const auto [found, is_new] = known.try_emplace(key, 1.0, 1.0);
+      const auto [found, is_new] = known.try_emplace(key, Least{.narrowest = own, .widest = own});
+      Least& least = found->second;
       if (is_new) {
-        const int most = std::min(jobs.max_gpus(job), model->widest(job));
+        const auto most = static_cast<int>(std::min<std::int64_t>(
+            std::min(jobs.max_gpus(job), model->widest(job)), cluster.num_gpus()));
         for (int gpus = jobs.min_gpus(job); gpus <= most; ++gpus) {
           const double part = model->bound_s(job, gpus) / model->ideal_s(job);
-          found->second.first = std::min(found->second.first, part);
-          found->second.second = std::min(found->second.second, part * gpus / own);
+          if (!std::isfinite(part)) continue;
+          least.time = std::min(least.time, part);
+          least.gpu_time = std::min(least.gpu_time, part * gpus / own);
+          least.narrowest = std::min(least.narrowest, gpus);
+          least.widest = std::max(least.widest, gpus);
         }
       }
-      std::tie(time[job], gpu_time[job]) = found->second;
+      time[job] = least.time;
+      gpu_time[job] = least.gpu_time;
+      narrowest[job] = least.narrowest;
+      widest[job] = least.widest;
     }
   }
   py::typing::Dict<py::str, py::array_t<double>> columns;
   columns["time"] = column_of(std::move(time));
   columns["gpu_time"] = column_of(std::move(gpu_time));
+  columns["narrowest"] = column_of(std::move(narrowest));
+  columns["widest"] = column_of(std::move(widest));
   return columns;
 }
 

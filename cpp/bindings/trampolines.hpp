@@ -269,6 +269,18 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
              actions_object_);
   }
 
+  [[nodiscard]] std::vector<std::string> warnings() const override {
+    const py::gil_scoped_acquire locked;
+    const py::function override = py::get_override(static_cast<const Scheduler*>(this), "warnings");
+    if (!override) return {};
+    const py::object texts = override();
+    try {
+      return texts.cast<std::vector<std::string>>();
+    } catch (const py::cast_error&) {
+      throw py::type_error("scheduler: warnings must return a list of str");
+    }
+  }
+
  private:
   py::object view_object() {
     if (!view_object_) view_object_ = py::cast(&view_, py::return_value_policy::reference);

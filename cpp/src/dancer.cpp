@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 #include <utility>
 
+#include "gpusched/check.hpp"
 #include "gpusched/dancer_batch.hpp"
 
 namespace gpusched {
@@ -22,7 +24,11 @@ void Dancer::receive(const State& state, std::span<const JobId> arrived, Actions
   urgency_.clear();
   for (const JobId job : arrived) {
     const Index index = take_in(state, job);
-    if (jobs_[index].deadline == kNever) {
+    if (jobs_[index].promise == Promise::never) {
+      several_.insert(job);
+      if (jobs_[index].deadline == kNever) continue;
+      log(state, index, PlanVerdict::unrunnable, kInfinity);
+    } else if (jobs_[index].deadline == kNever) {
       rest_.insert(job);
     } else {
       urgency_.emplace_back(-value_density(jobs_[index].query(state)), index);
@@ -51,12 +57,16 @@ Dancer::Index Dancer::take_in(const State& state, JobId job) {
   own.change = state.jobs().restart_cost(job);
   own.value = state.jobs().value(job);
   own.greatest_rate = 0.0;
+  int narrowest = std::numeric_limits<int>::max();
   for (const PlanConfiguration& c : own.configurations) {
     own.greatest_rate = std::max(own.greatest_rate, c.rate);
+    narrowest = std::min(narrowest, c.gpus);
   }
+  // Where all that it runs on is wider than its own width, it must get more all the same.
+  own.asked = own.configurations.empty() ? 0 : std::max(state.jobs().gpus(job), narrowest);
   own.decision = -1;
   own.held = -1;
-  own.promise = Promise::none;
+  own.promise = own.configurations.empty() ? Promise::never : Promise::none;
   return index;
 }
 
@@ -137,13 +147,19 @@ void Dancer::make_promise(Index index) {
 void Dancer::forget(JobId job) {
   const Index index = index_[job];
   DancerJob& own = jobs_[index];
-  if (own.promise == Promise::made) {
-    planner_->withdraw({.configurations = own.configurations}, own.steps);
-    std::erase(live_, index);
-  } else if (own.promise == Promise::open) {
-    std::erase(open_, index);
-  } else {
-    rest_running_.erase(job);
+  std::size_t count = 0;
+  switch (own.promise) {
+    case Promise::made:
+      planner_->withdraw({.configurations = own.configurations}, own.steps);
+      count = std::erase(live_, index);
+      break;
+    case Promise::open: count = std::erase(open_, index); break;
+    case Promise::none: count = rest_running_.erase(job); break;
+    case Promise::never: count = several_.erase(job); break;
+  }
+  if (count != 1) {
+    throw InvariantError("dancer: job " + std::to_string(job) +
+                         " has finished and is not where it should be");
   }
   own.steps.clear();
   unused_.push_back(index);
@@ -311,8 +327,9 @@ void Dancer::hand_out_rest(const State& state) {
   }
   int misses = 0;
   for (auto job = rest_.begin(); job != rest_.end() && misses < kMaxFillMisses; ++job) {
-    const PlanQuery query = jobs_[index_[*job]].query(state);
-    const int best = fastest_as_asked(query, state.jobs().gpus(*job), spare_);
+    const DancerJob& own = jobs_[index_[*job]];
+    const PlanQuery query = own.query(state);
+    const int best = fastest_as_asked(query, own.asked, spare_);
     if (best < 0) {
       ++misses;
     } else {

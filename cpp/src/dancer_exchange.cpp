@@ -143,16 +143,27 @@ bool SlotExchange::move(const State& state, double most, Actions& actions) {
   return true;
 }
 
-/// Undoes move(). A job whose GPUs were taken meanwhile keeps its new plan.
+/// Undoes move(). If the GPUs of one job were taken meanwhile all keep their new plans, which were
+/// made in the room that the others left: beside an old plan, one might promise a slot twice.
 void SlotExchange::move_back(Actions& actions) {
-  for (auto one = displaced_.rbegin(); one != displaced_.rend(); ++one) {
-    if (!one->is_moved) continue;
-    DancerJob& own = (*jobs_)[one->index];
-    if (one->held >= 0 && !actions.restore(own.job)) continue;
+  auto lost = displaced_.rbegin();
+  for (; lost != displaced_.rend(); ++lost) {
+    if (lost->held >= 0 && !actions.restore((*jobs_)[lost->index].job)) break;
+  }
+  if (lost != displaced_.rend()) {
+    for (auto one = displaced_.rbegin(); one != lost; ++one) {
+      if (one->held >= 0) actions.suspend((*jobs_)[one->index].job);
+    }
+    displaced_.clear();
+    return;
+  }
+  for (Displaced& one : displaced_) {
+    if (!one.is_moved) continue;
+    DancerJob& own = (*jobs_)[one.index];
     planner_->withdraw({.configurations = own.configurations}, own.steps);
-    own.steps = one->steps;
-    own.held = one->held;
-    one->is_moved = false;
+    own.steps = one.steps;
+    own.held = std::exchange(one.held, -1);
+    one.is_moved = false;
   }
 }
 

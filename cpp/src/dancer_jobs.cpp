@@ -23,40 +23,45 @@ std::span<const PlanConfiguration> ConfigurationSets::of(const State& state, Job
   return *found->second;
 }
 
-std::vector<int> ConfigurationSets::widths_of(const State& state, JobId job) const {
-  std::vector<int> widths;
+std::vector<PlanConfiguration> ConfigurationSets::find_on(const State& state, JobId job, int type,
+                                                          std::int64_t available) const {
   const int own = state.jobs().gpus(job);
-  const std::int64_t most = state.cluster().num_gpus();
-  if (freedom_.in_number) {
-    for (std::int64_t gpus = 1; gpus <= most; gpus *= 2) {
-      if (gpus >= state.min_gpus(job) && gpus <= state.max_gpus(job)) {
-        widths.push_back(static_cast<int>(gpus));
-      }
-    }
+  const auto at_width = [&](int gpus) {
+    const double rate = state.occupancy().is_pooled() ? 1.0 : state.rate(job, type, gpus);
+    return PlanConfiguration{type, gpus, rate};
+  };
+  std::vector<PlanConfiguration> all;
+  const std::int64_t most = std::min<std::int64_t>(available, state.max_gpus(job));
+  for (std::int64_t gpus = 1; freedom_.in_number && gpus <= most; gpus *= 2) {
+    if (gpus < state.min_gpus(job)) continue;
+    all.push_back(at_width(static_cast<int>(gpus)));
+    if (!(all.back().rate > 0.0)) all.pop_back();
   }
   // Best-effort jobs are held to the width that they asked for.
-  if (widths.empty() || widths.front() > own) widths.insert(widths.begin(), own);
-  return widths;
+  if ((all.empty() || all.front().gpus > own) && own <= available) {
+    all.insert(all.begin(), at_width(own));
+  }
+  double narrower = 0.0;
+  std::erase_if(all, [&](const PlanConfiguration& c) {
+    if (!(c.rate > narrower)) return true;
+    narrower = c.rate;
+    return false;
+  });
+  return all;
 }
 
 std::vector<PlanConfiguration> ConfigurationSets::find(const State& state, JobId job) const {
   const auto available = gpus_by_type(state);
-  const std::vector<int> widths = widths_of(state, job);
   std::vector<PlanConfiguration> all;
   int fastest = -1;  // type at the job's own width, or wherever it runs at all
   double greatest = 0.0;
   for (int type = 0; type < static_cast<int>(available.size()); ++type) {
-    double narrower = 0.0;
-    for (const int gpus : widths) {
-      if (gpus > available[static_cast<std::size_t>(type)]) break;
-      const double rate = state.occupancy().is_pooled() ? 1.0 : state.rate(job, type, gpus);
-      if (!(rate > narrower)) continue;
-      narrower = rate;
-      all.push_back({type, gpus, rate});
-      if (gpus <= state.jobs().gpus(job) && rate > greatest) {
-        greatest = rate;
-        fastest = type;
-      }
+    const auto found = find_on(state, job, type, available[static_cast<std::size_t>(type)]);
+    all.insert(all.end(), found.begin(), found.end());
+    for (const PlanConfiguration& c : found) {
+      if (c.gpus > state.jobs().gpus(job) || !(c.rate > greatest)) continue;
+      greatest = c.rate;
+      fastest = type;
     }
   }
   if (!freedom_.in_type && !all.empty()) {

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+
+#include "gpusched/check.hpp"
 
 namespace gpusched {
 namespace {
@@ -70,7 +73,10 @@ void DeadlinePlanner::see(const PlanQuery& query) {
     for (const PlanConfiguration& c : query.configurations) {
       if (c.type != type) continue;
       const double gpus = static_cast<double>(c.gpus);
-      const double density = query.value * ticks_of(options_.slot) * c.rate / (gpus * query.work);
+      // A plan pays for all that it holds: whole slots, and the reserve for a migration.
+      const double slot = ticks_of(options_.slot) * c.rate;
+      const double held = std::max(slot, query.work + ticks_of(query.change) * c.rate);
+      const double density = query.value * slot / (gpus * held);
       sight.least_density = std::min(sight.least_density, density);
       sight.greatest_density = std::max(sight.greatest_density, density);
       sight.least_gpus = sight.least_gpus == 0 ? c.gpus : std::min(sight.least_gpus, c.gpus);
@@ -105,10 +111,15 @@ void DeadlinePlanner::see_market(const PlanQuery& query) {
   // The least GPU time, in GPUs that are worth 1, that meets the deadline in one configuration.
   const double length = ticks_of(query.deadline - query.now);
   double least = kInfinity;
+  double width = 0.0;  // in such GPUs
   for (const PlanConfiguration& c : query.configurations) {
     if (c.rate * length < query.work) continue;
-    const double worth = worths_[static_cast<std::size_t>(c.type)].mean();
-    least = std::min(least, worth * static_cast<double>(c.gpus) * query.work / c.rate);
+    const double own =
+        worths_[static_cast<std::size_t>(c.type)].mean() * static_cast<double>(c.gpus);
+    if (own * query.work / c.rate < least) {
+      least = own * query.work / c.rate;
+      width = own;
+    }
   }
   // Of the jobs before: none drives up its own price.
   const double price = market_.clearing(options_.supply * gpus);
@@ -117,7 +128,8 @@ void DeadlinePlanner::see_market(const PlanQuery& query) {
   }
   if (least == kInfinity) return;
   const double slot = ticks_of(options_.slot);
-  market_.see(slot_of(query.now), query.value * slot / least, least / slot);
+  const double density = std::min(query.value / width, query.value * slot / least);
+  market_.see(slot_of(query.now), density, least / slot);
 }
 
 double DeadlinePlanner::needed(const PlanQuery& query, double rate) const {
@@ -234,12 +246,9 @@ double DeadlinePlanner::cost_of(const PlanQuery& query, std::span<const PlanStep
   double cost = 0.0;
   for (const PlanStep& step : steps) {
     const PlanConfiguration& c = query.configurations[static_cast<std::size_t>(step.configuration)];
-    const int gpus = prices_.gpus(c.type);
     for (std::int64_t slot = std::max(step.begin, window.first); slot < step.end; ++slot) {
-      // More may be promised than there is if a type lost GPUs: as dear as can be.
-      const int promised = std::min(gpus, ledger_.promised(c.type, slot));
-      cost += prices_.of(c.type, promised) * share_of(window, slot, options_.slot) *
-              static_cast<double>(c.gpus);
+      cost += prices_.of(c.type, ledger_.promised(c.type, slot)) *
+              share_of(window, slot, options_.slot) * static_cast<double>(c.gpus);
     }
   }
   return cost;
@@ -262,6 +271,14 @@ void DeadlinePlanner::promise(const PlanQuery& query, std::span<const PlanStep> 
   for (const PlanStep& step : steps) {
     const PlanConfiguration& c = query.configurations[static_cast<std::size_t>(step.configuration)];
     ledger_.add(c.type, sign * c.gpus, step.begin, step.end);
+    const std::int64_t first = std::max(step.begin, ledger_.begin());
+    for (std::int64_t slot = first; slot < step.end; ++slot) {
+      const int promised = ledger_.promised(c.type, slot);
+      if (promised >= 0 && promised <= prices_.gpus(c.type)) continue;
+      throw InvariantError("of " + std::to_string(prices_.gpus(c.type)) + " GPUs of type " +
+                           std::to_string(c.type) + " " + std::to_string(promised) +
+                           " are promised in slot " + std::to_string(slot));
+    }
   }
 }
 

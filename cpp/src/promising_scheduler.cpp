@@ -178,11 +178,13 @@ void PromisingScheduler::adopt_plans() {
   for (std::size_t i = 0; i < line_.size(); ++i) line_[i]->plan = plans_[i];
 }
 
-bool PromisingScheduler::could_meet(const State& state, Promise& candidate) {
+bool PromisingScheduler::could_meet(const State& state, Promise& candidate, bool& is_cut_off) {
   ProgressiveFilling empty(jobs_.total(candidate.type), rules_.slot.count());
   empty.open(state.now().count());
   SlotPlan plan;
-  return empty.fill(candidate.claim, plan);
+  const bool is_met = empty.fill(candidate.claim, plan);
+  is_cut_off = is_cut_off || (!is_met && empty.is_cut_off());
+  return is_met;
 }
 
 void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
@@ -201,6 +203,7 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
   best.type = -1;
   std::int64_t least = 0;
   bool is_possible = false;
+  bool is_cut_off = false;  // alone
   std::vector<Promise*> best_line;
   std::vector<SlotPlan> best_plans;
   Promise candidate{};
@@ -213,7 +216,7 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
     }
     if (candidate.widths.empty()) continue;
     set_claim(state, candidate);
-    if (!could_meet(state, candidate)) continue;
+    if (!could_meet(state, candidate, is_cut_off)) continue;
     is_possible = true;
     decision.type = type;
     if (!plan_beside(state, candidate)) continue;
@@ -227,8 +230,9 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
     best_plans = plans_;
   }
   if (best.type < 0) {
-    return reject(is_possible ? "the GPUs that admitted jobs leave do not suffice"
-                              : "no width of any type meets the deadline");
+    return reject(is_possible  ? "the GPUs that admitted jobs leave do not suffice"
+                  : is_cut_off ? "no plan of at most 32768 slots meets the deadline"
+                               : "no width of any type meets the deadline");
   }
   line_ = best_line;
   plans_ = best_plans;

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from gpusched.cluster import Cluster as Cluster
     from gpusched.cluster import ServerGroup as ServerGroup
     from gpusched.cluster import smallest_cluster as smallest_cluster
-    from gpusched.deadline_bound import DeadlineBound as DeadlineBound
-    from gpusched.deadline_bound import deadline_bound as deadline_bound
+    from gpusched.deadline_bounds import DeadlineBound as DeadlineBound
+    from gpusched.deadline_bounds import deadline_bound as deadline_bound
     from gpusched.deadline_plan import DeadlineJob as DeadlineJob
     from gpusched.deadline_plan import DeadlinePlan as DeadlinePlan
     from gpusched.deadline_plan import DeadlineStep as DeadlineStep
@@ -91,7 +91,7 @@ _HOME = {
     "Cluster": "cluster",
     "Comparison": "study",
     "ContentionChoice": "policy",
-    "DeadlineBound": "deadline_bound",
+    "DeadlineBound": "deadline_bounds",
     "DeadlineJob": "deadline_plan",
     "DeadlinePlan": "deadline_plan",
     "DeadlineStep": "deadline_plan",
@@ -126,7 +126,7 @@ _HOME = {
     "calibrate_ring": "calibration",
     "compare": "study",
     "contentions": "plugins",
-    "deadline_bound": "deadline_bound",
+    "deadline_bound": "deadline_bounds",
     "describe_graphs": "graph_zoo",
     "fill": "filling",
     "generate": "generator",

@@ -79,20 +79,24 @@ def lower_bounds(
         finished ones. (That others are left out can only lower a bound.)
     costs
         Where jobs may change their widths: what that can save of the run time (``time``) and of
-        the GPU time (``gpu_time``) of each job, float64[num_jobs] up to 1, see
+        the GPU time (``gpu_time``) of each job, float64[num_jobs] up to 1, and the widths between
+        which it can run (``narrowest``, ``widest``); see
         :func:`gpusched.speed_limits.least_costs`.
 
     Notes
     -----
     Jobs that hold a share of a GPU count as gangs of thousandths, on as many times more GPUs.
-    Jobs that may change their widths are cut into GPU time: those bounds are the weaker two.
+    Where some job may change its width, all are cut into GPU time: those bounds are the weaker
+    two, even if no other width saves anything.
     """
     chosen: Any = slice(None) if jobs is None or jobs.all() else jobs
     columns = JobColumns(trace.submit_us[chosen], trace.service_us[chosen], trace.gpus[chosen])
     num_gpus = cluster.num_gpus
-    if costs is not None and (costs["gpu_time"].min() < 1 or costs["time"].min() < 1):
+    if costs is not None:
         least = {name: part[chosen] for name, part in costs.items()}
-        return _elastic_bounds(columns, num_gpus, least)
+        # A width that saves nothing fills gaps all the same.
+        if ((least["narrowest"] < columns.gpus) | (least["widest"] > columns.gpus)).any():
+            return _elastic_bounds(columns, num_gpus, least)
     if trace.share_milli is not None:
         columns = columns._replace(gpus=columns.gpus * trace.share_milli[chosen])
         num_gpus *= WHOLE_GPU
@@ -115,7 +119,8 @@ def _elastic_bounds(
     area = columns.service_us * columns.gpus.astype(np.float64) * (least["gpu_time"] * below)
     ones = np.ones(len(area), dtype=np.int32)
     pieces = JobColumns(columns.submit_us, np.maximum(1, np.floor(area)).astype(np.int64), ones)
-    shortest = columns._replace(service_us=np.maximum(1, time_us), gpus=ones)
+    narrowest = least["narrowest"].astype(np.int32)
+    shortest = JobColumns(columns.submit_us, np.maximum(1, time_us), narrowest)
     return LowerBounds(
         total_jct_us={
             "squashed-srpt": squashed_srpt(pieces, num_gpus),

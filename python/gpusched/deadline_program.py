@@ -1,4 +1,4 @@
-"""The linear program over GPU types and time behind :mod:`gpusched.deadline_bound`.
+"""The linear program over GPU types and time behind :mod:`gpusched.deadline_bounds`.
 
 Time is cut into cells, cells are joined in pairs, those again in pairs, and so on: the nodes of a
 binary tree. A job's window is a partly used cell at either end and the fewest nodes that cover the

@@ -138,9 +138,9 @@ class _Tables:
     ) -> list[tuple[int, list[_Point]]]:
         """Return the corners for each type that may be used; rates over ``ideal``."""
         widest = min(self.widest, most or self.widest)
-        widths = sorted(
-            {own, max(least, 1), widest, *(n for n in self.counts.tolist() if least <= n <= widest)}
-        )
+        # Corners of what is linear between known numbers; beside the own width, which may be capped.
+        corners = {own - 1, own, own + 1, *self.counts.tolist(), widest}
+        widths = sorted({max(least, 1), *(n for n in corners if max(least, 1) <= n <= widest)})
         found = []
         for gpu_type in range(self.best.shape[1]):
             if not mask >> gpu_type & 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched import bounds
 from gpusched.arrays import AnyArray, Bool, Float64, Int64
-from gpusched.deadline_bound import dsr_bound
+from gpusched.deadline_bounds import dsr_bound
 from gpusched.demands import WHOLE_GPU
 from gpusched.schedule import (
     FINISHED,
@@ -69,7 +69,7 @@ def summarise(
       the service at the job's own width, whatever widths it ran at.
     - Deadlines, where the trace has them: the deadline satisfactory ratio (DSR) is over all jobs
       with a deadline, rejected ones too. No schedule of them has a greater one than its bound, see
-      :func:`gpusched.deadline_bound.dsr_bound`; its gap is bound / DSR - 1. Tardiness is the sum
+      :func:`gpusched.deadline_bounds.dsr_bound`; its gap is bound / DSR - 1. Tardiness is the sum
       of finish - deadline where positive. Of policies that admit jobs: how many, and how many of
       those missed.
     - Gap: (sum of JCT - lower bound) / lower bound, see :mod:`gpusched.bounds`.

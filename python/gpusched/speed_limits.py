@@ -44,6 +44,8 @@ def least_costs(trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice) -> 
     dict
         float64[num_jobs], as parts of what the job takes at its own width on the best type:
         ``time`` of the run time, ``gpu_time`` of the GPU time. 1 where the speed is not elastic.
+        And the least and the greatest number of GPUs on which it can run, ``narrowest`` and
+        ``widest``: its own width where the speed is not elastic.
 
     Raises
     ------

@@ -18,7 +18,7 @@ FLOORS = (
     presentation profile_columns profiles rejects schedule schedulers server_group table_columns
     throughput_tables throughputs topologies trace_changes trace_columns trace_facts workload""",
     "assignment generator market market_columns market_decision spec traces",
-    """bounds calibration case contention deadline_bound deadline_plan deadline_program
+    """bounds calibration case contention deadline_bounds deadline_plan deadline_program
     deadline_rates deadline_table event_table inventories jobs_table prediction series speed_limits
     step_times throughput_files""",
     "audit explain metrics notes",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched.audit import AuditError, audit
-from gpusched.schedule import digest_of
+from gpusched.schedule import REJECTED, digest_of
 from tests.reference import PLACEMENTS, POLICIES
 from tests.reference.cases import SECOND, cases
 from tests.unit.schedules import job, simulated
@@ -425,3 +425,14 @@ def test_many_cases_of_one_problem_are_counted():
     result = non_preemptive()
     found = problems(result, held_us=result.schedule.held_us + 1)
     named(found, "wrong held_us", "(and 8 more)")
+
+
+@pytest.mark.parametrize(("sizes", "is_rejected"), [((4, 2, 1, 1, 1), True), ((4, 2, 2, 1), False)])
+def test_a_gang_may_span_whole_servers_alone_up_to_kappa_times_the_fewest(sizes, is_rejected):
+    # Three servers of four GPUs would hold it; 1.5 times as many, rounded down, are four.
+    servers = tuple((size, "V100") for size in sizes)
+    result = simulated(
+        (job(0, 1, 9),), servers, "fifo", "consolidated-relaxed", placement_params={"kappa": 1.5}
+    )
+    assert bool(result.schedule.status[0] == REJECTED) == is_rejected
+    assert not problems(result)

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpusched as gs
 from gpusched import bounds
 from gpusched.bounds import JobColumns
 from gpusched.cluster import Cluster
+from gpusched.speed_limits import least_costs
 from tests.reference import replay
 from tests.unit.schedules import SECOND, job, trace_of
 
@@ -219,3 +221,74 @@ def test_native_bounds_refuse_what_is_no_workload(name):
         function(*good, 0, *more)
     with pytest.raises(TypeError):
         function(*good._replace(gpus=good.gpus.astype(np.int64)), 4, *more)
+
+
+def elastic(*tables, services_us, gpus, num_gpus, policy="optimus:period_s=0", **columns):
+    """What a policy makes of jobs that may change their widths, and the bounds on it."""
+    cluster = gs.Cluster.uniform(servers=1, gpus=num_gpus, gpu_type="A")
+    profiles = [
+        gs.JobProfile(name=f"p{i}", throughput={"A": table}) for i, table in enumerate(tables)
+    ]
+    num_jobs = len(services_us)
+    trace = gs.Trace.from_columns(
+        [0] * num_jobs, np.array(services_us) / SECOND, gpus, **columns
+    ).with_profiles(profiles, index=[i % len(tables) for i in range(num_jobs)])
+    result = gs.simulate(trace, cluster, policy=policy, speed="table")
+    costs = least_costs(trace, cluster, speed="table")
+    return result, bounds.lower_bounds(trace, cluster, costs=costs)
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide", "service_us"),
+    [
+        (2.96, 3.2, 6257353235965359),
+        (2.01, 4.0, 6613902390729619),
+        (0.91, 1.7, 3993362859657972),
+    ],
+)
+def test_no_rounding_raises_an_elastic_bound_above_a_schedule(narrow, wide, service_us):
+    # Both jobs on one GPU each, all the time: the bound is tight but for its margin.
+    result, lower = elastic(
+        {1: narrow, 2: wide}, services_us=[service_us] * 2, gpus=[2, 2], num_gpus=2
+    )
+    makespan_us = int(result.schedule.finish_us.max())
+    assert makespan_us * (1 - 2**-30) < lower.makespan_us <= makespan_us
+    assert lower.best[1] <= 2 * makespan_us
+
+
+def test_a_width_that_saves_nothing_fills_gaps():
+    # 9 GPU seconds each, on three GPUs or on two: both at once on two.
+    result, lower = elastic(
+        {2: 2.0, 3: 3.0}, services_us=[3 * SECOND] * 2, gpus=[3, 3], num_gpus=4, max_gpus=[3, 3]
+    )
+    assert float(lower.makespan_us) / SECOND == pytest.approx(4.5)
+    assert result.schedule.finish_us.max() >= lower.makespan_us
+    assert set(lower.total_jct_us) == {"squashed-srpt", "trivial"}
+
+
+@pytest.mark.parametrize("table", [{3: 3.0}, {2: 2.0, 3: 3.0, 4: 4.0}])
+def test_jobs_that_can_run_at_one_width_alone_are_bounded_as_gangs(table):
+    # Another width is not in the table, or is not allowed: one gang after the other.
+    result, lower = elastic(
+        table,
+        services_us=[3 * SECOND] * 2,
+        gpus=[3, 3],
+        num_gpus=4,
+        min_gpus=[3, 3],
+        max_gpus=[3, 3],
+    )
+    assert lower.makespan_us == 6 * SECOND == result.schedule.finish_us.max()
+    assert "mean-busy-time" in lower.total_jct_us
+
+
+def test_gangs_that_no_width_brings_below_half_the_gpus_run_one_after_the_other():
+    # Three of four GPUs at the least; the fourth makes them a third faster.
+    result, lower = elastic({3: 3.0, 4: 4.0}, services_us=[4 * SECOND] * 2, gpus=[3, 3], num_gpus=4)
+    assert float(lower.makespan_us) / SECOND == pytest.approx(6.0)
+    assert result.schedule.finish_us.max() >= lower.makespan_us
+
+
+def test_widths_beyond_the_cluster_save_nothing():
+    _, lower = elastic({2: 2.0, 4: 9.0}, services_us=[SECOND], gpus=[2], num_gpus=3)
+    # On three GPUs, between the two figures, it is 2.75 times as fast.
+    assert float(lower.makespan_us) / SECOND == pytest.approx(1 / 2.75, rel=1e-5)

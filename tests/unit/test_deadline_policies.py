@@ -27,6 +27,10 @@ def simulate(policy: str, cluster: gs.Cluster, jobs: list[tuple], **options: Any
     return gs.simulate(trace, cluster, policy=policy, speed=speed, placement="buddy", **options)
 
 
+def finish_s(result: gs.Result) -> list[float]:
+    return (result.schedule.finish_us / 1e6).tolist()
+
+
 def admitted(result: gs.Result) -> dict[int, bool]:
     log = result.schedule.decisions()
     return {int(job): bool(yes) for job, yes in zip(log["job"], log["admitted"], strict=True)}
@@ -85,6 +89,22 @@ def test_elasticflow_says_when_no_width_would_do() -> None:
     result = simulate("elasticflow", FOUR_GPUS, [(0, 100, 1, 20)], profile=LINEAR)
     assert admitted(result) == {0: False}
     assert result.schedule.decisions()["reason"][0] == "no width of any type meets the deadline"
+
+
+@pytest.mark.parametrize(
+    ("policy", "gpus"), [("elasticflow:slot_s=1", 1), ("chronus:lease_s=1", 1)]
+)
+def test_a_plan_of_too_many_slots_is_not_said_to_miss_the_deadline(policy: str, gpus: int) -> None:
+    slots = 32_768
+    within, beyond = (
+        simulate(policy, ONE_GPU, [(0, service, gpus, 10 * slots)], profile=LINEAR)
+        for service in (slots - 10, slots + 10)
+    )
+    assert admitted(within) == {0: True}
+    assert admitted(beyond) == {0: False}
+    reason = "no plan of at most 32768 slots meets the deadline"
+    assert beyond.schedule.decisions()["reason"][0] == reason
+    assert finish_s(beyond) == [slots + 10]
 
 
 def test_elasticflow_gives_spare_gpus_where_they_save_most() -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.schedulers.gavel_programs import PROGRAMS, Jobs
+from gpusched.schedulers import gavel_programs
+from gpusched.schedulers.gavel_programs import PROGRAMS, Jobs, UnsolvedError, solved
 from tests.unit.two_types import random_workload, runs
 
 TWO_TYPES = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
@@ -247,3 +248,50 @@ def test_restarts_longer_than_every_period_do_not_stop_a_run(policy: str) -> Non
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
     result = gs.simulate(trace, cluster, policy=policy, placement="best-fit")
     assert (result.schedule.status == 0).all()
+
+
+@pytest.mark.parametrize("wait_s", [1e3, 1e6, 1e9, 1e12])
+def test_jobs_that_have_waited_far_longer_than_they_run_have_a_fairness(wait_s: float) -> None:
+    pytest.importorskip("scipy")
+    jobs = Jobs(
+        rates=np.array([[1.0, 0.5], [1.0, 0.5], [1.0, 1.0]]),
+        gpus=np.ones(3),
+        weight=np.ones(3),
+        remaining=np.full(3, 2e-4),
+        elapsed=np.full(3, wait_s),
+        served=np.zeros(3),
+        time_left=np.full(3, np.inf),
+        value=np.ones(3),
+        capacity=np.ones(2),
+    )
+    fractions, instead = solved("ftf", jobs)
+    assert instead == ""
+    assert fractions.shape == (3, 2)
+    assert (fractions.sum(axis=0) <= 1 + 1e-5).all()
+
+
+def unsolved(*_: object) -> None:
+    raise UnsolvedError
+
+
+@pytest.mark.parametrize(
+    ("objective", "part", "instead"),
+    [
+        ("ftf", "finish_time_fairness", "max-min"),
+        ("ftf", "_level_of", "equal shares"),
+        ("max-min", "_level_of", "equal shares"),
+        ("throughput", "_solve", "equal shares"),
+    ],
+)
+def test_gavel_says_what_it_follows_where_a_program_has_no_solution(
+    objective: str, part: str, instead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("scipy")
+    run = f"gavel:objective={objective}", TWO_TYPES, [(0, 100, 1), (0, 100, 1)], {"A": {1: 1.0}}
+    assert not simulate(*run).warnings
+    monkeypatch.setattr(gavel_programs, part, unsolved)
+    for name, program in list(PROGRAMS.items()):
+        monkeypatch.setitem(PROGRAMS, name, getattr(gavel_programs, program.__name__))
+    (warning,) = simulate(*run).warnings
+    assert f"programs for objective={objective} had no solution" in warning
+    assert warning.endswith(f"; {instead} followed instead")

@@ -75,6 +75,7 @@ class Dancer final : public Scheduler {
   [[nodiscard]] bool start(const State& state, Index index, int configuration, Actions& actions);
   [[nodiscard]] bool place(const State& state, JobId job, const PlanConfiguration& configuration);
   void start_on_several_types(const State& state, Actions& actions);
+  [[nodiscard]] std::int64_t yielding_gpus(const State& state, JobId several, int type) const;
   void find_yielding(const State& state, int type);
   void count_spare(const State& state);
 
@@ -96,12 +97,13 @@ class Dancer final : public Scheduler {
 
   std::vector<DancerJob> jobs_;
   std::vector<Index> unused_;
-  std::vector<JobId> several_;  // of all live jobs, those that no single type holds
   Buffer<Index> index_;          // of each job that has arrived and not finished
+  // Each of these jobs is in one of the following.
   std::vector<Index> live_;      // with promises
   std::vector<Index> open_;      // that could still meet their deadlines, most urgent first
   std::set<JobId> rest_;         // the others that wait, and those of them that run
   std::set<JobId> rest_running_;
+  std::set<JobId> several_;      // that no single type runs, whether they run or wait
   std::int64_t slot_ = 0;        // the present one
   bool is_border_ = false;       // now is where it begins
   std::size_t replan_turn_ = 0;

@@ -29,16 +29,17 @@ class ConfigurationSets {
     sets_.clear();
     known_.clear();
   }
-  /// By type, then number of GPUs: the powers of two within the job's limits (its own width where
-  /// there is none), except those that are no faster than fewer GPUs of the type. Valid until
-  /// `clear`.
+  /// By type, then number of GPUs: the powers of two within the job's limits on which it runs (and
+  /// its own width where none of them is as narrow), except those that are no faster than fewer
+  /// GPUs of the type. None if no single type runs it. Valid until `clear`.
   [[nodiscard]] std::span<const PlanConfiguration> of(const State& state, JobId job);
 
  private:
   using Key = std::tuple<ClassId, std::int32_t, std::int32_t, std::int32_t>;
 
   [[nodiscard]] std::vector<PlanConfiguration> find(const State& state, JobId job) const;
-  [[nodiscard]] std::vector<int> widths_of(const State& state, JobId job) const;
+  [[nodiscard]] std::vector<PlanConfiguration> find_on(const State& state, JobId job, int type,
+                                                       std::int64_t available) const;
 
   Freedom freedom_;
   std::deque<std::vector<PlanConfiguration>> sets_;
@@ -50,6 +51,7 @@ enum class Promise : std::uint8_t {
   made,  ///< it holds slots that meet it
   open,  ///< it was turned down, and could still meet it
   none,  ///< it has none, or cannot meet it any more
+  never, ///< no single type runs it, so there is no plan for it
 };
 
 /// A job that has arrived and has not finished.
@@ -62,6 +64,7 @@ struct DancerJob {
   double value = 1.0;
   double greatest_rate = 0.0;
   std::int64_t decision = -1;  ///< index in the log; -1: none
+  std::int32_t asked = 0;      ///< GPUs that it gets at most without a promise
   std::int32_t held = -1;      ///< the configuration that it runs on
   Promise promise = Promise::none;
 

@@ -62,6 +62,7 @@ class DeadlinePlanner {
   /// Whether the steps do what is needed; drops the slots at their end that do not matter.
   bool trim(const PlanQuery& query, std::vector<PlanStep>& steps) const;
 
+  /// Throws InvariantError if more would be promised than there is.
   void promise(const PlanQuery& query, std::span<const PlanStep> steps, int sign = 1);
   void withdraw(const PlanQuery& query, std::span<const PlanStep> steps) {
     promise(query, steps, -1);

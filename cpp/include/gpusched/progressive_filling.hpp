@@ -42,6 +42,9 @@ struct SlotPlan {
 /// ElasticFlow, ASPLOS 2023, algorithm 1; restarts and one in reserve for a forced move are ours.
 class ProgressiveFilling {
  public:
+  /// A plan that would take more slots is none.
+  static constexpr std::int64_t kMaxSlots = 1 << 15;
+
   ProgressiveFilling(std::int64_t num_gpus, std::int64_t slot_ticks)
       : num_gpus_(num_gpus), slot_ticks_(slot_ticks) {}
 
@@ -54,6 +57,9 @@ class ProgressiveFilling {
   /// Plans the least share that meets the deadline, and takes it; false, and nothing is taken, if
   /// there is none.
   bool fill(const Claim& claim, SlotPlan& plan);
+  /// Whether some share was given up in the last `fill` because its plan would take more slots than
+  /// a plan may have: none may suffice all the same.
+  [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_; }
   /// Whether the plan does the work by the deadline even if so many ticks are lost at its head.
   [[nodiscard]] bool suffices(const Claim& claim, const SlotPlan& plan, double lost) const;
 
@@ -64,7 +70,7 @@ class ProgressiveFilling {
   [[nodiscard]] std::int64_t gpu_slots(const SlotPlan& plan) const noexcept;
 
  private:
-  [[nodiscard]] bool fill_share(const Claim& claim, std::size_t share, SlotPlan& plan) const;
+  [[nodiscard]] bool fill_share(const Claim& claim, std::size_t share, SlotPlan& plan);
   [[nodiscard]] std::int64_t free_at(std::size_t i) const noexcept {
     return num_gpus_ - (i < used_.size() ? used_[i] : 0);
   }
@@ -73,6 +79,7 @@ class ProgressiveFilling {
   std::int64_t slot_ticks_;
   std::int64_t now_ = 0;
   std::vector<std::int64_t> used_;  // from the present slot on
+  bool is_cut_off_ = false;
 };
 
 }  // namespace gpusched

@@ -63,7 +63,8 @@ class PromisingScheduler : public Scheduler {
   void pin(const State& state, ElasticJobs::Job& job);
   void unpin(JobId job);
   void consider(const State& state, ElasticJobs::Job& job);
-  [[nodiscard]] bool could_meet(const State& state, Promise& candidate);
+  /// Alone. Sets `is_cut_off` where it is not known, as the plan would be too long.
+  [[nodiscard]] bool could_meet(const State& state, Promise& candidate, bool& is_cut_off);
   bool plan_beside(const State& state, Promise& candidate);
   void set_claim(const State& state, Promise& promise) const;
   void find_promises(const State& state, int type);

@@ -5,9 +5,6 @@
 namespace gpusched {
 namespace {
 
-/// A plan that would take more slots is none.
-constexpr std::int64_t kMaxSlots = 1 << 15;
-
 /// A job on its way through a plan.
 struct Walk {
   const Claim& claim;
@@ -71,6 +68,7 @@ void ProgressiveFilling::block(std::int64_t gpus) {
 }
 
 bool ProgressiveFilling::fill(const Claim& claim, SlotPlan& plan) {
+  is_cut_off_ = false;
   for (std::size_t share = 0; share < claim.widths.size(); ++share) {
     const double window = static_cast<double>(claim.deadline - now_);
     if (window * claim.widths[share].rate < claim.work) continue;
@@ -81,7 +79,7 @@ bool ProgressiveFilling::fill(const Claim& claim, SlotPlan& plan) {
   return false;
 }
 
-bool ProgressiveFilling::fill_share(const Claim& claim, std::size_t share, SlotPlan& plan) const {
+bool ProgressiveFilling::fill_share(const Claim& claim, std::size_t share, SlotPlan& plan) {
   const auto widths = claim.widths.first(share + 1);
   const double rate = widths.back().rate;
   // Remaining work and finishes are rounded up to ticks; a move may cost one restart.
@@ -114,6 +112,7 @@ bool ProgressiveFilling::fill_share(const Claim& claim, std::size_t share, SlotP
     plan.gpus.push_back(on.gpus);
     if (walk.left <= 0) return true;
   }
+  is_cut_off_ = is_cut_off_ || begin < claim.deadline;
   return false;
 }
 

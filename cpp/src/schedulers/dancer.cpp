@@ -155,13 +155,7 @@ void Dancer::decide(const State& state, const Instant& instant, Actions& actions
   is_border_ = options_.slot * slot_ == now;
   for (const JobId job : instant.finished) forget(job);
   receive(state, instant.arrived, actions);
-  std::erase_if(several_, [&](JobId job) {
-    return std::binary_search(instant.finished.begin(), instant.finished.end(), job);
-  });
-  for (const JobId job : instant.arrived) {
-    if (sets_.of(state, job).empty()) several_.push_back(job);
-  }
-  if (several_.size() == jobs_.size() - unused_.size()) {
+  if (live_.empty() && open_.empty() && rest_.empty() && rest_running_.empty()) {
     if (state.num_running() == 0) start_on_several_types(state, actions);
     return;
   }
@@ -170,13 +164,12 @@ void Dancer::decide(const State& state, const Instant& instant, Actions& actions
   } else {
     start_waiting(state, actions);
   }
-  if (jobs_.size() > unused_.size()) actions.wake(next_multiple(now, options_.slot));
+  actions.wake(next_multiple(now, options_.slot));
 }
 
-/// Gangs that no single type holds have no plans: they run while there is nobody else.
+/// Gangs that no single type runs have no plans: they run while there is nobody else.
 void Dancer::start_on_several_types(const State& state, Actions& actions) {
   for (const JobId job : several_) {
-    if (!state.is_waiting(job)) continue;
     if (!placement_->place(state.occupancy(), state.request(job), allocation_)) continue;
     actions.start(job, allocation_);
     return;
@@ -199,9 +192,24 @@ bool Dancer::place(const State& state, JobId job, const PlanConfiguration& confi
   return placement_->place(state.occupancy(), request, allocation_);
 }
 
+/// GPUs of the type that a gang on several types holds and can let go.
+std::int64_t Dancer::yielding_gpus(const State& state, JobId several, int type) const {
+  if (!state.is_running(several)) return 0;
+  const Slot& run = state.slot(several);
+  if (run.is_suspended || run.start == state.now()) return 0;
+  std::int64_t gpus = 0;
+  for (const Piece& piece : run.pieces) {
+    if (state.cluster().type(piece.server) == type) gpus += piece.gpus;
+  }
+  return gpus;
+}
+
 /// Jobs without a promise that hold GPUs of the type, those that matter least first.
 void Dancer::find_yielding(const State& state, int type) {
   yielding_.clear();
+  for (const JobId job : several_) {
+    if (yielding_gpus(state, job, type) > 0) yielding_.push_back(index_[job]);
+  }
   const auto add = [&](Index index) {
     const DancerJob& own = jobs_[index];
     if (own.held < 0 || !state.is_running(own.job)) return;
@@ -222,6 +230,11 @@ bool Dancer::might_start(const State& state, const PlanQuery& query) {
     const PlanConfiguration& c = own.configurations[static_cast<std::size_t>(configuration)];
     spare_[static_cast<std::size_t>(c.type)] += sign * c.gpus;
   };
+  for (const JobId job : several_) {
+    for (int type = 0; type < static_cast<int>(spare_.size()); ++type) {
+      spare_[static_cast<std::size_t>(type)] += yielding_gpus(state, job, type);
+    }
+  }
   for (const JobId job : rest_running_) add(jobs_[index_[job]], jobs_[index_[job]].held, 1);
   for (const Index index : open_) add(jobs_[index], jobs_[index].held, 1);
   for (const Index index : live_) {
@@ -343,8 +356,8 @@ void Dancer::start_waiting(const State& state, Actions& actions) {
     if (is_over()) break;
     if (!can_start(job)) continue;
     count_spare(state);
-    const PlanQuery query = jobs_[index_[job]].query(state);
-    const int best = fastest_as_asked(query, state.jobs().gpus(job), spare_);
+    const DancerJob& own = jobs_[index_[job]];
+    const int best = fastest_as_asked(own.query(state), own.asked, spare_);
     if (best < 0 || !start(state, index_[job], best, actions)) {
       ++misses;
     } else {

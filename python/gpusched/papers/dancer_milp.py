@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from gpusched.cluster import Cluster, ServerGroup
-from gpusched.deadline_bound import deadline_bound
+from gpusched.deadline_bounds import deadline_bound
 from gpusched.papers.dancer_settings import DANCER, PLACEMENT, SPEED, Arm
 from gpusched.papers.workloads import throughputs
 from gpusched.simulation import simulate
@@ -40,7 +40,7 @@ class Gap:
     relaxed
         Of the linear program.
     bound
-        Of any schedule, by :func:`gpusched.deadline_bound.deadline_bound`.
+        Of any schedule, by :func:`gpusched.deadline_bound`.
     """
 
     seed: int

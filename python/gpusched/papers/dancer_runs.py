@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched.deadline_bound import deadline_bound
+from gpusched.deadline_bounds import deadline_bound
 from gpusched.papers.dancer_settings import PLACEMENT, SPEED, Arm, Setting
 from gpusched.papers.dancer_workload import workload
 from gpusched.result import Result
@@ -23,7 +23,7 @@ class Run:
     dsr
         Part of the jobs that met their deadlines.
     bound, bound_name
-        No schedule has a greater one; see :func:`gpusched.deadline_bound.deadline_bound`.
+        No schedule has a greater one; see :func:`gpusched.deadline_bound`.
     admitted, broken
         Parts of the jobs that were admitted, and that were and missed; None where all are.
     changes

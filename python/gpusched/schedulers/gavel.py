@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gpusched import _core
-from gpusched.schedulers.gavel_programs import PROGRAMS, Array, Jobs
+from gpusched.schedulers.gavel_programs import PROGRAMS, Array, Jobs, solved
 
 Parts = list[tuple[int, int]]
 
@@ -45,7 +46,6 @@ class Gavel(_core.Scheduler):
     def __init__(self, objective: str = "max-min", round_s: float = 360.0) -> None:
         super().__init__()
         self.objective = objective
-        self.program = PROGRAMS[objective]
         self.looks_at_work = objective in ("ftf", "makespan", "deadlines")
         self.round_us = round(round_s * 1e6)
 
@@ -63,6 +63,16 @@ class Gavel(_core.Scheduler):
         self.received: dict[int, Array] = {}  # microseconds on each type since the solution
         self.solved_us = self.counted_us = state.now_us
         self.is_stale = True
+        self.num_solved = 0
+        self.unsolved: Counter[str] = Counter()  # by what was taken instead
+
+    def warnings(self) -> list[str]:
+        """Say how often the program had no solution, and what was followed then."""
+        return [
+            f"gavel: {count} of {self.num_solved} programs for objective={self.objective} had no "
+            f"solution; {instead} followed instead"
+            for instead, count in sorted(self.unsolved.items())
+        ]
 
     def decide(self, state: Any, finished: Array, arrived: Array, actions: Any) -> None:
         """Hold what the round says, or fill what is idle until the next one."""
@@ -127,7 +137,8 @@ class Gavel(_core.Scheduler):
             remaining = state.remaining_us(jobs) / 1e6
         else:
             remaining = np.ones(len(ids))
-        fractions = self.program(
+        fractions, instead = solved(
+            self.objective,
             Jobs(
                 rates=rates,
                 gpus=gpus,
@@ -138,8 +149,11 @@ class Gavel(_core.Scheduler):
                 time_left=time_left,
                 value=state.value[jobs],
                 capacity=self.capacity.astype(float),
-            )
+            ),
         )
+        self.num_solved += 1
+        if instead:
+            self.unsolved[instead] += 1
         fractions[rates <= 0] = 0.0
         self.fractions = dict(zip(ids, fractions, strict=True))
         self.received = {job: np.zeros(len(self.capacity)) for job in ids}

@@ -17,6 +17,8 @@ Array = np.ndarray[Any, Any]
 # Among equally good answers the one with more throughput, whatever the units of the objective.
 _TIE: Final = 1e-4
 _HALVINGS: Final = 14
+_DOUBLINGS: Final = 200
+_SMALL: Final = 1e-3
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,25 @@ class Jobs:
         return len(self.gpus)
 
 
+class UnsolvedError(Exception):
+    """A program has no solution that the solver could find."""
+
+
+def solved(objective: str, jobs: Jobs) -> tuple[Array, str]:
+    """Return the fractions of the program, and what they come from where it has no solution.
+
+    Instead of the worst finish-time fairness the least share of throughput is maximised; instead
+    of all else every job gets the share of each type that everybody can have.
+    """
+    try:
+        return PROGRAMS[objective](jobs), ""
+    except UnsolvedError:
+        if objective == "ftf":
+            fractions, instead = solved("max-min", jobs)
+            return fractions, instead or "max-min"
+        return _equal(jobs.gpus, np.ones(len(jobs)), jobs.capacity), "equal shares"
+
+
 def max_min(jobs: Jobs) -> Array:
     """Maximise the least weighted throughput, in units of that of an equal share of all types."""
     alike, group, count = _groups(jobs)
@@ -86,28 +107,35 @@ def finish_time_fairness(jobs: Jobs) -> Array:
     isolated = (jobs.served + jobs.remaining) / (jobs.rates * alone).sum(axis=1)
     ones = np.ones(len(jobs))
 
-    def attempt(rho: float) -> tuple[bool, Array]:
+    def attempt(rho: float) -> Array | None:
         left = rho * isolated - jobs.elapsed
         if not (left > 0).all():
-            return False, ones
-        level, fractions = _level(jobs.rates, jobs.remaining / left, jobs.gpus, ones, jobs.capacity)
-        return level >= 1, fractions
+            return None
+        try:
+            level, fractions = _level(
+                jobs.rates, jobs.remaining / left, jobs.gpus, ones, jobs.capacity
+            )
+        except UnsolvedError:
+            return None
+        return fractions if level >= 1 else None
 
     low, high = 0.0, 1.0
-    is_met, best = attempt(high)
-    for _ in range(60):
-        if is_met:
+    best = attempt(high)
+    for _ in range(_DOUBLINGS):
+        if best is not None:
             break
         low, high = high, 2 * high
-        is_met, best = attempt(high)
+        best = attempt(high)
+    if best is None:
+        raise UnsolvedError
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        is_met, fractions = attempt(middle)
-        if is_met:
-            high, best = middle, fractions
-        else:
+        fractions = attempt(middle)
+        if fractions is None:
             low = middle
-    return best if best.ndim == 2 else max_min(jobs)
+        else:
+            high, best = middle, fractions
+    return best
 
 
 def deadlines(jobs: Jobs) -> Array:
@@ -150,6 +178,20 @@ def _level(
     gain: Array, need: Array, gpus: Array, count: Array, capacity: Array
 ) -> tuple[float, Array]:
     """Maximise the level t such that each job's gain is at least t times its need."""
+    try:
+        return _level_of(gain, need, gpus, count, capacity)
+    except UnsolvedError:
+        # The solver takes factors below 1e-9 for none, and the program for one without a bound.
+        most = float(need.max())
+        if not 0 < most < _SMALL:
+            raise
+        level, fractions = _level_of(gain, need / most, gpus, count, capacity)
+        return level / most, fractions
+
+
+def _level_of(
+    gain: Array, need: Array, gpus: Array, count: Array, capacity: Array
+) -> tuple[float, Array]:
     from scipy import sparse
     from scipy.optimize import linprog
 
@@ -168,7 +210,7 @@ def _level(
     cost = np.append(-_TIE * (gain * count[:, None]).ravel() / scale, -1.0)
     found = linprog(cost, A_ub=matrix, b_ub=bound, bounds=(0, None), method="highs")
     if found.x is None:
-        return 0.0, _equal(gpus, count, capacity)
+        raise UnsolvedError
     return float(found.x[-1]), _clean(found.x[:-1].reshape(num, types))
 
 
@@ -205,7 +247,7 @@ def _solve(
     bounds = np.column_stack([np.zeros(len(costs)), highest])
     found = linprog(costs, A_ub=matrix, b_ub=bound, bounds=bounds, method="highs")
     if found.x is None:
-        return _equal(gpus, count, capacity)
+        raise UnsolvedError
     return _clean(found.x[: num * types].reshape(num, types))
 
 
@@ -221,7 +263,7 @@ def _limits(gpus: Array, count: Array, types: int) -> Any:
 
 
 def _equal(gpus: Array, count: Array, capacity: Array) -> Array:
-    """The share of each type that everybody can have; where HiGHS finds nothing."""
+    """The share of each type that everybody can have."""
     share = capacity / max(1.0, float((gpus * count).sum()))
     return np.broadcast_to(np.minimum(share, 1 / len(capacity)), (len(gpus), len(capacity))).copy()
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.deadline_bound import ALONE, POOLED, TYPED, deadline_bound, dsr_bound
+from gpusched.deadline_bounds import ALONE, POOLED, TYPED, deadline_bound, dsr_bound
 from gpusched.deadline_program import (
     TimeTree,
     Windows,
@@ -246,6 +246,17 @@ def test_ten_thousand_jobs_are_no_trouble() -> None:
     jobs = [(*row, 0) for row in rows]
     bound = deadline_bound(trace(jobs), cluster(2))
     assert bound.bounds[TYPED] < bound.bounds[POOLED] < bound.bounds[ALONE]
+
+
+def test_widths_beside_the_own_one_count_where_that_one_is_capped() -> None:
+    table = {"A": {2: 4.0, 6: 12.0}, "B": {2: 1.0, 6: 3.0}}
+    jobs = gs.Trace.from_columns(
+        [0], [60], [4], max_gpus=[4], profiles=[gs.JobProfile("p", throughput=table)], profile=[0]
+    )
+    three_each = gs.Cluster((gs.ServerGroup(1, 3, "A"), gs.ServerGroup(1, 3, "B")))
+    gpus, rate = rates_of(jobs, three_each, SpeedChoice.parse("table")).envelope(0)
+    # Of four GPUs one must be of B, at half a unit each: two. Three of A make six.
+    assert np.interp(3, gpus, rate) >= 6 / 2
 
 
 def test_a_hull_is_concave_and_rises() -> None:
