@@ -228,7 +228,7 @@ def test_an_auction_ends_within_epsilon_of_clearing(
     demand = data.draw(wishes.filter(lambda drawn: sum(drawn) <= items))
     epsilon = data.draw(st.sampled_from([2.0, 0.5, 0.9 / items]))
     wanted = np.array(demand, dtype=np.int32)
-    owner, dual, price, total = _core.auction(value.reshape(-1), wanted, items, epsilon)
+    owner, dual, price, total, _ = _core.auction(value.reshape(-1), wanted, items, epsilon)
     assert np.bincount(owner[owner >= 0], minlength=jobs).tolist() == demand
     best = transport(value, demand, [1] * items).value
     assert best - items * epsilon <= total <= best
