@@ -49,3 +49,32 @@ def test_prices_kept_from_great_values_do_not_hide_small_ones() -> None:
     one = np.ones(2, dtype=np.int32)
     lasting.solve(np.array([1e17, 0.0, 2e17, 0.0]), one, one)
     assert lasting.solve(np.array([5.0, 3.0, 4.0, 1.0]), one, one, is_warm=True)[3] == 7
+
+
+def plan_of(*jobs: gs.DeadlineJob, gpus: int = 8) -> gs.DeadlinePlan:
+    return gs.plan_deadlines(jobs, {"A": gpus})
+
+
+def test_a_job_that_arrives_late_is_planned_like_any_other() -> None:
+    plan = plan_of(gs.DeadlineJob(3e7, 3e7 + 3600, 100.0, {("A", 1): 1.0}))
+    assert (plan.reason, plan.value, plan.upper_bound) == (("admitted",), 1, 1)
+
+
+def test_a_window_of_hundreds_of_thousands_of_slots_is_planned_over() -> None:
+    plan = plan_of(gs.DeadlineJob(0.0, 1e8, 9e7, {("A", 1): 1.0}))
+    assert (plan.reason, plan.value, plan.upper_bound) == (("admitted",), 1, 1)
+
+
+def test_a_window_that_is_too_long_to_be_planned_over_is_bounded_in_full() -> None:
+    plan = plan_of(gs.DeadlineJob(0.0, 4e12, 3.9e12, {("A", 1): 1.0}))
+    assert (plan.reason, plan.value, plan.upper_bound) == (("too long",), 0, 1)
+    assert "first of the many slots" in plan.explain(0)
+
+
+@pytest.mark.parametrize(
+    ("field", "figure"), [("value", 1e300), ("work", 0.0), ("work", 1e-300), ("work", 1e300)]
+)
+def test_a_figure_that_no_plan_can_count_with_is_named(field: str, figure: float) -> None:
+    figures = {"arrival_s": 0.0, "deadline_s": 3600.0, "work": 100.0, field: figure}
+    with pytest.raises(ValueError, match=rf"jobs\[0\]\.{field}"):
+        plan_of(gs.DeadlineJob(rates={("A", 1): 1.0}, **figures))

@@ -89,16 +89,23 @@ void Assignment::load(std::span<const double> cost, int rows, int columns) {
 
 /// Throws unless all costs of the row are costs.
 double Assignment::check(std::span<const double> cost, std::size_t row) {
-  const double* const costs = cost.data();
-  const double greatest = -least_over(0, cost.size(), [=](std::size_t i) {
-    const double magnitude = std::fabs(costs[i]);
-    return magnitude < kInfinity ? -magnitude : 0.0;
-  });
-  const auto is_bad = [](double each) { return !(each >= -kMostCost); };
-  const bool has_bad = holds_somewhere(0, cost.size(), [=](std::size_t i) {
-    return is_bad(costs[i]);
-  });
-  if (greatest <= kMostCost && !has_bad) return greatest;
+  std::array<double, kLanes> greatest{};
+  std::array<double, kLanes> bad_ones{};
+  const auto look = [&](std::size_t lane, double each) {
+    const double magnitude = std::fabs(each);
+    const bool is_number = magnitude <= kMostCost;
+    const double finite = is_number ? magnitude : 0.0;
+    greatest[lane] = finite > greatest[lane] ? finite : greatest[lane];
+    bad_ones[lane] += is_number || each == kInfinity ? 0.0 : 1.0;
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= cost.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) look(lane, cost[i + lane]);
+  }
+  for (; i < cost.size(); ++i) look(0, cost[i]);
+  const bool is_good = std::all_of(bad_ones.begin(), bad_ones.end(),
+                                   [](double count) { return count == 0.0; });
+  if (is_good) return *std::max_element(greatest.begin(), greatest.end());
   const auto bad = std::find_if(cost.begin(), cost.end(), [](double each) {
     return !(std::fabs(each) <= kMostCost || each == kInfinity);
   });
