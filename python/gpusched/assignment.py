@@ -294,7 +294,10 @@ def _matching(
 
 def _matrix(values: npt.ArrayLike, name: str) -> Float64:
     """The values as a C-contiguous matrix with an entry at least."""
-    matrix = np.ascontiguousarray(values, dtype=np.float64)
+    try:
+        matrix = np.ascontiguousarray(values, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name}: an integer is beyond 1e300") from None
     if np.ndim(values) != 2 or matrix.size == 0:
         raise ValueError(f"{name}: must be a matrix with an entry, has shape {np.shape(values)}")
     return matrix

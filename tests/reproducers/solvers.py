@@ -46,9 +46,10 @@ def test_a_row_changed_to_great_costs_and_back_costs_what_it_did() -> None:
 
 def test_prices_kept_from_great_values_do_not_hide_small_ones() -> None:
     lasting = gs._core.Transportation()
-    one = np.ones(2, dtype=np.int32)
-    lasting.solve(np.array([1e17, 0.0, 2e17, 0.0]), one, one)
-    assert lasting.solve(np.array([5.0, 3.0, 4.0, 1.0]), one, one, is_warm=True)[3] == 7
+    one = np.ones(3, dtype=np.int32)
+    lasting.solve(np.array([2.0, 4, 1, 4, 1, 2, 3, 2, 2]) * 1e17, one, one)
+    small = np.array([0.0, 7, 5, 3, 7, 3, 4, 1, 4])
+    assert lasting.solve(small, one, one, is_warm=True)[3] == 16
 
 
 def plan_of(*jobs: gs.DeadlineJob, gpus: int = 8) -> gs.DeadlinePlan:
