@@ -1,4 +1,4 @@
-"""Random cases of every solver against SciPy, brute force and exact programs, for as long as wanted.
+"""Random cases of every solver beside SciPy, brute force and exact programs, as many as wanted.
 
     python -m tests.random_solvers --cases 100000 --seed 1        # some ten minutes
     python -m tests.random_solvers --solver transport --first 4711 --cases 1
@@ -287,9 +287,7 @@ def run(cases: list[tuple[str, int]], seed: int, place: Any, found: Any) -> None
         place.value += 1
 
 
-def run_all(
-    cases: list[tuple[str, int]], seed: int, limit_s: float
-) -> list[tuple[str, int, str]]:
+def run_all(cases: list[tuple[str, int]], seed: int, limit_s: float) -> list[tuple[str, int, str]]:
     """Try all cases; return those that differed or never ended."""
     context = multiprocessing.get_context("spawn")
     place, found = context.Value("q", 0), context.Queue()
@@ -339,7 +337,9 @@ def main() -> int:
         print(f"{name:16} {count:8} cases {wrong:6} differ")
     if failures:
         solver, number, text = failures[0]
-        print(f"first: --solver {solver} --seed {arguments.seed} --first {number} --cases 1\n{text}")
+        print(
+            f"first: --solver {solver} --seed {arguments.seed} --first {number} --cases 1\n{text}"
+        )
     return int(bool(failures))
 
 

@@ -319,5 +319,7 @@ def _counts(values: npt.ArrayLike, name: str, size: int) -> Int32:
     is_bad = ~((counts >= 0) & (counts <= _MOST_UNITS) & (counts == np.floor(counts)))
     if is_bad.any():
         first = int(np.argmax(is_bad))
-        raise ValueError(f"{name}[{first}]: must be a whole number from 0, is {counts[first]}")
+        raise ValueError(
+            f"{name}[{first}]: must be a whole number from 0 to {_MOST_UNITS}, is {counts[first]}"
+        )
     return np.ascontiguousarray(counts, dtype=np.int32)

@@ -142,6 +142,17 @@ def test_the_bound_of_all_categories_is_below_the_optimum(
         assert found.lower_bound_s <= optimum * (1 + 1e-9) <= found.mean_jct_s * (1 + 2e-9)
 
 
+def test_the_bound_of_all_categories_is_that_of_the_least_one() -> None:
+    # The market finds no better than 4.903, and the last category is bounded by more than that.
+    rates = [[7.0, 1, 0.5, 20, 1], [0.5, 3, 7, 3, 0.5], [2, 3, 1, 7, 0.5]]
+    work: dict[str, Any] = {"rounds": [5.0, 6, 2], "round_samples": 10.0, "guard": 0.0}
+    found = place_jobs(rates, **work, sampler="enumerate", descend=False)
+    proven = place_jobs(rates, **work, sampler="exact")
+    assert proven.is_optimal
+    assert proven.mean_jct_s < found.mean_jct_s
+    assert found.lower_bound_s <= proven.mean_jct_s
+
+
 def test_categories_are_left_out_for_worse_ones_alone() -> None:
     # Of equal workers a category's bound is its mean, and the best may be better by very little.
     for rounds in np.linspace(1.0, 3.0, 400):
