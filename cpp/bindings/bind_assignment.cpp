@@ -7,6 +7,7 @@
 
 #include "bindings.hpp"
 #include "columns.hpp"
+#include "signal_check.hpp"
 #include "gpusched/assignment.hpp"
 #include "gpusched/auction.hpp"
 #include "gpusched/transportation.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 using Floats = py::array_t<double>;
 using Counts = py::array_t<std::int32_t>;
-/// Column of each row, or flow, or owner of each item; two vectors of duals; the objective.
+/// Column of each row, or flow; two vectors of duals; the objective.
 using Solution = std::tuple<Counts, Floats, Floats, double>;
 
 Solution solution_of(const Assignment::Result& found) {
@@ -34,6 +35,8 @@ struct LastingAssignment {
 Solution transport(Transportation& solver, const Column<double>& value,
                    const Column<std::int32_t>& supply, const Column<std::int32_t>& capacity,
                    bool is_exact, bool is_warm) {
+  SignalCheck signals;
+  const Listening listening(solver, signals);
   const auto& found = solver.solve(
       view(value, "value"), view(supply, "supply"), view(capacity, "capacity"),
       is_exact ? Transportation::Supply::exactly : Transportation::Supply::at_most,
@@ -50,6 +53,8 @@ void bind_assignment(py::module_& m) {
       [](const Column<double>& cost, int rows, int columns) {
         const auto costs = view(cost, "cost");
         Assignment solver;
+        SignalCheck signals;
+        const Listening listening(solver, signals);
         {
           const py::gil_scoped_release unlocked;  // no Python object is touched below
           solver.solve(costs, rows, columns);
@@ -64,6 +69,8 @@ void bind_assignment(py::module_& m) {
       .def(
           "solve",
           [](LastingAssignment& self, const Column<double>& cost, int rows, int columns) {
+            SignalCheck signals;
+            const Listening listening(self.solver, signals);
             self.solver.solve(view(cost, "cost"), rows, columns);
             self.cost = cost;
             return solution_of(self.solver.result());
@@ -73,6 +80,8 @@ void bind_assignment(py::module_& m) {
       .def(
           "change_row",
           [](LastingAssignment& self, int row, const Column<double>& cost) {
+            SignalCheck signals;
+            const Listening listening(self.solver, signals);
             self.solver.change_row(row, view(cost, "cost"));
             return solution_of(self.solver.result());
           },
@@ -91,16 +100,21 @@ void bind_assignment(py::module_& m) {
         const auto values = view(value, "value");
         const auto demands = view(demand, "demand");
         Auction auction;
+        SignalCheck signals;
+        const Listening listening(auction, signals);
         {
           const py::gil_scoped_release unlocked;  // no Python object is touched below
           auction.solve(values, demands, items, epsilon);
         }
         const Auction::Result& found = auction.result();
-        return Solution(column_of(std::vector(found.owner)), column_of(std::vector(found.job_dual)),
-                        column_of(std::vector(found.price)), found.value);
+        return std::tuple<Counts, Floats, Floats, double, double>(
+            column_of(std::vector(found.owner)), column_of(std::vector(found.job_dual)),
+            column_of(std::vector(found.price)), found.value, found.epsilon);
       },
       py::arg("value").noconvert(), py::arg("demand").noconvert(), py::arg("items"),
-      py::arg("epsilon"), "Owner of each item (-1: none), job duals, prices, value.");
+      py::arg("epsilon"),
+      "Owner of each item (-1: none), job duals, prices, value, and the epsilon that rounding\n"
+      "allowed.");
 }
 
 }  // namespace gpusched::bindings

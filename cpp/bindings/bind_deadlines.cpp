@@ -12,6 +12,9 @@
 namespace gpusched::bindings {
 namespace {
 
+// A promise takes some bytes in each slot, and a decision some nanoseconds.
+constexpr std::int64_t kMaxSlots = std::int64_t{1} << 22;
+
 std::vector<PlanConfiguration> configurations_of(const Column<std::int32_t>& type,
                                                  const Column<std::int32_t>& gpus,
                                                  const Column<double>& rate) {
@@ -52,6 +55,7 @@ DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int
                                .quanta = quanta,
                                .segments = segments,
                                .whole_slots = whole_slots,
+                               .max_slots = kMaxSlots,
                                .is_exact = true};
   const auto available = view(type_gpus, "type_gpus");
   const py::gil_scoped_release unlocked;  // no Python object is touched below

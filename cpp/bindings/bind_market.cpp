@@ -10,6 +10,7 @@
 #include "gpusched/matching_market.hpp"
 #include "gpusched/proportional.hpp"
 #include "matching_columns.hpp"
+#include "signal_check.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -24,6 +25,17 @@ auto split(Samples global_batch, const Reals& rates, const Column<Samples>& max_
   const bool fits = is_equal ? split_equally(global_batch, limits, out)
                              : split_proportionally(global_batch, paces, limits, out);
   return std::pair(column_of(std::move(out)), fits);
+}
+
+using Options = py::typing::Dict<py::str, py::object>;
+
+MatchingMarket::Decision decide(MatchingMarket& market, const MatchingColumns& columns,
+                                const Options& values, StopCheck& stop) {
+  const MatchingMarket::Options options = matching_options(values);
+  const MatchingProblem problem = columns.problem();
+  const Listening listening(market, stop);
+  const py::gil_scoped_release unlocked;  // no Python object is touched below
+  return market.solve(problem, options);
 }
 
 }  // namespace
@@ -68,17 +80,19 @@ void bind_market(py::module_& m) {
       .def(py::init<>())
       .def(
           "solve",
-          [](MatchingMarket& self, const MatchingColumns& problem, const py::typing::Dict<py::str, py::object>& values) {
-            const MatchingMarket::Options options = matching_options(values);
-            const MatchingProblem view = problem.problem();
-            Decision found;
-            {
-              const py::gil_scoped_release unlocked;  // no Python object is touched below
-              found = self.solve(view, options);
-            }
-            return found;
+          [](MatchingMarket& self, const MatchingColumns& problem, const Options& options) {
+            SignalCheck signals;
+            return decide(self, problem, options, signals);
           },
-          py::arg("problem"), py::arg("options"));
+          py::arg("problem"), py::arg("options"), "Listens for Ctrl-C.")
+      .def(
+          "solve",
+          [](MatchingMarket& self, const MatchingColumns& problem, const Options& options,
+             const RunControl& control) {
+            ControlCheck asked(control);
+            return decide(self, problem, options, asked);
+          },
+          py::arg("problem"), py::arg("options"), py::arg("control"));
   py::class_<ExactMarket::Result>(m, "ExactMatching", "The best decision of all, and the proof.")
       .def_property_readonly("counts", [](const ExactMarket::Result& r) {
         return column_of(std::vector<std::int32_t>(r.counts)); })
@@ -92,7 +106,7 @@ void bind_market(py::module_& m) {
       .def_readonly("is_optimal", &ExactMarket::Result::is_optimal);
   m.def(
       "exact_matching",
-      [](const MatchingColumns& problem, const py::typing::Dict<py::str, py::object>& values,
+      [](const MatchingColumns& problem, const Options& values,
          const RunControl& control, double tolerance, std::int64_t max_steps) {
         const MatchingMarket::Options options = matching_options(values);
         const MatchingProblem view = problem.problem();

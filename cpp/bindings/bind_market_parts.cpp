@@ -10,6 +10,7 @@
 #include "gpusched/check.hpp"
 #include "gpusched/exchange.hpp"
 #include "gpusched/market.hpp"
+#include "gpusched/price_bound.hpp"
 #include "matching_columns.hpp"
 
 namespace gpusched::bindings {
@@ -49,6 +50,21 @@ void bind_market_parts(py::module_& m) {
       },
       py::arg("problem"), py::arg("category"), py::arg("options"),
       "The market inside one category of the jobs that do not wait.");
+  testing.def(
+      "bound_placements",
+      [](const MatchingColumns& problem, const Reals& price, const Reals& estimate,
+         const std::vector<std::int32_t>& category) {
+        MarketModel model;
+        model.load(problem.problem(), {.guard = 0.0});
+        PriceBound bound;
+        bound.begin(model, view(price, "price"), view(estimate, "estimate"));
+        for (std::size_t job = 0; job < category.size(); ++job) bound.refine(job, category[job]);
+        const double of_category = bound.of_category(category);
+        return std::pair(of_category, bound.of_all(16));
+      },
+      py::arg("problem"), py::arg("price").noconvert(), py::arg("estimate").noconvert(),
+      py::arg("category"),
+      "Summed seconds that no placement of the category is below, and that none at all is.");
   testing.def(
       "improve_placement",
       [](const MatchingColumns& problem, const Counts& counts, const py::typing::Dict<py::str, py::object>& values,

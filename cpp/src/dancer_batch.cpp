@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace gpusched {
 namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1.0 + 1e-12;  // of a sum over jobs and slots
 
 /// Positions in the order in which the jobs are decided on.
 std::vector<std::size_t> order_of(const DeadlineJobs& jobs) {
@@ -20,29 +25,37 @@ std::vector<std::size_t> order_of(const DeadlineJobs& jobs) {
   return order;
 }
 
-/// The slots that some window has.
-PlanWindow horizon_of(const DeadlineJobs& jobs, const DeadlinePlanner& planner) {
-  PlanWindow all;
-  bool is_empty = true;
+/// Runs of slots [begin, end) that some window has, in order.
+std::vector<std::pair<std::int64_t, std::int64_t>> slots_in_use(const DeadlineJobs& jobs,
+                                                                const DeadlinePlanner& planner) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> windows;
   for (std::size_t job = 0; job < jobs.size(); ++job) {
-    const PlanWindow window = planner.window_of(jobs.query(job));
-    if (window.last <= window.first) continue;
-    all.first = is_empty ? window.first : std::min(all.first, window.first);
-    all.last = is_empty ? window.last : std::max(all.last, window.last);
-    is_empty = false;
+    const PlanWindow window = planner.full_window_of(jobs.query(job));
+    if (window.last > window.first) windows.emplace_back(window.first, window.last);
   }
-  return all;
-}
-
-double price_sum(const DeadlinePlanner& planner, const PlanWindow& horizon, bool is_final) {
-  const Prices& prices = planner.prices();
-  double sum = 0.0;
-  for (int type = 0; type < prices.num_types(); ++type) {
-    for (std::int64_t slot = horizon.first; slot < horizon.last; ++slot) {
-      const int promised = is_final ? planner.ledger().promised(type, slot) : 0;
-      sum += prices.of(type, promised) * static_cast<double>(prices.gpus(type));
+  std::sort(windows.begin(), windows.end());
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs;
+  for (const auto& [first, last] : windows) {
+    if (runs.empty() || first > runs.back().second) {
+      runs.emplace_back(first, last);
+    } else {
+      runs.back().second = std::max(runs.back().second, last);
     }
   }
+  return runs;
+}
+
+/// What all GPUs cost in these slots.
+double price_sum(const DeadlinePlanner& planner, const PromiseRuns& promised, std::int64_t first,
+                 std::int64_t last) {
+  const Prices& prices = planner.prices();
+  double sum = 0.0;
+  promised.for_each_piece(first, last, [&](std::int64_t begin, std::int64_t end) {
+    for (int type = 0; type < prices.num_types(); ++type) {
+      sum += prices.of(type, promised.promised(type, begin)) *
+             static_cast<double>(prices.gpus(type)) * static_cast<double>(end - begin);
+    }
+  });
   return sum;
 }
 
@@ -93,6 +106,7 @@ DeadlinePlans plan_deadlines(const DeadlineJobs& jobs, std::span<const std::int6
   for (const std::size_t job : order_of(jobs)) {
     control.check();
     const PlanQuery query = jobs.query(job);
+    planner.advance(query.now);
     if (!knows) planner.see(query);
     plans.verdicts[job] = planner.find(query, steps[job], plans.costs[job]);
     if (plans.verdicts[job] == PlanVerdict::found) {
@@ -111,17 +125,38 @@ DeadlinePlans plan_deadlines(const DeadlineJobs& jobs, std::span<const std::int6
   }
   plans.first.push_back(static_cast<std::int64_t>(plans.steps.size()));
 
-  const PlanWindow horizon = horizon_of(jobs, planner);
-  plans.initial_price_sum = price_sum(planner, horizon, false);
-  plans.final_price_sum = plans.upper_bound = price_sum(planner, horizon, true);
+  std::vector<PromiseRuns::Promise> promises;
+  for (std::size_t job = 0; job < jobs.size(); ++job) {
+    const PlanQuery query = jobs.query(job);
+    for (const PlanStep& step : steps[job]) {
+      const auto& c = query.configurations[static_cast<std::size_t>(step.configuration)];
+      promises.push_back({c.type, c.gpus, step.begin, step.end});
+    }
+  }
+  const PromiseRuns promised(type_gpus.size(), promises);
+  const auto in_use = slots_in_use(jobs, planner);
+  if (!in_use.empty()) {
+    const PromiseRuns nothing(type_gpus.size(), {});
+    const std::int64_t first = in_use.front().first;
+    plans.initial_price_sum = price_sum(planner, nothing, first, in_use.back().second);
+    plans.final_price_sum = price_sum(planner, promised, first, in_use.back().second);
+  }
+  // No job has anything to gain in slots that no window has.
+  for (const auto& [first, last] : in_use) {
+    plans.upper_bound += price_sum(planner, promised, first, last);
+  }
   double all = 0.0;
   for (std::size_t job = 0; job < jobs.size(); ++job) {
     control.check();
     const PlanQuery query = jobs.query(job);
-    plans.upper_bound += std::max(0.0, query.value - optimistic_cost(planner, query));
+    const double least = optimistic_cost(planner, promised, query);
+    if (!(least < kInfinity)) continue;
+    plans.upper_bound += std::max(0.0, query.value - least);
     all += query.value;
   }
-  plans.upper_bound = std::min(plans.upper_bound, all);  // as if all prices were 0
+  // At prices of 0 it is what all jobs are worth that could be done alone. No rounding may make it
+  // too low.
+  plans.upper_bound = std::max(plans.value, std::min(kRounding * plans.upper_bound, all));
   measure_ratio(planner.prices(), plans);
   return plans;
 }

@@ -12,15 +12,17 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kLongestExactWindow = 64;
 constexpr int kQuantaPerSlot = 20;
+/// Of sums, whatever rounding did to them.
+constexpr double kCertain = 1.0 - 1e-9;
 
-/// What a configuration does and costs in one slot of a window, the room left aside.
+/// What a configuration does and costs in a slot of a window, the room left aside.
 class SlotView {
  public:
-  SlotView(const DeadlinePlanner& planner, const PlanWindow& window)
-      : planner_(planner), window_(window) {}
+  SlotView(const DeadlinePlanner& planner, const PromiseRuns& promised, const PlanWindow& window)
+      : planner_(planner), promised_(promised), window_(window) {}
 
   [[nodiscard]] double cost(const PlanConfiguration& c, std::int64_t slot) const noexcept {
-    const double price = planner_.prices().of(c.type, planner_.ledger().promised(c.type, slot));
+    const double price = planner_.prices().of(c.type, promised_.promised(c.type, slot));
     return price * share_of(window_, slot, planner_.options().slot) * static_cast<double>(c.gpus);
   }
   [[nodiscard]] double done(const PlanConfiguration& c, std::int64_t slot) const noexcept {
@@ -30,14 +32,26 @@ class SlotView {
     return ticks_of(end - begin) * c.rate;
   }
 
+  /// Calls `visit(slot, count)` for runs of so many slots that are like the first of them.
+  template <class Visit>
+  void for_each_kind(Visit&& visit) const {
+    // The first and the last one may be cut by the window.
+    visit(window_.first, std::int64_t{1});
+    if (window_.last - window_.first == 1) return;
+    promised_.for_each_piece(
+        window_.first + 1, window_.last - 1,
+        [&](std::int64_t begin, std::int64_t end) { visit(begin, end - begin); });
+    visit(window_.last - 1, std::int64_t{1});
+  }
+
  private:
   const DeadlinePlanner& planner_;
+  const PromiseRuns& promised_;
   const PlanWindow& window_;
 };
 
-double cost_of_begun_quanta(const DeadlinePlanner& planner, const PlanWindow& window,
-                            const PlanQuery& query) {
-  const SlotView view(planner, window);
+double cost_of_begun_quanta(const DeadlinePlanner& planner, const SlotView& view,
+                            const PlanWindow& window, const PlanQuery& query) {
   const int quanta = std::max(planner.options().quanta,
                               kQuantaPerSlot * static_cast<int>(window.last - window.first));
   const double quantum = query.work / static_cast<double>(quanta);
@@ -57,15 +71,13 @@ double cost_of_begun_quanta(const DeadlinePlanner& planner, const PlanWindow& wi
 }
 
 /// Each slot along the lower hull of (done, cost), and of all slots the cheapest parts first.
-double cost_of_fractions(const DeadlinePlanner& planner, const PlanWindow& window,
-                         const PlanQuery& query) {
+double cost_of_fractions(const SlotView& view, const PlanQuery& query) {
   struct Part {
     double price;
     double done;
   };
-  const SlotView view(planner, window);
   std::vector<Part> parts;
-  for (std::int64_t slot = window.first; slot < window.last; ++slot) {
+  view.for_each_kind([&](std::int64_t slot, std::int64_t count) {
     double done = 0.0;
     double cost = 0.0;
     for (;;) {
@@ -77,15 +89,15 @@ double cost_of_fractions(const DeadlinePlanner& planner, const PlanWindow& windo
         if (price < best.price || (price == best.price && more > best.done)) best = {price, more};
       }
       if (best.done == 0.0) break;
-      parts.push_back({std::max(0.0, best.price), best.done});
+      parts.push_back({std::max(0.0, best.price), best.done * static_cast<double>(count)});
       done += best.done;
       cost += best.price * best.done;
     }
-  }
+  });
   std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
     return a.price != b.price ? a.price < b.price : a.done < b.done;
   });
-  double left = query.work;
+  double left = query.work * kCertain;
   double cost = 0.0;
   for (const Part& part : parts) {
     cost += part.price * std::min(left, part.done);
@@ -122,12 +134,15 @@ double least_cost(const DeadlinePlanner& planner, const PlanQuery& query) {
   return least * query.work / ticks_of(planner.options().slot);
 }
 
-double optimistic_cost(const DeadlinePlanner& planner, const PlanQuery& query) {
-  const PlanWindow window = planner.window_of(query);
+double optimistic_cost(const DeadlinePlanner& planner, const PromiseRuns& promised,
+                       const PlanQuery& query) {
+  const PlanWindow window = planner.full_window_of(query);
   if (window.end <= window.begin || query.configurations.empty()) return kInfinity;
-  return window.last - window.first <= kLongestExactWindow
-             ? cost_of_begun_quanta(planner, window, query)
-             : cost_of_fractions(planner, window, query);
+  const SlotView view(planner, promised, window);
+  const double cost = window.last - window.first <= kLongestExactWindow
+                          ? cost_of_begun_quanta(planner, view, window, query)
+                          : cost_of_fractions(view, query);
+  return cost * kCertain;
 }
 
 Scarcity scarcest(const DeadlinePlanner& planner, const PlanQuery& query) {

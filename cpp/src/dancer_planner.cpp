@@ -34,6 +34,7 @@ const char* name_of(PlanVerdict verdict) noexcept {
     case PlanVerdict::too_dear: return "too dear";
     case PlanVerdict::no_room: return "no room";
     case PlanVerdict::impossible: return "impossible";
+    case PlanVerdict::too_long: return "too long";
     case PlanVerdict::unrunnable: return "cannot run";
   }
   return "";
@@ -48,7 +49,7 @@ DeadlinePlanner::DeadlinePlanner(const PlannerOptions& options,
       market_(options.market_decay),
       worths_(type_gpus.size()) {}
 
-PlanWindow DeadlinePlanner::window_of(const PlanQuery& query) const noexcept {
+PlanWindow DeadlinePlanner::full_window_of(const PlanQuery& query) const noexcept {
   const std::int64_t slot = options_.slot.count();
   PlanWindow window;
   window.first = query.now.count() / slot;
@@ -58,11 +59,24 @@ PlanWindow DeadlinePlanner::window_of(const PlanQuery& query) const noexcept {
   } else {
     window.last = query.deadline.count() / slot + (query.deadline.count() % slot != 0 ? 1 : 0);
   }
-  window.first = std::max(window.first, ledger_.begin());
-  window.last = std::min(window.last, ledger_.begin() + PromiseLedger::kMaxSlots - 1);
   window.begin = std::max(query.now, options_.slot * window.first);
   window.end = std::min(query.deadline, options_.slot * window.last);
   window.last = std::max(window.last, window.first);
+  return window;
+}
+
+PlanWindow DeadlinePlanner::window_of(const PlanQuery& query) const noexcept {
+  PlanWindow window = full_window_of(query);
+  if (window.first < ledger_.begin()) {
+    window.first = ledger_.begin();
+    window.begin = std::max(window.begin, options_.slot * window.first);
+    window.last = std::max(window.last, window.first);
+  }
+  const std::int64_t last = std::max(window.first, ledger_.begin() + options_.max_slots);
+  if (window.last > last) {
+    window.last = last;
+    window.end = std::min(window.end, options_.slot * last);
+  }
   return window;
 }
 
@@ -85,7 +99,7 @@ void DeadlinePlanner::see(const PlanQuery& query) {
     if (sight.greatest_gpus > 0) prices_.see(type, sight);
   }
   if (options_.prices == PriceRule::market) see_market(query);
-  const PlanWindow window = window_of(query);
+  const PlanWindow window = full_window_of(query);
   prices_.see_window(window.last - window.first);
 }
 
@@ -176,7 +190,8 @@ PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>&
                                   double& cost) {
   const PlanVerdict verdict = find_below(query, kKnownCost * query.value, steps, cost);
   // What no plan below the limit does may be dear, or may not be possible.
-  if (verdict != PlanVerdict::no_room || !is_pruned_) return verdict;
+  const bool is_none = verdict == PlanVerdict::no_room || verdict == PlanVerdict::too_long;
+  if (!is_none || !is_pruned_) return verdict;
   return find_below(query, kInfinity, steps, cost);
 }
 
@@ -195,10 +210,15 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
   const double most = greatest_rate(query);
   if (!(most > 0.0)) return PlanVerdict::unrunnable;
   const PlanWindow window = window_of(query);
+  const PlanWindow full = full_window_of(query);
+  const auto is_enough = [&](const PlanWindow& some) {
+    return some.end > some.begin && ticks_of(some.end - some.begin) * most >= needed(query, 0.0);
+  };
+  if (!is_enough(full)) return PlanVerdict::impossible;
+  const PlanVerdict none =
+      full.last > window.last ? PlanVerdict::too_long : PlanVerdict::no_room;
+  if (!is_enough(window)) return none;
   const Time length = window.end - window.begin;
-  if (length <= Time{0} || ticks_of(length) * most < needed(query, 0.0)) {
-    return PlanVerdict::impossible;
-  }
 
   widths_.clear();
   for (const PlanConfiguration& c : query.configurations) widths_.push_back(c.gpus);
@@ -232,7 +252,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
   if (!is_found || !(cost < kInfinity)) {
     steps.clear();
     cost = dear;
-    return dear < kInfinity ? PlanVerdict::too_dear : PlanVerdict::no_room;
+    return dear < kInfinity ? PlanVerdict::too_dear : none;
   }
   if (!options_.whole_slots) {
     trim(query, steps);

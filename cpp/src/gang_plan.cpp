@@ -46,6 +46,7 @@ class Search {
     packer_.reset();
     bound_.clear();
     for (const Gang& gang : gangs_) {
+      control_.check();
       if (!place(gang, cap)) return false;
     }
     keep(cap);
@@ -157,6 +158,7 @@ GangPlan plan_gangs(const JobTable& jobs, GangPacker& packer, const GangRule& ru
   }
   while (high - low > std::max(1.0, tolerance * low)) {
     const double middle = std::floor(low + (high - low) / 2.0);
+    if (middle <= low || middle >= high) break;  // no cap lies between: they are more than 2^53
     (search.is_feasible(middle) ? high : low) = middle;
   }
   return search.finish();

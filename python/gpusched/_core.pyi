@@ -533,7 +533,13 @@ class MatchingMarket:
     """
     def __init__(self) -> None:
         ...
+    @typing.overload
     def solve(self, problem: MatchingProblem, options: dict[str, typing.Any]) -> MatchingDecision:
+        """
+        Listens for Ctrl-C.
+        """
+    @typing.overload
+    def solve(self, problem: MatchingProblem, options: dict[str, typing.Any], control: RunControl) -> MatchingDecision:
         ...
 class ExactMatching:
     """
@@ -567,9 +573,10 @@ def assign(cost: numpy.typing.NDArray[numpy.float64], rows: typing.SupportsInt |
     """
     Least-cost assignment: column of each row (-1: none), row duals, column duals, cost.
     """
-def auction(value: numpy.typing.NDArray[numpy.float64], demand: numpy.typing.NDArray[numpy.int32], items: typing.SupportsInt | typing.SupportsIndex, epsilon: typing.SupportsFloat | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
+def auction(value: numpy.typing.NDArray[numpy.float64], demand: numpy.typing.NDArray[numpy.int32], items: typing.SupportsInt | typing.SupportsIndex, epsilon: typing.SupportsFloat | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float, float]:
     """
-    Owner of each item (-1: none), job duals, prices, value.
+    Owner of each item (-1: none), job duals, prices, value, and the epsilon that rounding
+    allowed.
     """
 def exact_matching(problem: MatchingProblem, options: dict[str, typing.Any], control: RunControl, tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-09, max_steps: typing.SupportsInt | typing.SupportsIndex = 1000000) -> ExactMatching:
     ...

@@ -1,7 +1,8 @@
 """Assignment problems on their own: rows to columns, and bundles of units to columns with room.
 
-What the matching market is cleared with, for any other use. All methods are exact and return
-duals, so that an answer can be checked without being computed again.
+What the matching market is cleared with, for any other use. All methods return duals, so that an
+answer can be checked without being computed again, and are exact but for rounding: a sum is less
+than ``rows * 2**-30`` of the greatest finite figure from the best one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ Method = Literal["jonker-volgenant", "auction"]
 
 _MOST_UNITS: Final = 2**31 - 1
 _RELATIVE_ERROR: Final = 1e-6  # of an auction over real numbers, in the range of the costs
+_MOST: Final = 1e300  # sums of costs are numbers
+# Ranges below which parts of them are no longer normal numbers, and a factor that changes no bit.
+_LEAST_RANGE: Final = 1e-250
+_UP: Final = 2.0**600
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,8 @@ class Matching:
         Shapes ``(num_rows,)`` and ``(num_columns,)``: ``row_dual[i] + column_dual[j]`` is at
         most ``cost[i, j]`` for every pair and equal to it for those assigned; the duals of what
         is not assigned are 0 and those of its side at most 0. So they sum up to ``cost``. Where
-        the greatest sum was asked for, all signs are the other way round. An auction keeps all
-        of this within its epsilon.
+        the greatest sum was asked for, all signs are the other way round. All of this holds but
+        for rounding; an auction keeps it within its epsilon.
     """
 
     rows: Int64
@@ -97,6 +102,9 @@ class AssignmentSolver:
     def change_row(self, row: int, cost: npt.ArrayLike) -> Matching:
         """Solve with the costs of ``row`` replaced, from the duals so far.
 
+        Duals that far greater costs have left too coarse for the present ones are computed anew,
+        which takes as long as :meth:`solve`.
+
         Parameters
         ----------
         cost
@@ -105,8 +113,11 @@ class AssignmentSolver:
         Raises
         ------
         ValueError
-            If nothing has been solved, the row is not there, a cost is NaN or minus infinity
-            (then nothing changes), or the allowed pairs no longer suffice (then solve anew).
+            If nothing has been solved, the row is not there, a cost is NaN, minus infinity or
+            beyond 1e300 (then nothing changes), or the allowed pairs no longer suffice (then
+            solve anew).
+        KeyboardInterrupt
+            On Ctrl-C, within a second (then solve anew).
         """
         num_rows, num_columns = self._shape
         if num_rows == 0:
@@ -132,7 +143,8 @@ def assign(
     ----------
     cost
         Shape ``(num_rows, num_columns)``, either way round; the shorter side is assigned in
-        full. Infinity forbids a pair (minus infinity, if the greatest sum is asked for).
+        full. Infinity forbids a pair (minus infinity, if the greatest sum is asked for); all
+        others lie between -1e300 and 1e300.
         C-contiguous float64 is read in place, all else is converted.
     maximise
         Whether the sum is to be the greatest.
@@ -140,15 +152,20 @@ def assign(
         ``"jonker-volgenant"``: shortest augmenting paths (Jonker, Volgenant 1987) on short lists
         of candidates. ``"auction"``: forward auction with epsilon scaling (Bertsekas 1988).
     epsilon
-        Least increment of the auction: the sum is at most so much per pair above the least one.
-        By default less than 1 over the longer side where all costs are whole numbers, which
-        makes it exact; else such that all pairs together err by 1e-6 of the range of the costs.
+        Least increment of the auction: the sum is at most so much per column (per row, where
+        there are more) above the least one. By default less than 1 over the longer side where
+        all costs are whole numbers, which makes it exact; else such that all together err by
+        1e-6 of the range of the costs. Prices of more than ``2**48`` times that cannot grow by
+        it: then it is as small a part of them as they can grow by.
 
     Raises
     ------
     ValueError
-        If the shape is wrong, a cost is NaN or infinite the wrong way (the message names row,
-        column and value), or the allowed pairs do not suffice.
+        If the shape is wrong, a cost is NaN, infinite the wrong way or beyond 1e300 (the message
+        names row, column and value), the allowed pairs do not suffice, or prices cannot grow by
+        the given ``epsilon`` (the message says by what they can).
+    KeyboardInterrupt
+        On Ctrl-C, within a second.
     """
     costs = _matrix(cost, "cost")
     if maximise or method == "auction":  # what is solved then is not what a message should show
@@ -196,8 +213,10 @@ def transport(
     Raises
     ------
     ValueError
-        If a shape is wrong, a value is NaN or infinite, a count is negative or no whole number
-        (the message names row, column and value), or the units cannot be sent.
+        If a shape is wrong, a value is NaN, infinite or beyond 1e300, a count is negative or no
+        whole number (the message names row, column and value), or the units cannot be sent.
+    KeyboardInterrupt
+        On Ctrl-C, within a second.
     """
     values = _matrix(value, "value")
     num_rows, num_columns = values.shape
@@ -219,10 +238,19 @@ def _auction(costs: Float64, epsilon: float | None) -> Matching:
     """Rows bid for columns, or columns for rows where there are fewer."""
     bids = costs if costs.shape[0] <= costs.shape[1] else np.ascontiguousarray(costs.T)
     num_bidders, num_items = bids.shape
-    if epsilon is None:
-        epsilon = _default_epsilon(bids)
+    spread = _range(bids)
+    scale = _UP if 0 < spread < _LEAST_RANGE and np.abs(bids[np.isfinite(bids)]).max() < 1 else 1.0
+    least = _default_epsilon(bids, spread * scale) if epsilon is None else epsilon * scale
     demand = np.ones(num_bidders, dtype=np.int32)
-    owner, dual, price, value = _core.auction((-bids).reshape(-1), demand, num_items, epsilon)
+    owner, dual, price, value, resolved = _core.auction(
+        (bids * -scale).reshape(-1), demand, num_items, least
+    )
+    if epsilon is not None and resolved > least:
+        raise ValueError(
+            f"epsilon: {epsilon:g} is less than prices of these costs can grow by: at least "
+            f"{resolved / scale:.3g}"
+        )
+    dual, price, value = dual / scale, price / scale, value / scale
     items = np.flatnonzero(owner >= 0)
     bidders = owner[items].astype(np.int64)
     if bids is not costs:
@@ -239,11 +267,16 @@ def _auction(costs: Float64, epsilon: float | None) -> Matching:
     )
 
 
-def _default_epsilon(bids: Float64) -> float:
+def _range(bids: Float64) -> float:
+    """Of the allowed pairs."""
+    allowed = bids[np.isfinite(bids)]
+    return float(np.ptp(allowed)) if allowed.size > 0 else 0.0
+
+
+def _default_epsilon(bids: Float64, spread: float) -> float:
     """As :func:`assign` says; positive whatever the costs."""
     num_items: int = bids.shape[1]
     allowed = bids[np.isfinite(bids)]
-    spread = float(np.ptp(allowed)) if allowed.size > 0 else 0.0
     if spread == 0.0 or np.array_equal(allowed, np.rint(allowed)):
         return 1.0 / (num_items + 1)
     return spread * _RELATIVE_ERROR / num_items
@@ -261,20 +294,22 @@ def _matching(
 
 def _matrix(values: npt.ArrayLike, name: str) -> Float64:
     """The values as a C-contiguous matrix with an entry at least."""
-    matrix = np.ascontiguousarray(values, dtype=np.float64)
+    try:
+        matrix = np.ascontiguousarray(values, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name}: an integer is beyond 1e300") from None
     if np.ndim(values) != 2 or matrix.size == 0:
         raise ValueError(f"{name}: must be a matrix with an entry, has shape {np.shape(values)}")
     return matrix
 
 
 def _check(costs: Float64, forbidden: float) -> None:
-    is_bad = np.isnan(costs) | (costs == forbidden)
+    is_bad = ~((np.abs(costs) <= _MOST) | (costs == -forbidden))
     if is_bad.any():
         row, column = np.unravel_index(int(np.argmax(is_bad)), costs.shape)
-        raise ValueError(
-            f"cost of row {row}, column {column}: {costs[row, column]} is neither a number nor "
-            f"{-forbidden}"
-        )
+        cost = costs[row, column]
+        rule = "beyond 1e300" if np.isfinite(cost) else f"neither a number nor {-forbidden}"
+        raise ValueError(f"cost of row {row}, column {column}: {cost} is {rule}")
 
 
 def _counts(values: npt.ArrayLike, name: str, size: int) -> Int32:
@@ -284,5 +319,7 @@ def _counts(values: npt.ArrayLike, name: str, size: int) -> Int32:
     is_bad = ~((counts >= 0) & (counts <= _MOST_UNITS) & (counts == np.floor(counts)))
     if is_bad.any():
         first = int(np.argmax(is_bad))
-        raise ValueError(f"{name}[{first}]: must be a whole number from 0, is {counts[first]}")
+        raise ValueError(
+            f"{name}[{first}]: must be a whole number from 0 to {_MOST_UNITS}, is {counts[first]}"
+        )
     return np.ascontiguousarray(counts, dtype=np.int32)

@@ -14,6 +14,8 @@ from gpusched.supervision import supervised
 
 __all__ = ["DeadlineJob", "DeadlinePlan", "DeadlineStep", "plan_deadlines"]
 
+_MOST_QUANTA = 100_000
+_MOST_CELLS = 10_000_000  # of quanta x segments
 _PRICES = ("market", "density", "theory", "constant")
 
 
@@ -66,12 +68,14 @@ class DeadlinePlan:
         Of the cheapest schedule at the prices at its arrival; infinite where there was none.
     reason
         ``"admitted"``, ``"too dear"`` (the cost is the value or more), ``"no room"`` (too many
-        GPUs are promised), ``"impossible"`` (not even on all GPUs), ``"cannot run"`` (it has no
-        configuration).
+        GPUs are promised), ``"impossible"`` (not even on all GPUs), ``"too long"`` (its window has
+        more than 2^22 slots, and no schedule was found in the first of them), ``"cannot run"``
+        (it has no configuration).
     value
         Of all jobs that were admitted.
     upper_bound
-        No schedule in whole slots is worth more.
+        No schedule in whole slots is worth more, however long the windows are; at least
+        ``value``. Whole slots by which all times are shifted do not change it.
     dual_objective, initial_objective, ratio, exponent
         The certificate: at theory prices with known bounds, ``dual_objective`` is at most
         ``initial_objective + ratio * value``. ``ratio`` is alpha', derived for ``exponent`` (the
@@ -105,6 +109,7 @@ class DeadlinePlan:
             "too dear": f"the cheapest schedule costs {self.cost[job]:.3g}, value {value:g}",
             "no room": "no schedule meets the deadline on the GPUs that are not promised",
             "impossible": "not even all GPUs together would meet the deadline",
+            "too long": "no schedule was found in the first of the many slots of its window",
             "cannot run": "it has no configuration that runs",
         }[self.reason[job]]
         scarce = self._scarce[job]
@@ -149,9 +154,10 @@ def plan_deadlines(
         served (for ``dancer``, where jobs without promises run too); ``"theory"``: the bounds of
         the competitive ratio; ``"constant"``: the lower one of ``"density"``.
     quanta
-        The work of a job is cut into at most so many; what is begun is not counted.
+        The work of a job is cut into at most so many, 1 to 100,000; what is begun is not counted.
     segments
-        The slots of a window are merged into at most so many.
+        The slots of a window are merged into at most so many; times ``quanta`` 10 million at
+        most.
     whole_slots
         Windows begin and end with whole slots. None: at theory prices.
     known_bounds
@@ -174,7 +180,8 @@ def plan_deadlines(
     rows = sorted(range(len(jobs)), key=lambda row: jobs[row].arrival_s)
     table = DeadlineTable(jobs, rows, types, available)
     slot_us = round(number("slot_s", slot_s, 1e-3, 1e9) * 1e6)
-    quanta, segments = whole("quanta", quanta, 1), whole("segments", segments, 1)
+    quanta = whole("quanta", quanta, 1, _MOST_QUANTA)
+    segments = whole("segments", segments, 1, _MOST_CELLS // quanta)
     control = _core.RunControl()
 
     def decide() -> _core.DeadlinePlans:

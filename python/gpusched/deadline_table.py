@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 # Later instants are no longer exact once they are counted in slots and microseconds.
 _MAX_SECONDS = 2.0**42
+# Within these, prices and sums of values are numbers. Less work is over at once.
+_VALUES = (1e-100, 1e100)
+_WORK_SECONDS = (1e-9, 1e30)
+# Of a job's highest rate: what is slower does nothing in any window.
+_LEAST_RATE = 1e-100
 _MAX_GPUS = 1_000_000
 
 
@@ -32,14 +37,18 @@ class DeadlineTable:
         for row in rows:
             own = _configurations(row, jobs[row], types, available)
             most = max((rate for _, _, rate in own), default=1.0)
-            self.configurations += [(type_, width, rate / most) for type_, width, rate in own]
-            work.append(number(f"jobs[{row}].work", jobs[row].work, 0.0) / most * 1e6)
+            self.configurations += [
+                (type_, width, rate / most)
+                for type_, width, rate in own
+                if rate / most >= _LEAST_RATE
+            ]
+            work.append(_seconds(row, jobs[row], most) * 1e6)
             first.append(len(self.configurations))
         self.columns = (
             self._micros("arrival_s"),
             self._micros("deadline_s"),
             np.array(work, np.float64),
-            self._numbers("value", np.finfo(np.float64).tiny),
+            self._numbers("value", *_VALUES),
             self._micros("change_s"),
             np.array(first, np.int64),
             np.array([c[0] for c in self.configurations], np.int32),
@@ -56,6 +65,21 @@ class DeadlineTable:
 
     def _micros(self, name: str) -> np.ndarray:
         return np.rint(self._numbers(name, 0.0, _MAX_SECONDS) * 1e6).astype(np.int64)
+
+
+def _seconds(row: int, job: DeadlineJob, rate: float) -> float:
+    """What the work takes at this rate."""
+    where = f"jobs[{row}].work"
+    work = number(where, job.work, 0.0)
+    least, most = _WORK_SECONDS
+    if work == 0:
+        raise ValueError(f"{where}: must be positive; a job without work has met its deadline")
+    if not least <= work / rate <= most:
+        raise ValueError(
+            f"{where}: {work:g} takes {work / rate:.3g} s at the highest rate, {rate:g}; it must "
+            f"take {least:g} to {most:g} s"
+        )
+    return work / rate
 
 
 def _configurations(
@@ -82,10 +106,10 @@ def number(name: str, value: float, least: float, most: float = 1e300) -> float:
     return float(value)
 
 
-def whole(name: str, value: int, least: int) -> int:
-    """Return the count, at most a million; raise TypeError or ValueError if it is none."""
+def whole(name: str, value: int, least: int, most: int = _MAX_GPUS) -> int:
+    """Return the count; raise TypeError or ValueError if it is none, or out of its range."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name}: expected an integer, not {value!r}")
-    if not least <= value <= _MAX_GPUS:
-        raise ValueError(f"{name}: {value} must lie between {least} and {_MAX_GPUS}")
+    if not least <= value <= most:
+        raise ValueError(f"{name}: {value} must lie between {least} and {most}")
     return int(value)

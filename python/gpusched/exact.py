@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gpusched.arrays import Float64, Int64
 from gpusched.exact_program import Instance, Model, formulate, lower_bound_s
+from gpusched.supervision import attended
 from gpusched.ticks import US_PER_S
 
 if TYPE_CHECKING:
@@ -114,9 +114,8 @@ def instance(
     for job in range(num_jobs):
         counts = _placements(int(trace.gpus[job]), server_gpus)
         if not 0 < len(counts) <= MAX_PLACEMENTS:
-            raise ValueError(
-                f"exact: job {job} has {len(counts)} placements, not 1 to {MAX_PLACEMENTS}"
-            )
+            number = f"more than {MAX_PLACEMENTS}" if len(counts) else "0"
+            raise ValueError(f"exact: job {job} has {number} placements, not 1 to {MAX_PLACEMENTS}")
         spans = np.count_nonzero(counts, axis=1)
         ideal_s = iteration_s(job, int(spans.min()))[0]
         placements.append(counts)
@@ -139,9 +138,19 @@ def _one_bandwidth(cluster: Cluster, field: str) -> float:
 
 
 def _placements(width: int, server_gpus: Int64) -> Int64:
-    """All ways to take ``width`` GPUs, one row of counts each."""
-    ranges = [range(min(width, int(gpus)) + 1) for gpus in server_gpus]
-    rows = [row for row in product(*ranges) if sum(row) == width]
+    """Ways to take ``width`` GPUs, one row of counts each: all, or one too many."""
+    gpus = server_gpus.tolist()
+    after = [*server_gpus[::-1].cumsum()[::-1].tolist()[1:], 0]  # on the servers after each
+    rows: list[list[int]] = []
+    open_: list[tuple[list[int], int]] = [([], width)] if width <= sum(gpus) else []
+    while open_ and len(rows) <= MAX_PLACEMENTS:
+        counts, left = open_.pop()
+        server = len(counts)
+        if server == len(gpus):
+            rows.append(counts)
+            continue
+        least, most = max(0, left - after[server]), min(left, gpus[server])
+        open_ += [([*counts, here], left - here) for here in range(most, least - 1, -1)]
     return np.array(rows, dtype=np.int64).reshape(-1, len(server_gpus))
 
 
@@ -206,7 +215,13 @@ def solve(
         If SciPy is not installed; the message names the extra.
     TimeoutError
         If no plan was found in the time.
+    ValueError
+        If the time limit is not positive.
+    KeyboardInterrupt
+        On Ctrl-C, at once; HiGHS then ends unheard, at the time limit at the latest.
     """
+    if not 0 < time_limit_s < np.inf:
+        raise ValueError(f"time_limit_s: {time_limit_s} must be positive and finite")
     optimize, sparse = _scipy()
     model = formulate(problem, upper_bound_s)
     program = model.program
@@ -214,16 +229,19 @@ def solve(
     shape = (len(program.row_upper), len(program.upper))
     cost = np.zeros(len(program.upper))
     cost[model.length] = 1.0
-    found = optimize.milp(
-        cost,
-        integrality=np.array(program.is_integer),
-        bounds=optimize.Bounds(0.0, np.array(program.upper)),
-        constraints=optimize.LinearConstraint(
-            sparse.csr_array((values, (rows, columns)), shape=shape),
-            np.array(program.row_lower),
-            np.array(program.row_upper),
-        ),
-        options={"time_limit": time_limit_s, "mip_rel_gap": _TOLERANCE},
+    constraints = optimize.LinearConstraint(
+        sparse.csr_array((values, (rows, columns)), shape=shape),
+        np.array(program.row_lower),
+        np.array(program.row_upper),
+    )
+    found = attended(
+        lambda: optimize.milp(
+            cost,
+            integrality=np.array(program.is_integer),
+            bounds=optimize.Bounds(0.0, np.array(program.upper)),
+            constraints=constraints,
+            options={"time_limit": time_limit_s, "mip_rel_gap": _TOLERANCE},
+        )
     )
     if found.x is None:
         raise TimeoutError(f"exact: no plan within {time_limit_s:g} s ({found.message})")

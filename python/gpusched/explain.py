@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _REASONS: Final = {
     "too dear": "to meet its deadline costs more than it is worth",
     "no room": "no schedule that meets its deadline has room beside what was promised before",
+    "too long": "no schedule was found in the first of the many slots before its deadline",
     "impossible": "no number of GPUs of any type it may use meets its deadline",
     "cannot run": "the speed knows no configuration that it may use",
 }

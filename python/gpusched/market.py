@@ -121,7 +121,7 @@ def place_jobs(
         If a shape or a value is wrong (the message names argument, row and rule), a job can run
         nowhere, or its samples do not fit the memory of its workers.
     KeyboardInterrupt
-        On Ctrl-C while the optimum is searched, within a second.
+        On Ctrl-C, within a second.
     """
     speeds = matrix("rates", rates)
     num_jobs = len(speeds)
@@ -164,11 +164,15 @@ def place_jobs(
 
     def decide() -> tuple[_core.MatchingDecision, _core.ExactMatching | None, float, float]:
         begin, processor = time.perf_counter(), time.thread_time()
-        found = _core.MatchingMarket().solve(problem, options)
-        exact = _core.exact_matching(problem, options, control) if sampler == "exact" else None
+        market, exact = _core.MatchingMarket(), None
+        if sampler == "exact":
+            found = market.solve(problem, options, control)
+            exact = _core.exact_matching(problem, options, control)
+        else:
+            found = market.solve(problem, options)
         return found, exact, time.perf_counter() - begin, time.thread_time() - processor
 
-    # Only a proof takes long; a decision is not worth a thread.
+    # Only a proof is worth a thread; a decision looks up by itself.
     found, exact, decision_s, processor_s = (
         supervised(decide, control) if sampler == "exact" else decide()
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TypeVar
 
@@ -64,3 +64,36 @@ def supervised(
     if progress is not None:
         progress(total, total)
     return outcome
+
+
+def attended(run: Callable[[], _Outcome]) -> _Outcome:
+    """Run what cannot be asked to stop, a library's solver, so that Ctrl-C is heard all the same.
+
+    Parameters
+    ----------
+    run
+        Lets other threads go on, and ends by itself in some time: after Ctrl-C it does so unheard.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C, at once.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return run()
+    future: Future[_Outcome] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(run())
+        except BaseException as error:
+            future.set_exception(error)
+
+    # Unlike those of a pool, a daemon does not keep the process from ending.
+    threading.Thread(target=work, name="gpusched-solver", daemon=True).start()
+    while True:
+        try:
+            return future.result(timeout=_POLL_SECONDS)
+        except FutureTimeout:
+            if future.done():
+                raise

@@ -217,6 +217,103 @@ def test_larger_problems_are_proven_too_and_stay_so(kind: str, is_turned: bool) 
     assert solver.solve(cost).cost == pytest.approx(optimum(cost))
 
 
+def similar(random: np.random.Generator, shape: tuple[int, int]) -> Float64:
+    """Rows that want the same columns, each a little otherwise: their lists are used up soon."""
+    worth = np.sort(random.random(shape[1])) * random.choice([1.0, 4.0])
+    noise = random.choice([0.05, 0.3, 1.0])
+    return worth + noise * random.random(shape)
+
+
+@pytest.mark.parametrize("shape", [(20, 48), (36, 40), (40, 36), (45, 45), (48, 20), (3, 70)])
+def test_rows_changed_again_and_again_cost_what_scipy_says(shape: tuple[int, int]) -> None:
+    random = np.random.Generator(np.random.PCG64(shape[0]))
+    for _ in range(12):
+        cost, solver = similar(random, shape), AssignmentSolver()
+        solver.solve(cost)
+        before = cost.copy()
+        for _ in range(100):
+            row = int(random.integers(shape[0]))
+            # Dear for all columns, or for none: prices rise and fall by as much.
+            cost[row] = similar(random, (1, shape[1]))[0] + random.choice([-3.0, 0.0, 0.0, 3.0])
+            found = solver.change_row(row, cost[row])
+            assert found.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
+            assert is_proven(cost, found)
+        for row in range(shape[0]):
+            found = solver.change_row(row, before[row])
+        assert found.cost == pytest.approx(optimum(before), abs=TOLERANCE)
+        assert is_proven(before, found)
+
+
+magnitudes = st.sampled_from([0.0, 1.0, 3.0, 5e-324, 1e-8, 1e8, 1e16, 1e299]).flatmap(
+    lambda size: st.integers(-3, 3).map(lambda count: count * size)
+)
+widened = magnitudes | st.floats(-1e300, 1e300) | st.integers(-2, 2).map(float) | st.just(np.inf)
+
+
+@st.composite
+def matrices(draw: st.DrawFn, entry: st.SearchStrategy[float] = widened) -> Float64:
+    rows, columns = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    line = st.lists(entry, min_size=columns, max_size=columns)
+    if draw(st.booleans()):
+        return np.array([draw(line)] * rows)
+    return np.array(draw(st.lists(line, min_size=rows, max_size=rows)))
+
+
+def rounding(cost: Float64) -> float:
+    """What a sum may be wrong by."""
+    greatest = np.abs(cost[np.isfinite(cost)]).max(initial=0.0)
+    return float(min(cost.shape) * 2.0**-30 * greatest) + 1e-320
+
+
+@settings(max_examples=200)
+@given(matrices())
+def test_costs_of_all_magnitudes_are_assigned_within_rounding(cost: Float64) -> None:
+    expected = optimum(cost)
+    if expected is None:
+        with pytest.raises(ValueError, match="do not suffice"):
+            assign(cost)
+        return
+    found = assign(cost)
+    assert abs(found.cost - expected) <= rounding(cost)
+    assert (cost - found.row_dual[:, None] - found.column_dual).min() >= -rounding(cost)
+
+
+@settings(max_examples=200)
+@given(st.data(), matrices())
+def test_rows_changed_there_and_back_cost_what_they_did(data: st.DataObject, cost: Float64) -> None:
+    expected = optimum(cost)
+    if expected is None:
+        return
+    solver = AssignmentSolver()
+    solver.solve(cost)
+    row = data.draw(st.integers(0, len(cost) - 1))
+    numbers = st.floats(-1e300, 1e300) | magnitudes
+    line = data.draw(st.lists(numbers, min_size=cost.shape[1], max_size=cost.shape[1]))
+    there = cost.copy()
+    there[row] = line
+    if optimum(there) is None:  # -1e300 beside an infinity
+        return
+    assert abs(solver.change_row(row, line).cost - optimum(there)) <= rounding(there)
+    assert abs(solver.change_row(row, cost[row]).cost - expected) <= rounding(cost)
+
+
+@settings(max_examples=100)
+@given(
+    matrices(st.integers(-1000, 1000).map(lambda n: n / 64)),
+    st.sampled_from([2.0**-9, 2.0**7, 0.1, 3.0]),
+)
+def test_costs_times_a_number_are_assigned_alike(cost: Float64, factor: float) -> None:
+    for method in ("jonker-volgenant", "auction"):
+        one, other = assign(cost, method=method), assign(cost * factor, method=method)
+        is_exact = np.frexp(factor)[0] == 0.5
+        if is_exact and method == "jonker-volgenant":
+            assert other.columns.tolist() == one.columns.tolist()
+            assert other.cost == one.cost * factor
+            assert (other.row_dual == one.row_dual * factor).all()
+        error = 4e-6 * np.ptp(cost) * factor if method == "auction" else 1e-9
+        assert other.cost == pytest.approx(one.cost * factor, abs=error)
+
+
 @settings(max_examples=60)
 @given(st.data(), st.integers(1, 4), st.integers(1, 6))
 def test_an_auction_ends_within_epsilon_of_clearing(
@@ -228,7 +325,7 @@ def test_an_auction_ends_within_epsilon_of_clearing(
     demand = data.draw(wishes.filter(lambda drawn: sum(drawn) <= items))
     epsilon = data.draw(st.sampled_from([2.0, 0.5, 0.9 / items]))
     wanted = np.array(demand, dtype=np.int32)
-    owner, dual, price, total = _core.auction(value.reshape(-1), wanted, items, epsilon)
+    owner, dual, price, total, _ = _core.auction(value.reshape(-1), wanted, items, epsilon)
     assert np.bincount(owner[owner >= 0], minlength=jobs).tolist() == demand
     best = transport(value, demand, [1] * items).value
     assert best - items * epsilon <= total <= best

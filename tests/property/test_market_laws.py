@@ -130,6 +130,125 @@ def test_the_bound_is_below_the_optimum_and_the_decision_above(problem: dict[str
     assert found.mean_jct_s == pytest.approx(optimum, rel=1e-8)
 
 
+@given(problems(max_workers=5), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_the_bound_of_all_categories_is_below_the_optimum(
+    problem: dict[str, Any], prunes: bool
+) -> None:
+    optimum = best(problem)
+    for descend in (False, True):
+        found = place_jobs(**problem, sampler="enumerate", descend=descend, prune=prunes)
+        assert found.is_exhaustive
+        assert found.lower_bound_s <= optimum * (1 + 1e-9) <= found.mean_jct_s * (1 + 2e-9)
+
+
+def test_the_bound_of_all_categories_is_that_of_the_least_one() -> None:
+    # The market finds no better than 4.903, and the last category is bounded by more than that.
+    rates = [[7.0, 1, 0.5, 20, 1], [0.5, 3, 7, 3, 0.5], [2, 3, 1, 7, 0.5]]
+    work: dict[str, Any] = {"rounds": [5.0, 6, 2], "round_samples": 10.0, "guard": 0.0}
+    found = place_jobs(rates, **work, sampler="enumerate", descend=False)
+    proven = place_jobs(rates, **work, sampler="exact")
+    assert proven.is_optimal
+    assert proven.mean_jct_s < found.mean_jct_s
+    assert found.lower_bound_s <= proven.mean_jct_s
+
+
+def test_categories_are_left_out_for_worse_ones_alone() -> None:
+    # Of equal workers a category's bound is its mean, and the best may be better by very little.
+    for rounds in np.linspace(1.0, 3.0, 400):
+        work = {"rounds": [1.0, rounds], "round_samples": 1.0, "guard": 0.0, "capacity": [12]}
+        found = place_jobs(np.ones((2, 1)), **work, sampler="enumerate", descend=False)
+        best_s = min((1 / k + rounds / (12 - k)) / 2 for k in range(1, 12))
+        assert found.mean_jct_s == pytest.approx(best_s, rel=1e-12)
+
+
+@given(problems(max_workers=5), st.data())
+@settings(max_examples=80, deadline=None)
+def test_at_any_prices_the_bound_is_below_all_placements(
+    problem: dict[str, Any], data: st.DataObject
+) -> None:
+    jobs, workers = problem["rates"].shape
+    if data.draw(st.booleans()):
+        problem["rates"] = np.repeat(problem["rates"][:, :1], workers, axis=1)
+    figures = st.sampled_from([0.0, 1e-9, 0.3, 1.0, 5.0, 1e6])
+    price = np.array(data.draw(st.lists(figures, min_size=workers, max_size=workers)))
+    size = st.sampled_from([0.01, 1.0, 9.0, 1e4])
+    estimate = np.array(data.draw(st.lists(size, min_size=jobs, max_size=jobs)))
+    owners = list(itertools.product(range(-1, jobs), repeat=workers))
+    counts = [tuple(owner.count(job) for job in range(jobs)) for owner in owners]
+    category = data.draw(st.sampled_from(sorted(count for count in set(counts) if min(count))))
+    of_category, of_all = _testing.bound_placements(
+        core_problem(problem), price, estimate, list(category)
+    )
+    sums = [jobs * seconds(problem, owner) for owner in owners]
+    own = min(sum_ for sum_, count in zip(sums, counts, strict=True) if count == category)
+    assert of_category <= own * (1 + 1e-12)
+    assert of_all <= min(sums) * (1 + 1e-12)
+
+
+@given(st.integers(1, 6), st.lists(st.floats(0.1, 50.0), min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_of_equal_workers_the_bound_is_what_the_category_takes(
+    each: int, rounds: list[float]
+) -> None:
+    jobs, workers = len(rounds), each * len(rounds)
+    problem = {"rates": np.ones((jobs, workers)), "rounds": np.array(rounds), "gradient_bytes": 0.0}
+    of_category, of_all = _testing.bound_placements(
+        core_problem(problem), np.zeros(workers), np.full(jobs, float(each)), [each] * jobs
+    )
+    exact_s = sum(10.0 * left / each for left in rounds)
+    assert exact_s * (1 - 1e-5) <= of_category <= exact_s * (1 + 1e-12)
+    assert of_all <= exact_s * (1 + 1e-12)
+
+
+@given(
+    st.lists(st.integers(1, 100).map(float), min_size=1, max_size=4),
+    st.integers(1, 5),
+    st.sampled_from([0.5, 1.0]),
+)
+@settings(max_examples=60, deadline=None)
+def test_every_job_has_its_guarded_part(rounds: list[float], each: int, guard: float) -> None:
+    jobs = len(rounds)
+    for extra in (0, 1):
+        workers = each * jobs + extra
+        found = place_jobs(
+            np.ones((jobs, 1)), rounds=rounds, round_samples=1.0, capacity=[workers], guard=guard
+        )
+        assert found.num_workers.min() >= max(1, int(guard * workers / jobs))
+
+
+@pytest.mark.parametrize("options", [{"split": "equal"}, {"max_samples": np.full((2, 2), 1e3)}, {}])
+def test_a_job_pays_its_restart_for_as_many_other_workers(options: dict[str, Any]) -> None:
+    found = place_jobs(
+        [[1.0, 2.0], [2.0, 1.0]], rounds=10, round_samples=10, restart_s=20.0, hysteresis=0.0,
+        previous=[[1, 0], [0, 1]], **options,
+    )  # fmt: skip
+    assert found.counts.tolist() == [[0, 1], [1, 0]]
+    assert found.job_s.tolist() == [70.0, 70.0]
+
+
+@given(problems(), st.sampled_from(["seeded", "uniform", "enumerate", "exact"]),
+       st.sampled_from([2.0**-12, 2.0**9, 2.0**40, 0.1, 7.0]))  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_rates_times_a_number_are_placed_alike(
+    problem: dict[str, Any], sampler: str, factor: float
+) -> None:
+    problem = problem | {"gradient_bytes": 0.0}
+    faster = problem | {"rates": problem["rates"] * factor}
+    for clearing in ("transportation", "jonker-volgenant"):
+        one, other = (
+            place_jobs(**some, sampler=sampler, clearing=clearing, draws=7)
+            for some in (problem, faster)
+        )
+        if np.frexp(factor)[0] == 0.5:
+            assert other.counts.tolist() == one.counts.tolist()
+            assert (other.job_s == one.job_s / factor).all()
+            assert other.lower_bound_s == one.lower_bound_s / factor
+        assert other.lower_bound_s * factor <= one.mean_jct_s * (1 + 1e-9)
+        if sampler in ("enumerate", "exact"):
+            assert other.mean_jct_s * factor == pytest.approx(one.mean_jct_s, rel=1e-8)
+
+
 @given(problems(), st.sampled_from(["transportation", "jonker-volgenant", "auction"]))
 @settings(max_examples=60, deadline=None)
 def test_every_category_has_a_bound_below_what_its_market_found(

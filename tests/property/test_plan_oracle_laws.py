@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -204,6 +205,57 @@ def test_no_schedule_of_whole_slots_beats_the_upper_bound(found):
         if all(count <= gpus[gpu_type] for (gpu_type, _), count in held.items()):
             best = value
     assert plan.upper_bound >= best - 1e-9
+
+
+@given(
+    jobs,
+    st.sampled_from(["market", "density", "theory", "constant"]),
+    st.sampled_from([1, 2, 65_535, 65_536, 10**6, 10**10]),
+    st.booleans(),
+)
+@settings(max_examples=100, deadline=None)
+def test_a_shift_of_time_by_whole_slots_changes_nothing(found, prices, slots, knows):
+    gpus, shift_s = {"A": 2, "B": 3}, slots * SLOT_S
+    later = [
+        replace(job, arrival_s=job.arrival_s + shift_s, deadline_s=job.deadline_s + shift_s)
+        for job in found
+    ]
+    plan, shifted = (
+        plan_deadlines(some, gpus, slot_s=SLOT_S, prices=prices, known_bounds=knows)
+        for some in (found, later)
+    )
+    assert shifted.reason == plan.reason
+    assert shifted.cost.tolist() == plan.cost.tolist()
+    assert shifted.upper_bound == plan.upper_bound >= plan.value
+    assert shifted.dual_objective == plan.dual_objective
+    for index in range(len(found)):
+        moved = [step.from_s - shift_s for step in shifted.steps(index)]
+        assert moved == [step.from_s for step in plan.steps(index)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 4), st.integers(1, 9)), min_size=1, max_size=6),
+    st.sampled_from([1.0, 7.0, 1e4, 1e9]),
+    st.sampled_from(["market", "density", "theory", "constant"]),
+    st.sampled_from([30, 66_000, 5_000_000]),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_bound_is_one_however_long_the_windows_are(rows, arrival_s, prices, slots):
+    # All at once on one GPU each, and the GPUs are for some of them: the best is a knapsack.
+    window_s = slots * SLOT_S
+    found = [
+        DeadlineJob(arrival_s, arrival_s + window_s, window_s * quarters / 4, {("A", 1): 1.0},
+                    value=float(value))
+        for quarters, value in rows
+    ]  # fmt: skip
+    plan = plan_deadlines(found, {"A": 1}, slot_s=SLOT_S, prices=prices)
+    best = max(
+        sum(value for _, value in some)
+        for size in range(len(rows) + 1)
+        for some in itertools.combinations(rows, size)
+        if sum(quarters for quarters, _ in some) <= 4
+    )
+    assert plan.value <= best <= plan.upper_bound <= sum(value for _, value in rows)
 
 
 @given(st.floats(1.0, 1e6), st.integers(1, 512))

@@ -194,7 +194,7 @@ def test_bad_transports_are_refused(arguments: Any, message: str) -> None:
 def test_a_job_of_an_auction_gets_as_many_items_as_it_wants() -> None:
     value = np.array([[9.0, 8, 1], [5, 5, 0]])
     demand = np.array([2, 1], dtype=np.int32)
-    owner, dual, price, total = _core.auction(value.reshape(-1), demand, 3, 0.25)
+    owner, dual, price, total, _ = _core.auction(value.reshape(-1), demand, 3, 0.25)
     assert owner.tolist() == [0, 0, 1]
     assert total == 17.0
     assert (dual[owner] <= value[owner, range(3)] - price + 0.25).all()

@@ -5,11 +5,13 @@
 #include <span>
 #include <vector>
 
+#include "gpusched/stop_check.hpp"
+
 namespace gpusched {
 
 /// Dense assignment of least cost: every row gets a column of its own or, where there are more
-/// rows than columns, every column a row. Exact up to the rounding of the sums; the same answer
-/// everywhere.
+/// rows than columns, every column a row. Exact up to rounding: the sum is less than
+/// rows x 2^-30 of the greatest finite cost above the least one. The same answer everywhere.
 ///
 /// Shortest augmenting paths on a short list of candidates per row. A list comes with a bound on
 /// what it leaves out, which stays true as column duals fall, so a row is read in full only where
@@ -31,15 +33,19 @@ class Assignment {
   Assignment(Assignment&&) = default;
   Assignment& operator=(Assignment&&) = default;
 
+  /// Asked in all that follows whether to go on; null: never. What it ends has no result.
+  void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
+
   /// `cost` by row, rows x columns; infinity forbids a pair. Rows beyond the columns are copied;
   /// otherwise it is borrowed, and must stay as it is until the last `change_row`. Nothing is
   /// allocated where an earlier problem was as large.
-  /// InvalidInput for a NaN or -infinity, and if the allowed pairs do not suffice: then there is
-  /// no result until the next solve.
+  /// InvalidInput for a NaN or what lies beyond -1e300 and 1e300 but infinity, and if the allowed
+  /// pairs do not suffice: then there is no result until the next solve.
   const Result& solve(std::span<const double> cost, int rows, int columns);
 
-  /// Solves anew after the costs of one row became `cost` (copied), by one augmenting path from
-  /// the duals so far. Errors as in `solve`; NaN and -infinity leave everything as it was.
+  /// Solves again after the costs of one row became `cost` (copied): by one augmenting path from
+  /// the duals so far, or from scratch where costs far greater than the present ones have left
+  /// these too coarse. Errors as in `solve`; what is no cost leaves everything as it was.
   const Result& change_row(int row, std::span<const double> cost);
 
   [[nodiscard]] const Result& result() const noexcept { return result_; }
@@ -57,13 +63,17 @@ class Assignment {
   };
 
   void load(std::span<const double> cost, int rows, int columns);
+  void run();
   void clear();
-  static void check(std::span<const double> cost, std::size_t line, bool is_column);
+  /// Returns the greatest finite magnitude.
+  static double check(std::span<const double> cost, std::size_t row);
+  [[nodiscard]] double greatest_cost() const noexcept;
   void list_candidates(std::size_t row);
   void keep_cheapest(std::size_t row, std::size_t count);
   void reduce_rows();
   [[nodiscard]] std::int32_t bid(std::size_t row);
-  void change_column(std::size_t column, std::span<const double> cost);
+  void renew_row(std::size_t row);
+  void renew_column(std::size_t column);
 
   void augment(std::size_t source, std::int32_t target);
   [[nodiscard]] bool advance();
@@ -98,6 +108,12 @@ class Assignment {
   std::vector<const double*> cost_;  // of each row
   std::vector<double> transposed_;
   std::vector<std::vector<double>> changed_;  // rows that were changed
+  StopCheck* stop_ = nullptr;
+
+  // Duals are as coarse as the greatest numbers that went into them since all were computed anew.
+  double coarsest_ = 0;
+  double usual_ratio_ = 1;         // of that to the greatest cost, after solving from scratch
+  std::vector<double> greatest_;  // finite magnitude among the costs of each of the user's rows
 
   std::vector<double> column_dual_;
   std::vector<std::int32_t> column_of_;

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "gpusched/stop_check.hpp"
+
 namespace gpusched {
 
 /// A many-to-one auction: jobs that want so many items each, one unit of value per item, bid
@@ -23,14 +25,19 @@ class Auction {
     std::vector<double> price;
     std::vector<double> job_dual;  ///< per unit
     double value = 0;              ///< at most items x epsilon below the greatest
+    double epsilon = 0;            ///< what was asked for, or what rounding made of it
     std::int64_t num_bids = 0;     ///< of single items
   };
 
+  /// Asked at each bid whether to go on; null: never.
+  void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
+
   /// `value` by job, demand.size() x items; -infinity forbids a pair. With whole values and
-  /// epsilon < 1 / items the value is the greatest. Nothing is allocated where an earlier
-  /// problem was as large.
-  /// InvalidInput for NaN, infinity, a demand below 0, more demand than items, epsilon
-  /// <= 0, or if the allowed pairs do not suffice.
+  /// a resulting epsilon < 1 / items the value is the greatest. An epsilon that prices, as they
+  /// are rounded, cannot grow by is raised: to 2^-48 of the greatest price at most. Nothing is
+  /// allocated where an earlier problem was as large.
+  /// InvalidInput for NaN, values beyond -1e300 and 1e300, a demand below 0, more demand than
+  /// items, epsilon <= 0, or if the allowed pairs do not suffice.
   const Result& solve(std::span<const double> value, std::span<const std::int32_t> demand,
                       int items, double epsilon);
 
@@ -44,8 +51,8 @@ class Auction {
   };
 
   void load(std::span<const double> value, std::span<const std::int32_t> demand, double epsilon);
-  void run(std::span<const std::int32_t> demand, double epsilon);
-  void bid(std::size_t job, double epsilon);
+  [[nodiscard]] double run(std::span<const std::int32_t> demand, double epsilon);
+  void bid(std::size_t job, double& epsilon);
   void level_prices();
   void report(std::span<const double> value);
 
@@ -57,9 +64,11 @@ class Auction {
   std::size_t num_jobs_ = 0;
   std::size_t num_items_ = 0;
   std::int32_t idle_demand_ = 0;
-  double range_ = 0;  // of the values, forbidden pairs at a finite one
+  double range_ = 0;  // of a job's values, forbidden pairs at a finite one
+  StopCheck* stop_ = nullptr;
 
-  std::vector<double> worth_;
+  std::vector<double> worth_;  // beyond a job's least value
+  std::vector<double> least_;  // value of a job
   std::vector<double> price_;
   std::vector<std::int32_t> owner_;
   std::vector<std::int32_t> missing_;  // units that a job has yet to get

@@ -39,7 +39,7 @@ struct DeadlinePlans {
   double final_price_sum = 0.0;
   double initial_price_sum = 0.0;
   double payoff_sum = 0.0;      ///< of the jobs admitted, value - cost at their arrival
-  /// No schedule of whole slots is worth more.
+  /// No schedule of whole slots is worth more, however long the windows are. At least `value`.
   double upper_bound = 0.0;
   /// alpha' of the guarantee, and the greatest x that it was derived with (to hold: at most 1).
   double ratio = 1.0;

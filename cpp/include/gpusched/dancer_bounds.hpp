@@ -4,6 +4,7 @@
 
 #include "gpusched/dancer_planner.hpp"
 #include "gpusched/deadline_plan.hpp"
+#include "gpusched/promise_runs.hpp"
 
 namespace gpusched {
 
@@ -18,9 +19,11 @@ struct Scarcity {
 /// At least this at present prices, whatever the plan. Much faster than to find one.
 [[nodiscard]] double least_cost(const DeadlinePlanner& planner, const PlanQuery& query);
 
-/// No schedule of the window costs less: every quantum that is begun counts as done, changes take
-/// no time, and there is room for everybody. Windows of more than 64 slots: the linear relaxation.
-[[nodiscard]] double optimistic_cost(const DeadlinePlanner& planner, const PlanQuery& query);
+/// No schedule of the whole window costs less at the planner's prices of what is promised: every
+/// quantum that is begun counts as done, changes take no time, there is room for everybody, and
+/// what rounding may have added is taken off. Windows of more than 64 slots: the linear relaxation.
+[[nodiscard]] double optimistic_cost(const DeadlinePlanner& planner, const PromiseRuns& promised,
+                                     const PlanQuery& query);
 
 /// Which GPUs are gone in the job's window for longest, or promised most.
 [[nodiscard]] Scarcity scarcest(const DeadlinePlanner& planner, const PlanQuery& query);

@@ -20,6 +20,7 @@ enum class PlanVerdict : std::uint8_t {
   too_dear,     ///< the cheapest costs the value or more
   no_room,      ///< too many GPUs are promised
   impossible,   ///< not even with all GPUs
+  too_long,     ///< no plan in those slots of the window that are looked at
   unrunnable,   ///< no configuration of the job can run
 };
 
@@ -67,7 +68,9 @@ class DeadlinePlanner {
   void withdraw(const PlanQuery& query, std::span<const PlanStep> steps) {
     promise(query, steps, -1);
   }
+  /// As far as it is looked at.
   [[nodiscard]] PlanWindow window_of(const PlanQuery& query) const noexcept;
+  [[nodiscard]] PlanWindow full_window_of(const PlanQuery& query) const noexcept;
 
  private:
   /// Of a GPU of a type beside one of the type that is best for the job: the mean over jobs.

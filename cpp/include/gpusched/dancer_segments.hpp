@@ -23,6 +23,8 @@ struct PlannerOptions {
   /// Windows begin and end with whole slots, and what slots do beyond the work is kept: as the
   /// competitive ratio is derived.
   bool whole_slots = false;
+  /// Slots of a window beyond these are not looked at.
+  std::int64_t max_slots = PromiseLedger::kMaxSlots - 1;
   /// No allowance for what rounding costs in a run.
   bool is_exact = false;
 };

@@ -11,7 +11,7 @@ namespace gpusched {
 /// with the longest promise and forgets the past.
 class PromiseLedger {
  public:
-  /// No promise reaches further ahead.
+  /// No promise of a simulation reaches further ahead.
   static constexpr std::int64_t kMaxSlots = std::int64_t{1} << 16;
 
   explicit PromiseLedger(int num_types) : num_types_(static_cast<std::size_t>(num_types)) {
@@ -35,7 +35,7 @@ class PromiseLedger {
   }
 
   /// Promises `gpus` more in the slots [begin, end); a negative number takes them back. What lies
-  /// before the first slot is ignored; `end` is less than kMaxSlots after it.
+  /// before the first slot is ignored.
   void add(int type, int gpus, std::int64_t begin, std::int64_t end) {
     reserve(end);
     for (std::int64_t slot = std::max(begin, begin_); slot < end; ++slot) {

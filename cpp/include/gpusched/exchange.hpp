@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpusched/market_model.hpp"
+#include "gpusched/stop_check.hpp"
 
 namespace gpusched {
 
@@ -41,6 +42,9 @@ class Exchange {
     return {counts_.data(), num_jobs_ * num_classes_};
   }
 
+  /// Asked in all that follows whether to go on; null: never.
+  void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
+
   /// For tests: always by pairs.
   void use_pairs() noexcept { may_use_arcs_ = false; }
 
@@ -73,10 +77,12 @@ class Exchange {
   void update_arcs(std::size_t job, std::size_t first);
   void offer(std::size_t arc, std::size_t job);
   bool best_ring(std::size_t length, std::size_t first);
+  void turn(std::size_t i, std::size_t length, int direction);
 
   void change(std::size_t job, std::int32_t minus, std::int32_t plus);
   void refresh(std::size_t job);
   void total();
+  [[nodiscard]] double sum_of_rates(std::span<const std::int32_t> counts, std::size_t job) const;
   [[nodiscard]] double after(std::size_t job, std::int32_t minus, std::int32_t plus);
 
   [[nodiscard]] std::span<std::int32_t> row(std::size_t job) noexcept {
@@ -87,6 +93,7 @@ class Exchange {
   std::size_t num_jobs_ = 0;
   std::size_t num_classes_ = 0;
   bool may_use_arcs_ = true;
+  StopCheck* stop_ = nullptr;
   MarketModel::Sums sums_;
   std::vector<Job> jobs_;
   std::vector<std::int32_t> counts_;   // by job; the idle ones are those of a last job

@@ -37,6 +37,12 @@ class MarketClearing {
   };
 
   void begin(const MarketModel& model, Clearing clearing);
+  /// Asked in all that follows whether to go on; null: never.
+  void listen_to(StopCheck* stop) noexcept {
+    transportation_.listen_to(stop);
+    assignment_.listen_to(stop);
+    auction_.listen_to(stop);
+  }
 
   /// `value` of one worker of a class to a job, jobs x classes; `category`: workers of each job.
   /// Where a job's rate is 0 its worker is left idle instead. Valid until the next call.
@@ -78,6 +84,11 @@ class Market {
   };
 
   void begin(const MarketModel& model, const Options& options);
+  /// Asked in all that follows whether to go on; null: never.
+  void listen_to(StopCheck* stop) noexcept {
+    clearing_.listen_to(stop);
+    exchange_.listen_to(stop);
+  }
 
   /// The best decision found with these numbers of workers. It ends early where the bound reaches
   /// `incumbent`: the category holds nothing better.

@@ -61,9 +61,11 @@ class ExactMarket {
 
   // In market_exact_bound.cpp: what bounds a node, and where to divide it.
   double bound_node(std::size_t depth, bool& is_settled);
-  void clear(Node& node);
-  void measure(const Node& node);
-  bool relax_all(std::size_t& cycle_end);
+  [[nodiscard]] bool seat(Node& node);
+  [[nodiscard]] double clear(Node& node);
+  void measure(const Node& node, bool by_value);
+  [[nodiscard]] bool find_cycle(double tolerance);
+  void pass_around(Node& node);
   void fit_estimate();
   void keep_vertex(const Node& node);
   void fix(Node& node, double slack);
@@ -77,6 +79,7 @@ class ExactMarket {
 
   Options options_;
   const RunControl* control_ = nullptr;
+  std::vector<std::size_t> cycle_;  // jobs, each of which gets a worker from the next one
   MatchingMarket market_;
   MarketModel model_;
   PriceBound bound_;

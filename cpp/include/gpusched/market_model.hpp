@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "gpusched/stop_check.hpp"
+
 namespace gpusched {
 
 /// One decision: which workers each of `num_jobs` jobs holds from now on. Workers of a class are
@@ -55,6 +57,8 @@ class MarketModel {
   /// is allocated where an earlier problem was as large. InvalidInput that names field, row and
   /// rule for values out of range, and where not even one job can run.
   void load(const MatchingProblem& problem, const MatchingGoal& goal);
+  /// Asked in all that follows whether to go on; null: never.
+  void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
 
   [[nodiscard]] std::size_t num_jobs() const noexcept { return chosen_.size(); }
   [[nodiscard]] std::size_t num_classes() const noexcept { return num_classes_; }
@@ -149,6 +153,7 @@ class MarketModel {
   // While jobs are chosen: by index of the problem.
   std::vector<std::int32_t> order_, held_, free_, base_, before_, by_;
   std::vector<double> alone_s_;
+  StopCheck* stop_ = nullptr;
 };
 
 }  // namespace gpusched

@@ -59,6 +59,8 @@ class MatchingMarket {
   };
 
   const Decision& solve(const MatchingProblem& problem, const Options& options);
+  /// Asked in all that follows whether to go on; null: never.
+  void listen_to(StopCheck* stop) noexcept;
 
   [[nodiscard]] const Decision& decision() const noexcept { return decision_; }
   [[nodiscard]] const MarketModel& model() const noexcept { return model_; }

@@ -21,6 +21,9 @@ class PriceBound {
   void begin(const MarketModel& model, std::span<const double> price,
              std::span<const double> estimate);
 
+  /// Asked in all that follows whether to go on; null: never.
+  void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
+
   /// On the summed seconds of all decisions of the category.
   [[nodiscard]] double of_category(std::span<const std::int32_t> category) const noexcept;
   /// Of a job with so many workers: seconds + price.
@@ -50,6 +53,7 @@ class PriceBound {
                        std::span<const std::int32_t> to);
 
   const MarketModel* model_ = nullptr;
+  StopCheck* stop_ = nullptr;
   std::size_t width_ = 0;
   std::vector<double> price_;
   double total_price_ = 0.0;

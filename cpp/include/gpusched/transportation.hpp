@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "gpusched/stop_check.hpp"
+
 namespace gpusched {
 
 /// The transportation problem of greatest value: rows (jobs) supply units, columns (kinds of
@@ -18,8 +20,9 @@ class Transportation {
   /// Whether a row places all its units, or as many as are worth it.
   enum class Supply : std::uint8_t { exactly, at_most };
 
-  /// From equal prices, or from those of the last solve if it had as many columns: the same
-  /// value, faster where little has changed. Of equal optima it may be another.
+  /// From equal prices, or from those of the last solve if it had as many columns and its prices
+  /// are not so great that they would hide the present values: the same value, faster where
+  /// little has changed. Of equal optima it may be another.
   enum class Start : std::uint8_t { cold, warm };
 
   /// Optimal duals: row_dual[i] + price[j] >= value[i][j], equal where units flow. A price is at
@@ -32,9 +35,13 @@ class Transportation {
     double value = 0;
   };
 
+  /// Asked at each path whether to go on; null: never.
+  void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
+
   /// `value` per unit by row, supply.size() x capacity.size(); -infinity forbids a pair. Nothing
   /// is allocated where an earlier problem was as large.
-  /// InvalidInput for NaN, infinity, a negative count, and if `exactly` cannot be.
+  /// InvalidInput for NaN, what lies beyond -1e300 and 1e300 but -infinity, a negative count, and
+  /// if `exactly` cannot be.
   const Result& solve(std::span<const double> value, std::span<const std::int32_t> supply,
                       std::span<const std::int32_t> capacity, Supply rule = Supply::exactly,
                       Start start = Start::cold);
@@ -72,6 +79,7 @@ class Transportation {
   std::size_t width_ = 0;  // columns, the idle one among them
   bool has_idle_row_ = false;
   std::int32_t idle_units_ = 0;
+  StopCheck* stop_ = nullptr;
 
   std::vector<double> worth_;
   std::vector<std::int32_t> flow_;

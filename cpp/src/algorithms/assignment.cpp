@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <string>
 
 #include "gpusched/check.hpp"
 #include "gpusched/lanes.hpp"
+#include "gpusched/number_text.hpp"
 
 namespace gpusched {
 namespace {
@@ -16,6 +18,9 @@ constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr std::size_t kMostBlocks = 64;  // of the columns, each with its minimum
 constexpr std::size_t kListed = 16;      // blocks whose minima are surely candidates
 constexpr std::size_t kBidsPerRow = 16;
+constexpr double kMostCost = 1e300;  // sums of these are numbers
+// Duals that have seen so much more than the costs there are would hide differences between them.
+constexpr double kCoarse = 65536.0;
 
 std::int32_t id(std::size_t index) noexcept { return static_cast<std::int32_t>(index); }
 std::size_t at(std::int32_t id) noexcept { return static_cast<std::size_t>(id); }
@@ -25,9 +30,18 @@ std::size_t at(std::int32_t id) noexcept { return static_cast<std::size_t>(id); 
 const Assignment::Result& Assignment::solve(std::span<const double> cost, int rows, int columns) {
   is_solved_ = false;
   load(cost, rows, columns);
+  run();
+  report();
+  return result_;
+}
+
+/// From scratch, at the costs there are.
+void Assignment::run() {
+  is_solved_ = false;
   clear();
   for (std::size_t row = 0; row < num_rows_; ++row) {
-    check({cost_[row], num_columns_}, row, is_transposed_);
+    if (stop_ != nullptr) stop_->count(num_columns_);
+    if (!is_transposed_) greatest_[row] = check({cost_[row], num_columns_}, row);
     const bool is_new =
         row == 0 || !std::equal(cost_[row], cost_[row] + num_columns_, cost_[row - 1]);
     kind_[row] = is_new ? id(row) : kind_[row - 1];
@@ -37,9 +51,15 @@ const Assignment::Result& Assignment::solve(std::span<const double> cost, int ro
   for (std::size_t row = 0; row < num_rows_; ++row) {
     if (column_of_[row] < 0) augment(row, -1);
   }
+  const double greatest = greatest_cost();
+  coarsest_ = std::max(coarsest_, greatest);
+  for (const double dual : column_dual_) coarsest_ = std::max(coarsest_, -dual);
+  usual_ratio_ = greatest > 0 ? coarsest_ / greatest : 1.0;
   is_solved_ = true;
-  report();
-  return result_;
+}
+
+double Assignment::greatest_cost() const noexcept {
+  return *std::max_element(greatest_.begin(), greatest_.end());
 }
 
 void Assignment::load(std::span<const double> cost, int rows, int columns) {
@@ -49,8 +69,12 @@ void Assignment::load(std::span<const double> cost, int rows, int columns) {
   is_transposed_ = rows > columns;
   num_rows_ = at(std::min(rows, columns));
   num_columns_ = at(std::max(rows, columns));
+  greatest_.resize(at(rows));
   const double* first = cost.data();
   if (is_transposed_) {
+    for (std::size_t row = 0; row < at(rows); ++row) {
+      greatest_[row] = check(cost.subspan(row * at(columns), at(columns)), row);
+    }
     transposed_.resize(cost.size());
     for (std::size_t row = 0; row < num_rows_; ++row) {
       for (std::size_t column = 0; column < num_columns_; ++column) {
@@ -63,17 +87,32 @@ void Assignment::load(std::span<const double> cost, int rows, int columns) {
   for (std::size_t row = 0; row < num_rows_; ++row) cost_[row] = first + row * num_columns_;
 }
 
-/// Throws unless all costs along the line, a row or a column, are costs.
-void Assignment::check(std::span<const double> cost, std::size_t line, bool is_column) {
-  const auto is_bad = [](double each) { return !(each >= -kLargest); };
-  const double* const costs = cost.data();
-  if (!holds_somewhere(0, cost.size(), [=](std::size_t i) { return is_bad(costs[i]); })) return;
-  const auto bad = std::find_if(cost.begin(), cost.end(), is_bad);
-  auto row = std::to_string(line);
-  auto column = std::to_string(bad - cost.begin());
-  if (is_column) std::swap(row, column);
-  fail_input("assignment: cost of row " + row + ", column " + column + ": " +
-             std::to_string(*bad) + " is neither a number nor infinity");
+/// Throws unless all costs of the row are costs.
+double Assignment::check(std::span<const double> cost, std::size_t row) {
+  std::array<double, kLanes> greatest{};
+  std::array<double, kLanes> bad_ones{};
+  const auto look = [&](std::size_t lane, double each) {
+    const double magnitude = std::fabs(each);
+    const bool is_number = magnitude <= kMostCost;
+    const double finite = is_number ? magnitude : 0.0;
+    greatest[lane] = finite > greatest[lane] ? finite : greatest[lane];
+    bad_ones[lane] += is_number || each == kInfinity ? 0.0 : 1.0;
+  };
+  std::size_t i = 0;
+  for (; i + kLanes <= cost.size(); i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) look(lane, cost[i + lane]);
+  }
+  for (; i < cost.size(); ++i) look(0, cost[i]);
+  const bool is_good = std::all_of(bad_ones.begin(), bad_ones.end(),
+                                   [](double count) { return count == 0.0; });
+  if (is_good) return *std::max_element(greatest.begin(), greatest.end());
+  const auto bad = std::find_if(cost.begin(), cost.end(), [](double each) {
+    return !(std::fabs(each) <= kMostCost || each == kInfinity);
+  });
+  const bool is_large = std::isfinite(*bad);
+  fail_input("assignment: cost of row " + std::to_string(row) + ", column " +
+             std::to_string(bad - cost.begin()) + ": " + text_of(*bad) +
+             (is_large ? " is beyond 1e300" : " is neither a number nor infinity"));
 }
 
 void Assignment::clear() {
@@ -93,6 +132,7 @@ void Assignment::clear() {
   kind_.resize(num_rows_);
   last_search_.assign(2 * num_rows_, 0);
   search_ = 0;
+  coarsest_ = 0;
 }
 
 /// The columns of least reduced cost, and a bound on all others.
@@ -209,33 +249,45 @@ const Assignment::Result& Assignment::change_row(int row, std::span<const double
   if (row < 0 || at(row) >= num_user_rows || cost.size() != width) {
     fail_input("assignment: a row there is, with a cost for each column");
   }
-  check(cost, at(row), false);
+  greatest_[at(row)] = check(cost, at(row));
+  is_solved_ = false;  // until it is again
   if (is_transposed_) {
-    change_column(at(row), cost);
+    for (std::size_t i = 0; i < num_rows_; ++i) transposed_[i * num_columns_ + at(row)] = cost[i];
   } else {
     if (changed_.size() < num_rows_) changed_.resize(num_rows_);
     changed_[at(row)].assign(cost.begin(), cost.end());
     cost_[at(row)] = changed_[at(row)].data();
-    const std::int32_t freed = column_of_[at(row)];
-    column_of_[at(row)] = -1;
-    row_of_[at(freed)] = -1;
-    kind_[at(row)] = row + id(num_rows_);
-    list_candidates(at(row));
-    const bool must_go = num_rows_ < num_columns_ && column_dual_[at(freed)] < 0;
-    augment(at(row), must_go ? freed : -1);
   }
+  if (coarsest_ > kCoarse * usual_ratio_ * greatest_cost()) {
+    run();
+  } else if (is_transposed_) {
+    renew_column(at(row));
+  } else {
+    renew_row(at(row));
+  }
+  is_solved_ = true;
   report();
   return result_;
 }
 
-void Assignment::change_column(std::size_t column, std::span<const double> cost) {
+void Assignment::renew_row(std::size_t row) {
+  const std::int32_t freed = column_of_[row];
+  column_of_[row] = -1;
+  row_of_[at(freed)] = -1;
+  kind_[row] = id(row + num_rows_);
+  list_candidates(row);
+  const bool must_go = num_rows_ < num_columns_ && column_dual_[at(freed)] < 0;
+  augment(row, must_go ? freed : -1);
+}
+
+void Assignment::renew_column(std::size_t column) {
   const std::int32_t owner = row_of_[column];
   double dual = 0;
   for (std::size_t row = 0; row < num_rows_; ++row) {
-    transposed_[row * num_columns_ + column] = cost[row];
-    if (id(row) != owner) dual = std::min(dual, cost[row] - row_dual(row));
+    if (id(row) != owner) dual = std::min(dual, cost_[row][column] - row_dual(row));
   }
   column_dual_[column] = dual;
+  coarsest_ = std::max(coarsest_, -dual);
   for (std::size_t row = 0; row < num_rows_; ++row) {
     kind_[row] = id(row);
     const auto list = candidates(row);
@@ -243,9 +295,9 @@ void Assignment::change_column(std::size_t column, std::span<const double> cost)
       return each.column == id(column);
     });
     if (found != list.end()) {
-      found->cost = cost[row];
+      found->cost = cost_[row][column];
     } else {
-      rest_[row] = std::min(rest_[row], cost[row] - dual);
+      rest_[row] = std::min(rest_[row], cost_[row][column] - dual);
     }
   }
   row_of_[column] = -1;

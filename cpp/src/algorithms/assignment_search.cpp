@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "gpusched/assignment.hpp"
@@ -79,6 +80,7 @@ bool Assignment::advance() {
 }
 
 void Assignment::find_nearest() {
+  if (stop_ != nullptr) stop_->count(num_columns_);
   const double* const open = open_.data();
   nearest_ = kInfinity;
   for (std::size_t chunk = 0; chunk < least_open_.size(); ++chunk) {
@@ -155,6 +157,7 @@ inline void Assignment::reach(std::size_t column, std::size_t row, double distan
 }
 
 void Assignment::reach_from(std::size_t row, double base) {
+  if (stop_ != nullptr) stop_->count(kMostCandidates);
   base_[row] = base;
   if (search_ + 1 < next_listing_[row]) {
     reach_from_all(row, base);
@@ -178,6 +181,7 @@ void Assignment::become_dense() {
 }
 
 void Assignment::reach_from_all(std::size_t row, double base) {
+  if (stop_ != nullptr) stop_->count(num_columns_);
   if (++num_dense_ == kDense) become_dense();
   const double* const cost = cost_[row];
   const double* const dual = column_dual_.data();
@@ -204,8 +208,11 @@ void Assignment::reach_from_idle(double base) {
 
 /// Assigns along the path, and changes the duals so that all of it is tight.
 void Assignment::finish_path(std::size_t source) {
+  coarsest_ = std::max(coarsest_, std::fabs(bound_));
   for (const std::int32_t column : done_) {
-    column_dual_[at(column)] += distance_[at(column)] - bound_;
+    double& dual = column_dual_[at(column)];
+    dual += distance_[at(column)] - bound_;
+    coarsest_ = std::max(coarsest_, -dual);
   }
   for (std::int32_t column = end_;;) {
     const std::size_t row = at(before_[at(column)]);
@@ -215,6 +222,7 @@ void Assignment::finish_path(std::size_t source) {
       column_of_[row] = column;
       row_of_[at(column)] = id(row);
       own_cost_[row] = cost_[row][column];
+      coarsest_ = std::max(coarsest_, std::fabs(own_cost_[row]));
     } else {
       row_of_[at(column)] = -1;
     }

@@ -1,10 +1,12 @@
 #include "gpusched/auction.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
 #include "gpusched/check.hpp"
+#include "gpusched/number_text.hpp"
 
 namespace gpusched {
 namespace {
@@ -12,6 +14,11 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFirstShare = 0.25;  // of the range of values is the first epsilon
 constexpr double kShrink = 0.2;       // from one epsilon to the next
+constexpr double kMostValue = 1e300;  // sums of these are numbers
+// Of a price is the least increment, so that rounding takes no more than a quarter of it.
+constexpr double kResolution = 0x1p-48;
+// Of epsilon is bid: the rest is for rounding.
+constexpr double kOwnPart = 0.75;
 
 }  // namespace
 
@@ -23,15 +30,19 @@ const Auction::Result& Auction::solve(std::span<const double> value,
   }
   if (!(epsilon > 0) || epsilon == kInfinity) {
     fail_input("auction: epsilon: must be a positive number, is " +
-                                std::to_string(epsilon));
+                                text_of(epsilon));
   }
   num_jobs_ = demand.size();
   num_items_ = static_cast<std::size_t>(items);
   load(value, demand, epsilon);
   result_.num_bids = 0;
   price_.assign(num_items_, 0.0);
-  for (double step = range_ * kFirstShare; step > epsilon; step *= kShrink) run(demand, step);
-  run(demand, epsilon);
+  double step = std::max(range_ * kFirstShare, epsilon);
+  for (;;) {
+    result_.epsilon = run(demand, step);
+    if (step == epsilon || result_.epsilon > step) break;  // finer than that, no price can grow
+    step = std::max(step * kShrink, epsilon);
+  }
   level_prices();
   report(value);
   return result_;
@@ -54,33 +65,45 @@ void Auction::load(std::span<const double> value, std::span<const std::int32_t> 
   }
   idle_demand_ = static_cast<std::int32_t>(num_items - wanted);
 
-  double least = kInfinity;
-  double most = -kInfinity;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    if (!(value[i] < kInfinity)) {
-      fail_input("auction: value of job " + std::to_string(i / num_items_) +
-                                  ", item " + std::to_string(i % num_items_) + ": " +
-                                  std::to_string(value[i]) + " is not a number below infinity");
+  // A job has so many items in any case: what it has at the least of its values changes nothing,
+  // and small differences between large values stay what they are.
+  least_.assign(num_jobs_, 0.0);
+  range_ = 0.0;
+  bool is_any_forbidden = false;
+  for (std::size_t job = 0; job < num_jobs_; ++job) {
+    if (stop_ != nullptr) stop_->count(num_items_);
+    double least = kInfinity;
+    double most = -kInfinity;
+    for (std::size_t item = 0; item < num_items_; ++item) {
+      const double each = value[job * num_items_ + item];
+      if (!(each <= kMostValue) || (each < -kMostValue && each > -kInfinity)) {
+        fail_input("auction: value of job " + std::to_string(job) + ", item " +
+                   std::to_string(item) + ": " + text_of(each) +
+                   (std::isfinite(each) ? " is beyond 1e300" : " is not a number below infinity"));
+      }
+      most = std::max(most, each);
+      if (each > -kInfinity) least = std::min(least, each);
+      is_any_forbidden |= each == -kInfinity;
     }
-    most = std::max(most, value[i]);
-    if (value[i] > -kInfinity) least = std::min(least, value[i]);
+    if (most == -kInfinity) continue;
+    least_[job] = least;
+    range_ = std::max(range_, most - least);
   }
-  range_ = most > -kInfinity ? most - least : 0.0;
   // So bad that the auction takes fewer of them rather than any gain elsewhere.
-  const double forbidden = (most > -kInfinity ? least : 0.0) -
-                           static_cast<double>(num_items_ + 1) * (range_ + epsilon);
+  const double forbidden = -static_cast<double>(num_items_ + 1) * (range_ + epsilon);
   worth_.resize((num_jobs_ + 1) * num_items_);
   for (std::size_t i = 0; i < value.size(); ++i) {
-    worth_[i] = value[i] > -kInfinity ? value[i] : forbidden;
-    if (worth_[i] == forbidden) range_ = std::max(range_, most - forbidden);
+    worth_[i] = value[i] > -kInfinity ? value[i] - least_[i / num_items_] : forbidden;
   }
+  if (is_any_forbidden) range_ -= forbidden;
   std::fill(worth_.begin() + static_cast<std::ptrdiff_t>(value.size()), worth_.end(), 0.0);
   offers_.reserve(num_items_);
   waiting_.reserve(num_jobs_ + 1);
 }
 
-/// Sells all items at increments of at least epsilon, from the prices there are.
-void Auction::run(std::span<const std::int32_t> demand, double epsilon) {
+/// Sells all items at increments of at least epsilon, from the prices there are. Returns what
+/// epsilon had to be: a greater one later on keeps the slackness of what was sold before.
+double Auction::run(std::span<const std::int32_t> demand, double epsilon) {
   owner_.assign(num_items_, -1);
   missing_.assign(demand.begin(), demand.end());
   missing_.push_back(idle_demand_);
@@ -93,11 +116,13 @@ void Auction::run(std::span<const std::int32_t> demand, double epsilon) {
     waiting_.pop_back();
     bid(job, epsilon);
   }
+  return epsilon;
 }
 
 /// Takes as many of the best items as are missing, each at the price at which it is as good as
 /// the best one not taken, less epsilon.
-void Auction::bid(std::size_t job, double epsilon) {
+void Auction::bid(std::size_t job, double& epsilon) {
+  if (stop_ != nullptr) stop_->count(4 * num_items_);
   const auto self = static_cast<std::int32_t>(job);
   offers_.clear();
   for (std::size_t item = 0; item < num_items_; ++item) {
@@ -113,7 +138,9 @@ void Auction::bid(std::size_t job, double epsilon) {
   const double next = last->net;
   for (std::int32_t i = 0; i < count; ++i) {
     const auto item = static_cast<std::size_t>(offers_[static_cast<std::size_t>(i)].item);
-    price_[item] = worth(job, item) - next + epsilon;
+    const double price = worth(job, item) - next;
+    epsilon = std::max(epsilon, kResolution * std::max(std::fabs(price), std::fabs(next)));
+    price_[item] = price + kOwnPart * epsilon;
     const std::int32_t loser = owner_[item];
     owner_[item] = self;
     if (loser >= 0 && ++missing_[static_cast<std::size_t>(loser)] == 1) waiting_.push_back(loser);
@@ -163,7 +190,10 @@ void Auction::report(std::span<const double> value) {
     result_.value += each;
   }
   result_.price.assign(price_.begin(), price_.end());
-  result_.job_dual.assign(dual_.begin(), dual_.end() - 1);
+  result_.job_dual.resize(num_jobs_);
+  for (std::size_t job = 0; job < num_jobs_; ++job) {
+    result_.job_dual[job] = dual_[job] + least_[job];
+  }
 }
 
 }  // namespace gpusched

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace gpusched {
 namespace {
@@ -9,6 +10,8 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Less than this part of the mean completion time is rounding.
 constexpr double kGain = 1e-12;
+// Of a sum of rates is what it was before too great to be subtracted from.
+constexpr double kCancelled = 0x1p-26;
 // Costs by job and pair of classes beyond which pairs of jobs are gone through.
 constexpr std::size_t kMaxCosts = 1 << 16;
 constexpr std::int32_t kNobody = -1;
@@ -43,16 +46,24 @@ void Exchange::refresh(std::size_t job) {
     if (counts[type] > 0) held[num_held++] = static_cast<std::int32_t>(type);
     if (job == num_jobs_) continue;
     made.workers += counts[type];
-    made.rate += counts[type] * model_->rate(job, type);
     made.differences += counts[type] != model_->previous(job, type);
   }
   num_held_[job] = num_held;
   if (job < num_jobs_) {
+    made.rate = sum_of_rates(counts, job);
     made.seconds = model_->is_plain()
                        ? model_->plain_job_s(job, made.rate, made.workers, made.differences > 0)
                        : model_->job_s(job, counts);
   }
   jobs_[job] = made;
+}
+
+double Exchange::sum_of_rates(std::span<const std::int32_t> counts, std::size_t job) const {
+  double sum = 0.0;
+  for (std::size_t type = 0; type < num_classes_; ++type) {
+    sum += counts[type] * model_->rate(job, type);
+  }
+  return sum;
 }
 
 void Exchange::total() {
@@ -92,6 +103,7 @@ double Exchange::after(std::size_t job, std::int32_t minus, std::int32_t plus) {
     shift(plus, 1);
   }
   if (minus >= 0) shift(minus, -1);
+  if (!(rate > kCancelled * now.rate)) rate = sum_of_rates(counts, job);
   double seconds = kNever;
   if (workers > 0) {
     seconds = model_->is_plain() ? model_->plain_job_s(job, rate, workers, differences > 0)
@@ -174,12 +186,20 @@ void Exchange::improve_by_pairs(bool may_resize) {
         std::uint32_t& seen = seen_[first * (num_jobs_ + 1) + second];
         if (seen >= std::max(changed_[first], changed_[second])) continue;
         for (;;) {
+          if (stop_ != nullptr) stop_->count(num_classes_ * num_classes_);
           const Move move = best_of(first, second, true, may_resize, may_resize);
+          const double before = score();
           const double mean = sums_.seconds / static_cast<double>(num_jobs_);
-          if (!(move.score < score() - kGain * mean)) break;
+          if (!(move.score < before - kGain * mean)) break;
           change(move.first, move.given, move.got);
           change(move.second, move.got, move.given);
           total();
+          if (!(score() < before)) {  // the gain was rounding
+            change(move.first, move.got, move.given);
+            change(move.second, move.given, move.got);
+            total();
+            break;
+          }
           changed_[first] = changed_[second] = ++clock;
           is_better = true;
         }
@@ -302,6 +322,14 @@ bool Exchange::best_ring(std::size_t length, std::size_t first) {
   return ring_.cost < enough;
 }
 
+/// What the i-th job of the ring gives and gets; backwards: gives back.
+void Exchange::turn(std::size_t i, std::size_t length, int direction) {
+  auto given = static_cast<std::int32_t>(ring_.node[i]) - 1;
+  auto got = static_cast<std::int32_t>(ring_.node[(i + 1) % length]) - 1;
+  if (direction < 0) std::swap(given, got);
+  change(static_cast<std::size_t>(ring_.job[i]), given, got);
+}
+
 /// The best ring of two, or of three where there is none of two, again and again.
 void Exchange::improve_by_arcs(bool may_resize) {
   const std::size_t nodes = num_classes_ + 1;
@@ -313,21 +341,26 @@ void Exchange::improve_by_arcs(bool may_resize) {
     for (std::size_t arc = 0; arc < nodes * nodes; ++arc) offer(arc, job);
   }
   for (;;) {
+    if (stop_ != nullptr) stop_->count(nodes * nodes * (nodes + num_jobs_));
     std::size_t length = 2;
     if (!best_ring(2, first)) {
       if (!best_ring(3, first)) break;
       length = 3;
     }
+    const double before = score();
+    for (std::size_t i = 0; i < length; ++i) turn(i, length, 1);
+    total();
+    if (!(score() < before)) {  // the gain was rounding
+      for (std::size_t i = 0; i < length; ++i) turn(i, length, -1);
+      total();
+      break;
+    }
     for (std::size_t i = 0; i < length; ++i) {
-      const auto job = static_cast<std::size_t>(ring_.job[i]);
-      change(job, static_cast<std::int32_t>(ring_.node[i]) - 1,
-             static_cast<std::int32_t>(ring_.node[(i + 1) % length]) - 1);
-      cost_of(job, may_resize);
+      cost_of(static_cast<std::size_t>(ring_.job[i]), may_resize);
     }
     for (std::size_t i = 0; i < length; ++i) {
       update_arcs(static_cast<std::size_t>(ring_.job[i]), first);
     }
-    total();
   }
 }
 

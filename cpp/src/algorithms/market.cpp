@@ -94,7 +94,7 @@ MarketClearing::Result MarketClearing::clear(std::span<const double> value,
       if (made.owner[worker] < 0) continue;
       ++counts_[static_cast<std::size_t>(made.owner[worker]) * classes + type];
     }
-    found.most = made.value + epsilon * workers;
+    found.most = made.value + made.epsilon * workers;
   }
   for (std::size_t job = 0; job < jobs; ++job) {
     for (std::size_t type = 0; type < classes; ++type) {

@@ -28,7 +28,10 @@ const ExactMarket::Result& ExactMarket::solve(const MatchingProblem& problem,
     fail_input("capacity: the exact optimum is for at most " + std::to_string(kMaxWorkers) +
                " workers, not " + std::to_string(workers_));
   }
+  ControlCheck stop(control);
+  market_.listen_to(&stop);
   const MatchingMarket::Decision& start = market_.solve(problem, market);
+  market_.listen_to(nullptr);
   const std::size_t classes = model_.num_classes();
   class_of_worker_.clear();
   for (std::size_t type = 0; type < classes; ++type) {
@@ -174,9 +177,9 @@ bool ExactMarket::force(Node& node, std::size_t job, std::size_t worker) {
   const auto from = static_cast<std::size_t>(node.owner[worker]);
   if (from == job) return true;
   node.owner[worker] = static_cast<std::int32_t>(job);
-  measure(node);
+  measure(node, false);
   const std::size_t size = jobs_ + 1;
-  // Fewest steps from `job` to `from`; clear() makes it good.
+  // Fewest steps from `job` to `from`; seat() and clear() make it good.
   via_.assign(size, -1);
   std::vector<std::size_t> queue{job};
   via_[job] = static_cast<std::int32_t>(job);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "gpusched/market_exact.hpp"
 
@@ -6,6 +7,8 @@ namespace gpusched {
 namespace {
 
 constexpr int kRounds = 24, kFits = 60;  // cleared markets at a branch, steps that fit them
+constexpr std::size_t kMostCycles = 100'000;
+constexpr double kRounding = 1e-14;  // of sums over jobs and workers
 
 }  // namespace
 
@@ -26,69 +29,76 @@ double ExactMarket::bound_node(std::size_t depth, bool& is_settled) {
         value_[job * workers_ + worker] = slope * rate(job, worker);
       }
     }
-    clear(node);
+    if (!seat(node)) {
+      is_settled = true;  // there is no decision below this node
+      return kNever;
+    }
+    const double error = clear(node);
     double cleared = 0.0;
     for (std::size_t worker = 0; worker < workers_; ++worker) {
-      const auto owner = static_cast<std::size_t>(node.owner[worker]);
-      if (node.is_allowed[owner * workers_ + worker] == 0) {
-        is_settled = true;  // nobody's way: there is no decision below this node
-        return kNever;
-      }
-      cleared += value_[owner * workers_ + worker];
+      cleared += value_[static_cast<std::size_t>(node.owner[worker]) * workers_ + worker];
     }
-    best = std::max(best, tangents - cleared);
+    const double bound = tangents - cleared - error - kRounding * (tangents + cleared);
+    best = std::max(best, bound);
     consider(node);
     if (best >= enough()) return best;
-    fix(node, enough() - (tangents - cleared));
+    fix(node, enough() - bound + error);
     keep_vertex(node);
     fit_estimate();
   }
   return best;
 }
 
-void ExactMarket::clear(Node& node) {
-  const std::size_t size = jobs_ + 1;
-  std::vector<std::size_t> cycle;
+/// Moves workers away from where they must not be; false if there is no way for all of them.
+bool ExactMarket::seat(Node& node) {
+  const auto is_wrong = [&](std::size_t worker) {
+    const auto owner = static_cast<std::size_t>(node.owner[worker]);
+    return node.is_allowed[owner * workers_ + worker] == 0;
+  };
   for (;;) {
-    measure(node);
-    std::size_t end = 0;
-    if (!relax_all(end)) return;
-    // Backwards along the way found until a job comes twice.
-    cycle.clear();
-    std::size_t at = end;
-    for (std::size_t i = 0; i <= size; ++i) {
-      cycle.push_back(at);
-      at = static_cast<std::size_t>(via_[end * size + at]);
-      const auto seen = std::find(cycle.begin(), cycle.end(), at);
-      if (seen != cycle.end()) {
-        cycle.erase(cycle.begin(), seen);
-        break;
-      }
-    }
-    for (std::size_t i = 0; i < cycle.size(); ++i) {
-      const std::size_t to = cycle[i];
-      const std::size_t from = cycle[(i + 1) % cycle.size()];
-      node.owner[static_cast<std::size_t>(passed_[from * size + to])] =
-          static_cast<std::int32_t>(to);
-    }
+    std::size_t worker = 0;
+    while (worker < workers_ && !is_wrong(worker)) ++worker;
+    if (worker == workers_) return true;
+    measure(node, false);
+    if (!find_cycle(0.0)) return false;  // of small whole numbers: no rounding
+    pass_around(node);
   }
 }
 
-/// What passing a worker on costs, from job to job.
-void ExactMarket::measure(const Node& node) {
+/// Clears the market. Returns by how much it may be worth less than the best one, as sums are
+/// rounded; infinity if that is not known.
+double ExactMarket::clear(Node& node) {
+  const auto size = static_cast<double>(jobs_ + 1);
+  double greatest = 0.0;
+  for (const double value : value_) greatest = std::max(greatest, value);
+  // What a way over all jobs is rounded by at most.
+  const double tolerance = size * size * std::numeric_limits<double>::epsilon() * greatest;
+  for (std::size_t i = 0; i < kMostCycles; ++i) {
+    control_->check();
+    measure(node, true);
+    if (!find_cycle(tolerance)) return static_cast<double>(workers_) * tolerance;
+    double saved = 0.0;
+    for (std::size_t at = 0; at < cycle_.size(); ++at) {
+      saved += cost_[cycle_[(at + 1) % cycle_.size()] * (jobs_ + 1) + cycle_[at]];
+    }
+    if (!(saved < 0.0)) break;
+    pass_around(node);
+  }
+  return kNever;
+}
+
+/// What passing a worker on costs, from job to job; not by value: -1 where it must not stay.
+void ExactMarket::measure(const Node& node, bool by_value) {
   const std::size_t size = jobs_ + 1;
   cost_.assign(size * size, kNever);
   passed_.assign(size * size, -1);
   for (std::size_t worker = 0; worker < workers_; ++worker) {
     const auto from = static_cast<std::size_t>(node.owner[worker]);
-    const bool is_wrong = node.is_allowed[from * workers_ + worker] == 0;
+    const double wrong = node.is_allowed[from * workers_ + worker] == 0 ? -1.0 : 0.0;
     for (std::size_t to = 0; to < size; ++to) {
       if (to == from || node.is_allowed[to * workers_ + worker] == 0) continue;
-      // A worker where it must not be goes first, whatever that costs.
       const double cost =
-          value_.empty() ? 0.0
-                         : value_[from * workers_ + worker] - value_[to * workers_ + worker] -
-                               (is_wrong ? 4.0 * best_s_ : 0.0);
+          by_value ? value_[from * workers_ + worker] - value_[to * workers_ + worker] : wrong;
       if (cost < cost_[from * size + to]) {
         cost_[from * size + to] = cost;
         passed_[from * size + to] = static_cast<std::int32_t>(worker);
@@ -97,8 +107,9 @@ void ExactMarket::measure(const Node& node) {
   }
 }
 
-/// Shortest ways between all jobs (Floyd, Warshall); true with a job on a cycle that saves.
-bool ExactMarket::relax_all(std::size_t& cycle_end) {
+/// Shortest ways between all jobs (Floyd, Warshall) unless there is a cycle that saves more than
+/// the tolerance: then that cycle.
+bool ExactMarket::find_cycle(double tolerance) {
   const std::size_t size = jobs_ + 1;
   distance_ = cost_;
   via_.resize(size * size);
@@ -108,6 +119,18 @@ bool ExactMarket::relax_all(std::size_t& cycle_end) {
     }
     distance_[from * size + from] = 0.0;
   }
+  // Backwards along the way found until a job comes twice.
+  const auto close = [&](std::size_t end) {
+    cycle_.clear();
+    for (std::size_t at = end;;) {
+      cycle_.push_back(at);
+      at = static_cast<std::size_t>(via_[end * size + at]);
+      const auto seen = std::find(cycle_.begin(), cycle_.end(), at);
+      if (seen == cycle_.end()) continue;
+      cycle_.erase(cycle_.begin(), seen);
+      return true;
+    }
+  };
   for (std::size_t middle = 0; middle < size; ++middle) {
     for (std::size_t from = 0; from < size; ++from) {
       const double first = distance_[from * size + middle];
@@ -115,18 +138,25 @@ bool ExactMarket::relax_all(std::size_t& cycle_end) {
       for (std::size_t to = 0; to < size; ++to) {
         const double length = first + distance_[middle * size + to];
         double& known = distance_[from * size + to];
-        if (length < known - 1e-13 * best_s_) {
+        if (length < known - tolerance) {
           known = length;
           via_[from * size + to] = via_[middle * size + to];
-          if (from == to) {
-            cycle_end = from;
-            return true;
-          }
+          if (from == to) return close(from);
         }
       }
     }
   }
   return false;
+}
+
+/// Every job of the cycle gets a worker from the next one.
+void ExactMarket::pass_around(Node& node) {
+  for (std::size_t i = 0; i < cycle_.size(); ++i) {
+    const std::size_t to = cycle_[i];
+    const std::size_t from = cycle_[(i + 1) % cycle_.size()];
+    node.owner[static_cast<std::size_t>(passed_[from * (jobs_ + 1) + to])] =
+        static_cast<std::int32_t>(to);
+  }
 }
 
 void ExactMarket::keep_vertex(const Node& node) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gpusched/check.hpp"
+#include "gpusched/number_text.hpp"
 
 namespace gpusched {
 namespace {
@@ -14,6 +15,9 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // Makes a job whose samples do not fit its workers' memory far worse than any that fit.
 constexpr double kOverfull = 1e6;
+// Within these all that is computed from the columns is a number, squares and cubes too.
+constexpr double kLeast = 1e-30;
+constexpr double kGreatest = 1e30;
 
 std::string cell(const char* field, std::size_t row) {
   return std::string(field) + "[" + std::to_string(row) + "]";
@@ -30,12 +34,16 @@ void check_column(const char* field, std::span<const double> values, std::size_t
   if (values.empty() && !is_positive) return;
   check_size(field, values.size(), size);
   for (std::size_t row = 0; row < size; ++row) {
-    const bool is_good = std::isfinite(values[row]) &&
-                         (is_positive ? values[row] > 0.0 : values[row] >= 0.0);
+    const double value = values[row];
+    if (value >= kLeast && value <= kGreatest) continue;
+    const bool is_good = std::isfinite(value) && (is_positive ? value > 0.0 : value >= 0.0);
     if (!is_good) {
-      fail_input(cell(field, row) + ": " + std::to_string(values[row]) + " must be " +
+      fail_input(cell(field, row) + ": " + text_of(value) + " must be " +
                  (is_positive ? "positive" : "at least 0") + " and finite");
     }
+    if (value == 0.0) continue;
+    fail_input(cell(field, row) + ": " + text_of(value) + " must lie between 1e-30 and 1e30" +
+               (is_positive ? "" : ", or be 0"));
   }
 }
 
@@ -106,6 +114,7 @@ bool MarketModel::place_one(const MatchingProblem& problem, std::size_t job) {
   }
   std::int32_t last = -1;
   for (std::size_t next = 0; next < order_.size() && last < 0; ++next) {
+    if (stop_ != nullptr) stop_->count(alone_s_.size());
     const auto type = static_cast<std::size_t>(order_[next]);
     if (free_[type] > 0) {
       last = order_[next];

@@ -28,6 +28,14 @@ constexpr std::int32_t kPriceSeeds = 3;
 
 }  // namespace
 
+void MatchingMarket::listen_to(StopCheck* stop) noexcept {
+  model_.listen_to(stop);
+  market_.listen_to(stop);
+  bounding_.listen_to(stop);
+  exchange_.listen_to(stop);
+  bound_.listen_to(stop);
+}
+
 const MatchingMarket::Decision& MatchingMarket::solve(const MatchingProblem& problem,
                                                       const Options& options) {
   if (options.draws < 1) fail_input("draws: must be at least 1");

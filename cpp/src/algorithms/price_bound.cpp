@@ -19,6 +19,8 @@ constexpr int kRefinements = 12;
 constexpr double kRefined = 1e-3;
 constexpr int kShifts = 40;
 constexpr double kShiftTolerance = 1e-6;
+// Steps are no less than this part of what the jobs cost at least.
+constexpr double kLeastStep = 1e-15;
 // What rounding may have added to a bound, in parts of it.
 constexpr double kRounding = 1e-11;
 
@@ -90,6 +92,7 @@ void PriceBound::rank_offers(std::size_t job, double slope) {
 /// those of the tangent at this rate.
 void PriceBound::add_tangent(std::size_t job, double estimate, double least, double most) {
   const double work = model_->work(job);
+  if (stop_ != nullptr) stop_->count(price_.size() + width_);
   rank_offers(job, work / (estimate * estimate));
   double* bounds = table_.data() + job * width_;
   double bound = 2.0 * work / estimate;
@@ -164,6 +167,7 @@ double PriceBound::of_category(std::span<const std::int32_t> category) const noe
 std::int64_t PriceBound::shifted(double shift, std::span<const std::int32_t> from,
                                  std::span<const std::int32_t> to) {
   const double more = shift * model_->num_workers();
+  if (stop_ != nullptr) stop_->count(model_->num_jobs() * num_blocks());
   double bound = -total_price_ - more;
   double scale = total_price_ + std::max(more, -more);
   std::int64_t workers = 0;
@@ -209,7 +213,10 @@ double PriceBound::of_all(std::int32_t rounds) {
   of_all_ = 0.0;
   shift_ = 0.0;
   double start = lowest;
-  double step = std::max(total_price_ / static_cast<double>(all), 1e-12);
+  double least_step = total_price_;
+  for (std::size_t job = 0; job < least.size(); ++job) least_step += of_job(job, least[job]);
+  least_step *= kLeastStep / static_cast<double>(all);
+  double step = std::max(total_price_ / static_cast<double>(all), least_step);
   bool is_refined = false;
   for (std::int32_t round = 0; round < rounds && !is_refined; ++round) {
     is_refined = true;
@@ -256,7 +263,7 @@ double PriceBound::of_all(std::int32_t rounds) {
     }
     best_ = least_at_;
     start = low;
-    step = std::max(1e-3 * (high - lowest), 1e-12);
+    step = std::max(1e-3 * (high - lowest), least_step);
     for (std::size_t job = 0; job < model_->num_jobs(); ++job) {
       for (const std::int32_t workers : {least_at_[job], most_at_[job]}) {
         if (is_refined_[job * width_ + static_cast<std::size_t>(workers)] != 0) continue;

@@ -6,12 +6,16 @@
 #include <string>
 
 #include "gpusched/check.hpp"
+#include "gpusched/number_text.hpp"
 
 namespace gpusched {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMostUnits = std::numeric_limits<std::int32_t>::max() / 2;
+constexpr double kMostValue = 1e300;  // sums of these are numbers
+// Prices so much greater than all values hide differences between these.
+constexpr double kCoarse = 65536.0;
 
 std::int64_t sum_of(std::span<const std::int32_t> counts, const char* what) {
   std::int64_t sum = 0;
@@ -64,27 +68,34 @@ void Transportation::load(std::span<const double> value, std::span<const std::in
   idle_units_ = static_cast<std::int32_t>(room + idle_room - units);
   has_idle_row_ = idle_units_ > 0;
 
-  if (start == Start::cold || width != width_) {
-    price_.assign(width, 0.0);
-  }
+  const bool is_warm = start == Start::warm && width == width_;
   width_ = width;
   const std::size_t rows = num_rows_ + (has_idle_row_ ? 1 : 0);
   worth_.resize(rows * width);
   std::fill(worth_.begin(), worth_.end(), 0.0);
+  double greatest = 0.0;
   for (std::size_t row = 0; row < num_rows_; ++row) {
+    if (stop_ != nullptr) stop_->count(num_columns_);
     const auto values = value.subspan(row * num_columns_, num_columns_);
     double* const worths = &worth(row, 0);
     bool is_bad = false;
     for (std::size_t column = 0; column < num_columns_; ++column) {
-      worths[column] = values[column];
-      is_bad |= !(values[column] < kInfinity);
+      const double each = worths[column] = values[column];
+      const double magnitude = each == -kInfinity ? 0.0 : std::fabs(each);
+      is_bad |= !(magnitude <= kMostValue);
+      greatest = std::max(greatest, magnitude);
     }
     if (!is_bad) continue;
-    const auto bad = std::find_if(values.begin(), values.end(),
-                                  [](double each) { return !(each < kInfinity); });
-    fail_input("transportation: value of row " + std::to_string(row) +
-                                ", column " + std::to_string(bad - values.begin()) + ": " +
-                                std::to_string(*bad) + " is not a number below infinity");
+    const auto bad = std::find_if(values.begin(), values.end(), [](double each) {
+      return !(std::fabs(each) <= kMostValue || each == -kInfinity);
+    });
+    fail_input("transportation: value of row " + std::to_string(row) + ", column " +
+               std::to_string(bad - values.begin()) + ": " + text_of(*bad) +
+               (std::isfinite(*bad) ? " is beyond 1e300" : " is not a number below infinity"));
+  }
+  // The least price is 0.
+  if (!is_warm || *std::max_element(price_.begin(), price_.end()) > kCoarse * greatest) {
+    price_.assign(width, 0.0);
   }
   flow_.assign(rows * width, 0);
   index_.resize(rows * width);
@@ -169,6 +180,7 @@ void Transportation::leave(std::size_t row, std::size_t column, std::int32_t uni
   index_[static_cast<std::size_t>(members[place]) * width_ + column] = place;
   for (std::size_t to = 0; to < width_; ++to) {
     if (mover_[column * width_ + to] != static_cast<std::int32_t>(row)) continue;
+    if (stop_ != nullptr) stop_->count(static_cast<std::size_t>(count));
     double least = kInfinity;
     std::int32_t best = -1;
     for (std::int32_t i = 0; i < count; ++i) {
@@ -187,6 +199,7 @@ void Transportation::leave(std::size_t row, std::size_t column, std::int32_t uni
 std::size_t Transportation::find_path(std::size_t first) {
   std::fill(distance_.begin(), distance_.end(), kInfinity);
   std::fill(open_.begin(), open_.end(), kInfinity);
+  if (stop_ != nullptr) stop_->count(width_ * width_);
   double* const distances = distance_.data();
   double* const open = open_.data();
   const double* const prices = price_.data();

@@ -1,0 +1,347 @@
+"""Random cases of every solver beside SciPy, brute force and exact programs, as many as wanted.
+
+    python -m tests.random_solvers --cases 100000 --seed 1        # some ten minutes
+    python -m tests.random_solvers --solver transport --first 4711 --cases 1
+
+Values are widened: ties, rank one, magnitudes from 1e-300 to 1e300, forbidden pairs, all shapes.
+A case follows from its solver, the seed and its number. Each must end within ``--seconds``: they
+run in a child process that is ended and begun anew where one does not. Prints how many cases each
+solver had and how many differed, and the first that did; the exit code is 1 if one did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import multiprocessing
+import sys
+import time
+import traceback
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gpusched as gs
+from gpusched import _core, exact
+from gpusched.assignment import AssignmentSolver, assign, transport
+from tests.boundary.hostile_solvers import VALUES, check, error_of, optimum
+
+Random = np.random.Generator
+NAMES = sorted(VALUES)
+
+
+def costs(random: Random, most: int = 7) -> Any:
+    """A matrix of one kind, or of two that are mixed; some pairs forbidden."""
+    rows, columns = random.integers(1, most + 1, 2).tolist()
+    cost = VALUES[random.choice(NAMES)](random, (rows, columns))
+    if random.random() < 0.3:
+        other = VALUES[random.choice(NAMES)](random, (rows, columns))
+        cost = np.where(random.random(cost.shape) < 0.5, cost, other)
+    if random.random() < 0.3:
+        cost = np.where(random.random(cost.shape) < 0.2, np.inf, cost)
+    return cost
+
+
+def try_assign(random: Random) -> None:
+    cost = costs(random, 7 if random.random() < 0.9 else 60)
+    check(cost, assign, error_of(cost))
+    if optimum(cost) is None:
+        return
+    found = assign(cost)
+    slack = cost - found.row_dual[:, None] - found.column_dual
+    assert slack.min() >= -error_of(cost)
+    if 1e-250 < np.abs(cost[np.isfinite(cost) & (cost != 0)]).min(initial=1) < 1e250:
+        scaled = assign(cost * 0.25)
+        assert scaled.columns.tolist() == found.columns.tolist()
+        assert scaled.cost == found.cost / 4
+
+
+def try_auction(random: Random) -> None:
+    cost = costs(random)
+    finite = cost[np.isfinite(cost)]
+    spread = float(np.ptp(finite)) if finite.size else 0.0
+    is_exact = np.array_equal(finite, np.rint(finite)) and spread < 1e6
+    error = error_of(cost) + (0.0 if is_exact else 1e-6 * spread)
+    check(cost, lambda cost: assign(cost, method="auction"), error)
+
+
+def try_changed_rows(random: Random) -> None:
+    cost = costs(random, 7 if random.random() < 0.7 else 50)
+    solver, width = AssignmentSolver(), cost.shape[1]
+    if optimum(cost) is None:
+        return
+    solver.solve(cost)
+    before = cost.copy()
+    for _ in range(6):
+        row = int(random.integers(len(cost)))
+        changed = VALUES[random.choice(NAMES)](random, (1, width))[0]
+        if random.random() < 0.5:
+            changed = random.integers(0, 9, width).astype(float)
+        cost[row] = changed
+        assert abs(solver.change_row(row, changed).cost - optimum(cost)) <= error_of(cost)
+    for row in range(len(cost)):
+        cost[row] = before[row]
+        if optimum(cost) is None:
+            return
+        assert abs(solver.change_row(row, before[row]).cost - optimum(cost)) <= error_of(cost)
+
+
+def try_transport(random: Random) -> None:
+    value = -costs(random, 5)
+    supply = random.integers(0, 4, value.shape[0])
+    capacity = random.integers(0, 5, value.shape[1])
+    may_keep = bool(random.random() < 0.5)
+    matrix = np.repeat(np.repeat(value, supply, axis=0), capacity, axis=1)
+    home = np.zeros((len(matrix), len(matrix) if may_keep else 0))
+    matrix = np.hstack([matrix, home])
+    is_possible = matrix.shape[0] <= matrix.shape[1] and matrix.size > 0
+    best = optimum(-matrix) if is_possible else None if len(matrix) else 0.0
+    solver = _core.Transportation()
+    if random.random() < 0.5:  # prices that have nothing to do with it
+        other = VALUES[random.choice(NAMES)](random, value.shape)
+        solver.solve(-np.abs(other).ravel(), supply.astype(np.int32) * 0, capacity.astype(np.int32))
+    try:
+        found = transport(value, supply, capacity, at_most=may_keep)
+        warm = solver.solve(value.ravel(), supply.astype(np.int32), capacity.astype(np.int32),
+                            not may_keep, is_warm=True)[3]  # fmt: skip
+    except ValueError:
+        assert best is None
+        return
+    assert best is not None
+    error = error_of(value) * max(1, len(matrix))
+    assert abs(found.value + best) <= error
+    assert abs(warm + best) <= error
+
+
+def owners(jobs: int, workers: int) -> Any:
+    """Every way to hold workers, shape (ways, jobs, workers)."""
+    ways = np.array(list(itertools.product(range(-1, jobs), repeat=workers)))
+    return ways[:, None, :] == np.arange(jobs)[None, :, None]
+
+
+def try_place_jobs(random: Random) -> None:
+    jobs = int(random.integers(1, 4))
+    workers = int(random.integers(jobs, 6))
+    spread = random.choice([0.0, 0.5, 3.0, 8.0])
+    rates = np.round(10 ** random.uniform(-spread, spread, (jobs, workers)), 3 + int(spread))
+    rates = np.maximum(rates, 1e-9)
+    if random.random() < 0.3:
+        rates = np.outer(rates[:, 0], rates[0])
+    if random.random() < 0.3:
+        rates = random.integers(1, 4, rates.shape).astype(float)
+    if random.random() < 0.3:
+        rates[random.random(rates.shape) < 0.2] = 0.0
+    rounds = random.integers(1, 9, jobs).astype(float)
+    gradient = random.choice([0.0, 1e8, 1e10])
+    work: dict[str, Any] = {
+        "rounds": rounds, "round_samples": 10.0, "gradient_bytes": gradient,
+        "bandwidth_gbps": 10.0, "guard": 0.0,
+    }  # fmt: skip
+    if not (rates > 0).any(axis=1).all():
+        return
+    held = owners(jobs, workers)
+    sums = (held * rates).sum(axis=2)
+    idle = (held & (rates == 0)).any(axis=(1, 2)) | (sums == 0).any(axis=1)
+    count = np.maximum(held.sum(axis=2), 1)
+    ring = 2 * (count - 1) / count * gradient / 1.25e9
+    seconds = rounds * (10.0 / np.where(sums > 0, sums, 1.0) + ring)
+    seconds[idle] = np.inf
+    best = float(seconds.mean(axis=1).min())
+    if not np.isfinite(best):  # some job waits
+        return
+    sampler = random.choice(["seeded", "uniform", "enumerate", "exact"])
+    clearing = random.choice(["transportation", "jonker-volgenant", "auction"])
+    found = gs.place_jobs(rates, **work, sampler=sampler, clearing=clearing, draws=5)
+    assert found.lower_bound_s <= best * (1 + 1e-9)
+    assert found.mean_jct_s >= best * (1 - 1e-9)
+    if sampler == "exact" and found.is_optimal:
+        assert found.mean_jct_s <= best * (1 + 1e-8)
+    if gradient == 0.0:
+        scaled = gs.place_jobs(rates * 2.0**20, **work, sampler=sampler, clearing=clearing, draws=5)
+        assert scaled.counts.tolist() == found.counts.tolist()
+        assert scaled.mean_jct_s == found.mean_jct_s / 2.0**20
+
+
+def schedules(job: gs.DeadlineJob, types: list[str], slots: int, slot_s: float) -> Any:
+    """GPUs by type and slot of each way in whole slots that does the work; changes are free."""
+    ways = [None, *job.rates]
+    found = []
+    for chosen in itertools.product(ways, repeat=slots):
+        used, done = np.zeros((len(types), slots), dtype=int), 0.0
+        for slot, way in enumerate(chosen):
+            begin = max(slot * slot_s, job.arrival_s)
+            end = min((slot + 1) * slot_s, job.deadline_s)
+            if way is None or end <= begin:
+                continue
+            used[types.index(way[0]), slot] = way[1]
+            done += (end - begin) * job.rates[way]
+        if done >= job.work:
+            found.append(used.ravel())
+    return np.unique(np.array(found).reshape(-1, len(types) * slots), axis=0)
+
+
+def try_plan_deadlines(random: Random) -> None:
+    slots, slot_s = int(random.integers(1, 4)), 100.0
+    gpus = {"A": int(random.integers(1, 4)), "B": int(random.integers(0, 3))}
+    jobs = []
+    for _ in range(int(random.integers(1, 4))):
+        arrival_s = float(random.integers(0, slots * 2) * 50)
+        deadline_s = float(random.integers(1, slots * 2 + 1) * 50)
+        ways = [("A", 1), ("A", 2), ("B", 1)]
+        rates = {way: 10 ** random.uniform(-1, 1) for way in ways if random.random() < 0.6}
+        work = max(rates.values(), default=1.0) * random.integers(1, 301)
+        jobs.append(gs.DeadlineJob(arrival_s, deadline_s, float(work), rates,
+                                   10 ** random.uniform(-2, 2)))  # fmt: skip
+    prices = str(random.choice(["market", "density", "theory", "constant"]))
+    knows, whole = bool(random.random() < 0.5), bool(random.random() < 0.3)
+    options: dict[str, Any] = {"slot_s": slot_s, "prices": prices, "known_bounds": knows}
+    plan = gs.plan_deadlines(jobs, gpus, whole_slots=whole, **options)
+    room = np.repeat(list(gpus.values()), slots)
+    ways_of = [schedules(job, list(gpus), slots, slot_s) for job in jobs]
+    best = 0.0
+    for some in itertools.product([False, True], repeat=len(jobs)):
+        used = np.zeros((1, len(room)), dtype=int)
+        for ways in itertools.compress(ways_of, some):
+            used = (used[:, None, :] + ways[None]).reshape(-1, len(room))
+            used = np.unique(used[(used <= room).all(axis=1)], axis=0)
+        if len(used):
+            best = max(best, sum(job.value for job in itertools.compress(jobs, some)))
+    assert plan.value <= best * (1 + 1e-12)
+    if not whole:
+        assert plan.upper_bound >= best * (1 - 1e-12)
+    assert plan.upper_bound >= plan.value
+    shift_s = slot_s * float(random.choice([1, 65_536, 10**9]))
+    later = [gs.DeadlineJob(job.arrival_s + shift_s, job.deadline_s + shift_s, job.work, job.rates,
+                            job.value) for job in jobs]  # fmt: skip
+    shifted = gs.plan_deadlines(later, gpus, whole_slots=whole, **options)
+    assert (shifted.reason, shifted.upper_bound) == (plan.reason, plan.upper_bound)
+
+
+def batch(random: Random, size: int) -> tuple[gs.Trace, gs.Cluster]:
+    profile = gs.JobProfile("model", float(10 ** random.uniform(7, 9)), 32.0, 0.0, 0.1)
+    trace = gs.Trace.from_columns(
+        np.zeros(size), random.integers(1, 30, size) * 10.0 ** random.integers(-3, 4),
+        random.integers(1, 4, size), profile=np.zeros(size, np.int32), profiles=(profile,),
+    )  # fmt: skip
+    return trace, gs.Cluster.uniform(2, 2, nic_gbps=10, intra_gbps=200)
+
+
+def try_plan(random: Random) -> None:
+    trace, cluster = batch(random, int(random.integers(1, 7)))
+    policy = str(random.choice(["sjf-bco", "ff", "ls", "rand"]))
+    plan = gs.plan(trace, cluster, policy=policy, seed=int(random.integers(9)))
+    assert plan.lower_bound_s <= plan.makespan_s * (1 + 1e-9) + 1e-6
+    assert plan.makespan_s == min(known.makespan_s for known in plan.candidates)
+
+
+def try_exact(random: Random) -> None:
+    trace, cluster = batch(random, 2)
+    found = exact.solve(exact.instance(trace, cluster), time_limit_s=10.0)
+    plan = gs.plan(trace, cluster)
+    assert exact.lower_bound_s(exact.instance(trace, cluster)) <= found.makespan_s * (1 + 1e-6)
+    assert found.lower_bound_s <= plan.makespan_s * (1 + 1e-5) + 1e-5
+
+
+def try_fill(random: Random) -> None:
+    size = int(random.integers(1, 6))
+    gpus = random.integers(1, 9, size)
+    share = np.where(gpus == 1, random.integers(1, 1001, size) / 1000, 1.0)
+    cluster = gs.Cluster.uniform(int(random.integers(1, 4)), 8)
+    requests = gs.Requests.from_columns(gpus, gpu_share=share)
+    placement = str(random.choice(["fgd", "best-fit", "random"]))
+    filled = gs.fill(requests, cluster, placement=placement, seed=int(random.integers(99)))
+    asked = requests.gpu_milli[filled.arrivals][filled.is_placed]
+    assert asked.sum() <= cluster.num_gpus * 1000
+    # The first is never refused by an empty cluster.
+    assert filled.is_placed[0]
+
+
+#: A solver's cases, and how many there are of it among a thousand.
+SOLVERS: dict[str, tuple[Callable[[Random], None], int]] = {
+    "assign": (try_assign, 280),
+    "auction": (try_auction, 150),
+    "change_row": (try_changed_rows, 150),
+    "transport": (try_transport, 220),
+    "place_jobs": (try_place_jobs, 90),
+    "plan_deadlines": (try_plan_deadlines, 88),
+    "fill": (try_fill, 10),
+    "plan": (try_plan, 10),
+    "exact": (try_exact, 2),
+}
+
+
+def try_case(solver: str, seed: int, number: int) -> None:
+    SOLVERS[solver][0](np.random.default_rng([seed, zlib.crc32(solver.encode()), number]))
+
+
+def run(cases: list[tuple[str, int]], seed: int, place: Any, found: Any) -> None:
+    """In the child: goes on from ``place``; sends what differed."""
+    while place.value < len(cases):
+        solver, number = cases[place.value]
+        try:
+            try_case(solver, seed, number)
+        except Exception:
+            found.put((solver, number, traceback.format_exc(limit=-3)))
+        place.value += 1
+
+
+def run_all(cases: list[tuple[str, int]], seed: int, limit_s: float) -> list[tuple[str, int, str]]:
+    """Try all cases; return those that differed or never ended."""
+    context = multiprocessing.get_context("spawn")
+    place, found = context.Value("q", 0), context.Queue()
+    failures: list[tuple[str, int, str]] = []
+    while place.value < len(cases):
+        child = context.Process(target=run, args=(cases, seed, place, found))
+        child.start()
+        seen, since = -1, time.monotonic()
+        while child.is_alive():
+            child.join(0.2)
+            while not found.empty():
+                failures.append(found.get())
+            if place.value != seen:
+                seen, since = place.value, time.monotonic()
+            elif time.monotonic() - since > limit_s:
+                break
+        if place.value < len(cases):  # it has died, or will never end
+            end = f"exit code {child.exitcode}" if child.exitcode else f"not after {limit_s:g} s"
+            child.kill()
+            failures.append((*cases[place.value], f"has not ended: {end}"))
+            place.value += 1
+        child.join()
+        while not found.empty():
+            failures.append(found.get())
+    return failures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.random_solvers")
+    parser.add_argument("--cases", type=int, default=20_000, help="of all solvers together")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--solver", choices=SOLVERS, help="this one alone")
+    parser.add_argument("--first", type=int, default=0, help="number of its first case")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for a case, at most")
+    arguments = parser.parse_args()
+    names = [arguments.solver] if arguments.solver else list(SOLVERS)
+    weights = np.array([SOLVERS[name][1] for name in names])
+    counts = np.ceil(arguments.cases * weights / weights.sum()).astype(int).tolist()
+    cases = [
+        (name, arguments.first + number)
+        for name, count in zip(names, counts, strict=True)
+        for number in range(count)
+    ]
+    failures = run_all(cases, arguments.seed, arguments.seconds)
+    for name, count in zip(names, counts, strict=True):
+        wrong = sum(failure[0] == name for failure in failures)
+        print(f"{name:16} {count:8} cases {wrong:6} differ")
+    if failures:
+        solver, number, text = failures[0]
+        print(
+            f"first: --solver {solver} --seed {arguments.seed} --first {number} --cases 1\n{text}"
+        )
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

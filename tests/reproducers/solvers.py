@@ -1,0 +1,81 @@
+"""What the solvers once got wrong, each in the smallest case that showed it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+import gpusched as gs
+from gpusched.assignment import AssignmentSolver, assign
+
+
+def test_an_exact_placement_ends_where_rates_are_far_apart() -> None:
+    rates = [[0, 2, 0.5], [3.7, 0, 0.5], [1, 1000, 1]]
+    found = gs.place_jobs(
+        rates, rounds=1, round_samples=100, capacity=[3, 3, 2], sampler="exact", guard=0.0
+    )
+    assert found.is_optimal
+    assert found.lower_bound_s <= found.mean_jct_s <= 9.704
+
+
+def test_an_auction_of_great_whole_costs_ends() -> None:
+    cost = np.rint(np.random.default_rng(0).random((8, 8)) * 1e16)
+    best = cost[linear_sum_assignment(cost)].sum()
+    assert best <= assign(cost, method="auction").cost <= best + 8 * np.ptp(cost) * 2.0**-40
+
+
+def test_an_auction_of_costs_that_hardly_differ_ends() -> None:
+    cost = 1e9 + 1e-6 * np.random.default_rng(0).random((8, 8))
+    best = cost[linear_sum_assignment(cost)].sum()
+    assert assign(cost, method="auction").cost == pytest.approx(best, abs=8 * 1.2e-7)
+
+
+def test_an_epsilon_that_prices_cannot_grow_by_is_refused() -> None:
+    cost = np.rint(np.random.default_rng(0).random((8, 8)) * 1e16)
+    with pytest.raises(ValueError, match=r"epsilon: 0\.1 is less than prices .* at least"):
+        assign(cost, method="auction", epsilon=0.1)
+
+
+def test_a_row_changed_to_great_costs_and_back_costs_what_it_did() -> None:
+    solver = AssignmentSolver()
+    assert solver.solve([[5.0, 3.0]]).cost == 3
+    assert solver.change_row(0, [1e17, 2e17]).cost == 1e17
+    assert solver.change_row(0, [5.0, 3.0]).cost == 3
+
+
+def test_prices_kept_from_great_values_do_not_hide_small_ones() -> None:
+    lasting = gs._core.Transportation()
+    one = np.ones(3, dtype=np.int32)
+    lasting.solve(np.array([2.0, 4, 1, 4, 1, 2, 3, 2, 2]) * 1e17, one, one)
+    small = np.array([0.0, 7, 5, 3, 7, 3, 4, 1, 4])
+    assert lasting.solve(small, one, one, is_warm=True)[3] == 16
+
+
+def plan_of(*jobs: gs.DeadlineJob, gpus: int = 8) -> gs.DeadlinePlan:
+    return gs.plan_deadlines(jobs, {"A": gpus})
+
+
+def test_a_job_that_arrives_late_is_planned_like_any_other() -> None:
+    plan = plan_of(gs.DeadlineJob(3e7, 3e7 + 3600, 100.0, {("A", 1): 1.0}))
+    assert (plan.reason, plan.value, plan.upper_bound) == (("admitted",), 1, 1)
+
+
+def test_a_window_of_hundreds_of_thousands_of_slots_is_planned_over() -> None:
+    plan = plan_of(gs.DeadlineJob(0.0, 1e8, 9e7, {("A", 1): 1.0}))
+    assert (plan.reason, plan.value, plan.upper_bound) == (("admitted",), 1, 1)
+
+
+def test_a_window_that_is_too_long_to_be_planned_over_is_bounded_in_full() -> None:
+    plan = plan_of(gs.DeadlineJob(0.0, 4e12, 3.9e12, {("A", 1): 1.0}))
+    assert (plan.reason, plan.value, plan.upper_bound) == (("too long",), 0, 1)
+    assert "first of the many slots" in plan.explain(0)
+
+
+@pytest.mark.parametrize(
+    ("field", "figure"), [("value", 1e300), ("work", 0.0), ("work", 1e-300), ("work", 1e300)]
+)
+def test_a_figure_that_no_plan_can_count_with_is_named(field: str, figure: float) -> None:
+    figures = {"arrival_s": 0.0, "deadline_s": 3600.0, "work": 100.0, field: figure}
+    with pytest.raises(ValueError, match=rf"jobs\[0\]\.{field}"):
+        plan_of(gs.DeadlineJob(rates={("A", 1): 1.0}, **figures))
