@@ -43,13 +43,6 @@ def test_a_srpt_asks_no_profile_of_jobs_that_have_none() -> None:
     assert (result.schedule.status == 0).any()
 
 
-def test_a_srpt_tells_jobs_of_one_graph_and_two_profiles_apart() -> None:
-    # Both fit one server; the first of each kind may pass the other kind, but not its own.
-    jobs = golden.networked()
-    result = gs.simulate(jobs, golden.networked_cluster(), policy="a-srpt", speed="table")
-    assert np.isin(result.schedule.status, [0, 1]).all()
-
-
 def columns(**given: Any) -> dict[str, Any]:
     types = {"gpus": np.int32}
     return {name: np.array(v, types.get(name, np.int64)) for name, v in given.items()}
