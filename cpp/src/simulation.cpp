@@ -93,14 +93,15 @@ bool Simulation::step(Time limit) {
 }
 
 void Simulation::fail_at_the_end_of_time(Time finish) {
-  std::string what = "the scheduler asks for a decision";
+  std::string what = "the scheduler asks for a decision there; wake up earlier";
   if (finish <= actions_.wake_) {
     const FinishEvent event = actions_.finishes_.top();
-    what = "job " + std::to_string(state_.slots_[event.slot].job) + " would finish";
+    what = "job " + std::to_string(state_.slots_[event.slot].job) +
+           " would finish there; shorten services or restart costs, submit earlier, or use faster "
+           "GPUs and links";
   }
-  fail_input("at " + std::to_string(state_.now_.count()) + " us: " + what +
-             " at or after 2^62 microseconds; the run must end before: shorten services or restart "
-             "costs, submit earlier, or use faster GPUs and links");
+  fail_input("at " + std::to_string(state_.now_.count()) +
+             " us: the schedule passes 2^62 microseconds: " + what);
 }
 
 void Simulation::apply_finishes() {
