@@ -19,6 +19,7 @@ import time
 import traceback
 import zlib
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,9 @@ def try_changed_rows(random: Random) -> None:
     for _ in range(6):
         row = int(random.integers(len(cost)))
         changed = VALUES[random.choice(NAMES)](random, (1, width))[0]
-        if random.random() < 0.5:
-            changed = random.integers(0, 9, width).astype(float)
+        if random.random() < 0.6:  # like the others, dearer or cheaper
+            changed = cost[int(random.integers(len(cost)))] + random.integers(-3, 4, width)
+            changed[np.abs(changed) > 1e300] = 1.0
         cost[row] = changed
         assert abs(solver.change_row(row, changed).cost - optimum(cost)) <= error_of(cost)
     for row in range(len(cost)):
@@ -115,6 +117,7 @@ def try_transport(random: Random) -> None:
     assert abs(warm + best) <= error
 
 
+@cache
 def owners(jobs: int, workers: int) -> Any:
     """Every way to hold workers, shape (ways, jobs, workers)."""
     ways = np.array(list(itertools.product(range(-1, jobs), repeat=workers)))
@@ -123,7 +126,7 @@ def owners(jobs: int, workers: int) -> Any:
 
 def try_place_jobs(random: Random) -> None:
     jobs = int(random.integers(1, 4))
-    workers = int(random.integers(jobs, 6))
+    workers = int(random.integers(jobs, 6 if random.random() < 0.8 else 9))
     spread = random.choice([0.0, 0.5, 3.0, 8.0])
     rates = np.round(10 ** random.uniform(-spread, spread, (jobs, workers)), 3 + int(spread))
     rates = np.maximum(rates, 1e-9)
@@ -133,6 +136,11 @@ def try_place_jobs(random: Random) -> None:
         rates = random.integers(1, 4, rates.shape).astype(float)
     if random.random() < 0.3:
         rates[random.random(rates.shape) < 0.2] = 0.0
+    if random.random() < 0.2:  # one that is out of all proportion
+        rates = random.choice([0.0, 0.5, 1.0, 2.0, 3.7], rates.shape)
+        rates[random.integers(jobs), random.integers(workers)] = 10.0 ** random.integers(2, 9)
+    if workers > 5 or random.random() < 0.4:  # equal columns are a class
+        rates = rates[:, np.sort(random.integers(0, min(workers, 4), workers))]
     rounds = random.integers(1, 9, jobs).astype(float)
     gradient = random.choice([0.0, 1e8, 1e10])
     work: dict[str, Any] = {

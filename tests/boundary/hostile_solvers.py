@@ -41,6 +41,7 @@ VALUES: dict[str, Callable[[np.random.Generator, tuple[int, int]], Any]] = {
     "rank one": lambda r, s: np.outer(np.arange(s[0]), np.arange(s[1])).astype(float),
     "rank one and great": lambda r, s: np.outer(10 ** r.uniform(0, 16, s[0]), r.random(s[1])),
     "rank one, falling": lambda r, s: np.outer(np.arange(s[0]), -np.arange(s[1])).astype(float),
+    "similar rows": lambda r, s: np.sort(r.random(s[1])) + r.choice([0.05, 0.5]) * r.random(s),
     "random": lambda r, s: r.random(s),
 }  # fmt: skip
 

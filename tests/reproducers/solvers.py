@@ -7,16 +7,19 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import gpusched as gs
+from gpusched import exact
 from gpusched.assignment import AssignmentSolver, assign
 
 
 def test_an_exact_placement_ends_where_rates_are_far_apart() -> None:
     rates = [[0, 2, 0.5], [3.7, 0, 0.5], [1, 1000, 1]]
-    found = gs.place_jobs(
-        rates, rounds=1, round_samples=100, capacity=[3, 3, 2], sampler="exact", guard=0.0
-    )
-    assert found.is_optimal
-    assert found.lower_bound_s <= found.mean_jct_s <= 9.704
+    for capacity in ([2, 3, 3], [3, 3, 2]):
+        for rounds in ([1, 1, 1], [5, 3, 9], [100, 10, 1000]):
+            found = gs.place_jobs(
+                rates, rounds=rounds, round_samples=32, capacity=capacity, sampler="exact"
+            )
+            assert found.is_optimal
+            assert found.lower_bound_s <= found.mean_jct_s <= found.lower_bound_s * (1 + 1e-8)
 
 
 def test_an_auction_of_great_whole_costs_ends() -> None:
@@ -50,6 +53,16 @@ def test_prices_kept_from_great_values_do_not_hide_small_ones() -> None:
     lasting.solve(np.array([2.0, 4, 1, 4, 1, 2, 3, 2, 2]) * 1e17, one, one)
     small = np.array([0.0, 7, 5, 3, 7, 3, 4, 1, 4])
     assert lasting.solve(small, one, one, is_warm=True)[3] == 16
+
+
+def test_placements_on_many_servers_are_not_all_counted() -> None:
+    profile = gs.JobProfile("m", 1e6, 32.0, 0.0, 0.1)
+    trace = gs.Trace.from_columns(
+        [0.0], [10.0], [4], profile=np.zeros(1, np.int32), profiles=(profile,)
+    )
+    cluster = gs.Cluster.uniform(64, 8, nic_gbps=10, intra_gbps=200)
+    with pytest.raises(ValueError, match="job 0 has more than 200 placements"):
+        exact.instance(trace, cluster)
 
 
 def plan_of(*jobs: gs.DeadlineJob, gpus: int = 8) -> gs.DeadlinePlan:

@@ -176,8 +176,14 @@ def test_rows_and_columns_of_nothing_are_fine() -> None:
         (([[NAN]], [1], [1]), "row 0, column 0: nan"),
         (([[1, 2], [3, INF]], [1, 1], [1, 1]), "row 1, column 1: inf"),
         (([[1.0]], [2], [1]), "a supply of 2 exceeds the capacity of 1"),
-        (([[1.0], [1.0]], [1, -1], [1]), r"supply\[1\]: must be a whole number from 0, is -1"),
-        (([[1.0]], [1], [1.5]), r"capacity\[0\]: must be a whole number from 0, is 1.5"),
+        (
+            ([[1.0], [1.0]], [1, -1], [1]),
+            r"supply\[1\]: must be a whole number from 0 to 2147483647, is -1",
+        ),
+        (
+            ([[1.0]], [1], [1.5]),
+            r"capacity\[0\]: must be a whole number from 0 to 2147483647, is 1.5",
+        ),
         (([[1.0]], [1], [1, 1]), r"capacity: must have shape \(1,\), has \(2,\)"),
         (([[1.0]], [2**31], [2**31]), "must be a whole number from 0"),
         (([[1.0]], [2**31 - 1], [1]), "more than 1073741823 units"),
