@@ -51,7 +51,7 @@ class Instance:
         """Whether servers and types do not matter."""
         return self.placement == "count"
 
-    def run(self) -> gs.Result:
+    def run(self, predictor: str = "oracle") -> gs.Result:
         """Simulate it."""
         return gs.simulate(
             self.trace,
@@ -59,6 +59,7 @@ class Instance:
             policy=self.policy,
             placement=self.placement,
             speed=self.speed,
+            predictor=predictor,
             seed=self.seed,
         )
 

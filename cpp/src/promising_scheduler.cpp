@@ -4,6 +4,7 @@
 #include <bit>
 #include <string>
 
+#include "gpusched/check.hpp"
 #include "gpusched/policy.hpp"
 
 namespace gpusched {
@@ -282,9 +283,16 @@ void PromisingScheduler::give_promised(const State& state) {
   for (auto& [id, promise] : promises_) {
     const int gpus = promise.plan.at(slot);
     if (gpus == 0) continue;
-    for (const WidthRate& known : promise.widths) {
-      if (known.gpus == gpus) jobs_.give(*promise.job, {promise.type, gpus, known.rate});
+    const auto known = std::find_if(promise.widths.begin(), promise.widths.end(),
+                                    [&](const WidthRate& width) { return width.gpus == gpus; });
+    if (known != promise.widths.end() &&
+        jobs_.give(*promise.job, {promise.type, gpus, known->rate})) {
+      continue;
     }
+    throw InvariantError("job " + std::to_string(id) + ": " + std::to_string(gpus) +
+                         " GPUs of type " + std::to_string(promise.type) +
+                         " are promised in slot " + std::to_string(slot) +
+                         " and there are not so many");
   }
 }
 

@@ -138,7 +138,7 @@ class _Tables:
     ) -> list[tuple[int, list[_Point]]]:
         """Return the corners for each type that may be used; rates over ``ideal``."""
         widest = min(self.widest, most or self.widest)
-        # Corners of what is linear between known numbers; beside the own width, which may be capped.
+        # Corners of what is linear between known numbers; the own width may be capped.
         corners = {own - 1, own, own + 1, *self.counts.tolist(), widest}
         widths = sorted({max(least, 1), *(n for n in corners if max(least, 1) <= n <= widest)})
         found = []
