@@ -5,16 +5,6 @@
 namespace gpusched::bindings {
 
 void bind_placement(py::module_& m) {
-  py::class_<Request>(m, "Request", "A gang that wants GPUs.")
-      .def_readonly("job", &Request::job)
-      .def_readonly("gpus", &Request::gpus)
-      .def_readonly("types", &Request::types, "One bit per allowed GPU type.")
-      .def_readonly("preemptions", &Request::preemptions)
-      .def(py::pickle(
-          [](const Request& r) { return std::tuple(r.job, r.gpus, r.types, r.preemptions); },
-          [](std::tuple<JobId, int, TypeMask, int> fields) {
-            return std::make_from_tuple<Request>(fields);
-          }));
   py::class_<FreeView, std::shared_ptr<FreeView>>(m, "FreeGpus", "Which GPUs are free.")
       .def_property_readonly(
           "free_gpus",

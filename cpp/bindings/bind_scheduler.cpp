@@ -7,16 +7,6 @@
 namespace gpusched::bindings {
 
 void bind_scheduler(py::module_& m) {
-  py::class_<Part>(m, "Part", "GPUs of one type of the cluster.")
-      .def(py::init([](int type, int gpus) { return Part{type, gpus}; }), py::arg("type"),
-           py::arg("gpus"))
-      .def(py::init([](std::pair<int, int> part) { return Part{part.first, part.second}; }))
-      .def_readonly("type", &Part::type)
-      .def_readonly("gpus", &Part::gpus)
-      .def(py::pickle([](const Part& part) { return std::pair(part.type, part.gpus); },
-                      [](std::pair<int, int> part) { return Part{part.first, part.second}; }));
-  py::implicitly_convertible<py::tuple, Part>();
-
   py::class_<ActionsView, std::shared_ptr<ActionsView>>(m, "Actions", "What a scheduler does; every call is checked.")
       .def(
           "start",

@@ -37,41 +37,10 @@ py::array_t<std::int64_t> filter(const StateView& view, Test test) {
   return job_array(jobs);
 }
 
-using Pieces = std::vector<std::pair<ServerId, GpuMask>>;
-using AllocationFields = std::tuple<int, Pieces, std::vector<std::int32_t>>;
-
-Pieces pieces_of(const Allocation& allocation) {
-  Pieces pieces;
-  for (const Piece& piece : allocation.pieces) pieces.emplace_back(piece.server, piece.mask);
-  return pieces;
-}
-
-AllocationFields fields_of(const Allocation& allocation) {
-  return {allocation.gpus, pieces_of(allocation), allocation.ranks};
-}
-
-Allocation allocation_of(AllocationFields fields) {
-  auto& [gpus, pieces, ranks] = fields;
-  Allocation allocation;
-  allocation.reset(gpus);
-  for (const auto& [server, mask] : pieces) allocation.pieces.push_back({server, mask});
-  allocation.ranks = std::move(ranks);
-  return allocation;
-}
-
 }  // namespace
 
 void bind_state(py::module_& m) {
   using I64 = Column<std::int64_t>;
-  py::class_<Allocation>(m, "Allocation", "GPUs of a gang: (server, mask) pairs, none in a pool.")
-      .def(py::init([](int gpus, const Pieces& pieces) {
-             return allocation_of({gpus, pieces, {}});
-           }),
-           py::arg("gpus"), py::arg("pieces") = Pieces{})
-      .def_readonly("gpus", &Allocation::gpus)
-      .def_property_readonly("pieces", &pieces_of)
-      .def(py::pickle(&fields_of, &allocation_of));
-
   py::class_<StateView, std::shared_ptr<StateView>>(m, "State", "What a scheduler or an order may see of a run.")
       .def_property_readonly("now_us", [](const StateView& v) { return v.state().now().count(); })
       .def_property_readonly("seed", &StateView::seed)

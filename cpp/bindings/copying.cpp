@@ -87,8 +87,8 @@ py::tuple reduced(const py::object& plug_in, const py::type& base) {
 
 void refuse_copy(const py::object& object) {
   const auto name = py::type::of(object).attr("__name__").cast<std::string>();
-  throw py::type_error("cannot pickle or copy a " + name +
-                       " of the core: it belongs to this process and its run");
+  throw py::type_error("cannot pickle or copy '" + name +
+                       "' objects of the core: they belong to this process");
 }
 
 }  // namespace detail

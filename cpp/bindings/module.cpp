@@ -26,6 +26,7 @@ PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(),
   bindings::bind_errors(m);
   bindings::bind_data(m);
   bindings::bind_registry(m);
+  bindings::bind_allocation(m);
   bindings::bind_state(m);
   bindings::bind_order(m);
   bindings::bind_placement(m);
