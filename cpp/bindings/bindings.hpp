@@ -27,4 +27,9 @@ void bind_market_parts(py::module_& m);
 void bind_testing(py::module_& m);
 void bind_timing(py::module_& m);
 
+/// To be called when all classes are there. A class that does not say how its objects are pickled
+/// or copied refuses both, and an object made by __new__ without __init__ is refused wherever it
+/// is handed to the core, which would read it as if it were there.
+void close_classes(const py::module_& m);
+
 }  // namespace gpusched::bindings

@@ -1,11 +1,11 @@
 #include "copying.hpp"
 
-#include <pybind11/typing.h>
-
 #include <cstddef>
 #include <exception>
 #include <optional>
 #include <string>
+
+#include "bindings.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -15,13 +15,13 @@ void* refuse_unmade(std::size_t /*size*/) {
   throw py::type_error("the object was never initialised: its __init__ must be called");
 }
 
-/// remade(base, own, *args, **named): an object of `own`, a class that Python derived from the seam
+/// _remade(base, own, *args, **named): an object of `own`, a class that Python derived from the seam
 /// `base`, without its __init__.
 py::object remade(const py::tuple& args, py::handle named) {
   if (args.size() < 2 || !PyType_Check(args[0].ptr()) || !PyType_Check(args[1].ptr()) ||
       PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(args[1].ptr()),
                        reinterpret_cast<PyTypeObject*>(args[0].ptr())) == 0) {
-    throw py::type_error("remade: expected a seam and a class that derives from it");
+    throw py::type_error("_remade: expected a seam and a class that derives from it");
   }
   const py::tuple own = args[py::slice(1, std::nullopt, std::nullopt)];
   const py::object make = own[0].attr("__new__");
@@ -44,9 +44,9 @@ PyObject* call_remade(PyObject* /*module*/, PyObject* args, PyObject* named) {
 }
 
 PyMethodDef remade_method[] = {
-    {"remade", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_remade)),
+    {"_remade", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_remade)),
      METH_VARARGS | METH_KEYWORDS,
-     "remade(base, own, *args, **named)\n--\n\n"
+     "_remade(base, own, *args, **named)\n--\n\n"
      "What unpickling and copying call for an object of `own`, which derives from a seam."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -67,7 +67,7 @@ void close_class(py::handle made) {
 
 namespace detail {
 
-py::tuple reduced(const py::object& plug_in, const py::type& base) {
+Reduced reduced(const py::object& plug_in, const py::type& base) {
   py::tuple positional;
   py::dict named;
   if (py::hasattr(plug_in, "__getnewargs_ex__")) {
@@ -77,12 +77,12 @@ py::tuple reduced(const py::object& plug_in, const py::type& base) {
   } else if (py::hasattr(plug_in, "__getnewargs__")) {
     positional = plug_in.attr("__getnewargs__")();
   }
-  py::object make = py::module_::import("gpusched._core").attr("remade");
+  py::object make = py::module_::import("gpusched._core").attr("_remade");
   if (!named.empty()) {
     make = py::module_::import("functools").attr("partial")(make, **named);
   }
   const py::tuple first = py::make_tuple(base, py::type::of(plug_in));
-  return py::make_tuple(make, first + positional, plug_in.attr("__getstate__")());
+  return Reduced(py::make_tuple(make, first + positional, plug_in.attr("__getstate__")()));
 }
 
 void refuse_copy(const py::object& object) {

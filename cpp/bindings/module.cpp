@@ -1,5 +1,4 @@
 #include "bindings.hpp"
-#include "copying.hpp"
 
 namespace {
 

@@ -76,6 +76,12 @@ template <class Work>
 void Run::guarded(Work work) {
   check_open();
   is_over_ = true;  // unless the work is done
+  const struct Count {
+    const Run& run;
+    ~Count() {
+      run.control_.num_finished.store(run.simulation_->num_finished(), std::memory_order_relaxed);
+    }
+  } count{*this};
   const auto digest = [&] {
     return "; digest of the schedule so far: " + simulation_->finish().digest();
   };
@@ -115,7 +121,6 @@ void Run::advance(std::uint64_t num_jobs) {
         finish_us_.push_back(simulation_->state().now().count());
       }
     }
-    control_.num_finished.store(simulation_->num_finished(), std::memory_order_relaxed);
   });
 }
 
