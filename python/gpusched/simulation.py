@@ -6,6 +6,7 @@ import copyreg
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gpusched import _core
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from gpusched.prediction import PredictionReport, Predictor
 
 # The core's own object is of this process; others get its arrays.
-copyreg.pickle(_core.Schedule, lambda schedule: StoredSchedule.of(schedule).__reduce_ex__(4))
+copyreg.pickle(
+    _core.Schedule, lambda given: (partial(StoredSchedule, **vars(StoredSchedule.of(given))), ())
+)
 
 
 def simulate(
