@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
+from tests.boundary.workloads import CLUSTER, ShortestFirst, Strict, trace
 
 # Freed memory is overwritten at once and not kept for the next allocation of its size.
 HARSH = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
