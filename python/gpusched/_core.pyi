@@ -613,7 +613,7 @@ class ExactMatching:
     @property
     def num_steps(self) -> int:
         ...
-def _remade(base, own, *args, **named):
+def _remade(base: type, own: type, *args: object, **named: object) -> object:
     """
     What unpickling and copying call for an object of `own`, which derives from a seam.
     """

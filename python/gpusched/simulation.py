@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpusched import _core
 from gpusched.arrays import Int64
@@ -25,10 +25,13 @@ from gpusched.workload import Trace
 if TYPE_CHECKING:
     from gpusched.prediction import PredictionReport, Predictor
 
+
+def _as_arrays(schedule: _core.Schedule) -> Any:
+    return partial(StoredSchedule, **vars(StoredSchedule.of(schedule))), ()
+
+
 # The core's own object is of this process; others get its arrays.
-copyreg.pickle(
-    _core.Schedule, lambda given: (partial(StoredSchedule, **vars(StoredSchedule.of(given))), ())
-)
+copyreg.pickle(_core.Schedule, _as_arrays)
 
 
 def simulate(

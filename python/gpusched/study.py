@@ -202,8 +202,8 @@ def compare(
 
     pool = ThreadPoolExecutor(threads, thread_name_prefix="gpusched")
     summaries: dict[str, dict[str, Any]] = {}
-    submitted = {} if is_asked(stop) else runs
-    futures = {pool.submit(run, label, policy): label for label, policy in submitted.items()}
+    first = {} if is_asked(stop) else runs
+    futures = {pool.submit(run, label, policy): label for label, policy in first.items()}
     try:
         _collect(futures, summaries, stop)
     except (KeyboardInterrupt, _StopSeen) as error:
