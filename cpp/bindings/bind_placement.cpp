@@ -1,14 +1,10 @@
 #include "bindings.hpp"
+#include "copying.hpp"
 #include "trampolines.hpp"
 
 namespace gpusched::bindings {
 
 void bind_placement(py::module_& m) {
-  py::class_<Request>(m, "Request", "A gang that wants GPUs.")
-      .def_readonly("job", &Request::job)
-      .def_readonly("gpus", &Request::gpus)
-      .def_readonly("types", &Request::types, "One bit per allowed GPU type.")
-      .def_readonly("preemptions", &Request::preemptions);
   py::class_<FreeView, std::shared_ptr<FreeView>>(m, "FreeGpus", "Which GPUs are free.")
       .def_property_readonly(
           "free_gpus",
@@ -58,13 +54,14 @@ void bind_placement(py::module_& m) {
             return free.lowest_free(server, count).mask;
           },
           py::arg("server"), py::arg("count"), "Mask of the lowest free GPUs of a server.");
-  py::class_<Placement, PyPlacement, py::smart_holder>(
+  py::class_<Placement, PyPlacement, py::smart_holder> placement(
       m, "Placement",
       "On which GPUs, or not yet? Subclass it and write `place(free, request)`, which returns\n"
-      "[(server, mask), ...] in server order for the whole gang, or None.")
-      .def(py::init<>())
+      "[(server, mask), ...] in server order for the whole gang, or None.");
+  placement.def(py::init<>())
       .def("begin", [](Placement&, std::uint64_t) {}, py::arg("seed"),
            "Before a run, with its seed; does nothing unless it is overridden.");
+  copy_by_state<Placement, PyPlacement>(placement);
 }
 
 }  // namespace gpusched::bindings

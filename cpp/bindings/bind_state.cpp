@@ -30,7 +30,6 @@ py::array_t<std::int64_t> gather(const StateView& view, const Column<std::int64_
 template <class Test>
 py::array_t<std::int64_t> filter(const StateView& view, Test test) {
   const State& state = view.state();
-  if (view.placement == nullptr) throw InvalidInput("only a scheduler's state lists jobs");
   std::vector<JobId> jobs;
   for (const JobId job : view.active()) {
     if (test(state, job)) jobs.push_back(job);
@@ -42,22 +41,7 @@ py::array_t<std::int64_t> filter(const StateView& view, Test test) {
 
 void bind_state(py::module_& m) {
   using I64 = Column<std::int64_t>;
-  py::class_<Allocation>(m, "Allocation", "GPUs of a gang: (server, mask) pairs, none in a pool.")
-      .def(py::init([](int gpus, const std::vector<std::pair<ServerId, GpuMask>>& pieces) {
-             Allocation allocation;
-             allocation.reset(gpus);
-             for (const auto& [server, mask] : pieces) allocation.pieces.push_back({server, mask});
-             return allocation;
-           }),
-           py::arg("gpus"), py::arg("pieces") = std::vector<std::pair<ServerId, GpuMask>>{})
-      .def_readonly("gpus", &Allocation::gpus)
-      .def_property_readonly("pieces", [](const Allocation& allocation) {
-        std::vector<std::pair<ServerId, GpuMask>> pieces;
-        for (const Piece& piece : allocation.pieces) pieces.emplace_back(piece.server, piece.mask);
-        return pieces;
-      });
-
-  py::class_<StateView>(m, "State", "What a scheduler or an order may see of a run.")
+  py::class_<StateView, std::shared_ptr<StateView>>(m, "State", "What a scheduler or an order may see of a run.")
       .def_property_readonly("now_us", [](const StateView& v) { return v.state().now().count(); })
       .def_property_readonly("seed", &StateView::seed)
       .def_property_readonly("num_gpus",
@@ -189,14 +173,13 @@ void bind_state(py::module_& m) {
           "Jobs that run, by id (schedulers only).")
       .def(
           "place",
-          [](StateView& v, std::int64_t job) -> std::optional<Allocation> {
+          [](const StateView& v, std::int64_t job) -> std::optional<Allocation> {
             const State& state = v.state();
-            if (v.placement == nullptr) throw InvalidInput("only a scheduler's state places");
+            Placement& placement = v.placement();
             const Request request = state.request(checked(state, job));
-            if (!v.placement->place(state.occupancy(), request, v.allocation)) {
-              return std::nullopt;
-            }
-            return v.allocation;
+            Allocation allocation;
+            if (!placement.place(state.occupancy(), request, allocation)) return std::nullopt;
+            return allocation;
           },
           py::arg("job"), "The run's placement for this job on the free GPUs, or None.");
 }

@@ -9,6 +9,7 @@ namespace py = pybind11;
 void bind_errors(py::module_& m);
 void bind_data(py::module_& m);
 void bind_registry(py::module_& m);
+void bind_allocation(py::module_& m);
 void bind_state(py::module_& m);
 void bind_order(py::module_& m);
 void bind_placement(py::module_& m);
@@ -26,5 +27,10 @@ void bind_market_parts(py::module_& m);
 void bind_testing(py::module_& m);
 void bind_timing(py::module_& m);
 void bind_bare_speed(py::module_& m);
+
+/// To be called when all classes are there. A class that does not say how its objects are pickled
+/// or copied refuses both, and an object made by __new__ without __init__ is refused wherever it
+/// is handed to the core, which would read it as if it were there.
+void close_classes(const py::module_& m);
 
 }  // namespace gpusched::bindings

@@ -1,12 +1,31 @@
 #include "bindings.hpp"
 
-PYBIND11_MODULE(_core, m) {
+namespace {
+
+namespace py = pybind11;
+
+constexpr const char* kMainInterpreterOnly =
+    "gpusched._core works in the main interpreter of a process only: the registries of the core "
+    "and the objects of Python that they hold are the process's";
+
+bool is_main_interpreter() { return PyInterpreterState_Get() == PyInterpreterState_Main(); }
+
+}  // namespace
+
+// Sub-interpreters are refused. The GIL stays: what a view shows, the one run that a scheduler of
+// Python serves and the solvers that keep prices between calls are guarded by nothing else. A run
+// of native plug-ins releases it, so threads run in parallel all the same.
+PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(),
+                py::mod_gil_used()) {
+  // Reached where an interpreter does not look at what the module declares.
+  if (!is_main_interpreter()) throw py::import_error(kMainInterpreterOnly);
   namespace bindings = gpusched::bindings;
   m.doc() = "The native core of gpusched.";
   m.attr("__version__") = GPUSCHED_VERSION;
   bindings::bind_errors(m);
   bindings::bind_data(m);
   bindings::bind_registry(m);
+  bindings::bind_allocation(m);
   bindings::bind_state(m);
   bindings::bind_order(m);
   bindings::bind_placement(m);
@@ -24,4 +43,16 @@ PYBIND11_MODULE(_core, m) {
   bindings::bind_testing(m);
   bindings::bind_timing(m);
   bindings::bind_bare_speed(m);
+  bindings::close_classes(m);
+}
+
+// Where Python has no means to declare it (before 3.12), pybind11 would wait for a GIL that the
+// sub-interpreter holds already: the refusal has to come before anything of pybind11's.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core();
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (!is_main_interpreter()) {
+    PyErr_SetString(PyExc_ImportError, kMainInterpreterOnly);
+    return nullptr;
+  }
+  return PyInit__core_of_main();
 }

@@ -67,7 +67,10 @@ Run::Run(const OwnedJobTable& jobs, const Cluster& cluster, PolicyArgument polic
 }
 
 void Run::check_open() const {
-  if (is_over_) throw InvalidInput("the run is over");
+  if (phase_ == Phase::over) throw InvalidInput("the run is over");
+  if (phase_ == Phase::working) {
+    throw InvalidInput("the run is going on, in another thread or around this very call");
+  }
 }
 
 /// Works without the GIL where nothing is Python's. Where an action was impossible the message
@@ -75,7 +78,15 @@ void Run::check_open() const {
 template <class Work>
 void Run::guarded(Work work) {
   check_open();
-  is_over_ = true;  // unless the work is done
+  phase_ = Phase::working;
+  struct End {
+    Run& run;
+    Phase next = Phase::over;  // unless the work is done
+    ~End() {
+      run.phase_ = next;
+      run.control_.num_finished.store(run.simulation_->num_finished(), std::memory_order_relaxed);
+    }
+  } end{*this};
   const auto digest = [&] {
     return "; digest of the schedule so far: " + simulation_->finish().digest();
   };
@@ -93,7 +104,7 @@ void Run::guarded(Work work) {
     py::raise_from(error, type.ptr(), (message + digest()).c_str());
     throw py::error_already_set();
   }
-  is_over_ = false;
+  end.next = Phase::halted;
 }
 
 void Run::advance(std::uint64_t num_jobs) {
@@ -115,17 +126,17 @@ void Run::advance(std::uint64_t num_jobs) {
         finish_us_.push_back(simulation_->state().now().count());
       }
     }
-    control_.num_finished.store(simulation_->num_finished(), std::memory_order_relaxed);
   });
 }
 
 std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> Run::take_finished() {
+  if (phase_ == Phase::working) check_open();
   return {std::exchange(finished_, {}), std::exchange(finish_us_, {})};
 }
 
 Schedule Run::finish() {
   guarded([&] { simulation_->run(); });
-  is_over_ = true;
+  phase_ = Phase::over;
   return simulation_->finish();
 }
 

@@ -34,13 +34,16 @@ class Run {
   Schedule finish();
 
  private:
+  enum class Phase : std::uint8_t { halted, working, over };
+
   template <class Work>
   void guarded(Work work);
   void check_open() const;
 
   const JobTable& jobs_;
   bool is_native_;
-  bool is_over_ = false;
+  // Read and written with the GIL only.
+  Phase phase_ = Phase::halted;
   std::unique_ptr<Placement> own_placement_;
   std::unique_ptr<Scheduler> own_scheduler_;
   std::unique_ptr<Speed> speed_;

@@ -11,85 +11,25 @@
 #include "gpusched/check.hpp"
 #include "gpusched/order.hpp"
 #include "gpusched/placement.hpp"
-#include "gpusched/reallocation.hpp"
 #include "gpusched/scheduler.hpp"
+#include "views.hpp"
 
 namespace gpusched::bindings {
 
-/// The state as Python sees it. It points into a run only while a call of the seam is on its
-/// way; afterwards every use is an error and not a dangling pointer.
-class StateView {
- public:
-  [[nodiscard]] const State& state() const {
-    if (state_ == nullptr) throw InvalidInput("the view is valid only inside the call it came with");
-    return *state_;
-  }
-  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
-  [[nodiscard]] const std::vector<JobId>& active() const noexcept { return active_; }
+/// What a plug-in is shown in one run, and the Python object for it. Python may keep the object,
+/// so that both go on to exist after the plug-in and the run, closed.
+template <class View>
+struct Shown {
+  std::shared_ptr<View> view;
+  py::object object;
 
-  /// A whole trace column, copied once per run, read-only.
-  template <class Value>
-  py::array_t<Value> column(std::span<const Value> values, const char* name) {
-    if (!columns_.contains(name)) {
-      py::array_t<Value> copy(static_cast<py::ssize_t>(values.size()), values.data());
-      copy.attr("setflags")(py::arg("write") = false);
-      columns_[name] = copy;
-    }
-    return columns_[name].cast<py::array_t<Value>>();
-  }
-
-  /// The same, with one value for all where the trace lacks the column.
-  template <class Value>
-  py::array_t<Value> column_or(std::span<const Value> values, Value fallback, const char* name) {
-    if (!values.empty()) return column(values, name);
-    const std::vector<Value> same(state().jobs().num_jobs(), fallback);
-    return column<Value>(same, name);
-  }
-
-  template <class Limit>
-  py::array_t<std::int32_t> limit_column(const char* name, Limit limit) {
-    if (columns_.contains(name)) return columns_[name].cast<py::array_t<std::int32_t>>();
-    const auto most = static_cast<int>(state().cluster().num_gpus());
-    std::vector<std::int32_t> widths(state().jobs().num_jobs());
-    for (JobId job = 0; job < widths.size(); ++job) widths[job] = std::min(most, limit(state(), job));
-    return column<std::int32_t>(widths, name);
-  }
-
-  Placement* placement = nullptr;
-  Allocation allocation;
-
- private:
-  friend class ViewGuard;
-  friend class PyScheduler;
-
-  const State* state_ = nullptr;
-  std::uint64_t run_id_ = 0;
-  std::uint64_t seed_ = 0;
-  std::vector<JobId> active_;
-  py::dict columns_;
+  Shown() = default;
+  explicit Shown(std::shared_ptr<View> made) : view(std::move(made)), object(py::cast(view)) {}
 };
 
-/// Opens a view for the time of one call.
-class ViewGuard {
- public:
-  ViewGuard(StateView& view, const State& state, std::uint64_t seed) : view_(view) {
-    if (view.state_ != nullptr) {
-      throw InvalidInput("one instance of a Python order or scheduler serves one run at a time");
-    }
-    if (view.run_id_ != state.run_id()) {
-      view.run_id_ = state.run_id();
-      view.columns_ = py::dict();
-    }
-    view.state_ = &state;
-    view.seed_ = seed;
-  }
-  ViewGuard(const ViewGuard&) = delete;
-  ViewGuard& operator=(const ViewGuard&) = delete;
-  ~ViewGuard() { view_.state_ = nullptr; }
-
- private:
-  StateView& view_;
-};
+[[noreturn]] inline void fail_second_run() {
+  throw InvalidInput("one instance of a Python scheduler serves one run at a time");
+}
 
 inline py::array_t<std::int64_t> job_array(std::span<const JobId> jobs) {
   py::array_t<std::int64_t> array(static_cast<py::ssize_t>(jobs.size()));
@@ -111,11 +51,12 @@ class PyOrder final : public Order, public py::trampoline_self_life_support {
   [[nodiscard]] bool remembers() const override { return true; }
 
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
-    if (!view_object_) view_object_ = py::cast(&view_, py::return_value_policy::reference);
-    const ViewGuard guard(view_, view.state(), view.seed());
+    // Copied: inside of the call another run may ask this very order.
+    const Shown<StateView> shown = shown_for(view);
+    const Loan loan(*shown.view, view.state());
     const py::function override = py::get_override(static_cast<const Order*>(this), "rank");
     if (!override) throw py::type_error("order: rank(view, jobs) is missing");
-    const py::object answer = override(view_object_, job_array(jobs));
+    const py::object answer = override(shown.object, job_array(jobs));
     const auto keys = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(answer);
     if (!keys || keys.ndim() != 1 || static_cast<std::size_t>(keys.size()) != jobs.size()) {
       PyErr_Clear();
@@ -137,20 +78,16 @@ class PyOrder final : public Order, public py::trampoline_self_life_support {
     return py::cast(static_cast<const Order*>(this), py::return_value_policy::reference);
   }
 
-  StateView view_;
-  py::object view_object_;
-};
-
-/// Free GPUs as Python sees them, valid inside one call.
-struct FreeView {
-  explicit FreeView(const Occupancy* occupancy) : free(occupancy) {}
-
-  const Occupancy* free;
-
-  [[nodiscard]] const Occupancy& get() const {
-    if (free == nullptr) throw InvalidInput("the view is valid only inside the call it came with");
-    return *free;
+  /// The view of the last call, unless that was of another run or is still on its way.
+  const Shown<StateView>& shown_for(const QueueView& view) {
+    const std::uint64_t run = view.state().run_id();
+    if (!shown_.view || shown_.view->is_open() || shown_.view->run_id() != run) {
+      shown_ = Shown(std::make_shared<StateView>(run, view.seed()));
+    }
+    return shown_;
   }
+
+  Shown<StateView> shown_;
 };
 
 /// A Placement written in Python: `place(free, request)` returns [(server, mask), ...] or None.
@@ -165,12 +102,11 @@ class PyPlacement final : public Placement, public py::trampoline_self_life_supp
     const py::function override = py::get_override(static_cast<const Placement*>(this), "place");
     if (!override) throw py::type_error("placement: place(free, request) is missing");
     // A view of its own for each call: several runs may share one placement.
-    const auto view = std::make_shared<FreeView>(&free);
-    const struct Close {
-      FreeView& view;
-      ~Close() { view.free = nullptr; }
-    } close{*view};
-    const py::object answer = override(view, request);
+    const auto view = std::make_shared<FreeView>();
+    const Loan loan(*view, free);
+    Request kept = request;
+    kept.demand = nullptr;  // it points into the trace, which Python's copy may outlive
+    const py::object answer = override(view, kept);
     if (answer.is_none()) return false;
     out.reset(request.gpus);
     try {
@@ -189,84 +125,33 @@ class PyPlacement final : public Placement, public py::trampoline_self_life_supp
   [[nodiscard]] bool names_depend_on_job() const override { return true; }
 };
 
-/// Actions as Python sees them, valid inside one call.
-struct ActionsView {
-  Actions* actions = nullptr;
-  const State* state = nullptr;
-  Reallocation reallocation;
-
-  std::vector<JobId> reallocate(
-      const std::vector<std::pair<JobId, std::vector<Part>>>& targets) {
-    Actions& acts = get();
-    const struct Clear {
-      Reallocation& list;
-      ~Clear() { list.clear(); }
-    } clear{reallocation};
-    for (const auto& [job, parts] : targets) {
-      if (job >= state->num_arrived()) {
-        throw py::index_error("job " + std::to_string(job) + " has not arrived");
-      }
-      for (const Part& part : parts) {
-        if (part.type >= 0 && part.type < state->cluster().num_types()) continue;
-        throw py::value_error("job " + std::to_string(job) + ": GPU type " +
-                              std::to_string(part.type) + " does not exist; the cluster has " +
-                              std::to_string(state->cluster().num_types()));
-      }
-      reallocation.add(job, parts);
-    }
-    reallocation.apply(*state, acts);
-    return reallocation.refused();
-  }
-
-  [[nodiscard]] Actions& get() const {
-    if (actions == nullptr) {
-      throw InvalidInput("the actions are valid only inside the call they came with");
-    }
-    return *actions;
-  }
-};
-
 /// A Scheduler written in Python: `decide(state, finished, arrived, actions)`.
 class PyScheduler final : public Scheduler, public py::trampoline_self_life_support {
  public:
   void begin(const Setup& setup) override {
-    seed_ = setup.seed;
-    run_id_ = setup.state.run_id();
-    view_.placement = &setup.placement;
-    view_.active_.clear();
-    actions_.reallocation.begin(setup);
+    if (state_.view && state_.view->is_open()) fail_second_run();
+    const State& state = setup.state;
+    state_ = Shown(std::make_shared<StateView>(state.run_id(), setup.seed, &setup.placement));
+    actions_ = Shown(std::make_shared<ActionsView>(setup));
     const py::function override = py::get_override(static_cast<const Scheduler*>(this), "begin");
     if (override) {
-      const ViewGuard guard(view_, setup.state, seed_);
-      override(view_object());
+      const Shown<StateView> shown = state_;
+      const Loan loan(*shown.view, state);
+      override(shown.object);
     }
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    if (state.run_id() != run_id_) {
-      throw InvalidInput("one instance of a Python order or scheduler serves one run at a time");
-    }
-    auto& active = view_.active_;
-    if (!instant.finished.empty()) {
-      std::erase_if(active, [&](JobId job) {
-        return std::binary_search(instant.finished.begin(), instant.finished.end(), job);
-      });
-    }
-    active.insert(active.end(), instant.arrived.begin(), instant.arrived.end());
+    // Copied: the call may begin another run, and by that be refused.
+    const Shown<StateView> shown = state_;
+    const Shown<ActionsView> acting = actions_;
+    if (shown.view->run_id() != state.run_id()) fail_second_run();
+    shown.view->update(instant);
     const py::function override = py::get_override(static_cast<const Scheduler*>(this), "decide");
     if (!override) throw py::type_error("scheduler: decide is missing");
-    if (!actions_object_) {
-      actions_object_ = py::cast(&actions_, py::return_value_policy::reference);
-    }
-    const ViewGuard guard(view_, state, seed_);
-    actions_.actions = &actions;
-    actions_.state = &state;
-    const struct Close {
-      ActionsView& view;
-      ~Close() { view.actions = nullptr; }
-    } close{actions_};
-    override(view_object(), job_array(instant.finished), job_array(instant.arrived),
-             actions_object_);
+    const Loan state_loan(*shown.view, state);
+    const Loan actions_loan(*acting.view, actions);
+    override(shown.object, job_array(instant.finished), job_array(instant.arrived), acting.object);
   }
 
   [[nodiscard]] std::vector<std::string> warnings() const override {
@@ -282,17 +167,8 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
   }
 
  private:
-  py::object view_object() {
-    if (!view_object_) view_object_ = py::cast(&view_, py::return_value_policy::reference);
-    return view_object_;
-  }
-
-  std::uint64_t seed_ = 0;
-  std::uint64_t run_id_ = 0;
-  StateView view_;
-  ActionsView actions_;
-  py::object view_object_;
-  py::object actions_object_;
+  Shown<StateView> state_;
+  Shown<ActionsView> actions_;
 };
 
 }  // namespace gpusched::bindings

@@ -78,7 +78,9 @@ if TYPE_CHECKING:
     from gpusched.spec import RunSpec as RunSpec
     from gpusched.speed_limits import iteration_limits as iteration_limits
     from gpusched.study import Comparison as Comparison
+    from gpusched.study import Interrupted as Interrupted
     from gpusched.study import compare as compare
+    from gpusched.supervision import Cancelled as Cancelled
     from gpusched.throughput_files import read_throughputs as read_throughputs
     from gpusched.throughputs import Throughputs as Throughputs
     from gpusched.topologies import read_topology as read_topology
@@ -88,6 +90,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AssignmentSolver": "assignment",
     "Calibration": "calibration",
+    "Cancelled": "supervision",
     "Cluster": "cluster",
     "Comparison": "study",
     "ContentionChoice": "policy",
@@ -97,6 +100,7 @@ _HOME = {
     "DeadlineStep": "deadline_plan",
     "Domain": "network",
     "FillResult": "filling_result",
+    "Interrupted": "study",
     "InvariantError": "_core",
     "JobGraph": "job_graphs",
     "JobPlacement": "market_decision",

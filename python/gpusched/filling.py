@@ -65,7 +65,7 @@ def fill(
     progress
         Called as ``progress(arrivals_done, arrivals_total)`` about ten times a second.
     stop
-        Ends early when it is set.
+        Ends it when it is set, as for :func:`gpusched.simulate`.
 
     Raises
     ------
@@ -76,8 +76,10 @@ def fill(
         If an argument has another type.
     InvariantError
         If the placement names GPUs that a request cannot have.
+    Cancelled
+        If ``stop`` was set, within a second; it tells how many arrivals were done.
     KeyboardInterrupt
-        If it was stopped, within a second.
+        On Ctrl-C, within a second.
     """
     if isinstance(requests, Trace):
         requests = Requests.from_trace(requests)
@@ -98,7 +100,7 @@ def fill(
         )
         return filled
 
-    filled = supervised(run, control, progress, stop, len(arrivals))
+    filled = supervised(run, control, progress, stop, len(arrivals), "arrivals")
     return FillResult(
         requests=requests,
         cluster=cluster,

@@ -83,7 +83,7 @@ def plan(
         If the trace is no batch, a job is wider than the GPUs it may run on, the policy
         plans nothing, or as :func:`gpusched.simulate`.
     KeyboardInterrupt
-        If the search was stopped, within a second.
+        On Ctrl-C, within a second.
     """
     _check_batch(trace, cluster)
     seed = check_seed(seed)

@@ -76,6 +76,10 @@ class Result:
             f"{num_finished:,} of {len(self.trace):,} jobs finished)"
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return {name: value for name, value in vars(self).items() if not _is_cached(self, name)}
+
     @cached_property
     def jobs(self) -> Jobs:
         """The jobs as columns, in seconds."""
@@ -239,6 +243,10 @@ class Result:
         from gpusched.result_store import load
 
         return load(path)
+
+
+def _is_cached(result: Result, name: str) -> bool:
+    return isinstance(getattr(type(result), name, None), cached_property)
 
 
 def _require(module: str, extra: str) -> None:

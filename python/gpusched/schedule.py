@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
+from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
 
 FINISHED: Final = 0
 REJECTED: Final = 1
@@ -141,6 +141,32 @@ class StoredSchedule:
     warnings: Sequence[str] = ()
     uncontended_us: Float64 = field(default_factory=lambda: np.empty(0))
     decision_rows: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> StoredSchedule:
+        """Return the arrays of any schedule."""
+        columns = {name: getattr(schedule, name) for name in (*SCHEDULE_COLUMNS, *OPTIONAL_COLUMNS)}
+        return cls(
+            **columns,
+            rows=dict(schedule.intervals()),
+            digest=schedule.digest,
+            counters=dict(schedule.counters),
+            warnings=tuple(schedule.warnings),
+            decision_rows=dict(schedule.decisions()),
+        )
+
+    def __post_init__(self) -> None:
+        freeze_columns(self)
+        for name in ("rows", "decision_rows"):
+            table = {
+                column: read_only(values) if isinstance(values, np.ndarray) else values
+                for column, values in getattr(self, name).items()
+            }
+            object.__setattr__(self, name, table)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # NumPy forgets the read-only flag in a pickle
 
     def decisions(self) -> Mapping[str, Any]:
         """Return the decision rows."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copyreg
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from gpusched import _core
 from gpusched.arrays import Int64
@@ -14,7 +16,7 @@ from gpusched.cluster import Cluster
 from gpusched.draws import check_seed
 from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.result import Result
-from gpusched.schedule import Schedule
+from gpusched.schedule import Schedule, StoredSchedule
 from gpusched.seams import placement_seam, policy_seam, speed_seam
 from gpusched.spec import RunSpec, TraceSource
 from gpusched.supervision import supervised
@@ -22,6 +24,14 @@ from gpusched.workload import Trace
 
 if TYPE_CHECKING:
     from gpusched.prediction import PredictionReport, Predictor
+
+
+def _as_arrays(schedule: _core.Schedule) -> Any:
+    return partial(StoredSchedule, **vars(StoredSchedule.of(schedule))), ()
+
+
+# The core's own object is of this process; others get its arrays.
+copyreg.pickle(_core.Schedule, _as_arrays)
 
 
 def simulate(
@@ -70,7 +80,8 @@ def simulate(
     progress
         Called as ``progress(jobs_done, jobs_total)`` about ten times a second.
     stop
-        Ends the run early when it is set.
+        Ends the run when it is set, also if that was before the call: then nothing runs. A run
+        whose last instants go by while it is set ends as cancelled, too.
 
     Raises
     ------
@@ -81,8 +92,10 @@ def simulate(
     InvariantError
         If a policy or a placement asks for something impossible; the message names the time,
         the job and the digest of the schedule so far.
+    Cancelled
+        If ``stop`` was set, within a second; it tells how many jobs had finished.
     KeyboardInterrupt
-        If the run was stopped, within a second.
+        On Ctrl-C, within a second.
     """
     if not isinstance(trace, Trace):
         raise TypeError(f"trace: expected a Trace, not {trace!r}")

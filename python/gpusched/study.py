@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from gpusched._core import Order, Placement, Scheduler
 from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.simulation import simulate
+from gpusched.supervision import Cancelled, is_asked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,7 +44,7 @@ class Comparison:
     results
         One :class:`~gpusched.result.Result` per policy, by its canonical text, in the order asked.
     unfinished
-        Policies that an interrupt cut off; empty otherwise.
+        Policies that an interrupt or a stop cut off; empty otherwise.
     """
 
     trace: Trace
@@ -61,7 +62,7 @@ class Comparison:
         return {label: dict(self._ready[label]) for label in self.results}
 
     def without_summary(self) -> tuple[str, ...]:
-        """Policies that had finished, but whose summary an interrupt cut off."""
+        """Policies that had finished, but whose summary an interrupt or a stop cut off."""
         return tuple(label for label in self.results if label not in self._ready)
 
     def select(self, labels: Collection[str]) -> Comparison:
@@ -130,6 +131,9 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(f"unfinished: {', '.join(comparison.unfinished) or 'none'}")
         self.comparison = comparison
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.comparison,)
+
 
 def compare(
     trace: Trace,
@@ -143,6 +147,7 @@ def compare(
     seed: int = 0,
     threads: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    stop: threading.Event | None = None,
 ) -> Comparison:
     """Replay ``trace`` on ``cluster`` under each of ``policies``.
 
@@ -160,17 +165,21 @@ def compare(
         Runs at a time; None takes one per CPU.
     progress
         Called as ``progress(policy, jobs_done, jobs_total)``, from the threads of the runs.
+    stop
+        Ends the runs when it is set, as for :func:`gpusched.simulate`.
 
     Raises
     ------
     ValueError, TypeError
         If the input is malformed; an error inside a run names its policy.
+    Cancelled
+        If ``stop`` was set, within a second; its ``comparison`` holds the finished results.
     Interrupted
         On Ctrl-C, within a second; a KeyboardInterrupt that carries the finished results.
     """
     runs = _by_label(policies)
     threads = _num_threads(threads, len(runs))
-    stop = threading.Event()
+    ends = threading.Event()
 
     def run(label: str, policy: AnyPolicy) -> Result:
         return simulate(
@@ -183,7 +192,7 @@ def compare(
             contention=contention,
             seed=seed,
             progress=None if progress is None else lambda done, total: progress(label, done, total),
-            stop=stop,
+            stop=ends,
         )
 
     def comparison_so_far() -> Comparison:
@@ -192,28 +201,44 @@ def compare(
         return Comparison(trace, cluster, results, unfinished, summaries)
 
     pool = ThreadPoolExecutor(threads, thread_name_prefix="gpusched")
-    futures = {pool.submit(run, label, policy): label for label, policy in runs.items()}
     summaries: dict[str, dict[str, Any]] = {}
+    first = {} if is_asked(stop) else runs
+    futures = {pool.submit(run, label, policy): label for label, policy in first.items()}
     try:
-        _collect(futures, summaries)
-    except KeyboardInterrupt:
-        stop.set()
+        _collect(futures, summaries, stop)
+    except (KeyboardInterrupt, _StopSeen) as error:
+        ends.set()
         pool.shutdown(wait=False, cancel_futures=True)
         wait(futures, timeout=_STOP_SECONDS)
-        raise Interrupted(comparison_so_far()) from None
+        found = comparison_so_far()
+        if isinstance(error, KeyboardInterrupt):
+            raise Interrupted(found) from None
+        raise Cancelled(len(found.results), len(runs), "policies", found) from None
     finally:
-        stop.set()  # where a run failed, the others are in vain
+        ends.set()  # where a run failed, the others are in vain
         pool.shutdown(wait=False, cancel_futures=True)
     return comparison_so_far()
 
 
-def _collect(futures: Mapping[Future[Result], str], summaries: dict[str, dict[str, Any]]) -> None:
+class _StopSeen(Exception):
+    """The stop that the user gave to :func:`compare` is set."""
+
+
+def _collect(
+    futures: Mapping[Future[Result], str],
+    summaries: dict[str, dict[str, Any]],
+    stop: threading.Event | None,
+) -> None:
     """Wait for all runs, and fill ``summaries``; raise the error of the first run that fails.
 
     The summary of a run is computed while others go on: this thread has nothing else to do.
     """
     pending = set(futures)
-    while pending:
+    while True:
+        if is_asked(stop):
+            raise _StopSeen
+        if not pending:
+            return
         done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             label = futures[future]

@@ -1,4 +1,4 @@
-"""Native runs that listen for Ctrl-C: a thread computes, and the calling one waits."""
+"""Native runs that listen for Ctrl-C and a stop: a thread computes, and the calling one waits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gpusched import _core
 
@@ -16,12 +16,48 @@ _Outcome = TypeVar("_Outcome")
 _POLL_SECONDS = 0.1
 
 
+class Cancelled(Exception):
+    """A call ended because the ``stop`` that it was given was set.
+
+    Attributes
+    ----------
+    num_finished, total
+        How much was done, of how much: jobs, for :func:`gpusched.fill` arrivals, for
+        :func:`gpusched.compare` policies.
+    comparison
+        For :func:`gpusched.compare` the :class:`gpusched.Comparison` of the policies that had
+        finished, else None.
+    """
+
+    def __init__(
+        self, num_finished: int, total: int, unit: str = "jobs", comparison: Any = None
+    ) -> None:
+        super().__init__(f"stopped after {num_finished:,} of {total:,} {unit}")
+        self.num_finished = num_finished
+        self.total = total
+        self.comparison = comparison
+        self._unit = unit
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.num_finished, self.total, self._unit, self.comparison)
+
+
+def is_asked(stop: threading.Event | None) -> bool:
+    """Whether the end was asked for; TypeError if ``stop`` is no event."""
+    if stop is None:
+        return False
+    if not callable(getattr(stop, "is_set", None)):
+        raise TypeError(f"stop: expected a threading.Event, not {stop!r}")
+    return bool(stop.is_set())
+
+
 def supervised(
     run: Callable[[], _Outcome],
     control: _core.RunControl,
     progress: Callable[[int, int], None] | None = None,
     stop: threading.Event | None = None,
     total: int = 0,
+    unit: str = "jobs",
 ) -> _Outcome:
     """Run in a thread of its own while this one listens for Ctrl-C and shows progress.
 
@@ -32,13 +68,20 @@ def supervised(
     progress
         Called as ``progress(done, total)`` about ten times a second, and once at the end.
     stop
-        Ends the run when it is set.
+        Ends the run when it is set. Where it is set already, nothing runs; where it is set while
+        the last instants run, or by the last call of ``progress``, the outcome is dropped.
+    total, unit
+        How much there is to do, and of what.
 
     Raises
     ------
+    Cancelled
+        If ``stop`` was set before this returns.
     KeyboardInterrupt
-        On Ctrl-C, or once the run has stopped because it was asked to.
+        On Ctrl-C, once the run has stopped.
     """
+    if is_asked(stop):
+        raise Cancelled(0, total, unit)
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main and progress is None and stop is None:
         return run()
@@ -52,17 +95,19 @@ def supervised(
                 except FutureTimeout:
                     if future.done():
                         raise
-                if stop is not None and stop.is_set():
+                if is_asked(stop):
                     control.stop()
                 if progress is not None:
                     progress(control.num_finished, total)
         except _core.Stopped:
-            raise KeyboardInterrupt from None
+            raise Cancelled(control.num_finished, total, unit) from None
         except BaseException:
             control.stop()
             raise
     if progress is not None:
         progress(total, total)
+    if is_asked(stop):
+        raise Cancelled(total, total, unit)
     return outcome
 
 

@@ -13,7 +13,7 @@ from tests.architecture.sources import PYTHON
 STUB = ast.parse((PYTHON / "_core.pyi").read_text())
 
 # What Python itself puts on every class, and what only the tests may use.
-PRIVATE = {"_testing"}
+PRIVATE = {"_remade", "_testing"}
 
 
 def public(names: object) -> set[str]:

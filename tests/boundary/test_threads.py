@@ -150,7 +150,7 @@ def test_a_native_run_lets_python_go_on() -> None:
     def run() -> None:
         try:
             gs.simulate(endless, gs.Cluster.uniform(1, 1), policy="las", stop=stop)
-        except KeyboardInterrupt:
+        except gs.Cancelled:
             interrupted.append(True)
 
     thread = threading.Thread(target=run)

@@ -228,7 +228,7 @@ def test_progress_is_shown_while_a_run_goes_on() -> None:
             stop.set()
 
     started = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(gs.Cancelled):
         gs.simulate(*long_run(), policy="las", progress=progress, stop=stop)
     seconds = time.monotonic() - started
     assert seen[:4] == sorted(seen[:4])
@@ -252,7 +252,7 @@ def test_a_stop_ends_a_run_in_any_thread(in_main_thread: bool) -> None:
     def run() -> None:
         try:
             gs.simulate(*long_run(), policy="las", stop=stop)
-        except KeyboardInterrupt:
+        except gs.Cancelled:
             ended.append("stopped")
 
     threading.Timer(0.2, stop.set).start()

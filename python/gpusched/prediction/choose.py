@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from typing import Any, Final, cast
 
 import numpy as np
@@ -64,6 +65,7 @@ def predict(
     *,
     finish_us: Int64 | None = None,
     seed: int = 0,
+    stop: threading.Event | None = None,
 ) -> tuple[Int64, Accuracy]:
     """Predict the jobs of ``trace`` one after the other, without a cluster.
 
@@ -78,6 +80,8 @@ def predict(
         its service after its submission.
     seed
         Of what the predictor draws.
+    stop
+        Ends it when it is set, as for :func:`gpusched.simulate`.
 
     Returns
     -------
@@ -90,9 +94,11 @@ def predict(
     ValueError, TypeError
         As :func:`predictor`; or if ``finish_us`` is not one integer per job, or the trace lacks
         what the predictor needs.
+    Cancelled
+        If ``stop`` was set; it tells how many jobs had been predicted.
     """
     made = predictor.clone() if isinstance(predictor, Predictor) else _made(predictor)
-    predicted_us = replay_history(trace, made, finish_us, seed)
+    predicted_us = replay_history(trace, made, finish_us, seed, stop)
     counts = np.ones(len(trace), dtype=np.bool_) if finish_us is None else finish_us >= 0
     if made.cut_us is not None:
         counts &= trace.submit_us >= made.cut_us

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Protocol
@@ -14,6 +15,7 @@ from gpusched.columns import NOT_GIVEN
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
 from gpusched.prediction.base import UNKNOWN_US, Predictor
 from gpusched.schedule import FINISHED, Schedule
+from gpusched.supervision import Cancelled, is_asked
 from gpusched.ticks import MAX_SERVICE_US
 from gpusched.workload import Trace
 
@@ -153,7 +155,11 @@ class _Drive:
 
 
 def replay_history(
-    trace: Trace, predictor: Predictor, finish_us: Int64 | None, seed: int = 0
+    trace: Trace,
+    predictor: Predictor,
+    finish_us: Int64 | None,
+    seed: int = 0,
+    stop: threading.Event | None = None,
 ) -> Int64:
     """Show a predictor a trace whose jobs are known to have finished at ``finish_us``.
 
@@ -164,6 +170,11 @@ def replay_history(
     -------
     int64[num_jobs]
         What it predicted at the arrivals, microseconds.
+
+    Raises
+    ------
+    Cancelled
+        If ``stop`` was set.
     """
     if finish_us is None:
         finish_us = trace.submit_us + trace.service_us
@@ -173,20 +184,23 @@ def replay_history(
             f"finish_us: expected {len(trace)} integers, not {finish_us.dtype} of shape "
             f"{finish_us.shape}"
         )
-    run = RecordedRun(trace, finish_us.astype(np.int64))
+    run = RecordedRun(trace, finish_us.astype(np.int64), stop)
+    run.advance(0)
     drive = _Drive(run, trace, predictor, seed)
     predicted_us = np.empty(len(trace), dtype=np.int64)
     for first, end in batches(trace.submit_us, predictor.batch_jobs, predictor.cut_us):
         predicted_us[first:end] = drive.next_batch(first, end)
     run.finish()
     drive.observe()
+    predictor.poll = None
     return predicted_us
 
 
 class RecordedRun:
     """A :class:`Run` that took place already: jobs finish when they did."""
 
-    def __init__(self, trace: Trace, finish_us: Int64) -> None:
+    def __init__(self, trace: Trace, finish_us: Int64, stop: threading.Event | None = None) -> None:
+        self._stop = stop
         done = np.flatnonzero(finish_us >= 0)
         self._jobs = done[np.argsort(finish_us[done], kind="stable")]
         self._finish_us = finish_us[self._jobs]
@@ -195,6 +209,8 @@ class RecordedRun:
 
     def advance(self, num_jobs: int) -> None:
         """Go on to the arrival of this job; what finishes at that very instant is not done yet."""
+        if is_asked(self._stop):
+            raise Cancelled(num_jobs, len(self._submit_us))
         now_us = self._submit_us[num_jobs]
         self._reached = int(np.searchsorted(self._finish_us, now_us, side="left"))
 
@@ -206,6 +222,8 @@ class RecordedRun:
 
     def finish(self) -> None:
         """Go on to the end."""
+        if is_asked(self._stop):
+            raise Cancelled(len(self._submit_us), len(self._submit_us))
         self._reached = len(self._jobs)
 
 

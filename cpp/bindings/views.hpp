@@ -1,0 +1,178 @@
+#pragma once
+
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "columns.hpp"
+#include "gpusched/check.hpp"
+#include "gpusched/placement.hpp"
+#include "gpusched/reallocation.hpp"
+#include "gpusched/scheduler.hpp"
+
+namespace gpusched::bindings {
+
+/// Something of a run that one call shows to Python. Python may keep it for as long as it likes:
+/// once the call is over, and in any other thread than that of the call, every use is an error.
+template <class Target>
+class Lent {
+ public:
+  [[nodiscard]] bool is_open() const noexcept { return target_ != nullptr; }
+  [[nodiscard]] Target& get() const {
+    if (target_ == nullptr) {
+      throw InvalidInput("what a call shows is valid only inside the call it came with");
+    }
+    // Another thread could be amid a use, without the GIL, when the call ends.
+    if (thread_ != std::this_thread::get_id()) {
+      throw InvalidInput("what a call shows is valid only in the thread of that call");
+    }
+    return *target_;
+  }
+
+ private:
+  template <class Of>
+  friend class Loan;
+
+  Target* target_ = nullptr;
+  std::thread::id thread_;
+};
+
+/// Opens what is lent for the time of one call.
+template <class Target>
+class Loan {
+ public:
+  Loan(Lent<Target>& lent, Target& target) : lent_(lent) {
+    lent.target_ = &target;
+    lent.thread_ = std::this_thread::get_id();
+  }
+  Loan(const Loan&) = delete;
+  Loan& operator=(const Loan&) = delete;
+  ~Loan() { lent_.target_ = nullptr; }
+
+ private:
+  Lent<Target>& lent_;
+};
+
+/// The state as Python sees it, of one run.
+class StateView : public Lent<const State> {
+ public:
+  /// An order's has no placement.
+  StateView(std::uint64_t run_id, std::uint64_t seed, Placement* placement = nullptr)
+      : run_id_(run_id), seed_(seed), placement_(placement) {}
+
+  [[nodiscard]] const State& state() const { return get(); }
+  [[nodiscard]] std::uint64_t run_id() const noexcept { return run_id_; }
+  [[nodiscard]] std::uint64_t seed() const {
+    static_cast<void>(get());
+    return seed_;
+  }
+  /// Jobs that have arrived and not finished, by id. A scheduler's alone.
+  [[nodiscard]] const std::vector<JobId>& active() const {
+    if (placement_ == nullptr) throw InvalidInput("only a scheduler's state lists jobs");
+    return active_;
+  }
+  [[nodiscard]] Placement& placement() const {
+    if (placement_ == nullptr) throw InvalidInput("only a scheduler's state places");
+    return *placement_;
+  }
+
+  void update(const Instant& instant) {
+    if (!instant.finished.empty()) {
+      std::erase_if(active_, [&](JobId job) {
+        return std::binary_search(instant.finished.begin(), instant.finished.end(), job);
+      });
+    }
+    active_.insert(active_.end(), instant.arrived.begin(), instant.arrived.end());
+  }
+
+  /// A whole trace column, copied once per run, read-only.
+  template <class Value>
+  py::array_t<Value> column(std::span<const Value> values, const char* name) {
+    if (!columns_.contains(name)) {
+      py::array_t<Value> copy(static_cast<py::ssize_t>(values.size()), values.data());
+      copy.attr("setflags")(py::arg("write") = false);
+      columns_[name] = copy;
+    }
+    return columns_[name].cast<py::array_t<Value>>();
+  }
+
+  /// The same, with one value for all where the trace lacks the column.
+  template <class Value>
+  py::array_t<Value> column_or(std::span<const Value> values, Value fallback, const char* name) {
+    if (!values.empty()) return column(values, name);
+    const std::vector<Value> same(state().jobs().num_jobs(), fallback);
+    return column<Value>(same, name);
+  }
+
+  template <class Limit>
+  py::array_t<std::int32_t> limit_column(const char* name, Limit limit) {
+    const State& now = state();
+    if (columns_.contains(name)) return columns_[name].cast<py::array_t<std::int32_t>>();
+    const auto most = static_cast<int>(now.cluster().num_gpus());
+    std::vector<std::int32_t> widths(now.jobs().num_jobs());
+    for (JobId job = 0; job < widths.size(); ++job) widths[job] = std::min(most, limit(now, job));
+    return column<std::int32_t>(widths, name);
+  }
+
+ private:
+  std::uint64_t run_id_;
+  std::uint64_t seed_;
+  Placement* placement_;
+  std::vector<JobId> active_;
+  py::dict columns_;
+};
+
+/// Free GPUs as Python sees them.
+class FreeView : public Lent<const Occupancy> {};
+
+/// Actions as Python sees them, of one run.
+class ActionsView : public Lent<Actions> {
+ public:
+  explicit ActionsView(const Setup& setup) : state_(setup.state) { reallocation_.begin(setup); }
+
+  [[nodiscard]] Actions& actions() const {
+    Actions& open = get();
+    // A placement of Python that is asked in `reallocate` may hold the actions, too.
+    if (is_reallocating_) throw InvalidInput("no action can be taken inside of reallocate");
+    return open;
+  }
+
+  std::vector<JobId> reallocate(const std::vector<std::pair<JobId, std::vector<Part>>>& targets) {
+    Actions& open = actions();
+    is_reallocating_ = true;
+    const struct Clear {
+      ActionsView& view;
+      ~Clear() {
+        view.reallocation_.clear();
+        view.is_reallocating_ = false;
+      }
+    } clear{*this};
+    const int num_types = state_.cluster().num_types();
+    for (const auto& [job, parts] : targets) {
+      if (job >= state_.num_arrived()) {
+        throw py::index_error("job " + std::to_string(job) + " has not arrived");
+      }
+      for (const Part& part : parts) {
+        if (part.type >= 0 && part.type < num_types) continue;
+        throw py::value_error("job " + std::to_string(job) + ": GPU type " +
+                              std::to_string(part.type) + " does not exist; the cluster has " +
+                              std::to_string(num_types));
+      }
+      reallocation_.add(job, parts);
+    }
+    reallocation_.apply(state_, open);
+    return reallocation_.refused();
+  }
+
+ private:
+  const State& state_;  // looked at only while the actions are open
+  Reallocation reallocation_;
+  bool is_reallocating_ = false;
+};
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,192 @@
+"""A stop that is set before or during a call ends it as cancelled, with what was finished."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpusched as gs
+from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, trace
+
+ENDLESS = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1]), gs.Cluster.uniform(1, 1)
+
+# Each with how much there is to do.
+CALLS: dict[str, tuple[Callable[..., Any], int]] = {
+    "simulate": (lambda **o: gs.simulate(trace(), CLUSTER, **o), 60),
+    "simulate with a plug-in": (
+        lambda **o: gs.simulate(trace(), CLUSTER, policy=ShortestFirst(), **o), 60,
+    ),
+    "simulate with a predictor": (
+        lambda **o: gs.simulate(trace(), CLUSTER, predictor="last-value", **o), 60,
+    ),
+    "compare": (lambda **o: gs.compare(trace(), CLUSTER, ["fifo", "sjf"], **o), 2),
+    "fill": (lambda **o: gs.fill(trace(), CLUSTER, placement="first-fit", **o), 0),
+    "predict": (lambda **o: gs.predict(trace(), "last-value", **o), 60),
+}  # fmt: skip
+calls = pytest.mark.parametrize("name", CALLS)
+
+
+def stopped() -> threading.Event:
+    stop = threading.Event()
+    stop.set()
+    return stop
+
+
+@calls
+def test_nothing_runs_where_the_stop_is_set_before(name: str) -> None:
+    call, total = CALLS[name]
+    with pytest.raises(gs.Cancelled) as caught:
+        call(stop=stopped())
+    assert caught.value.num_finished == 0
+    assert caught.value.total == (total or caught.value.total)
+    assert str(caught.value).startswith("stopped after 0 of ")
+
+
+def test_no_plug_in_is_asked_where_the_stop_is_set_before() -> None:
+    class Untouched(ShortestFirst):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            raise AssertionError
+
+    for call in (
+        lambda: gs.simulate(trace(), CLUSTER, policy=Untouched(), stop=stopped()),
+        lambda: gs.compare(trace(), CLUSTER, [Untouched()], stop=stopped()),
+    ):
+        with pytest.raises(gs.Cancelled):
+            call()
+
+
+@calls
+def test_a_stop_that_is_never_set_changes_nothing(name: str) -> None:
+    call, _ = CALLS[name]
+    assert call(stop=threading.Event()) is not None
+
+
+@calls
+@pytest.mark.parametrize("stop", [True, "now", lambda: True])
+def test_a_stop_that_is_no_event_is_a_type_error(name: str, stop: Any) -> None:
+    call, _ = CALLS[name]
+    with pytest.raises(TypeError, match=r"stop: expected a threading\.Event, not "):
+        call(stop=stop)
+
+
+def test_wrong_arguments_come_before_a_stop() -> None:
+    with pytest.raises(ValueError, match="unknown policy"):
+        gs.simulate(trace(), CLUSTER, policy="fifoo", stop=stopped())
+
+
+def test_a_cancelled_run_is_an_exception_and_no_keyboard_interrupt() -> None:
+    assert issubclass(gs.Cancelled, Exception)
+    assert not issubclass(gs.Cancelled, KeyboardInterrupt)
+    assert issubclass(gs.Interrupted, KeyboardInterrupt)
+
+
+# Tiny on purpose: the stop falls on the first, the last, or one of few instants.
+@settings(max_examples=40, deadline=None)
+@given(
+    num_jobs=st.integers(1, 12),
+    at_call=st.integers(0, 30),
+    seam=st.sampled_from(["policy", "placement"]),
+    predictor=st.sampled_from(["oracle", "last-value"]),
+)
+def test_a_stop_in_any_call_of_a_plug_in_is_honoured(
+    num_jobs: int, at_call: int, seam: str, predictor: str
+) -> None:
+    stop, num_calls = threading.Event(), 0
+
+    def count() -> None:
+        nonlocal num_calls
+        if num_calls == at_call:
+            stop.set()
+        num_calls += 1
+
+    class StoppingOrder(ShortestFirst):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            count()
+            return super().rank(view, jobs)
+
+    class StoppingPlacement(FirstFit):
+        def place(self, free: Any, request: Any) -> Any:
+            count()
+            return super().place(free, request)
+
+    chosen: Any = StoppingOrder() if seam == "policy" else StoppingPlacement()
+    try:
+        made = gs.simulate(
+            trace(num_jobs), CLUSTER, **{seam: chosen}, predictor=predictor, stop=stop
+        )
+    except gs.Cancelled as error:
+        assert stop.is_set()
+        assert 0 <= error.num_finished <= error.total == num_jobs  # noqa: PT017
+    else:
+        assert not stop.is_set()
+        assert num_calls <= at_call
+        assert len(made.trace) == num_jobs
+
+
+def test_a_cancelled_run_tells_how_many_jobs_had_finished() -> None:
+    stop = threading.Event()
+    short = np.ones(500)
+    jobs = gs.Trace.from_columns(
+        np.concatenate([np.arange(500), [500, 501]]), np.concatenate([short, [1e9, 1e9]]),
+        np.ones(502),
+    )  # fmt: skip
+    timer = threading.Timer(0.3, stop.set)
+    timer.start()
+    with pytest.raises(gs.Cancelled, match="stopped after 500 of 502 jobs") as caught:
+        gs.simulate(jobs, gs.Cluster.uniform(1, 1), policy="las", stop=stop)
+    assert (caught.value.num_finished, caught.value.total) == (500, 502)
+    assert caught.value.comparison is None
+
+
+def test_a_stop_that_is_set_by_the_last_progress_is_honoured() -> None:
+    stop = threading.Event()
+    with pytest.raises(gs.Cancelled, match="60 of 60"):
+        gs.simulate(trace(), CLUSTER, progress=lambda done, total: stop.set(), stop=stop)
+
+
+def test_a_cancelled_comparison_holds_what_had_finished() -> None:
+    stop = threading.Event()
+    done = set()
+
+    def progress(policy: str, finished: int, total: int) -> None:
+        if finished == total:
+            done.add(policy)
+        if done == {"fifo", "srtf"}:
+            stop.set()
+
+    with pytest.raises(gs.Cancelled, match="after 2 of 3 policies") as caught:
+        gs.compare(*ENDLESS, ["fifo", "las", "srtf"], threads=3, progress=progress, stop=stop)
+    kept = caught.value.comparison
+    assert list(kept.results) == ["fifo", "srtf"]
+    assert kept.unfinished == ("las",)
+    assert kept.table().height == 2
+
+
+def test_a_stop_that_is_set_once_all_policies_are_done_loses_none() -> None:
+    stop = threading.Event()
+
+    class Last(ShortestFirst):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            stop.set()
+            return super().rank(view, jobs)
+
+    with pytest.raises(gs.Cancelled) as caught:
+        gs.compare(trace(), CLUSTER, [Last()], stop=stop)
+    kept = caught.value.comparison
+    assert len(kept.results) + len(kept.unfinished) == 1
+
+
+def test_an_error_of_a_run_is_not_taken_for_a_stop() -> None:
+    class Nested(ShortestFirst):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            gs.simulate(trace(), CLUSTER, stop=stopped())
+
+    with pytest.raises(gs.Cancelled, match="0 of 60 jobs") as caught:
+        gs.compare(trace(), CLUSTER, [Nested()], stop=threading.Event())
+    assert caught.value.comparison is None
