@@ -227,18 +227,11 @@ class Result:
         save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        ValueError
-            If the file is not a saved result, is damaged, or its schedule or trace does not
-            have the digest that is stored with it; the message names the file.
-        """
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
+        """Read what :meth:`save` wrote; parameters and errors as of :func:`gpusched.load`."""
         from gpusched.result_store import load
 
-        return load(path)
+        return load(path, max_bytes=max_bytes)
 
 
 def _require(module: str, extra: str) -> None:
