@@ -14,7 +14,14 @@ from gpusched.cluster import Cluster
 from gpusched.columns import NOT_GIVEN
 from gpusched.demands import demand_columns
 from gpusched.job_graphs import graph_columns
-from gpusched.policy import Choice, ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.policy import (
+    Choice,
+    ContentionChoice,
+    PlacementChoice,
+    Policy,
+    SpeedChoice,
+    speeds,
+)
 from gpusched.profile_columns import profile_columns
 from gpusched.spec import RunSpec
 from gpusched.suggest import nearest
@@ -67,8 +74,6 @@ _MODELS = {
     "table": table_columns,
     "proportional": sample_columns,
 }
-# Speeds under which a GPU type may not run a job.
-_MEASURED = ("table", "proportional")
 _WISHES = ("deadline_us", "value", "min_gpus", "max_gpus")
 _CLUSTER_DTYPES = {
     "nic_bytes_per_s": "<f8",
@@ -130,7 +135,8 @@ def job_columns(
     ]
     models = _MODELS[speed](trace, cluster) if speed in _MODELS else {}
     type_set = trace.type_set
-    if speed in _MEASURED:
+    # By measured figures a GPU type may not run a job.
+    if "elastic" in speeds()[speed].flags:
         type_set, masks = types_of_own_width(trace, cluster, models, masks)
     return {
         "submit_us": trace.submit_us,

@@ -187,10 +187,12 @@ class Result:
     def audit(self) -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core."""
         from gpusched.audit import audit
+        from gpusched.declared import declared
 
         return audit(
-            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary()
-        )
+            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary(),
+            declared(self.spec),
+        )  # fmt: skip
 
     def to_polars(self) -> polars.DataFrame:
         """Return the jobs as a Polars frame."""

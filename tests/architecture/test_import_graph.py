@@ -22,7 +22,7 @@ FLOORS = (
     deadline_rates deadline_table event_table inventories jobs_table prediction series speed_limits
     step_times throughput_files""",
     "audit explain metrics notes",
-    "result result_store",
+    "declared result result_store",
     "seams simulation",
     """exact exact_program filling filling_result graph_kinds graph_zoo planning plans study""",
     "papers plotting report",
