@@ -74,7 +74,7 @@ class Eager(gs.Scheduler):
 
     def decide(self, state, finished, arrived, actions) -> None:
         for job in arrived:
-            actions.start(int(job))
+            actions.start(int(job), state.place(int(job)))
 
 
 @pytest.mark.parametrize(
