@@ -114,32 +114,41 @@ def gunzip(path: str | os.PathLike[str], packed: bytes, *, max_bytes: int | None
     Raises
     ------
     ValueError
-        If it is damaged, or unpacks to more than :func:`unpacked_limit` says.
+        If it is damaged, or unpacks to more than :func:`unpacked_limit` says, at any point.
     """
-    limit = unpacked_limit(len(packed), max_bytes)
+    pieces: list[bytes] = []
+    total = 0
     try:
-        data = _until(_gunzipped(packed, limit), limit)
+        for piece, num_read in _gunzipped(packed):
+            pieces.append(piece)
+            total += len(piece)
+            # Judged by what was read so far, a bomb is found before it has unpacked much.
+            limit = unpacked_limit(num_read, max_bytes)
+            if total > limit:
+                raise too_long(path, None, limit)
     except zlib.error as error:
         raise ValueError(f"{os.fspath(path)}: truncated or damaged gzip: {error}") from None
     except EOFError:
-        raise ValueError(f"{os.fspath(path)}: truncated or damaged gzip: no end") from None
-    if len(data) > limit:
-        raise too_long(path, None, limit)
-    return data
+        raise ValueError(f"{os.fspath(path)}: truncated or damaged gzip: it has no end") from None
+    return b"".join(pieces)
 
 
-def _gunzipped(packed: bytes, limit: int) -> Iterator[bytes]:
-    rest = memoryview(packed)
-    while rest:
+def _gunzipped(packed: bytes) -> Iterator[tuple[bytes, int]]:
+    """Unpack piece by piece, with the number of bytes that were read for all pieces so far."""
+    view = memoryview(packed)
+    place = 0
+    while place < len(view):
         unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-        waiting: bytes | memoryview = rest
         while not unpacker.eof:
-            if not waiting:
+            fed = view[place : place + _CHUNK]
+            piece = unpacker.decompress(fed, _CHUNK)
+            if not fed and not piece and not unpacker.eof:
                 raise EOFError
-            yield unpacker.decompress(waiting, _CHUNK)
-            waiting = unpacker.unconsumed_tail
-        rest = rest[len(rest) - len(unpacker.unused_data) :]
-        if not bytes(rest).strip(b"\0"):  # archives on tape are filled up by zeros
+            left = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+            place += len(fed) - len(left)
+            yield piece, place
+        # Archives on tape are filled up by zeros.
+        if not packed[place : place + 1].strip(b"\0") and not packed[place:].strip(b"\0"):
             return
 
 

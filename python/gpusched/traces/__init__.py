@@ -85,7 +85,7 @@ def _read(
     for name in options:
         if name not in reader.options:
             known = nearest(name, reader.options) if reader.options else "; it has none"
-            raise TypeError(f"format {reader.name!r} has no option {name!r}{known}")
+            raise TypeError(f"{source}: format {reader.name!r} has no option {name!r}{known}")
     trace: Trace = reader.read(source, on_bad=on_bad, **options)
     return trace
 
