@@ -3,8 +3,8 @@
     python -m tests.damaged_files --cases 50000 --seed 1
 
 A reader may return, or raise ValueError or OSError that names the file, or TypeError that names the
-file: a typed column, or an option of another format. Anything else (another exception, a crash, a hang) is a fault, and so is
-memory beyond a bound.
+file: a typed column, or an option of another format. Anything else (another exception, a crash, a
+hang) is a fault. What the readers took of memory is printed at the end.
 """
 
 from __future__ import annotations
