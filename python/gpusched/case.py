@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 from pathlib import Path
@@ -31,7 +32,8 @@ from gpusched.workload import Trace
 PREDICTORS = ("oracle", "estimate", "column")
 
 _MAGIC = b"GPUSCASE"
-_FORMAT = 4
+_HEAD = 3 * 8 + 64
+_FORMAT = 5
 _DTYPES = {
     "submit_us": "<i8",
     "service_us": "<i8",
@@ -159,7 +161,8 @@ def job_columns(
 def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.PathLike[str]) -> None:
     """Write a run as a flat binary file that the native tool ``gpusched-replay`` reads.
 
-    The tool runs the core without Python, for sanitizers and profilers, and prints the digest.
+    The tool runs the core without Python, for sanitizers and profilers, and prints the digest. It
+    refuses a file that was cut short or changed: length and SHA-256 stand in its head.
 
     Raises
     ------
@@ -179,12 +182,23 @@ def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.Path
         speed=speed.name,
     )
     servers = cluster.core_columns()
-    parts = [_MAGIC, struct.pack("<QQ", _FORMAT, spec.seed)]
+    parts = [struct.pack("<Q", spec.seed)]
     parts += map(_packed, (policy, placement, speed, contention))
     parts += [_array(columns.get(name), dtype) for name, dtype in _DTYPES.items()]
     parts += [_array(cluster.server_gpus, "<i4"), _array(cluster.server_type, "<i4")]
     parts += [_array(servers.get(name), dtype) for name, dtype in _CLUSTER_DTYPES.items()]
-    Path(path).write_bytes(b"".join(parts))
+    Path(path).write_bytes(sealed(b"".join(parts)))
+
+
+def sealed(contents: bytes) -> bytes:
+    """Put the head of a case before its contents: their length and SHA-256."""
+    sha256 = hashlib.sha256(contents).hexdigest().encode()
+    return _MAGIC + struct.pack("<QQ", _FORMAT, len(contents)) + sha256 + contents
+
+
+def unsealed(case: bytes) -> bytes:
+    """Take the head of a case away, unchecked: for tests that damage what is behind it."""
+    return case[_HEAD:]
 
 
 def complete_column(predictor: str, column: str, trace: Trace, values: AnyArray | None) -> AnyArray:
