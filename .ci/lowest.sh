@@ -12,6 +12,7 @@ python=${2:-python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
+export CI=true  # Hypothesis then sets no deadlines
 
 "$python" -m venv "$work/tools"
 "$work/tools/bin/pip" install --quiet uv

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import numpy as np
 
 from gpusched.arrays import Int64
+from gpusched.case import PREDICTORS
 from gpusched.files import naming
 
 # Imported for the names that they register.
@@ -22,8 +23,6 @@ from gpusched.prediction.store import read_model
 from gpusched.workload import Trace
 
 __all__ = ["forest", "known", "load_predictor", "predict", "predictor", "resolve", "simple"]
-
-_WITHOUT_PREDICTOR: Final = ("oracle", "estimate", "column")
 
 
 def predictor(text: str | PredictorChoice) -> Predictor:
@@ -54,9 +53,9 @@ def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | None:
     may use it at a time; what it was trained on stays.
     """
     if isinstance(chosen, Predictor):
-        return None if chosen.name in _WITHOUT_PREDICTOR else chosen.clone()
+        return None if chosen.name in PREDICTORS else chosen.clone()
     made = predictor(chosen)
-    return None if made.name in _WITHOUT_PREDICTOR else made
+    return None if made.name in PREDICTORS else made
 
 
 def predict(
