@@ -52,14 +52,15 @@ def naming(path: object, what: str = "") -> Iterator[None]:
     ValueError
         For what is wrong with the contents.
     """
-    name = os.fspath(path) if isinstance(path, os.PathLike) else str(path)
+    name = os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else str(path)
     where = f"{name}: {what}" if what else name
     try:
         yield
     except (ValueError, msgspec.MsgspecError) as error:
-        if where in str(error) and isinstance(error, ValueError):
+        told = str(error)
+        if told.startswith(where) and isinstance(error, ValueError):
             raise
-        raise ValueError(f"{where}: {error}") from error
+        raise ValueError(f"{where}: {told.removeprefix(f'{name}: ')}") from error
     except OSError as error:
         if error.errno is not None:  # the system said it, and not a library of what it read
             raise

@@ -348,3 +348,14 @@ def test_a_sum_of_gzip_that_is_wrong_is_found(tmp_path: Path) -> None:
     packed[-8:-4] = struct.pack("<L", zlib.crc32(b"other"))
     (tmp_path / "a.csv.gz").write_bytes(packed)
     refused(tmp_path / "a.csv.gz", gs.read_trace, "truncated or damaged gzip")
+
+
+@pytest.mark.parametrize("name", ["a", "m", "1"])
+def test_a_file_is_named_even_where_its_name_occurs_in_every_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text("[" * DEEP)
+    for read in (gs.read_trace, gs.read_cluster, gs.read_throughputs, gs.load, gs.load_predictor):
+        with pytest.raises(ValueError, match=rf"^{name}(:|, line 1)"):
+            read(name)
