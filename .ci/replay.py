@@ -19,6 +19,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched import _core
+from gpusched.case import sealed, unsealed
 
 PLACEMENTS = ("count", "consolidated", "consolidated-relaxed:kappa=1.5", "random")
 OTHER_PLACEMENTS = ("first-fit", "best-fit", "worst-fit", "spread", "buddy", "topology", "fgd")
@@ -203,13 +204,21 @@ def replay(tool: Path, case: Path) -> subprocess.CompletedProcess[str]:
 
 
 def check_damaged(tool: Path, case: Path) -> None:
-    """A damaged case is a message and exit code 2, never a fault that a sanitizer reports."""
-    whole = case.read_bytes()
+    """A damaged case is a message and exit code 2, never a fault that a sanitizer reports.
+
+    Also where length and SHA-256 in its head were made right again.
+    """
+    file = case.read_bytes()
+    for content in (file[:-1], file + b"\0", file[:200] + b"\xff" + file[201:]):
+        case.write_bytes(content)
+        done = replay(tool, case)
+        assert done.returncode == 2, f"{len(content)} bytes: {done.returncode} {done.stderr}"
+    whole = unsealed(file)
     places = [*range(0, 240, 4), *range(240, len(whole), len(whole) // 60)]
     damaged = [whole[:at] for at in places]
     damaged += [whole[:at] + b"\xff" * 8 + whole[at + 8 :] for at in places]
     for content in damaged:
-        case.write_bytes(content)
+        case.write_bytes(sealed(content))
         done = replay(tool, case)
         # What changed may still be a case, such as one with another seed.
         is_refused = done.returncode == 2 and done.stderr.startswith("gpusched-replay: ")

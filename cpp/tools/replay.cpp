@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "case_seal.hpp"
 #include "gpusched/check.hpp"
 #include "gpusched/policy.hpp"
 #include "gpusched/simulation.hpp"
@@ -92,11 +93,7 @@ class Reader {
 int replay(const char* path, int num_runs, bool verify) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail_input(std::string(path) + ": cannot be read");
-  Reader reader({std::istreambuf_iterator<char>(file), {}});
-  if (reader.value<std::uint64_t>() != 0x4553414353555047ULL) {
-    fail_input(std::string(path) + ": not a gpusched case");
-  }
-  if (reader.value<std::uint64_t>() != 4) fail_input(std::string(path) + ": unknown format");
+  Reader reader(unsealed({std::istreambuf_iterator<char>(file), {}}, path));
   const auto seed = reader.value<std::uint64_t>();
   const std::string policy = reader.text();
   const auto policy_values = reader.parameters();

@@ -84,13 +84,23 @@ def assemble(
         "type_set": None if type_set is None else type_set[order],
         "name": name,
         "source": source,
-        "epoch": None if epoch is None else epoch + timedelta(microseconds=origin_us),
+        "epoch": None if epoch is None else _shifted(screen.source, epoch, origin_us),
         "origin_s": us_to_seconds(origin_us),
         "rejects": rejects,
         **sorted_ticks,
         **{column: values[order] for column, values in wishes.items()},
         **{column: named.take(order) for column, named in (labels or {}).items()},
     }
+
+
+def _shifted(source: str, epoch: datetime, origin_us: int) -> datetime:
+    try:
+        return epoch + timedelta(microseconds=origin_us)
+    except OverflowError:
+        raise ValueError(
+            f"{source}: the first submit, {us_to_seconds(origin_us):.0f} s after {epoch}, must "
+            "lie in the years 1 to 9999"
+        ) from None
 
 
 def _wishes(screen: Screen, numeric: Mapping[str, AnyArray], gpus: Int32) -> dict[str, AnyArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 from pathlib import Path
@@ -14,7 +15,14 @@ from gpusched.cluster import Cluster
 from gpusched.columns import NOT_GIVEN
 from gpusched.demands import demand_columns
 from gpusched.job_graphs import graph_columns
-from gpusched.policy import Choice, ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.policy import (
+    Choice,
+    ContentionChoice,
+    PlacementChoice,
+    Policy,
+    SpeedChoice,
+    speeds,
+)
 from gpusched.profile_columns import profile_columns
 from gpusched.spec import RunSpec
 from gpusched.suggest import nearest
@@ -24,7 +32,8 @@ from gpusched.workload import Trace
 PREDICTORS = ("oracle", "estimate", "column")
 
 _MAGIC = b"GPUSCASE"
-_FORMAT = 4
+_HEAD = 3 * 8 + 64
+_FORMAT = 5
 _DTYPES = {
     "submit_us": "<i8",
     "service_us": "<i8",
@@ -67,8 +76,6 @@ _MODELS = {
     "table": table_columns,
     "proportional": sample_columns,
 }
-# Speeds under which a GPU type may not run a job.
-_MEASURED = ("table", "proportional")
 _WISHES = ("deadline_us", "value", "min_gpus", "max_gpus")
 _CLUSTER_DTYPES = {
     "nic_bytes_per_s": "<f8",
@@ -130,7 +137,8 @@ def job_columns(
     ]
     models = _MODELS[speed](trace, cluster) if speed in _MODELS else {}
     type_set = trace.type_set
-    if speed in _MEASURED:
+    # By measured figures a GPU type may not run a job.
+    if "elastic" in speeds()[speed].flags:
         type_set, masks = types_of_own_width(trace, cluster, models, masks)
     return {
         "submit_us": trace.submit_us,
@@ -153,7 +161,8 @@ def job_columns(
 def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.PathLike[str]) -> None:
     """Write a run as a flat binary file that the native tool ``gpusched-replay`` reads.
 
-    The tool runs the core without Python, for sanitizers and profilers, and prints the digest.
+    The tool runs the core without Python, for sanitizers and profilers, and prints the digest. It
+    refuses a file that was cut short or changed: length and SHA-256 stand in its head.
 
     Raises
     ------
@@ -173,12 +182,23 @@ def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.Path
         speed=speed.name,
     )
     servers = cluster.core_columns()
-    parts = [_MAGIC, struct.pack("<QQ", _FORMAT, spec.seed)]
+    parts = [struct.pack("<Q", spec.seed)]
     parts += map(_packed, (policy, placement, speed, contention))
     parts += [_array(columns.get(name), dtype) for name, dtype in _DTYPES.items()]
     parts += [_array(cluster.server_gpus, "<i4"), _array(cluster.server_type, "<i4")]
     parts += [_array(servers.get(name), dtype) for name, dtype in _CLUSTER_DTYPES.items()]
-    Path(path).write_bytes(b"".join(parts))
+    Path(path).write_bytes(sealed(b"".join(parts)))
+
+
+def sealed(contents: bytes) -> bytes:
+    """Put the head of a case before its contents: their length and SHA-256."""
+    sha256 = hashlib.sha256(contents).hexdigest().encode()
+    return _MAGIC + struct.pack("<QQ", _FORMAT, len(contents)) + sha256 + contents
+
+
+def unsealed(case: bytes) -> bytes:
+    """Take the head of a case away, unchecked: for tests that damage what is behind it."""
+    return case[_HEAD:]
 
 
 def complete_column(predictor: str, column: str, trace: Trace, values: AnyArray | None) -> AnyArray:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
 
 from gpusched.cluster_columns import ClusterColumns
+from gpusched.files import naming
 from gpusched.network import Domain, check_domains, racks
 from gpusched.server_group import (
     MAX_GPUS_PER_SERVER,
@@ -17,6 +17,7 @@ from gpusched.server_group import (
     ServerGroup,
     check_integer,
 )
+from gpusched.source import Source
 
 if TYPE_CHECKING:
     from gpusched.workload import Trace
@@ -101,12 +102,12 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
             If it is not TOML, or a field is unknown, missing, of a wrong type or out of range;
             the message names the file and the path of the field.
         """
-        return _decode(Path(path).read_bytes(), os.fspath(path))
+        return cluster_of(Source(path))
 
     @classmethod
     def loads(cls, text: str) -> Cluster:
         """Decode TOML text; errors as in :meth:`from_toml`."""
-        return _decode(text.encode(), "cluster")
+        return _decode(text, "cluster")
 
     def to_toml(self) -> str:
         """Return TOML text that :meth:`loads` turns back into an equal cluster."""
@@ -221,12 +222,19 @@ def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0
     return Cluster.uniform(servers, gpus_per_server)
 
 
-def _decode(text: bytes, source: str) -> Cluster:
-    try:
-        return msgspec.toml.decode(text, type=Cluster, strict=True)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        path = "" if " at `$" in str(error) else " - at `$`"
-        raise ValueError(f"{source}: {error}{path}") from None
+def cluster_of(source: Source) -> Cluster:
+    """Decode a cluster file; errors as in :meth:`Cluster.from_toml`."""
+    with naming(source):
+        return _decode(source.text, str(source))
+
+
+def _decode(text: str, source: str) -> Cluster:
+    with naming(source):
+        try:
+            return msgspec.toml.decode(text, type=Cluster, strict=True)
+        except msgspec.MsgspecError as error:
+            path = "" if " at `$" in str(error) else " - at `$`"
+            raise ValueError(f"{source}: {error}{path}") from None
 
 
 def _toml(value: str | float) -> str:

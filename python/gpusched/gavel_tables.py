@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import msgspec
+
+from gpusched.files import naming
+from gpusched.source import Source
 
 _SCALED_KEY: Final = re.compile(r"\('([^']+)', ([1-9]\d{0,5})\)")
 _BATCH: Final = re.compile(r".*\(batch size ([1-9]\d{0,8})\)")
@@ -32,7 +34,7 @@ def batch_size(job_type: str) -> int | None:
     return None if named is None else int(named[1])
 
 
-def read_isolated(path: Path) -> dict[str, dict[Key, float | None]]:
+def read_isolated(source: Source) -> dict[str, dict[Key, float | None]]:
     """Return steps per second of jobs that share no GPU, by GPU type as the file calls it.
 
     None where a job was measured beside a partner only.
@@ -44,16 +46,21 @@ def read_isolated(path: Path) -> dict[str, dict[Key, float | None]]:
     ValueError
         If it is no such table; the message names it.
     """
-    try:
-        tables = msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, dict[str, Any]]])
-    except msgspec.MsgspecError as error:
-        raise ValueError(f"{path}: {error}") from None
+    with naming(source):
+        tables = msgspec.json.decode(source.text, type=dict[str, dict[str, dict[str, Any]]])
     return {
-        gpu_type: {parse_key(key): _number(entry.get("null")) for key, entry in table.items()}
+        gpu_type: {
+            parse_key(key): _number(f"{source}: {gpu_type!r}, {key!r}", entry.get("null"))
+            for key, entry in table.items()
+        }
         for gpu_type, table in tables.items()
     }
 
 
-def _number(value: Any) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None
+def _number(place: str, value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{place}: the throughput must be below 1.8e308") from None

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Final
+from typing import Any
 
-from gpusched.cluster import Cluster
+from gpusched.cluster import Cluster, cluster_of
+from gpusched.files import naming
 from gpusched.filling_requests import Requests
 from gpusched.rejects import OnBad
-from gpusched.topologies import read_topology
+from gpusched.source import ArchivedSource, Source
+from gpusched.topologies import HEADER, topology_of
 from gpusched.traces import openb_pods, openb_servers, pai_servers, read_trace
-from gpusched.traces.servers import ArchivedSource
-from gpusched.traces.source import Source
-
-_TOPOLOGY_HEADER: Final = ("ip", "DSW", "PSW", "ASW")
 
 
-def read_cluster(path: str | os.PathLike[str], *, grouped: bool = True, **options: Any) -> Cluster:
+def read_cluster(
+    path: str | os.PathLike[str],
+    *,
+    grouped: bool = True,
+    max_bytes: int | None = None,
+    **options: Any,
+) -> Cluster:
     """Read a cluster: a cluster file (TOML) or a published list of servers, found by looking.
 
     Known are the servers of Alibaba's GPU-sharing cluster (``sn,cpu_milli,memory_mib,gpu,model``),
@@ -28,6 +32,8 @@ def read_cluster(path: str | os.PathLike[str], *, grouped: bool = True, **option
     grouped
         Whether equal servers of a list stand together, each kind where its first server is. If
         not, the servers stand as in the list: placements break ties by this order.
+    max_bytes
+        As in :func:`read_trace`.
     options
         For Lingjun, those of :func:`read_topology`.
 
@@ -38,16 +44,21 @@ def read_cluster(path: str | os.PathLike[str], *, grouped: bool = True, **option
     TypeError
         If the format has no such option.
     ValueError
-        If no format is recognised, or the file is malformed; the message names file, line,
-        column, value and rule.
+        If no format is recognised, or the file is malformed or too long; the message names file,
+        line, column, value and rule.
     """
-    source = ArchivedSource(path)
-    if source.header == _TOPOLOGY_HEADER:
-        return read_topology(path, **options)
+    source = ArchivedSource(path, max_bytes=max_bytes)
+    with naming(source):
+        return _read_cluster(source, grouped, options)
+
+
+def _read_cluster(source: ArchivedSource, grouped: bool, options: dict[str, Any]) -> Cluster:
+    if source.header == HEADER:
+        return topology_of(source, **options)
     if options:
         raise TypeError(f"read_cluster: {source} has no option {next(iter(options))!r}")
     if source.suffix == ".toml":
-        return Cluster.from_toml(path)
+        return cluster_of(source)
     for reader in (openb_servers, pai_servers):
         if reader.recognises(source):
             cluster: Cluster = reader.read(source, grouped=grouped)
@@ -58,7 +69,9 @@ def read_cluster(path: str | os.PathLike[str], *, grouped: bool = True, **option
     )
 
 
-def read_requests(path: str | os.PathLike[str], *, on_bad: OnBad = "reject") -> Requests:
+def read_requests(
+    path: str | os.PathLike[str], *, on_bad: OnBad = "reject", max_bytes: int | None = None
+) -> Requests:
     """Read what a cluster is to be filled with, see :func:`fill`.
 
     Parameters
@@ -66,7 +79,7 @@ def read_requests(path: str | os.PathLike[str], *, on_bad: OnBad = "reject") -> 
     path
         A list of pods of Alibaba's GPU-sharing cluster, with or without times, whose pods without
         GPUs are read too; or any trace that :func:`read_trace` reads.
-    on_bad
+    on_bad, max_bytes
         As in :func:`read_trace`.
 
     Raises
@@ -74,7 +87,8 @@ def read_requests(path: str | os.PathLike[str], *, on_bad: OnBad = "reject") -> 
     OSError, ValueError
         As :func:`read_trace`.
     """
-    source = Source(path)
-    if openb_pods.recognises(source):
-        return openb_pods.read_requests(source, on_bad=on_bad)
-    return Requests.from_trace(read_trace(path, on_bad=on_bad))
+    source = Source(path, max_bytes=max_bytes)
+    with naming(source):
+        if openb_pods.recognises(source):
+            return openb_pods.read_requests(source, on_bad=on_bad)
+        return Requests.from_trace(read_trace(path, on_bad=on_bad, max_bytes=max_bytes))

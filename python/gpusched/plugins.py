@@ -28,8 +28,9 @@ class PluginInfo:
     summary, source
         One sentence, and where it was published.
     flags
-        ``preemptive``; ``strict`` or ``skip`` (the default scan); ``clairvoyant`` (decides by the
-        service, known or predicted); ``estimate`` (by estimates); ``random``; ``pooled``;
+        ``preemptive`` (may take GPUs back; a scheduler of Python that never does may declare
+        ``non-preemptive``); ``strict`` or ``skip`` (the default scan); ``clairvoyant`` (decides by
+        the service, known or predicted); ``estimate`` (by estimates); ``random``; ``pooled``;
         ``places`` (a policy that chooses the GPUs itself, whatever the run's placement).
     parameters
         Mappings with name, type, default, minimum, maximum, choices and help.
@@ -49,6 +50,14 @@ class PluginInfo:
     def is_native(self) -> bool:
         """Whether the core implements it."""
         return self.python_class is None
+
+    @property
+    def preempts(self) -> bool | None:
+        """Whether a policy may take GPUs back; None of a scheduler of Python that does not say."""
+        if "preemptive" in self.flags:
+            return True
+        is_told = self.is_native or self.kind == "order" or "non-preemptive" in self.flags
+        return False if is_told else None
 
     @property
     def is_policy(self) -> bool:
@@ -100,8 +109,9 @@ def register_order(name: str) -> Callable[[_Seam], _Seam]:
 def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
     """Register a subclass of :class:`gpusched.Scheduler` as the policy ``name``.
 
-    The class may say by the attribute ``flags`` what it does (``"preemptive"``, ``"clairvoyant"``,
-    ``"elastic"``, ``"deadlines"``), and by ``parameters`` more of its constructor's keyword
+    The class may say by the attribute ``flags`` what it does (``"preemptive"``, or
+    ``"non-preemptive"``, to which the audit holds it; ``"clairvoyant"``, ``"elastic"``,
+    ``"deadlines"``), and by ``parameters`` more of its constructor's keyword
     arguments: a mapping from the name to any of ``minimum``, ``maximum``, ``choices``, ``help``
     and ``flags``, which maps a value to the flags that it adds.
     """

@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -17,7 +16,9 @@ from gpusched.figures import (
     not_negative,
     per_type,
 )
+from gpusched.files import naming
 from gpusched.network import check_name, check_positive
+from gpusched.source import Source
 from gpusched.throughput_tables import checked_table, gain_per_gpu, rises, runs_anywhere
 
 _MAX_BYTES: Final = 1e15
@@ -223,13 +224,15 @@ def read_profiles(path: str | os.PathLike[str]) -> tuple[JobProfile, ...]:
         If it is malformed, or a field is unknown, missing, of a wrong type or out of range; the
         message names the file and the path of the field.
     """
-    source = Path(path)
+    return profiles_of(Source(path))
+
+
+def profiles_of(source: Source) -> tuple[JobProfile, ...]:
+    """Decode a file of profiles; see :func:`read_profiles`."""
     decode: Any = msgspec.json.decode if source.suffix == ".json" else msgspec.toml.decode
-    try:
-        read: _File = decode(source.read_bytes(), type=_File, strict=True)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ValueError(f"{source}: {error}") from None
-    return known_profiles(read.profiles, where=f"{source}: ")
+    with naming(source):
+        read: _File = decode(source.text, type=_File, strict=True)
+        return known_profiles(read.profiles, where=f"{source}: ")
 
 
 def known_profiles(profiles: AnyProfiles, *, where: str = "") -> tuple[JobProfile, ...]:

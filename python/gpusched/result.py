@@ -191,10 +191,12 @@ class Result:
     def audit(self) -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core."""
         from gpusched.audit import audit
+        from gpusched.declared import declared
 
         return audit(
-            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary()
-        )
+            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary(),
+            declared(self.spec),
+        )  # fmt: skip
 
     def to_polars(self) -> polars.DataFrame:
         """Return the jobs as a Polars frame."""
@@ -231,18 +233,11 @@ class Result:
         save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Result:
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        ValueError
-            If the file is not a saved result, is damaged, or its schedule or trace does not
-            have the digest that is stored with it; the message names the file.
-        """
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
+        """Read what :meth:`save` wrote; parameters and errors as of :func:`gpusched.load`."""
         from gpusched.result_store import load
 
-        return load(path)
+        return load(path, max_bytes=max_bytes)
 
 
 def _is_cached(result: Result, name: str) -> bool:

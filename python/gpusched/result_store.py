@@ -1,18 +1,18 @@
-"""Results as files: one ``.npz`` archive of plain arrays with a JSON header, no pickle."""
+"""Results as files: plain arrays with a JSON header in a :mod:`gpusched.container`, no pickle."""
 
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
-from typing import IO, Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 import numpy as np
 
+from gpusched import container
 from gpusched.arrays import AnyArray
+from gpusched.files import naming
 from gpusched.job_graphs import JobGraph
 from gpusched.labels import Labels
 from gpusched.prediction.accuracy import PredictionReport
@@ -32,10 +32,7 @@ from gpusched.schedule import (
 from gpusched.spec import RunSpec, fingerprint
 from gpusched.workload import Trace
 
-LAYOUT: Final = 4
-"""Goes up when the files change so that older versions cannot read them."""
-# 1 knows no profiles, speeds and contention; 2 no graphs; 3 no demands, deadlines and resizes
-_READABLE: Final = (1, 2, 3, 4)
+KIND: Final = container.Kind("gpusched-result", 5)
 # An id is an integer or text of any length.
 _TRACE_COLUMNS: Final[dict[str, str]] = {
     "submit_us": "i8", "service_us": "i8", "gpus": "i4", "row": "i8", "id": "",
@@ -44,13 +41,15 @@ _TRACE_COLUMNS: Final[dict[str, str]] = {
     "share_milli": "i4", "cpu_milli": "i8", "memory_mib": "i8", "deadline_us": "i8", "value": "f8",
     "min_gpus": "i4", "max_gpus": "i4",
 }  # fmt: skip
-# What reading a damaged archive may raise; a seek to a negative place is an OSError.
-_DAMAGE: Final = (
-    ValueError, TypeError, EOFError, OSError, zipfile.BadZipFile, NotImplementedError,
-)  # fmt: skip
 _REQUIRED: Final = ("submit_us", "service_us", "gpus", "row", "id")
 _INDICES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
 _LABELS: Final = ("user", "queue", "group", "status")
+_MEMBERS: Final = frozenset((
+    *(f"trace.{column}" for column in (*_TRACE_COLUMNS, *_LABELS)),
+    *(f"schedule.{column}" for column in (*SCHEDULE_COLUMNS, *OPTIONAL_COLUMNS)),
+    *(f"intervals.{column}" for column in INTERVAL_COLUMNS),
+    *(f"decisions.{column}" for column in DECISION_COLUMNS),
+))  # fmt: skip
 
 
 class _TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,8 +65,6 @@ class _TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    format: Literal["gpusched-result"]
-    layout: int
     version: str
     digest: str
     spec: RunSpec
@@ -104,8 +101,6 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         if len(decisions["job"]):
             arrays[f"decisions.{column}"] = np.asarray(decisions[column])
     header = _Header(
-        format="gpusched-result",
-        layout=LAYOUT,
         version=result.spec.version,
         digest=result.digest,
         spec=result.spec,
@@ -126,50 +121,40 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         ),
         prediction=result.prediction,
     )
-    arrays["header"] = np.frombuffer(msgspec.json.encode(header), dtype=np.uint8)
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.part")
-    try:
-        with open(partial, "wb") as file:
-            np.savez(file, **arrays)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    container.write(path, KIND, msgspec.json.encode(header), arrays)
 
 
-def load(path: str | os.PathLike[str]) -> Result:
-    """Read what :func:`save` wrote; ValueError if it is anything else, or was changed."""
-    name = os.fspath(path)
-    with open(path, "rb") as file:
-        try:
-            return _read(file)
-        except _DAMAGE as error:
-            raise ValueError(f"{name}: not a readable gpusched result: {error}") from error
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
+    """Read what :func:`save` wrote; ValueError if it is anything else, or was changed.
+
+    The checks find accidents and edits, not a forger who computes the stored sums anew.
+
+    Parameters
+    ----------
+    max_bytes
+        A longer file is refused before it is read; default: 4 GiB.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is anything else, of another layout, too long, or was changed in any byte; the
+        message names the file and the member.
+    """
+    with naming(path, "not a readable gpusched result"):
+        return _read(path, max_bytes)
 
 
-def _read(file: IO[bytes]) -> Result:
-    if not zipfile.is_zipfile(file):
-        raise ValueError("it is no .npz archive, or its end is missing")
-    with zipfile.ZipFile(file) as archive_file:
-        damaged = archive_file.testzip()
-    if damaged is not None:
-        raise ValueError(f"{damaged} is damaged")
-    file.seek(0)
-    with np.load(file, allow_pickle=False) as archive:
-        arrays: dict[str, AnyArray] = {name: archive[name] for name in archive.files}
-    if "header" not in arrays:
-        raise ValueError("it has no header")
-    encoded = arrays.pop("header").tobytes()
-    layout = msgspec.json.decode(encoded, type=_Layout).layout
-    if layout not in _READABLE:
-        known = ", ".join(map(str, _READABLE))
-        raise ValueError(f"it has layout {layout}, this version of gpusched reads {known}")
+def _read(path: str | os.PathLike[str], max_bytes: int | None) -> Result:
+    encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
     header = msgspec.json.decode(encoded, type=_Header, strict=True)
+    unknown = set(arrays) - _MEMBERS
+    if unknown:
+        raise ValueError(f"{min(unknown)} is not expected")
 
     trace = _trace(header.trace, arrays)
     rows = _rows(arrays)
-    if layout < 4:
-        arrays["schedule.resizes"] = np.zeros(len(trace), dtype=np.int32)
     columns = {
         column: _column(arrays, f"schedule.{column}", dtype, len(trace))
         for column, dtype in SCHEDULE_COLUMNS.items()
@@ -202,10 +187,6 @@ def _read(file: IO[bytes]) -> Result:
     )
 
 
-class _Layout(msgspec.Struct):
-    layout: int
-
-
 def _trace(header: _TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
     num_jobs = len(arrays.get("trace.submit_us", ()))
     if num_jobs == 0:
@@ -216,7 +197,7 @@ def _trace(header: _TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
             fields[column] = _column(arrays, f"trace.{column}", dtype, num_jobs)
     for column, names in header.label_names.items():
         if column not in _LABELS:
-            raise ValueError(f"unknown label {column!r}")
+            raise ValueError(f"header: unknown label {column!r}")
         fields[column] = Labels(_column(arrays, f"trace.{column}", "i4", num_jobs), names)
     for column, of in _INDICES.items():
         index = fields.get(column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,12 @@ import msgspec
 import numpy as np
 
 from gpusched import gavel_tables
-from gpusched.profiles import JobProfile, read_profiles
+from gpusched.files import naming
+from gpusched.profiles import JobProfile, profiles_of
+from gpusched.source import Source
 from gpusched.throughput_tables import Curve, runs_anywhere
 from gpusched.throughputs import COLUMNS, OnRise, Throughputs, checked_rises, profile_of
+from gpusched.traces.table import read_table
 
 if TYPE_CHECKING:
     import polars
@@ -58,34 +61,34 @@ def read_throughputs(
     if hasattr(source, "columns"):
         return checked_rises(_of_frame(_polars(source), "frame"), on_rise)
     path = Path(source)
+    with naming(path):
+        return checked_rises(_read(path, global_batch), on_rise)
+
+
+def _read(path: Path, global_batch: int | Mapping[str, int] | None) -> Throughputs:
     if global_batch is not None and not path.is_dir():
         raise ValueError(f"{path}: global_batch is for the tables of Pollux, a folder")
     if path.is_dir():
-        read = _read_pollux(path, global_batch)
-    elif path.suffix == ".toml":
-        read = Throughputs(read_profiles(path), str(path))
-    elif path.suffix == ".json":
-        read = _read_json(path)
-    else:
-        read = _read_csv(path)
-    return checked_rises(read, on_rise)
+        return _read_pollux(path, global_batch)
+    source = Source(path)
+    if source.suffix == ".toml":
+        return Throughputs(profiles_of(source), str(path))
+    return _read_json(source) if source.suffix == ".json" else _read_csv(source)
 
 
-def _read_json(path: Path) -> Throughputs:
-    try:
-        keys = msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw]).keys()
-    except msgspec.MsgspecError as error:
-        raise ValueError(f"{path}: {error}") from None
+def _read_json(source: Source) -> Throughputs:
+    keys = msgspec.json.decode(source.text, type=dict[str, msgspec.Raw]).keys()
     if keys == {"profiles"}:
-        return Throughputs(read_profiles(path), str(path))
-    return _read_gavel(path)
+        return Throughputs(profiles_of(source), str(source))
+    return _read_gavel(source)
 
 
-def _read_gavel(path: Path) -> Throughputs:
+def _read_gavel(source: Source) -> Throughputs:
+    path = source.path
     packed: dict[str, dict[str, Curve]] = {}
     spread: dict[str, dict[str, Curve]] = {}
     num_partnered = num_unscaled = 0
-    for name, table in gavel_tables.read_isolated(path).items():
+    for name, table in gavel_tables.read_isolated(source).items():
         is_spread = name.endswith(gavel_tables.UNCONSOLIDATED)
         gpu_type = name.removesuffix(gavel_tables.UNCONSOLIDATED).upper()
         for key, figure in table.items():
@@ -189,16 +192,11 @@ def _step_s(rows: polars.DataFrame, batch: float) -> float | None:
     return low + (high - low) * float(part)
 
 
-def _read_csv(path: Path) -> Throughputs:
+def _read_csv(source: Source) -> Throughputs:
     import polars
 
-    separator = "\t" if path.suffix == ".tsv" else ","
-    data = path.read_bytes()
-    try:
-        frame = polars.read_csv(data, infer_schema=False, separator=separator)
-    except polars.exceptions.PolarsError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return _of_frame(frame, str(path), first_row=2)
+    table = read_table(source, separator="\t" if source.suffix == ".tsv" else ",")
+    return _of_frame(polars.DataFrame(table.columns), str(source), table.lines.tolist())
 
 
 def _polars(frame: Any) -> polars.DataFrame:
@@ -207,19 +205,21 @@ def _polars(frame: Any) -> polars.DataFrame:
     return frame if isinstance(frame, polars.DataFrame) else polars.DataFrame(dict(frame.items()))
 
 
-def _of_frame(frame: polars.DataFrame, where: str, first_row: int = 0) -> Throughputs:
-    """Read a table; in messages its rows are counted from ``first_row``."""
+def _of_frame(
+    frame: polars.DataFrame, where: str, lines: Sequence[int] | None = None
+) -> Throughputs:
+    """Read a table; messages tell the line of a row, or its number where there are no lines."""
     for name in COLUMNS[:-1]:
         if name not in frame.columns:
             listed = ", ".join(frame.columns)
             raise ValueError(f"{where}: column {name!r} is missing; there are {listed}")
     if frame.is_empty():
         raise ValueError(f"{where}: has no rows")
-    unit = "line" if first_row else "row"
+    unit = "row" if lines is None else "line"
     rows = frame.select([name for name in COLUMNS if name in frame.columns]).to_dicts()
     packed: dict[str, dict[str, Curve]] = {}
     spread: dict[str, dict[str, Curve]] = {}
-    for number, row in enumerate(rows, start=first_row):
+    for number, row in zip(range(len(rows)) if lines is None else lines, rows, strict=True):
         place = f"{where}, {unit} {number}, column"
         model, gpu_type = (_name(place, name, row[name]) for name in ("model", "gpu_type"))
         count = _count(place, row["gpus"])

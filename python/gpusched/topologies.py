@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import os
-from pathlib import Path
 from typing import Final
 
 from gpusched.cluster import Cluster
+from gpusched.files import naming
 from gpusched.network import Domain
 from gpusched.server_group import ServerGroup
+from gpusched.source import ArchivedSource, Source
 
-_HEADER: Final = ("ip", "DSW", "PSW", "ASW")
+HEADER: Final = ("ip", "DSW", "PSW", "ASW")
 
 
 def read_topology(
@@ -24,6 +26,7 @@ def read_topology(
     leaf_oversubscription: float = 1.0,
     block_oversubscription: float = 1.0,
     core_oversubscription: float = 1.0,
+    max_bytes: int | None = None,
 ) -> Cluster:
     """Read a table of servers and the switches above them, as Alibaba published it for Lingjun.
 
@@ -41,6 +44,8 @@ def read_topology(
     leaf_oversubscription, block_oversubscription, core_oversubscription
         Of the uplinks of leaves, of blocks, and of core switches where there are several, see
         :class:`~gpusched.network.Domain`.
+    max_bytes
+        As in :func:`gpusched.read_trace`.
 
     Raises
     ------
@@ -50,7 +55,28 @@ def read_topology(
         If the header differs, a row has a field too few, too many or empty, or a server occurs
         twice; the message names file and line. Also if a parameter is out of range.
     """
-    source = Path(path)
+    source = ArchivedSource(path, max_bytes=max_bytes)
+    with naming(source):
+        return topology_of(
+            source, gpus=gpus, gpu_type=gpu_type, nic_gbps=nic_gbps, intra_gbps=intra_gbps,
+            leaf_oversubscription=leaf_oversubscription,
+            block_oversubscription=block_oversubscription,
+            core_oversubscription=core_oversubscription,
+        )  # fmt: skip
+
+
+def topology_of(
+    source: Source,
+    *,
+    gpus: int = 8,
+    gpu_type: str = "gpu",
+    nic_gbps: float = 200.0,
+    intra_gbps: float = 2400.0,
+    leaf_oversubscription: float = 1.0,
+    block_oversubscription: float = 1.0,
+    core_oversubscription: float = 1.0,
+) -> Cluster:
+    """Read such a table; see :func:`read_topology`."""
     sizes: dict[tuple[str, str, str], int] = {}
     for switches in _rows(source):
         sizes[switches] = sizes.get(switches, 0) + 1
@@ -78,39 +104,39 @@ def read_topology(
                 domain=name,
             )
         )
-    return Cluster(tuple(groups), source.stem, tuple(domains))
+    return Cluster(tuple(groups), source.name, tuple(domains))
 
 
-def _rows(source: Path) -> list[tuple[str, str, str]]:
+def _rows(source: Source) -> list[tuple[str, str, str]]:
     """The three switches of each server; ValueError with the line of the first wrong row."""
-    with open(source, newline="", encoding="utf-8") as file:
-        lines = csv.reader(file)
-        try:
-            if tuple(next(lines, ())) != _HEADER:
-                raise ValueError(f"{source}: line 1: expected {','.join(_HEADER)}")
-            first_line: dict[str, int] = {}
-            rows = []
-            for fields in lines:
-                where = f"{source}: line {lines.line_num}"
-                if len(fields) != len(_HEADER):
-                    raise ValueError(f"{where}: has {len(fields)} fields, not {len(_HEADER)}")
-                for column, value in zip(_HEADER, fields, strict=True):
-                    if not value.strip():
-                        raise ValueError(f"{where}, column {column!r}: must not be empty")
-                server, *switches = (value.strip() for value in fields)
-                if first_line.setdefault(server, lines.line_num) != lines.line_num:
-                    raise ValueError(
-                        f"{where}, column 'ip': {server!r} is on line {first_line[server]} too"
-                    )
-                rows.append((switches[0], switches[1], switches[2]))
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise ValueError(f"{source}: line {lines.line_num + 1}: {error}") from None
+    lines = csv.reader(io.StringIO(source.text, newline="\n"))
+    try:
+        if tuple(next(lines, ())) != HEADER:
+            raise ValueError(f"{source}: line 1: expected {','.join(HEADER)}")
+        first_line: dict[str, int] = {}
+        rows = []
+        for fields in lines:
+            where = f"{source}: line {lines.line_num}"
+            if len(fields) != len(HEADER):
+                raise ValueError(f"{where}: has {len(fields)} fields, not {len(HEADER)}")
+            for column, value in zip(HEADER, fields, strict=True):
+                if not value.strip():
+                    raise ValueError(f"{where}, column {column!r}: must not be empty")
+            server, *switches = (value.strip() for value in fields)
+            if first_line.setdefault(server, lines.line_num) != lines.line_num:
+                raise ValueError(
+                    f"{where}, column 'ip': {server!r} is on line {first_line[server]} too"
+                )
+            rows.append((switches[0], switches[1], switches[2]))
+    except csv.Error as error:
+        raise ValueError(f"{source}: line {lines.line_num + 1}: {error}") from None
     if not rows:
         raise ValueError(f"{source}: has no servers")
     return rows
 
 
-def _natural(name: str) -> tuple[str, int, str]:
+def _natural(name: str) -> tuple[str, int, str, str]:
     """Order ``S2`` before ``S10``."""
     digits = name[len(name.rstrip("0123456789")) :]
-    return name[: len(name) - len(digits)], int(digits or 0), name
+    number = digits.lstrip("0")
+    return name[: len(name) - len(digits)], len(number), number, name

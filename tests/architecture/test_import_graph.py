@@ -12,7 +12,7 @@ from tests.architecture.sources import MODULES, imports
 
 # A folder stands for what is in it. Imports inside functions count as well.
 FLOORS = (
-    "arrays draws labels suggest supervision ticks",
+    "arrays container draws files labels source suggest supervision ticks",
     """assembly cluster cluster_columns columns deadlines demands elasticity figures
     filling_requests frames gavel_tables graph_models job_graphs model_zoo network plugins policy
     presentation profile_columns profiles rejects schedule schedulers server_group table_columns
@@ -22,7 +22,7 @@ FLOORS = (
     deadline_rates deadline_table event_table inventories jobs_table prediction series speed_limits
     step_times throughput_files""",
     "audit explain metrics notes",
-    "result result_store",
+    "declared result result_store",
     "seams simulation",
     """exact exact_program filling filling_result graph_kinds graph_zoo planning plans study""",
     "papers plotting report",

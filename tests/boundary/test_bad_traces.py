@@ -349,7 +349,9 @@ def test_a_damaged_file_is_named(
     assert message in str(raised.value)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     base=st.sampled_from([ITP, SWF, PHILLY, GAVEL, f"[{JOB},\n{JOB}]"]),
     data=st.data(),

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched.audit import AuditError, audit
+from gpusched.declared import declared
 from gpusched.schedule import REJECTED, digest_of
 from tests.reference import PLACEMENTS, POLICIES
 from tests.reference.cases import SECOND, cases
@@ -51,7 +52,8 @@ def problems(result, rows=None, summary=None, *, keep_digest=False, **columns):
         digest = digest_of(log, schedule.status, schedule.reason)
         schedule = replace(schedule, digest=digest)
     metrics = result.summary() | (summary or {})
-    return audit(result.trace, result.cluster, result.spec, schedule, log, metrics).problems
+    flags = declared(result.spec)
+    return audit(result.trace, result.cluster, result.spec, schedule, log, metrics, flags).problems
 
 
 def changed(result, row, **values):
@@ -132,6 +134,7 @@ def test_a_report_raises_with_all_its_problems():
         replace(result.schedule, **bad),
         result.intervals,
         result.summary(),
+        declared(result.spec),
     )
     assert not report.ok
     assert str(report) == "\n".join(report.problems)

@@ -13,6 +13,7 @@ from gpusched.audit import rates
 from gpusched.audit.case import Case
 from gpusched.audit.links import Links
 from gpusched.cluster import Cluster, Domain, ServerGroup
+from gpusched.declared import declared
 from tests.reference import Network, Profile
 from tests.reference.cases import cases
 from tests.unit.schedules import SECOND, cluster_of, job, simulated
@@ -210,7 +211,7 @@ def test_jobs_beyond_the_bound_are_left_to_chance_and_this_is_said(crowded):
     case = Case(
         crowded.trace, crowded.cluster, crowded.spec,
         replace(crowded.schedule, uncontended_us=crowded.schedule.uncontended_us + 9),
-        crowded.intervals,
+        crowded.intervals, declared(crowded.spec),
     )  # fmt: skip
     rates.check(case, most_shares=1)
     assert case.notes == [

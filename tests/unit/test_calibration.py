@@ -124,11 +124,11 @@ def test_placements_are_text_and_scaled_runs_are_spread_evenly(tmp_path: Path) -
     [
         ("1x,4,0.5,0.1\n", "", r"placements.csv: line 3, column 'placement': '1x' must be digits"),
         ("102,4,0.5,0.1\n", "", "line 3, column 'placement': '102' must be digits from 1 up"),
-        ("11,4,,0.1\n", "", "line 3, column 'step_time': None must be a positive number"),
+        ("11,4,,0.1\n", "", "line 3, column 'step_time': '' must be a positive number"),
         ("11,4,nan,0.1\n", "", "line 3, column 'step_time': 'nan' must be a positive number"),
         ("11,0,1,0.1\n", "", "line 3, column 'local_bsz': '0' must be a positive number"),
         ("11,4,1,-0.1\n", "", "line 3, column 'sync_time': '-0.1' must be 0 or more"),
-        ("11,4,1,0.1,5\n", "", "placements.csv: "),
+        ("11,4,1,0.1,5\n", "", "placements.csv, line 3: 5 fields"),
         ("", "0,4,4,1,0\n", "scalability.csv: line 2, column 'num_nodes': '0' must be a whole"),
         ("", "6,4,4,1,0\n", "line 2, column 'num_replicas': '4' must be at least one per server"),
         ("", "1,10,4,1,0\n", "line 2, column 'num_replicas': '10' must be at most nine per serv"),

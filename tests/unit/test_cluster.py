@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched.cluster import Cluster, ServerGroup, smallest_cluster
@@ -147,6 +147,7 @@ jobs = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(jobs, st.sampled_from([1, 4, 8]), st.sampled_from([0.3, 0.9]))
 def test_the_smallest_cluster_has_room_and_load_and_one_server_less_has_not(
     rows: list[tuple[int, int, int]], gpus: int, max_load: float

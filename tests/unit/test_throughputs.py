@@ -197,7 +197,7 @@ def test_csv_and_frames_are_read_alike(tmp_path: Path) -> None:
         ("10,", "x,", "line 2, .*'x' must be finite"),
         ("V100,2,", "V100,1.5,", "line 3, column 'gpus': '1.5' must be a whole number"),
         ("V100,2,", "V100,1,", "line 3, column 'gpus': 'm' on 1 V100 is there twice"),
-        ("m,T4", ",T4", "line 4, column 'model': None must be a name"),
+        ("m,T4", ",T4", "line 4, column 'model': '' must be a name"),
         ("gpus,", "count,", "a.csv: column 'gpus' is missing; there are model"),
         ("m,T4", "n,T4", "model 'n' has no throughput above 0 on any GPU type"),
     ],

@@ -55,7 +55,7 @@ def test_several_core_switches_are_joined_by_a_root(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"topo.csv: line 1: expected ip,DSW,PSW,ASW"),
+        ("", "topo.csv: the file is empty"),
         ("ip,DSW,ASW\n", r"line 1: expected ip,DSW,PSW,ASW"),
         ("ip,DSW,PSW,ASW\n", r"topo.csv: has no servers"),
         (TABLE + "e,G1,P1\n", r"topo.csv: line 6: has 3 fields, not 4"),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from gpusched.source import Source
 from gpusched.traces import read_trace, trace_formats
 from gpusched.traces.registry import detect, readers, register
-from gpusched.traces.source import Source
 from tests.unit.real_data import DATA, needs_data
 
 CSV = "submit_s,service_s,gpus\n0,1,1\n"

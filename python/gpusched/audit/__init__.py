@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched.arrays import AnyArray
 from gpusched.audit import accounts, capacity, rates
 from gpusched.audit.case import Case, malformed
+from gpusched.audit.rules import Flags
 from gpusched.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from gpusched.spec import RunSpec
     from gpusched.workload import Trace
 
-__all__ = ["AuditError", "AuditReport", "audit"]
+__all__ = ["AuditError", "AuditReport", "Flags", "audit"]
 
 
 class AuditError(Exception):
@@ -62,6 +63,7 @@ def audit(
     schedule: Schedule,
     intervals: Mapping[str, AnyArray],
     summary: Mapping[str, Any],
+    flags: Flags,
 ) -> AuditReport:
     """Check that a schedule is possible, complete and honestly reported.
 
@@ -78,12 +80,14 @@ def audit(
         The log: rows as in :attr:`Result.intervals <gpusched.Result.intervals>`.
     summary
         The metrics under examination.
+    flags
+        What the registry declares of policy, placement and speed.
     """
     problems = malformed(trace, schedule, intervals)
     if problems:  # the other rules read columns by job
         return AuditReport(problems)
-    case = Case(trace, cluster, spec, schedule, intervals)
-    case.measured = rates.measured_of(trace, cluster, spec.speed)
+    case = Case(trace, cluster, spec, schedule, intervals, flags)
+    case.measured = rates.measured_of(trace, cluster, spec.speed, flags)
     capacity.check(case)
     accounts.check(case, summary)
     rates.check(case)

@@ -10,7 +10,7 @@ import numpy as np
 from gpusched.arrays import AnyArray, Int64
 from gpusched.audit.case import Case
 from gpusched.audit.rejects import rejects_for_good
-from gpusched.audit.rules import RestartRule, is_non_preemptive
+from gpusched.audit.rules import RestartRule
 from gpusched.schedule import FINISHED, REJECT_REASONS, REJECTED, digest_of
 
 
@@ -61,7 +61,7 @@ def _check_columns(case: Case) -> None:
     }
     for name, truth in expected.items():
         _compare(case, name, truth)
-    if is_non_preemptive(case.spec.policy):
+    if case.flags.preempts is False:
         case.report(
             "non-preemptive policy preempts",
             preemptions > 0,

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched.arrays import AnyArray, Int64
 from gpusched.audit.case import Case
-from gpusched.audit.rules import is_elastic, widths
+from gpusched.audit.rules import widths
 
 
 def check(case: Case) -> None:
@@ -64,7 +64,7 @@ def _check_gangs(case: Case) -> None:
     if case.pooled:
         return
     held, wanted = case.width, case.trace.gpus[case.job]
-    if not is_elastic(case.spec.speed):
+    if not case.flags.is_elastic:
         case.report(
             "gang not whole",
             held != wanted,

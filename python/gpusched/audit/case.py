@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusched.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.audit.measured import Measured
+from gpusched.audit.rules import Flags
 from gpusched.schedule import (
     FINISHED,
     INTERVAL_COLUMNS,
@@ -48,8 +49,8 @@ class Case:
     """One schedule under examination.
 
     An *interval* is a stretch of time in which a job holds a set of GPUs; it has one row per
-    server in the log. ``measured`` is what is known of a speed by figures per GPU type, None of all
-    others.
+    server in the log. ``flags`` are what the registry declares; ``measured`` is what is known of a
+    speed by figures per GPU type, None of all others.
     """
 
     trace: Trace
@@ -57,6 +58,7 @@ class Case:
     spec: RunSpec
     schedule: Schedule
     log: Mapping[str, AnyArray]
+    flags: Flags
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     measured: Measured | None = None
@@ -71,7 +73,7 @@ class Case:
     @property
     def pooled(self) -> bool:
         """Whether the cluster is one pool of GPUs without servers."""
-        return self.spec.placement.partition(":")[0] == "count"
+        return self.flags.is_pooled
 
     @cached_property
     def order(self) -> Int64:

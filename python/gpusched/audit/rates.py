@@ -18,7 +18,7 @@ from gpusched.audit.case import Case
 from gpusched.audit.links import OnLinks, Sharing
 from gpusched.audit.ring import Rings
 from gpusched.audit.rounds import Rounds, Samples
-from gpusched.audit.rules import RestartRule, is_elastic, parameters
+from gpusched.audit.rules import Flags, RestartRule, parameters
 from gpusched.audit.tables import Tables
 
 if TYPE_CHECKING:
@@ -31,10 +31,12 @@ _AT_A_TIME: Final = 1_000_000
 _ROUNDING: Final = 2.0**-50
 
 
-def measured_of(trace: Trace, cluster: Cluster, speed: str) -> Tables | Samples | None:
+def measured_of(
+    trace: Trace, cluster: Cluster, speed: str, flags: Flags
+) -> Tables | Samples | None:
     """Return what is known of a speed by figures per GPU type; None of all others."""
     name, _ = parameters(speed)
-    if not is_elastic(name) or trace.profile is None:
+    if not flags.is_elastic or trace.profile is None:
         return None
     return Tables(trace, cluster) if name == "table" else Samples(trace, cluster, speed)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched.arrays import Bool, Int64
 from gpusched.audit.measured import Measured, allowed_by_set
-from gpusched.audit.rules import parameters, placement_of
+from gpusched.audit.rules import parameters
 
 if TYPE_CHECKING:
     from gpusched.audit.case import Case
@@ -49,7 +49,8 @@ def rejects_for_good(case: Case, measured: Measured | None) -> Int64:
     kinds, kind_of_job = np.unique(rows, axis=0, return_inverse=True)
     # What no job asks for beside GPUs no placement looks at.
     has_demands = bool(((rows[:, 2] < 1000) | (rows[:, 3:] > 0).any(axis=1)).any())
-    name = placement_of(case.spec.policy, case.spec.placement)
+    # Who chooses GPUs itself takes any that the gang fits on.
+    name = "first-fit" if case.flags.places else case.spec.placement
     known = [_reason(case, name, allowed[kind[0]], kind, has_demands) for kind in kinds.tolist()]
     truth = np.array([-1 if reason is None else reason for reason in known])
     reason = truth[kind_of_job.reshape(-1)]

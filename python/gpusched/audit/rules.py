@@ -1,4 +1,4 @@
-"""What an audit must know about policies and placements, read from the text of a run's spec."""
+"""What an audit must know about policies and placements: their flags, and their parameters."""
 
 from __future__ import annotations
 
@@ -12,22 +12,32 @@ from gpusched.arrays import Int64
 if TYPE_CHECKING:
     from gpusched.workload import Trace
 
-_NON_PREEMPTIVE: Final = frozenset((
-    "fifo", "fifo-skip", "sjf", "sgf", "swf", "wspt", "random", "easy", "conservative",
-    "sjf-bco", "ff", "ls", "rand", "ada-srsf",
-))  # fmt: skip
 _PRESETS: Final[dict[tuple[str, str], dict[str, str]]] = {
     ("2d-las", "tiresias"): {},
     ("2d-las", "lucid"): {"restart": "work", "cost_s": "40", "wide_cost_s": "60"},
 }
-_ELASTIC: Final = ("table", "proportional")
-# These choose GPUs themselves, whatever the placement, and take any that the gang fits on.
-_PLACE_THEMSELVES: Final = frozenset(("sjf-bco", "ff", "ls", "rand"))
 
 
-def is_non_preemptive(policy: str) -> bool:
-    """Whether the policy never takes GPUs back; False also for names that are not known."""
-    return policy.partition(":")[0] in _NON_PREEMPTIVE
+@dataclass(frozen=True)
+class Flags:
+    """What the registry declares of the names of a run.
+
+    Attributes
+    ----------
+    preempts
+        Whether the policy may take GPUs back; None if it does not say, and nothing is assumed.
+    places
+        Whether the policy chooses GPUs itself, whatever the placement.
+    is_pooled
+        Whether the placement takes the cluster for one pool of GPUs without servers.
+    is_elastic
+        Whether jobs may run at other widths than their own under the speed.
+    """
+
+    preempts: bool | None = None
+    places: bool = False
+    is_pooled: bool = False
+    is_elastic: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,22 +81,12 @@ class RestartRule:
         return cost.astype(np.int64)
 
 
-def is_elastic(speed: str) -> bool:
-    """Whether jobs may run at other widths than their own under a speed."""
-    return speed.partition(":")[0] in _ELASTIC
-
-
 def widths(trace: Trace) -> tuple[Int64, Int64]:
     """Return the least and the greatest width of each job under an elastic speed."""
     ones = np.ones(len(trace), dtype=np.int64)
     least = ones if trace.min_gpus is None else trace.min_gpus.astype(np.int64)
     most = ones * 2**31 if trace.max_gpus is None else trace.max_gpus.astype(np.int64)
     return least, most
-
-
-def placement_of(policy: str, placement: str) -> str:
-    """Return the text of the placement by which jobs are refused under a policy."""
-    return "first-fit" if policy.partition(":")[0] in _PLACE_THEMSELVES else placement
 
 
 def parameters(text: str) -> tuple[str, dict[str, str]]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from gpusched.cli.workload import ZOO, Network, Source
 from gpusched.policy import ContentionChoice, SpeedChoice
-
-_MEASURED: Final = ("table", "proportional")
 
 
 def split_policies(texts: list[str]) -> list[str]:
@@ -69,11 +66,12 @@ def speed_of(
         raise ValueError(f"--graphs {graphs}: has no effect under --speed {paces}")
     if paces.name == "stages" and graphs is None:
         raise ValueError(f"--speed {paces}: needs --graphs {ZOO}")
-    if paces.name not in _MEASURED and throughputs is not None:
+    is_measured = "elastic" in paces.flags
+    if not is_measured and throughputs is not None:
         raise ValueError(f"--throughputs {throughputs}: has no effect under --speed {paces}")
     if paces.name == "table" and shares.name != "none":
         raise ValueError(f"--contention {shares}: has no effect under --speed table")
-    if paces.name in _MEASURED and throughputs is None and profiles is None:
+    if is_measured and throughputs is None and profiles is None:
         raise ValueError(f"--speed {paces}: needs --throughputs FILE")
     if paces.name == "ring" and profiles is None:
         raise ValueError(f"--speed {paces}: needs --profiles FILE, or --profiles {ZOO}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import numpy as np
 
 from gpusched.arrays import Int64
+from gpusched.case import PREDICTORS
+from gpusched.files import naming
 
 # Imported for the names that they register.
 from gpusched.prediction import forest, known, simple
@@ -22,8 +24,6 @@ from gpusched.prediction.store import read_model
 from gpusched.workload import Trace
 
 __all__ = ["forest", "known", "load_predictor", "predict", "predictor", "resolve", "simple"]
-
-_WITHOUT_PREDICTOR: Final = ("oracle", "estimate", "column")
 
 
 def predictor(text: str | PredictorChoice) -> Predictor:
@@ -54,9 +54,9 @@ def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | None:
     may use it at a time; what it was trained on stays.
     """
     if isinstance(chosen, Predictor):
-        return None if chosen.name in _WITHOUT_PREDICTOR else chosen.clone()
+        return None if chosen.name in PREDICTORS else chosen.clone()
     made = predictor(chosen)
-    return None if made.name in _WITHOUT_PREDICTOR else made
+    return None if made.name in PREDICTORS else made
 
 
 def predict(
@@ -106,13 +106,17 @@ def predict(
     return predicted_us, Accuracy.of(predicted_us[counts], trace.service_us[counts], covered)
 
 
-def load_predictor(path: str | os.PathLike[str], **parameters: Any) -> Predictor:
+def load_predictor(
+    path: str | os.PathLike[str], *, max_bytes: int | None = None, **parameters: Any
+) -> Predictor:
     """Read a trained predictor that its method ``save`` wrote.
 
     Nothing in the file is run, and all of it is checked: types, shapes, ranges, checksum.
 
     Parameters
     ----------
+    max_bytes
+        A longer file is refused before it is read; default: 4 GiB.
     parameters
         Replace those that it was saved with, such as ``mode="frozen"``.
 
@@ -121,9 +125,8 @@ def load_predictor(path: str | os.PathLike[str], **parameters: Any) -> Predictor
     ValueError
         If the file is not a saved predictor, or was changed; the message names file and field.
     """
-    name = os.fspath(path)
-    try:
-        header, arrays = read_model(path)
+    with naming(path, "not a readable gpusched predictor"):
+        header, arrays = read_model(path, max_bytes=max_bytes)
         if set(header.names) != set(LABELS):
             raise ValueError(f"header.names: must hold {', '.join(LABELS)}")
         saved = PredictorChoice.parse(header.predictor)
@@ -133,6 +136,4 @@ def load_predictor(path: str | os.PathLike[str], **parameters: Any) -> Predictor
         loaded.restore(header, arrays)
         if arrays:
             raise ValueError(f"{min(arrays)} is not expected")
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{name}: not a readable gpusched predictor: {error}") from error
     return loaded

@@ -6,10 +6,11 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from gpusched.files import naming
 from gpusched.rejects import OnBad
+from gpusched.source import Source
 from gpusched.suggest import nearest
 from gpusched.traces.registry import detect, find, readers
-from gpusched.traces.source import Source
 from gpusched.traces.writers import write_trace
 from gpusched.workload import Trace
 
@@ -22,6 +23,7 @@ def read_trace(
     *,
     columns: Mapping[str, str] | None = None,
     on_bad: OnBad = "reject",
+    max_bytes: int | None = None,
     **options: Any,
 ) -> Trace:
     """Read a trace file, plain or gzip.
@@ -43,6 +45,9 @@ def read_trace(
         ``"reject"`` leaves out rows that are no jobs (no GPU, no run time, not a number ...) and
         counts them, by reason and with line numbers, in ``trace.rejects``; ``"error"`` raises at
         the first.
+    max_bytes
+        A file of more bytes, or that unpacks to more, is refused. Default: 4 GiB, and 250 times
+        the size of a packed file if that is more than 64 MiB.
     options
         Further options of the format: ``processors`` and ``processors_per_gpu`` (swf),
         ``throughputs`` and ``gpu_type`` (gavel).
@@ -54,10 +59,21 @@ def read_trace(
     TypeError
         If a typed column holds neither numbers nor text, or the format lacks an option.
     ValueError
-        If the format is unknown, the file malformed or truncated, a column missing, an id used
-        twice, or no job left; the message names file, line, column, value and rule.
+        If the format is unknown, the file malformed, truncated or too long, a column missing, an
+        id used twice, or no job left; the message names file, line, column, value and rule.
     """
-    source = Source(path)
+    source = Source(path, max_bytes=max_bytes)
+    with naming(source):
+        return _read(source, format, columns, on_bad, options)
+
+
+def _read(
+    source: Source,
+    format: str | None,
+    columns: Mapping[str, str] | None,
+    on_bad: OnBad,
+    options: dict[str, Any],
+) -> Trace:
     if format is not None:
         reader = find(format)
     elif columns is not None:
@@ -69,7 +85,7 @@ def read_trace(
     for name in options:
         if name not in reader.options:
             known = nearest(name, reader.options) if reader.options else "; it has none"
-            raise TypeError(f"format {reader.name!r} has no option {name!r}{known}")
+            raise TypeError(f"{source}: format {reader.name!r} has no option {name!r}{known}")
     trace: Trace = reader.read(source, on_bad=on_bad, **options)
     return trace
 

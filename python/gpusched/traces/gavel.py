@@ -17,10 +17,10 @@ from gpusched.assembly import assemble
 from gpusched.gavel_tables import read_isolated
 from gpusched.labels import Labels
 from gpusched.rejects import OnBad, Screen
+from gpusched.source import Source
 from gpusched.suggest import nearest
 from gpusched.traces import parse
 from gpusched.traces.registry import Reader, register
-from gpusched.traces.source import Source
 from gpusched.traces.table import read_table
 from gpusched.workload import Trace
 
@@ -99,7 +99,7 @@ def _table_path(source: Source, given: str | os.PathLike[str] | None) -> Path:
 
 def _speeds(path: Path, gpu_type: str) -> dict[tuple[str, int | None], float]:
     """Return isolated steps per second by (job type, scale factor; None = every scale)."""
-    tables = read_isolated(path)
+    tables = read_isolated(Source(path))
     if gpu_type not in tables:
         raise ValueError(f"{path}: no GPU type {gpu_type!r}{nearest(gpu_type, list(tables))}")
     # Others were measured beside a partner only.

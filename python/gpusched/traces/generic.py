@@ -11,8 +11,8 @@ from gpusched.assembly import assemble
 from gpusched.frames import column_map
 from gpusched.labels import Labels
 from gpusched.rejects import OnBad, Screen
+from gpusched.source import Source
 from gpusched.traces import parse
-from gpusched.traces.source import Source
 from gpusched.workload import Trace
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpusched.rejects import OnBad
+from gpusched.source import Source
 from gpusched.traces.generic import trace_of
 from gpusched.traces.registry import Reader, register
-from gpusched.traces.source import Source
 from gpusched.traces.table import read_table
 from gpusched.workload import Trace
 

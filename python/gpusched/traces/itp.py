@@ -6,9 +6,9 @@ from typing import Final
 
 from gpusched.assembly import assemble
 from gpusched.rejects import OnBad
+from gpusched.source import Source
 from gpusched.traces import parse
 from gpusched.traces.registry import Reader, register
-from gpusched.traces.source import Source
 from gpusched.traces.table import read_table
 from gpusched.workload import Trace
 

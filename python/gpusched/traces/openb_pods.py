@@ -16,9 +16,9 @@ from gpusched.demands import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.filling_requests import Requests
 from gpusched.labels import Labels
 from gpusched.rejects import OnBad, Screen
+from gpusched.source import Source
 from gpusched.traces import parse
 from gpusched.traces.registry import Reader, register
-from gpusched.traces.source import Source
 from gpusched.traces.table import Table, read_table
 from gpusched.workload import Trace
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from gpusched.cluster import Cluster
 from gpusched.demands import MIB_PER_GIB, MILLI_PER_CORE
+from gpusched.source import Source
 from gpusched.traces.servers import ServerTable
-from gpusched.traces.source import Source
 from gpusched.traces.table import read_table
 
 HEADER: Final = ("sn", "cpu_milli", "memory_mib", "gpu", "model")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from gpusched.cluster import Cluster
+from gpusched.source import Source
 from gpusched.traces.servers import ServerTable
-from gpusched.traces.source import Source
 from gpusched.traces.table import read_table
 
 HEADER: Final = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")

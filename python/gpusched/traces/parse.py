@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 UNIX_EPOCH: Final = datetime(1970, 1, 1)
 """Origin of naive times: they are counted as they stand, without a zone."""
+_FIRST_US: Final = (datetime.min - UNIX_EPOCH) // timedelta(microseconds=1)
+_LAST_US: Final = (datetime.max - UNIX_EPOCH) // timedelta(microseconds=1)
 LOCAL_TIME: Final = "%Y-%m-%d %H:%M:%S"
 
 
@@ -81,8 +83,11 @@ def times(
         parsed = values.str.strip_chars().str.to_datetime(pattern, strict=False, time_unit="us")
     else:
         parsed = values.cast(polars.Datetime("us"))
-    good = parsed.is_not_null().to_numpy()
     ticks: Int64 = parsed.to_physical().fill_null(0).to_numpy()
+    # Years 1 to 9999, as in the calendar of datetime.
+    known = (ticks >= _FIRST_US) & (ticks <= _LAST_US)
+    good = parsed.is_not_null().to_numpy() & known
+    ticks = np.where(known, ticks, 0)
     if missing is not None:
         is_text = values.dtype == polars.String
         is_empty = (values.str.strip_chars() == "") if is_text else values.is_null()

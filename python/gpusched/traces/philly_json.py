@@ -13,9 +13,9 @@ import numpy as np
 from gpusched.assembly import assemble
 from gpusched.labels import Labels
 from gpusched.rejects import OnBad, Screen
+from gpusched.source import Source
 from gpusched.traces import parse
 from gpusched.traces.registry import Reader, register
-from gpusched.traces.source import Source
 from gpusched.workload import Trace
 
 STATUS: Final = {"Pass": "ok", "Killed": "killed", "Failed": "failed"}

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from gpusched.source import Source
 from gpusched.suggest import nearest
-from gpusched.traces.source import Source
 from gpusched.workload import Trace
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import groupby
-from typing import Final
 
 import msgspec
 import numpy as np
@@ -17,37 +13,7 @@ from gpusched.cluster import Cluster
 from gpusched.rejects import OnBad
 from gpusched.server_group import MAX_GPUS_PER_SERVER, ServerGroup
 from gpusched.traces import parse
-from gpusched.traces.source import Source
 from gpusched.traces.table import Table
-
-_TAR_MAGIC: Final = slice(257, 262)
-
-
-class ArchivedSource(Source):
-    """A file, unpacked if it is gzip, an archive of one file, or both."""
-
-    @cached_property
-    def data(self) -> bytes:
-        """All bytes.
-
-        Raises
-        ------
-        ValueError
-            If the file is empty or damaged, or an archive of several files.
-        """
-        data = super().data
-        if data[_TAR_MAGIC] != b"ustar":
-            return data
-        try:
-            with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-                files = [member for member in archive.getmembers() if member.isfile()]
-                if len(files) != 1:
-                    raise ValueError(f"{self}: the archive holds {len(files)} files, not one")
-                content = archive.extractfile(files[0])
-                assert content is not None  # it is a file
-                return content.read()
-        except tarfile.TarError as error:
-            raise ValueError(f"{self}: damaged archive: {error}") from None
 
 
 class ServerTable:

@@ -15,9 +15,9 @@ from gpusched.arrays import AnyArray, Float64
 from gpusched.assembly import assemble
 from gpusched.labels import Labels
 from gpusched.rejects import OnBad
+from gpusched.source import Source
 from gpusched.traces import parse
 from gpusched.traces.registry import Reader, register
-from gpusched.traces.source import Source
 from gpusched.traces.table import Table, read_spaced
 from gpusched.workload import Trace
 
@@ -27,6 +27,7 @@ FIELDS: Final = (
     "application", "queue", "partition", "preceding_job", "think_time",
 )  # fmt: skip
 STATUS: Final = {"0": "failed", "1": "ok", "5": "killed"}
+_LAST_S: Final = 253_402_300_799  # the last second of the year 9999
 PROCESSORS: Final = ("allocated", "requested")
 
 
@@ -80,10 +81,16 @@ def read(
         on_bad=on_bad,
         name=source.name,
         source=note,
-        epoch=datetime.fromtimestamp(int(start[1]), tz=UTC) if start else None,
+        epoch=_epoch(source, int(start[1])) if start else None,
         rebase=True,
     )
     return Trace(**attributes)
+
+
+def _epoch(source: Source, seconds: int) -> datetime:
+    if seconds > _LAST_S:
+        raise ValueError(f"{source}: UnixStartTime {seconds} must lie before the year 10000")
+    return datetime.fromtimestamp(seconds, tz=UTC)
 
 
 def _given(values: AnyArray, least: int) -> Float64:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched.arrays import Int64
+from gpusched.files import MAX_COLUMNS
 from gpusched.rejects import Screen
-from gpusched.traces.source import Source
+from gpusched.source import Source
 
 if TYPE_CHECKING:
     import polars
@@ -107,9 +108,13 @@ def _names(source: Source, separator: str) -> list[str]:
     except csv.Error as error:
         raise ValueError(f"{source}, line 1: {error}") from None
     names = [name.strip() for name in fields]
-    for index, name in enumerate(names):
-        if name in names[:index]:
+    if len(names) > MAX_COLUMNS:
+        raise ValueError(f"{source}, line 1: {len(names):,} columns; there may be {MAX_COLUMNS:,}")
+    seen = set()
+    for name in names:
+        if name in seen:
             raise ValueError(f"{source}, line 1: column {name!r} is named twice")
+        seen.add(name)
     return names
 
 

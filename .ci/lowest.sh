@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Installs a wheel with the lowest versions of its direct dependencies that pyproject.toml allows,
+# in a new environment, and runs the tests that libraries could break.
+#
+#     .ci/lowest.sh WHEEL [PYTHON]
+#
+# Warnings are no errors here: old libraries warn of new ones.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+wheel=$(realpath "$1")
+python=${2:-python3}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
+export CI=true  # Hypothesis then sets no deadlines
+
+"$python" -m venv "$work/tools"
+"$work/tools/bin/pip" install --quiet uv
+"$work/tools/bin/uv" venv --quiet --python "$("$python" -c 'import sys; print(sys.executable)')" \
+  "$work/lowest"
+"$work/tools/bin/uv" pip install --quiet --python "$work/lowest/bin/python" \
+  --resolution lowest-direct "gpusched[test] @ file://$wheel"
+"$work/tools/bin/uv" pip list --quiet --python "$work/lowest/bin/python"
+
+cp -r tests pyproject.toml docs bench examples cpp "$work"
+cd "$work"
+lowest/bin/python -c 'import gpusched; assert "lowest" in gpusched.__file__, gpusched.__file__'
+lowest/bin/gpusched --help >/dev/null
+lowest/bin/python -m pytest -q -p no:cacheprovider -o filterwarnings=default \
+  tests/unit tests/cli tests/boundary \
+  --ignore tests/unit/test_papers_dancer.py --ignore tests/unit/test_bench_floor.py

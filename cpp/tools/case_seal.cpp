@@ -1,0 +1,43 @@
+#include "case_seal.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "gpusched/check.hpp"
+#include "gpusched/hash.hpp"
+
+namespace gpusched {
+
+namespace {
+
+// The head, as python/gpusched/case.py writes it: three numbers of 8 bytes and 64 digits.
+constexpr std::uint64_t kMagic = 0x4553414353555047ULL;  // GPUSCASE
+constexpr std::uint64_t kFormat = 5;
+constexpr std::size_t kDigits = 64;
+constexpr std::size_t kHead = 3 * sizeof(std::uint64_t) + kDigits;
+
+std::uint64_t number(const std::vector<char>& file, std::size_t index) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, file.data() + index * sizeof(value), sizeof(value));
+  return value;
+}
+
+}  // namespace
+
+std::vector<char> unsealed(std::vector<char> file, const std::string& path) {
+  if (file.size() < kHead || number(file, 0) != kMagic) fail_input(path + ": not a gpusched case");
+  if (number(file, 1) != kFormat) fail_input(path + ": unknown format");
+  if (number(file, 2) != file.size() - kHead) {
+    fail_input(path + ": the file is truncated, or something was appended");
+  }
+  const std::string stored(file.data() + kHead - kDigits, kDigits);
+  file.erase(file.begin(), file.begin() + kHead);
+  Sha256 sha;
+  sha.update({reinterpret_cast<const unsigned char*>(file.data()), file.size()});
+  if (sha.hex_digest() != stored) fail_input(path + ": the file was changed");
+  return file;
+}
+
+}  // namespace gpusched

@@ -1,0 +1,199 @@
+"""The boundary that every file passes on its way in: limits on sizes, and errors that name it."""
+
+from __future__ import annotations
+
+import csv
+import os
+import stat
+import struct
+import sys
+import tarfile
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import msgspec
+
+MAX_BYTES: Final = 4 << 30
+"""Bytes of a file, unpacked, that are read unless a reader is told otherwise: 4 GiB."""
+MAX_RATIO: Final = 250
+"""A packed file may unpack to so many times its size, beyond :data:`FREE_BYTES`."""
+FREE_BYTES: Final = 64 << 20
+MAX_COLUMNS: Final = 10_000
+"""Columns of a table."""
+_CHUNK: Final = 1 << 20
+# What decoding a damaged file raises, beside ValueError: by our own code, by the standard library
+# and by NumPy. A bug of ours is none of these, or it is a damaged file that nobody has met yet.
+_DAMAGE: Final = (
+    EOFError, MemoryError, NotImplementedError, OverflowError, RecursionError, SyntaxError,
+    csv.Error, struct.error, tarfile.TarError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+@contextmanager
+def naming(path: object, what: str = "") -> Iterator[None]:
+    """Name the file in every error that its contents cause.
+
+    What damaged input raises becomes a ValueError. A TypeError stays one: an argument, or a typed
+    column that its reader has named.
+
+    Parameters
+    ----------
+    path
+        The file, or what stands for it in messages.
+    what
+        Put behind the name: what the file should have been.
+
+    Raises
+    ------
+    ValueError
+        For what is wrong with the contents.
+    """
+    name = os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else str(path)
+    where = f"{name}: {what}" if what else name
+    try:
+        yield
+    except (ValueError, msgspec.MsgspecError) as error:
+        told = str(error)
+        if told.startswith(where) and isinstance(error, ValueError):
+            raise
+        raise ValueError(f"{where}: {told.removeprefix(f'{name}: ')}") from error
+    except OSError as error:
+        if error.errno is not None:  # the system said it, and not a library of what it read
+            raise
+        raise ValueError(f"{where}: {_told(error)}") from error
+    except _DAMAGE as error:
+        raise ValueError(f"{where}: {_told(error)}") from error
+    except BaseException as error:
+        if not _is_of_polars(error):
+            raise
+        raise ValueError(f"{where}: {_told(error)}") from error
+
+
+def _told(error: BaseException) -> str:
+    return f"damaged, or not what it says it is: {error or type(error).__name__}"
+
+
+def _is_of_polars(error: BaseException) -> bool:
+    """Whether Polars raised it; its panics are no Exception."""
+    polars = sys.modules.get("polars")
+    return polars is not None and (
+        isinstance(error, polars.exceptions.PolarsError) or type(error).__name__ == "PanicException"
+    )
+
+
+def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> bytes:
+    """Return all bytes of a file, a pipe or a device.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If there are more than ``max_bytes``; nothing is read of a file that is too long.
+    """
+    limit = checked_limit(max_bytes)
+    with open(path, "rb") as file:
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode):
+            if status.st_size > limit:
+                raise too_long(path, status.st_size, limit)
+            data = file.read(limit + 1 if status.st_size == 0 else status.st_size + 1)
+        else:
+            data = _until(iter(lambda: file.read(_CHUNK), b""), limit)
+    if len(data) > limit:
+        raise too_long(path, None, limit)
+    return data
+
+
+def gunzip(path: str | os.PathLike[str], packed: bytes, *, max_bytes: int | None = None) -> bytes:
+    """Unpack gzip, one member or several, without unpacking more than may be.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or unpacks to more than :func:`unpacked_limit` says, at any point.
+    """
+    pieces: list[bytes] = []
+    total = 0
+    try:
+        for piece, num_read in _gunzipped(packed):
+            pieces.append(piece)
+            total += len(piece)
+            # Judged by what was read so far, a bomb is found before it has unpacked much.
+            limit = unpacked_limit(num_read, max_bytes)
+            if total > limit:
+                raise too_long(path, None, limit)
+    except zlib.error as error:
+        raise ValueError(f"{os.fspath(path)}: truncated or damaged gzip: {error}") from None
+    except EOFError:
+        raise ValueError(f"{os.fspath(path)}: truncated or damaged gzip: it has no end") from None
+    return b"".join(pieces)
+
+
+def _gunzipped(packed: bytes) -> Iterator[tuple[bytes, int]]:
+    """Unpack piece by piece, with the number of bytes that were read for all pieces so far."""
+    view = memoryview(packed)
+    place = 0
+    while place < len(view):
+        unpacker = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+        while not unpacker.eof:
+            fed = view[place : place + _CHUNK]
+            piece = unpacker.decompress(fed, _CHUNK)
+            if not fed and not piece and not unpacker.eof:
+                raise EOFError
+            left = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+            place += len(fed) - len(left)
+            yield piece, place
+        # Archives on tape are filled up by zeros.
+        if not packed[place : place + 1].strip(b"\0") and not packed[place:].strip(b"\0"):
+            return
+
+
+def _until(pieces: Iterator[bytes], limit: int) -> bytes:
+    """Join the pieces, and stop once there are more than ``limit`` bytes."""
+    data = bytearray()
+    for piece in pieces:
+        data += piece
+        if len(data) > limit:
+            break
+    return bytes(data)
+
+
+def unpacked_limit(num_packed: int, max_bytes: int | None) -> int:
+    """Return how many bytes so many packed ones may become.
+
+    ``max_bytes`` if that is given; else :data:`MAX_BYTES`, and :data:`MAX_RATIO` times as many as
+    there are, but for :data:`FREE_BYTES`.
+    """
+    if max_bytes is not None:
+        return checked_limit(max_bytes)
+    return min(MAX_BYTES, max(FREE_BYTES, MAX_RATIO * num_packed))
+
+
+def too_long(path: object, num_bytes: int | None, limit: int) -> ValueError:
+    """Return the error for a file that has, or unpacks to, more bytes than may be."""
+    count = f"{num_bytes:,} bytes, " if num_bytes is not None else ""
+    return ValueError(
+        f"{path}: {count}more than {limit:,} bytes; if it is to be read, name a larger max_bytes"
+    )
+
+
+def checked_limit(max_bytes: int | None) -> int:
+    """Return a limit, the default one for None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no positive integer.
+    """
+    if max_bytes is None:
+        return MAX_BYTES
+    if isinstance(max_bytes, bool) or not isinstance(max_bytes, int):
+        raise TypeError(f"max_bytes: {max_bytes!r} must be an integer")
+    if max_bytes < 1:
+        raise ValueError(f"max_bytes: {max_bytes} must be at least 1")
+    return max_bytes

@@ -1,0 +1,400 @@
+"""Changes saved results and predictors in every way that is known here; each must be refused.
+
+    python -m tests.changed_files --cases 100000 --seed 1
+
+Two families of changes. To the bytes: flipped, replaced, cut, appended, moved, and the fields of
+the archive's own records. To what the archive says: it is taken apart, members are changed, added,
+dropped, doubled, exchanged or renamed, fields of header and manifest are changed, and it is put
+together again in our form, in NumPy's or compressed, with what is not a secret (sizes, CRCs) right
+and the stored SHA-256 as they were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import random
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gpusched as gs
+from gpusched import container
+
+MANIFEST = "manifest"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A file taken apart: members by name, in order, and the manifest as a record."""
+
+    manifest: dict[str, Any]
+    members: tuple[tuple[str, np.ndarray[Any, Any]], ...]
+
+
+def taken_apart(path: Path) -> Parts:
+    """Read a file with NumPy alone."""
+    with np.load(path) as archive:
+        members = tuple((name, archive[name]) for name in archive.files if name != MANIFEST)
+        return Parts(json.loads(archive[MANIFEST].tobytes()), members)
+
+
+def put_together(parts: Parts) -> bytes:
+    """Write a file in the form of the container, whatever its sums say."""
+    manifest = json.dumps(parts.manifest, separators=(",", ":")).encode()
+    out, entries = b"", []
+    for name, array in ((MANIFEST, np.frombuffer(manifest, np.uint8)), *parts.members):
+        content = array.tobytes()
+        place = container._place(
+            f"{name}.npy", array.dtype.str, array.shape, len(content), len(out)
+        )
+        entry = container._entry(name, place, content)
+        out += container._local(*entry[:3]) + place.head + content
+        entries.append(entry)
+    return out + b"".join(container._tail(entries, len(out)))
+
+
+def zipped(parts: Parts, method: int) -> bytes:
+    """Write a file as other software would."""
+    manifest = json.dumps(parts.manifest, separators=(",", ":")).encode()
+    file = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(file, "w", method) as archive:
+        warnings.simplefilter("ignore")  # a member that is there twice is meant
+        for name, array in ((MANIFEST, np.frombuffer(manifest, np.uint8)), *parts.members):
+            with archive.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, array)
+    return file.getvalue()
+
+
+# Changes of bytes
+
+
+def flipped(data: bytes, draw: random.Random) -> bytes:
+    place = draw.randrange(len(data))
+    return data[:place] + bytes([data[place] ^ draw.randrange(1, 256)]) + data[place + 1 :]
+
+
+def flipped_in_a_record(data: bytes, draw: random.Random) -> bytes:
+    """Change a byte of the archive's own records, most of which no reader of zips looks at."""
+    marks = [b"PK\3\4", b"PK\1\2", b"PK\6\6", b"PK\6\7", b"PK\5\6", b"\x93NUMPY"]
+    places = [at for mark in marks for at in found(data, mark)]
+    place = min(draw.choice(places) + draw.randrange(80), len(data) - 1)
+    return data[:place] + bytes([data[place] ^ draw.randrange(1, 256)]) + data[place + 1 :]
+
+
+def found(data: bytes, mark: bytes) -> Iterator[int]:
+    at = data.find(mark)
+    while at >= 0:
+        yield at
+        at = data.find(mark, at + 1)
+
+
+def cut(data: bytes, draw: random.Random) -> bytes:
+    return data[: draw.randrange(len(data))]
+
+
+def beheaded(data: bytes, draw: random.Random) -> bytes:
+    return data[draw.randrange(1, len(data)) :]
+
+
+def appended(data: bytes, draw: random.Random) -> bytes:
+    return data + draw.choice((b"\0", b"\n", draw.randbytes(draw.randrange(1, 200)), data))
+
+
+def prefixed(data: bytes, draw: random.Random) -> bytes:
+    return draw.choice((b"\0", b"#!/bin/sh\n", draw.randbytes(64), data)) + data
+
+
+def put_in(data: bytes, draw: random.Random) -> bytes:
+    place = draw.randrange(1, len(data))
+    return data[:place] + draw.randbytes(draw.choice((1, 8, 64))) + data[place:]
+
+
+def left_out(data: bytes, draw: random.Random) -> bytes:
+    place = draw.randrange(len(data) - 64)
+    return data[:place] + data[place + draw.choice((1, 8, 64)) :]
+
+
+def zeroed(data: bytes, draw: random.Random) -> bytes:
+    place = draw.randrange(len(data) - 64)
+    return data[:place] + bytes(64) + data[place + 64 :]
+
+
+def moved(data: bytes, draw: random.Random) -> bytes:
+    """Exchange two blocks."""
+    first, second = sorted(draw.sample(range(0, len(data) - 16, 16), 2))
+    a, b = data[first : first + 16], data[second : second + 16]
+    return data[:first] + b + data[first + 16 : second] + a + data[second + 16 :]
+
+
+def swapped_case(data: bytes, draw: random.Random) -> bytes:
+    """Change a letter of JSON text to the other case."""
+    begin = data.find(b'{"')
+    places = [
+        at for at in range(begin, min(begin + 20_000, len(data))) if data[at : at + 1].isalpha()
+    ]
+    place = draw.choice(places)
+    return data[:place] + data[place : place + 1].swapcase() + data[place + 1 :]
+
+
+# Changes of what the archive says
+
+
+def with_member(parts: Parts, index: int, name: str, array: Any) -> Parts:
+    members = list(parts.members)
+    members[index] = (name, array)
+    return replace(parts, members=tuple(members))
+
+
+def some(parts: Parts, draw: random.Random) -> tuple[int, str, Any]:
+    index = draw.randrange(len(parts.members))
+    return index, *parts.members[index]
+
+
+def value_changed(parts: Parts, draw: random.Random) -> Parts:
+    index, name, array = some(parts, draw)
+    if not array.nbytes:
+        return member_added(parts, draw)
+    content = bytearray(array.tobytes())
+    content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
+    changed = np.frombuffer(bytes(content), array.dtype).reshape(array.shape)
+    return with_member(parts, index, name, changed)
+
+
+def dtype_changed(parts: Parts, draw: random.Random) -> Parts:
+    index, name, array = some(parts, draw)
+    if array.dtype.kind == "U":
+        return with_member(parts, index, name, array.view(np.uint32))
+    others = [d for d in ("<i8", "<u8", "<f8", "<i4", "<u4", "|u1") if array.dtype != np.dtype(d)]
+    other = np.dtype(draw.choice(others))
+    fits = array.nbytes % other.itemsize == 0
+    changed = array.reshape(-1).view(other) if fits and draw.random() < 0.5 else array.astype(other)
+    return with_member(parts, index, name, changed)
+
+
+def shape_changed(parts: Parts, draw: random.Random) -> Parts:
+    index, name, array = some(parts, draw)
+    flat = array.reshape(-1)
+    options = [array[None], flat[:0] if flat.size else array[None], np.repeat(array, 2, axis=0)]
+    if array.shape[0] > 1:
+        options += [array[1:], array[:-1]]
+    return with_member(parts, index, name, draw.choice(options))
+
+
+def order_changed(parts: Parts, draw: random.Random) -> Parts:
+    """Exchange two members, or the values of one."""
+    if draw.random() < 0.5:
+        index, name, array = some(parts, draw)
+        if array.shape[0] > 1 and array[::-1].tobytes() != array.tobytes():
+            return with_member(parts, index, name, array[::-1].copy())
+    members = list(parts.members)
+    first, second = draw.sample(range(len(members)), 2)
+    members[first], members[second] = members[second], members[first]
+    return replace(parts, members=tuple(members))
+
+
+def contents_exchanged(parts: Parts, draw: random.Random) -> Parts:
+    """Exchange the arrays of two members that keep their names."""
+    members = list(parts.members)
+    for _ in range(50):
+        first, second = draw.sample(range(len(members)), 2)
+        (a, one), (b, other) = members[first], members[second]
+        if (one.dtype, one.shape, one.tobytes()) != (other.dtype, other.shape, other.tobytes()):
+            members[first], members[second] = (a, other), (b, one)
+            return replace(parts, members=tuple(members))
+    return member_dropped(parts, draw)
+
+
+def member_added(parts: Parts, draw: random.Random) -> Parts:
+    name = draw.choice(("more", "schedule.x", "trace.extra_us", "header2", "../x"))
+    members = [*parts.members, (name, np.arange(draw.randrange(1, 4)))]
+    return replace(parts, members=tuple(members))
+
+
+def member_dropped(parts: Parts, draw: random.Random) -> Parts:
+    index = draw.randrange(len(parts.members))
+    return replace(parts, members=parts.members[:index] + parts.members[index + 1 :])
+
+
+def member_doubled(parts: Parts, draw: random.Random) -> Parts:
+    """Put a member in twice, changed or not: other readers of zips take the last."""
+    index, name, array = some(parts, draw)
+    second = array if draw.random() < 0.3 else np.zeros_like(array)
+    place = draw.choice((index, index + 1, len(parts.members)))
+    members = [*parts.members[:place], (name, second), *parts.members[place:]]
+    return replace(parts, members=tuple(members))
+
+
+def member_renamed(parts: Parts, draw: random.Random) -> Parts:
+    index, name, array = some(parts, draw)
+    return with_member(parts, index, draw.choice((name + "2", name.upper(), "x", name[1:])), array)
+
+
+def header_changed(parts: Parts, draw: random.Random) -> Parts:
+    """Change one field of the header, or drop, rename or add one."""
+    index = [name for name, _ in parts.members].index(container.HEADER)
+    record = json.loads(parts.members[index][1].tobytes())
+    change_record(record, draw)
+    encoded = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode()
+    return with_member(parts, index, container.HEADER, np.frombuffer(encoded, np.uint8))
+
+
+def header_spaced(parts: Parts, draw: random.Random) -> Parts:
+    """Write the header's JSON in other words: equal in meaning, and another file."""
+    index = [name for name, _ in parts.members].index(container.HEADER)
+    encoded = json.dumps(json.loads(parts.members[index][1].tobytes()), indent=1).encode()
+    return with_member(parts, index, container.HEADER, np.frombuffer(encoded, np.uint8))
+
+
+def manifest_changed(parts: Parts, draw: random.Random) -> Parts:
+    manifest = json.loads(json.dumps(parts.manifest))
+    change_record(manifest, draw)
+    return replace(parts, manifest=manifest)
+
+
+def manifest_follows(parts: Parts, draw: random.Random) -> Parts:
+    """Change a value and the stored SHA-256 of its member, but not that of the manifest."""
+    index, name, array = some(parts, draw)
+    changed = value_changed(Parts(parts.manifest, ((name, array),)), draw).members[0]
+    members = [*parts.members]
+    members[index] = changed
+    manifest = json.loads(json.dumps(parts.manifest))
+    sha256 = hashlib.sha256(changed[1].tobytes()).hexdigest()
+    manifest["members"][index]["sha256"] = sha256
+    if len(changed[1].tobytes()) != len(array.tobytes()) or changed[0] != name:
+        return member_dropped(parts, draw)
+    return Parts(manifest, tuple(members))
+
+
+def change_record(record: Any, draw: random.Random) -> None:
+    """Change one field at a random depth of a JSON record."""
+    paths = list(leaves(record))
+    path = draw.choice(paths)
+    inner = record
+    for key in path[:-1]:
+        inner = inner[key]
+    old, last = inner[path[-1]], path[-1]
+    what = draw.random()
+    if what < 0.15 and isinstance(inner, dict):
+        inner[f"{last}x"] = inner.pop(last)
+    elif what < 0.3:
+        del inner[last]
+    elif isinstance(old, bool):
+        inner[last] = not old
+    elif isinstance(old, int | float):
+        inner[last] = draw.choice([old + 1, -old - 1, 10**30, str(old), None])
+    elif isinstance(old, str):
+        inner[last] = draw.choice([old + "x", old[1:] if old else "y", 7, None])
+    else:
+        inner[last] = [1] if old != [1] else [2]
+
+
+def leaves(record: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    inside = record.items() if isinstance(record, dict) else enumerate(record)
+    for key, value in inside:
+        if isinstance(value, dict | list) and value:
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key)
+
+
+BYTES: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+    flipped, flipped, flipped_in_a_record, cut, beheaded, appended, prefixed, put_in, left_out,
+    zeroed, moved, swapped_case,
+)  # fmt: skip
+MEMBERS: tuple[Callable[[Parts, random.Random], Parts], ...] = (
+    value_changed, value_changed, dtype_changed, shape_changed, order_changed, contents_exchanged,
+    member_added, member_dropped, member_doubled, member_renamed, header_changed, header_changed,
+    header_spaced, manifest_changed, manifest_follows,
+)  # fmt: skip
+
+
+def changed(data: bytes, parts: Parts, draw: random.Random) -> tuple[str, bytes]:
+    """Return a change's name and the changed file, which differs from ``data``."""
+    if draw.random() < 0.4:
+        change = draw.choice(BYTES)
+        made = change(data, draw)
+        while made == data:  # a block of zeros was zeroed
+            made = flipped(data, draw)
+        return change.__name__, made
+    other = draw.choice(MEMBERS)
+    altered = other(parts, draw)
+    form = draw.random()
+    if form < 0.7:
+        return other.__name__, put_together(altered)
+    method = zipfile.ZIP_STORED if form < 0.85 else zipfile.ZIP_DEFLATED
+    return f"{other.__name__}, zipped", zipped(altered, method)
+
+
+def check_refused(
+    load: Callable[[Path], Any], path: Path, what: str, parts: Parts, data: bytes
+) -> str:
+    """Load a changed file: ValueError that names it, and what in it; else AssertionError."""
+    path.write_bytes(data)
+    try:
+        load(path)
+    except ValueError as error:
+        message = str(error)
+    else:
+        raise AssertionError(f"{what}: was loaded")
+    assert message.startswith(f"{path}: not a readable gpusched "), f"{what}: {message}"
+    names = {MANIFEST, "archive", *(name for name, _ in parts.members)}
+    assert any(name in message for name in names), f"{what}: {message}"
+    return message
+
+
+def saved_files(folder: Path) -> list[tuple[Callable[[Path], Any], Path]]:
+    """Write a result with decisions and a predictor."""
+    from gpusched.prediction import predictor
+
+    trace = gs.generate("philly", jobs=60, load=0.9, seed=3)
+    cluster = gs.smallest_cluster(trace)
+    gs.simulate(trace, cluster, policy="srtf", placement="consolidated").save(folder / "result.npz")
+    predictor("group-mean").train(trace).save(folder / "model.npz")
+    return [(gs.load, folder / "result.npz"), (gs.load_predictor, folder / "model.npz")]
+
+
+def check(num_cases: int, seed: int) -> dict[str, int]:
+    """Change files and load them; return how many changes of each kind were refused."""
+    counts: dict[str, int] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = saved_files(folder)
+        whole = [(load, path.read_bytes(), taken_apart(path)) for load, path in files]
+        for load, data, parts in whole:
+            assert put_together(parts) == data
+            path = folder / "same.npz"
+            path.write_bytes(data)
+            load(path)
+        for case in range(num_cases):
+            draw = random.Random(f"{seed}/{case}")
+            load, data, parts = whole[draw.random() < 0.3]
+            what, made = changed(data, parts, draw)
+            if made == data:  # a field that was changed to what it was
+                continue
+            check_refused(load, folder / "changed.npz", f"case {case}, {what}", parts, made)
+            counts[what] = counts.get(what, 0) + 1
+    return counts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--cases", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    counts = check(given.cases, given.seed)
+    for what in sorted(counts):
+        print(f"{counts[what]:8,}  {what}")
+    print(f"{sum(counts.values()):8,}  changed files, each refused by name")
+
+
+if __name__ == "__main__":
+    main()
