@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "columns.hpp"
@@ -97,6 +98,21 @@ inline py::array_t<std::int64_t> job_array(std::span<const JobId> jobs) {
   return array;
 }
 
+/// Doubles of what `rank` returned; a TypeError where a cast would lose what it says.
+inline py::array_t<double> real_keys(const py::object& answer) {
+  const py::array given = py::array::ensure(answer);
+  if (!given) return py::reinterpret_steal<py::array_t<double>>(py::handle());
+  if (std::string_view("biuf").find(given.dtype().kind()) == std::string_view::npos) {
+    throw py::type_error("order: rank must return real numbers, not " +
+                         py::str(given.dtype()).cast<std::string>());
+  }
+  if (py::hasattr(answer, "mask") &&
+      py::module_::import("numpy.ma").attr("is_masked")(answer).cast<bool>()) {
+    throw py::value_error("order: rank must return a key for each job, none may be masked");
+  }
+  return py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(answer);
+}
+
 /// An Order written in Python: `lifetime` is an attribute, `rank(view, jobs)` returns the keys.
 class PyOrder final : public Order, public py::trampoline_self_life_support {
  public:
@@ -116,7 +132,7 @@ class PyOrder final : public Order, public py::trampoline_self_life_support {
     const py::function override = py::get_override(static_cast<const Order*>(this), "rank");
     if (!override) throw py::type_error("order: rank(view, jobs) is missing");
     const py::object answer = override(view_object_, job_array(jobs));
-    const auto keys = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(answer);
+    const auto keys = real_keys(answer);
     if (!keys || keys.ndim() != 1 || static_cast<std::size_t>(keys.size()) != jobs.size()) {
       PyErr_Clear();
       throw py::value_error("order: rank must return one number per job: " +
