@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
+from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
 
 FINISHED: Final = 0
 REJECTED: Final = 1
@@ -142,6 +142,12 @@ class StoredSchedule:
     uncontended_us: Float64 = field(default_factory=lambda: np.empty(0))
     decision_rows: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+        for name in ("rows", "decision_rows"):
+            table = {column: _frozen(values) for column, values in getattr(self, name).items()}
+            object.__setattr__(self, name, table)
+
     def decisions(self) -> Mapping[str, Any]:
         """Return the decision rows."""
         empty = {name: np.empty(0, dtype) for name, dtype in DECISION_COLUMNS.items()}
@@ -187,6 +193,10 @@ def digest_of(rows: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) 
     _feed(sha, [rows[name] for name in INTERVAL_COLUMNS])
     _feed(sha, [rejects, np.asarray(reason)[rejects]])
     return sha.hexdigest()
+
+
+def _frozen(values: Any) -> Any:
+    return read_only(values) if isinstance(values, np.ndarray) else values
 
 
 def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:
