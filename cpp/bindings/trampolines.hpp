@@ -98,13 +98,17 @@ inline py::array_t<std::int64_t> job_array(std::span<const JobId> jobs) {
   return array;
 }
 
-/// Doubles of what `rank` returned; a TypeError where a cast would lose what it says.
+/// Doubles of what `rank` returned, null where it is no numbers; a TypeError or ValueError where
+/// a cast would lose what it says.
 inline py::array_t<double> real_keys(const py::object& answer) {
   const py::array given = py::array::ensure(answer);
   if (!given) return py::reinterpret_steal<py::array_t<double>>(py::handle());
-  if (std::string_view("biuf").find(given.dtype().kind()) == std::string_view::npos) {
+  if (given.dtype().kind() == 'c') {
     throw py::type_error("order: rank must return real numbers, not " +
                          py::str(given.dtype()).cast<std::string>());
+  }
+  if (std::string_view("biufO").find(given.dtype().kind()) == std::string_view::npos) {
+    return py::reinterpret_steal<py::array_t<double>>(py::handle());  // digits in a text, dates
   }
   if (py::hasattr(answer, "mask") &&
       py::module_::import("numpy.ma").attr("is_masked")(answer).cast<bool>()) {

@@ -9,10 +9,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from gpusched._core import Order, Placement, Scheduler
-from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched._core import Placement
+from gpusched.policy import ContentionChoice, PlacementChoice, SpeedChoice
+from gpusched.policy_labels import AnyPolicy, runs_by_label
 from gpusched.simulation import simulate
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from gpusched.cluster import Cluster
     from gpusched.result import Result
     from gpusched.workload import Trace
-
-AnyPolicy: TypeAlias = str | Policy | Order | Scheduler
 
 DEFAULT_POLICIES: Final = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy")
 
@@ -44,12 +43,15 @@ class Comparison:
         One :class:`~gpusched.result.Result` per policy, by its canonical text, in the order asked.
     unfinished
         Policies that an interrupt cut off; empty otherwise.
+    failed
+        The errors of policies that failed.
     """
 
     trace: Trace
     cluster: Cluster
     results: Mapping[str, Result]
     unfinished: tuple[str, ...] = ()
+    failed: Mapping[str, Exception] = field(default_factory=dict)
     _ready: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     @property
@@ -115,6 +117,7 @@ class Comparison:
                 for label, summary in self.summaries.items()
             ],
             "unfinished": list(self.unfinished),
+            "failed": {label: str(error) for label, error in self.failed.items()},
             "warnings": {
                 label: list(result.warnings)
                 for label, result in self.results.items()
@@ -153,7 +156,8 @@ def compare(
     ----------
     policies
         Names listed by :func:`gpusched.policies`, texts such as ``"2d-las:preset=lucid"``, policy
-        objects, or instances of a Python order or scheduler. One that is listed twice is refused.
+        objects, or instances of a Python order or scheduler. One that is listed twice is refused;
+        objects of one class that differ are told apart by the digits after an ``@``.
     placement, predictor, speed, contention, seed
         As for :func:`gpusched.simulate`, the same for all.
     threads
@@ -164,11 +168,13 @@ def compare(
     Raises
     ------
     ValueError, TypeError
-        If the input is malformed; an error inside a run names its policy.
+        If the input is malformed. An error inside a run names its policy and is raised when all
+        other runs have finished: the attribute ``comparison`` of the error, whatever its type, is
+        a :class:`Comparison` of those, and its ``failed`` has every error.
     Interrupted
         On Ctrl-C, within a second; a KeyboardInterrupt that carries the finished results.
     """
-    runs = _by_label(policies)
+    runs = runs_by_label(policies)
     threads = _num_threads(threads, len(runs))
     stop = threading.Event()
 
@@ -187,28 +193,38 @@ def compare(
         )
 
     def comparison_so_far() -> Comparison:
-        results = {label: f.result() for f, label in futures.items() if _succeeded(f)}
-        unfinished = tuple(label for label in runs if label not in results)
-        return Comparison(trace, cluster, results, unfinished, summaries)
+        done = {label: f.result() for f, label in futures.items() if _succeeded(f)}
+        results = {label: result for label, result in done.items() if label not in failed}
+        unfinished = tuple(label for label in runs if label not in {*results, *failed})
+        return Comparison(trace, cluster, results, unfinished, failed, summaries)
 
     pool = ThreadPoolExecutor(threads, thread_name_prefix="gpusched")
     futures = {pool.submit(run, label, policy): label for label, policy in runs.items()}
     summaries: dict[str, dict[str, Any]] = {}
+    failed: dict[str, Exception] = {}
     try:
-        _collect(futures, summaries)
+        _collect(futures, summaries, failed)
     except KeyboardInterrupt:
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
         wait(futures, timeout=_STOP_SECONDS)
         raise Interrupted(comparison_so_far()) from None
     finally:
-        stop.set()  # where a run failed, the others are in vain
+        stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
-    return comparison_so_far()
+    comparison = comparison_so_far()
+    for label in runs:  # the first one asked for, whichever was first to fail
+        if label in failed:
+            _raise_named(label, failed[label], comparison)
+    return comparison
 
 
-def _collect(futures: Mapping[Future[Result], str], summaries: dict[str, dict[str, Any]]) -> None:
-    """Wait for all runs, and fill ``summaries``; raise the error of the first run that fails.
+def _collect(
+    futures: Mapping[Future[Result], str],
+    summaries: dict[str, dict[str, Any]],
+    failed: dict[str, Exception],
+) -> None:
+    """Wait for all runs, and fill ``summaries`` and ``failed``.
 
     The summary of a run is computed while others go on: this thread has nothing else to do.
     """
@@ -217,30 +233,10 @@ def _collect(futures: Mapping[Future[Result], str], summaries: dict[str, dict[st
         done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             label = futures[future]
-            if (error := future.exception()) is not None:
-                _raise_named(label, error)
-            summaries[label] = future.result().summary()
-
-
-def _by_label(policies: Sequence[AnyPolicy]) -> dict[str, AnyPolicy]:
-    """Key the policies by their canonical texts; refuse an empty list, and one listed twice."""
-    if isinstance(policies, str | Policy):
-        raise TypeError(f"policies: expected a list of policies, not the single {policies!r}")
-    runs: dict[str, AnyPolicy] = {}
-    for entry in policies:
-        policy = Policy.parse(entry) if isinstance(entry, str) else entry
-        if isinstance(policy, Policy):
-            label = str(policy)
-        elif isinstance(policy, Order | Scheduler):
-            label = f"python:{type(policy).__qualname__}"
-        else:
-            raise TypeError(f"policies: expected a name or a policy, not {entry!r}")
-        if label in runs:
-            raise ValueError(f"policies: {label!r} is listed twice")
-        runs[label] = policy
-    if not runs:
-        raise ValueError("policies: at least one is needed")
-    return runs
+            try:
+                summaries[label] = future.result().summary()
+            except Exception as error:
+                failed[label] = error
 
 
 def _num_threads(threads: int | None, num_runs: int) -> int:
@@ -257,12 +253,20 @@ def _succeeded(future: Future[Result]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
 
 
-def _raise_named(label: str, error: BaseException) -> None:
+def _raise_named(label: str, error: Exception, comparison: Comparison) -> NoReturn:
     """Raise ``error`` with the policy in its message, or in a note where the type needs more."""
-    if type(error) in (ValueError, TypeError, ImportError, RuntimeError):
-        raise type(error)(f"policy {label}: {error}") from error
-    error.add_note(f"in the run of policy {label}")
-    raise error
+    others = [
+        f"policy {other}: {why}" for other, why in comparison.failed.items() if other != label
+    ]
+    named, is_new = error, type(error) in (ValueError, TypeError, ImportError, RuntimeError)
+    if is_new:
+        named = type(error)(f"policy {label}: {error}")
+    else:
+        named.add_note(f"in the run of policy {label}")
+    for other in others:
+        named.add_note(f"and {other}")
+    named.comparison = comparison  # type: ignore[attr-defined]
+    raise named from error if is_new else error.__cause__
 
 
 def _constant(label: str, dtype: pl.Enum, length: int) -> pl.Series:

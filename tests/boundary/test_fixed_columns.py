@@ -23,8 +23,8 @@ def rich() -> gs.Trace:
     ones = np.ones(len(jobs))
     return gs.Trace.from_polars(
         jobs.to_polars().with_columns(
-            **{name: ones for name in ("estimate_s", "predicted_s", "weight", "checkpoint_s")},
-            **{name: ones for name in ("restart_s", "source_wait_s", "cpu", "memory_gib")},
+            **dict.fromkeys(("estimate_s", "predicted_s", "weight", "checkpoint_s"), ones),
+            **dict.fromkeys(("restart_s", "source_wait_s", "cpu", "memory_gib"), ones),
             gpu_share=ones,
             min_gpus=ones,
             max_gpus=ones * 64,

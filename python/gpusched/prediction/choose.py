@@ -53,7 +53,7 @@ def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | None:
     may use it at a time; what it was trained on stays.
     """
     if isinstance(chosen, Predictor):
-        return None if chosen.name in _WITHOUT_PREDICTOR else chosen.clone()
+        return None if chosen.registered_name in _WITHOUT_PREDICTOR else chosen.clone()
     made = predictor(chosen)
     return None if made.name in _WITHOUT_PREDICTOR else made
 
