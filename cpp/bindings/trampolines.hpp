@@ -98,23 +98,25 @@ inline py::array_t<std::int64_t> job_array(std::span<const JobId> jobs) {
   return array;
 }
 
+using Keys = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
 /// Doubles of what `rank` returned, null where it is no numbers; a TypeError or ValueError where
 /// a cast would lose what it says.
-inline py::array_t<double> real_keys(const py::object& answer) {
+inline Keys real_keys(const py::object& answer) {
   const py::array given = py::array::ensure(answer);
-  if (!given) return py::reinterpret_steal<py::array_t<double>>(py::handle());
+  if (!given) return py::reinterpret_steal<Keys>(py::handle());
   if (given.dtype().kind() == 'c') {
     throw py::type_error("order: rank must return real numbers, not " +
                          py::str(given.dtype()).cast<std::string>());
   }
   if (std::string_view("biufO").find(given.dtype().kind()) == std::string_view::npos) {
-    return py::reinterpret_steal<py::array_t<double>>(py::handle());  // digits in a text, dates
+    return py::reinterpret_steal<Keys>(py::handle());  // digits in a text, dates
   }
   if (py::hasattr(answer, "mask") &&
       py::module_::import("numpy.ma").attr("is_masked")(answer).cast<bool>()) {
     throw py::value_error("order: rank must return a key for each job, none may be masked");
   }
-  return py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(answer);
+  return Keys::ensure(answer);
 }
 
 /// An Order written in Python: `lifetime` is an attribute, `rank(view, jobs)` returns the keys.

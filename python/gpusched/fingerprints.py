@@ -45,7 +45,7 @@ def fingerprint(trace: Trace) -> str:
     - texts: the code points, padded by zeros to the longest, as such integers;
     - labels and sets of GPU types: those that jobs have, sorted, as JSON, and each job's number
       among them;
-    - all else (profiles, graphs, times): as JSON with sorted keys.
+    - all else (profiles, graphs, times): as JSON with sorted keys and every field.
     """
     known = _fingerprints.get(trace)
     if known is None:
@@ -87,9 +87,10 @@ def _feed_numbered(sha: Any, name: str, codes: AnyArray, entries: Sequence[Any])
     has_jobs[codes] = True
     used = sorted({entries[code] for code in np.flatnonzero(has_jobs).tolist()})
     number = {entry: place for place, entry in enumerate(used)}
-    place = np.array([number.get(entry, 0) for entry in entries], _fewest(0, len(used)))
+    stored = _fewest(0, len(used))
+    place = np.array([number.get(entry, 0) for entry in entries], stored)
     _feed(sha, name, "entries", _json(used), len(used))
-    _feed(sha, name, f"numbers {place.dtype.str}", place[codes], len(codes))
+    _feed(sha, name, f"numbers {stored}", place[codes], len(codes))
 
 
 def _feed_array(sha: Any, name: str, values: AnyArray) -> None:
@@ -139,4 +140,18 @@ def _fewest(low: int, high: int) -> str:
 
 
 def _json(value: Any) -> bytes:
-    return msgspec.json.encode(value, order="deterministic")
+    return msgspec.json.encode(_plain(value), order="deterministic")
+
+
+def _plain(value: Any) -> Any:
+    """Turn records into mappings of all their fields.
+
+    An encoder may leave out a field that is the default; which one is, it judges by identity.
+    """
+    if isinstance(value, msgspec.Struct):
+        return {key: _plain(part) for key, part in msgspec.structs.asdict(value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    return value

@@ -48,7 +48,7 @@ class PythonObject(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     @property
     def short(self) -> str:
         """Eight hexadecimal digits that tell it from others in a label."""
-        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:8]
+        return hashlib.sha256(msgspec.json.encode(msgspec.structs.astuple(self))).hexdigest()[:8]
 
 
 def identify(role: Role, thing: Any) -> PythonObject | None:
