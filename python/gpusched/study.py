@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from gpusched._core import Placement
+from gpusched.failures import raise_named
 from gpusched.policy import ContentionChoice, PlacementChoice, SpeedChoice
 from gpusched.policy_labels import AnyPolicy, runs_by_label
 from gpusched.simulation import simulate
@@ -213,9 +214,9 @@ def compare(
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
     comparison = comparison_so_far()
-    for label in runs:  # the first one asked for, whichever was first to fail
-        if label in failed:
-            _raise_named(label, failed[label], comparison)
+    if failed:
+        named = {f"policy {label}": failed[label] for label in runs if label in failed}
+        raise_named(named, comparison=comparison)
     return comparison
 
 
@@ -251,22 +252,6 @@ def _num_threads(threads: int | None, num_runs: int) -> int:
 
 def _succeeded(future: Future[Result]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
-
-
-def _raise_named(label: str, error: Exception, comparison: Comparison) -> NoReturn:
-    """Raise ``error`` with the policy in its message, or in a note where the type needs more."""
-    others = [
-        f"policy {other}: {why}" for other, why in comparison.failed.items() if other != label
-    ]
-    named, is_new = error, type(error) in (ValueError, TypeError, ImportError, RuntimeError)
-    if is_new:
-        named = type(error)(f"policy {label}: {error}")
-    else:
-        named.add_note(f"in the run of policy {label}")
-    for other in others:
-        named.add_note(f"and {other}")
-    named.comparison = comparison  # type: ignore[attr-defined]
-    raise named from error if is_new else error.__cause__
 
 
 def _constant(label: str, dtype: pl.Enum, length: int) -> pl.Series:

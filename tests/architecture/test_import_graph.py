@@ -12,7 +12,7 @@ from tests.architecture.sources import MODULES, imports
 
 # A folder stands for what is in it. Imports inside functions count as well.
 FLOORS = (
-    "arrays draws intake labels suggest supervision ticks",
+    "arrays draws failures intake labels suggest supervision ticks",
     """assembly cluster cluster_columns columns deadlines demands elasticity figures
     filling_requests fingerprints frames gavel_tables graph_models identity job_graphs model_zoo
     network object_digests plugins policy presentation profile_columns profiles rejects schedule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
+from gpusched.prediction.known import Oracle
 
 CLUSTER = gs.Cluster.uniform(1, 4)
 
@@ -91,3 +93,78 @@ def test_a_reader_takes_an_unknown_status_as_unknown(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
     path.write_text("submit_s,service_s,gpus,status\n0,1,1,banana\n0,1,1,ok\n")
     assert list(gs.read_trace(path).status.values()) == ["unknown", "ok"]
+
+
+class Scaled(gs.Order):
+    def __init__(self, sign: int) -> None:
+        super().__init__()
+        self.sign = sign
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        return self.sign * jobs
+
+
+def test_objects_with_other_states_have_other_specifications() -> None:
+    specs = [gs.simulate(trace(), CLUSTER, policy=Scaled(sign)).spec for sign in (1, 1, -1)]
+    assert specs[0] == specs[1] != specs[2]
+
+
+def test_objects_with_other_states_are_not_listed_twice() -> None:
+    assert len(gs.compare(trace(), CLUSTER, [Scaled(1), Scaled(-1)]).results) == 2
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"gpu_types": ["gpu", "", ""]},
+        {"weight": [1, 2, 3]},
+        {"estimate_s": [1, 2, 3]},
+        {"predicted_s": [1, 2, 3]},
+        {"restart_s": [1, 2, 3]},
+        {"checkpoint_s": [1, 2, 3]},
+        {"id": [3, 2, 1]},
+        {"user": ["a", "b", "a"]},
+        {"group": ["a", "b", "a"]},
+    ],
+    ids=lambda columns: next(iter(columns)),
+)
+def test_every_column_that_a_run_reads_is_in_the_fingerprint(columns: dict[str, Any]) -> None:
+    from gpusched.spec import fingerprint
+
+    assert fingerprint(trace(**columns)) != fingerprint(trace())
+
+
+def test_traces_with_equal_profiles_have_equal_fingerprints_after_a_pickle() -> None:
+    from gpusched.spec import fingerprint
+
+    jobs = trace(gpus=[2, 2, 2]).with_graphs(
+        gs.JobGraph("g", (gs.Stage(1, 0.1, 1.0, 2.0), gs.Stage(1, 0.1, 1.0)))
+    )
+    assert fingerprint(pickle.loads(pickle.dumps(jobs))) == fingerprint(jobs)
+
+
+def test_what_a_predictor_learned_of_users_is_in_the_specification() -> None:
+    labels = [
+        gs.predictor("group-mean").train(trace(user=users)).label
+        for users in (["a", "b", "a"], ["c", "d", "c"])
+    ]
+    assert labels[0] != labels[1]
+
+
+def test_a_subclass_of_the_oracle_is_asked_for_its_predictions() -> None:
+    class Wrong(Oracle):
+        def predict(self, jobs: Any) -> Any:
+            return super().predict(jobs)[::-1]
+
+    result = gs.simulate(trace(), CLUSTER, policy="sjf", predictor=Wrong())
+    assert result.spec.predictor != "oracle"
+
+
+def test_an_error_of_one_policy_does_not_lose_the_others() -> None:
+    class Bad(gs.Order):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            raise ValueError("never")
+
+    with pytest.raises(ValueError, match=r"policy python:.*Bad: never") as caught:
+        gs.compare(trace(), CLUSTER, [Bad(), "fifo", "sjf"])
+    assert list(caught.value.comparison.results) == ["fifo", "sjf"]  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -244,3 +245,38 @@ def test_the_fingerprint_is_what_its_documentation_says() -> None:
     for name, kind, length, data in pieces:
         sha.update(f'["{name}","{kind}",{length},{len(data)}]\n'.encode() + data)
     assert fingerprint(trace) == sha.hexdigest()
+
+
+def test_measured_profiles_have_the_same_fingerprint_after_a_file(tmp_path: Path) -> None:
+    profiles = [
+        gs.JobProfile("a", throughput={"gpu": {1: 5, 2: 9}}, spread_throughput={"gpu": {2: 7}}),
+        gs.JobProfile("b", samples_per_s={"gpu": 4}, global_batch=8, max_samples={"gpu": 8},
+                      throughput={"gpu": {2: 9.5, 1: 5}}),
+    ]  # fmt: skip
+    trace = gs.Trace.from_columns([0, 1], [3, 4], [1, 2]).with_profiles(profiles, [0, 1])
+    result = gs.simulate(trace, gs.Cluster.uniform(1, 4), speed="table")
+    result.save(tmp_path / "result.npz")
+    assert gs.load(tmp_path / "result.npz").spec == result.spec
+
+
+@pytest.mark.parametrize("policy", ["fifo-skip", "srtf", "easy", "2d-las"])
+def test_how_types_are_numbered_decides_nothing(policy: str) -> None:
+    cluster = gs.Cluster((gs.ServerGroup(2, 4, "A"), gs.ServerGroup(2, 4, "B")))
+    rng = np.random.default_rng(3)
+    kinds = ["A", "B", "A|B", ""]
+    trace = gs.Trace.from_columns(
+        rng.integers(0, 50, 60),
+        rng.integers(1, 30, 60),
+        rng.integers(1, 8, 60),
+        gpu_types=[kinds[kind] for kind in rng.integers(0, 4, 60)],
+    )
+    order = np.array([2, 0, 3, 1])
+    assert trace.type_set is not None
+    other = dataclasses.replace(
+        trace,
+        type_sets=tuple(trace.type_sets[kind] for kind in np.argsort(order).tolist()),
+        type_set=order[trace.type_set].astype(np.int32),
+    )
+    assert fingerprint(other) == fingerprint(trace)
+    digests = {gs.simulate(jobs, cluster, policy=policy).digest for jobs in (trace, other)}
+    assert len(digests) == 1
