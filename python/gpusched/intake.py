@@ -84,8 +84,12 @@ def real_numbers(what: str, values: Any) -> AnyArray:
 
 
 def unmasked(what: str, values: Any) -> Float64:
-    """Return :func:`real_numbers` as float64, C-contiguous; a masked one is a ValueError."""
-    array = real_numbers(what, values)
+    """Return :func:`real_numbers` as float64, C-contiguous; a masked one is a ValueError.
+
+    An array of truth values is one of 0 and 1.
+    """
+    is_truth = getattr(values, "dtype", None) == np.bool_
+    array = real_numbers(what, np.asarray(values, np.uint8) if is_truth else values)
     missing = masked_rows(values)
     if missing is not None and missing.any():
         first = np.argwhere(missing)[0].tolist()

@@ -64,6 +64,13 @@ def test_complex_costs_are_a_type_error() -> None:
         gs.assign(np.array([[1 + 2j]]))
 
 
+def test_a_matrix_of_truth_values_is_one_of_zeros_and_ones() -> None:
+    assert gs.assign(np.array([[True, False], [False, True]])).cost == 0.0
+    masked = np.ma.array([[True, False]], mask=[[0, 1]])
+    with pytest.raises(ValueError, match=r"cost\[0, 1\]: is masked"):
+        gs.assign(masked)
+
+
 @pytest.mark.parametrize("column", ["submit_us", "gpus", "row", "id"])
 def test_no_column_of_a_trace_becomes_writeable(column: str) -> None:
     with pytest.raises(ValueError, match="WRITEABLE"):
