@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "columns.hpp"
@@ -37,6 +38,27 @@ inline py::array_t<std::int64_t> job_array(std::span<const JobId> jobs) {
   return array;
 }
 
+using Keys = py::array_t<double, py::array::c_style | py::array::forcecast>;
+
+/// Doubles of what `rank` returned, null where it is no numbers; a TypeError or ValueError where
+/// a cast would lose what it says.
+inline Keys real_keys(const py::object& answer) {
+  const py::array given = py::array::ensure(answer);
+  if (!given) return py::reinterpret_steal<Keys>(py::handle());
+  if (given.dtype().kind() == 'c') {
+    throw py::type_error("order: rank must return real numbers, not " +
+                         py::str(given.dtype()).cast<std::string>());
+  }
+  if (std::string_view("biufO").find(given.dtype().kind()) == std::string_view::npos) {
+    return py::reinterpret_steal<Keys>(py::handle());  // digits in a text, dates
+  }
+  if (py::hasattr(answer, "mask") &&
+      py::module_::import("numpy.ma").attr("is_masked")(answer).cast<bool>()) {
+    throw py::value_error("order: rank must return a key for each job, none may be masked");
+  }
+  return Keys::ensure(answer);
+}
+
 /// An Order written in Python: `lifetime` is an attribute, `rank(view, jobs)` returns the keys.
 class PyOrder final : public Order, public py::trampoline_self_life_support {
  public:
@@ -57,7 +79,7 @@ class PyOrder final : public Order, public py::trampoline_self_life_support {
     const py::function override = py::get_override(static_cast<const Order*>(this), "rank");
     if (!override) throw py::type_error("order: rank(view, jobs) is missing");
     const py::object answer = override(shown.object, job_array(jobs));
-    const auto keys = py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(answer);
+    const auto keys = real_keys(answer);
     if (!keys || keys.ndim() != 1 || static_cast<std::size_t>(keys.size()) != jobs.size()) {
       PyErr_Clear();
       throw py::value_error("order: rank must return one number per job: " +

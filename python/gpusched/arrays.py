@@ -18,18 +18,32 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def read_only(values: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
-    """Return ``values`` as a C-contiguous array that cannot be written to.
+    """Return ``values`` as a C-contiguous array that cannot be written to, nor made so again.
 
-    The flag is set on a view, so an array that a caller still holds stays writeable for them.
+    Nothing is copied that is contiguous: whoever still holds the array itself can write to it.
     """
-    view = np.ascontiguousarray(values).view()
-    view.flags.writeable = False
-    return view
+    array = np.ascontiguousarray(values)
+    if array.dtype.kind in "mMO":  # neither dates nor objects lend their memory
+        view = array.view()
+        view.flags.writeable = False
+        return view
+    # The flag of an array can be set where its owner can be written to. A view of memory that is
+    # lent for reading is its own owner.
+    lent: npt.NDArray[_Scalar] = np.asarray(array.data.toreadonly())
+    return lent
 
 
-def freeze_columns(columns: Any) -> None:
-    """Make every array that is a field of a frozen data class read-only."""
+def freeze_columns(columns: Any, *, is_own: bool = False) -> None:
+    """Make every array that is a field of a frozen data class read-only.
+
+    Parameters
+    ----------
+    is_own
+        Whether the arrays were made for it. If not, one that can be written to may be in other
+        hands, and is copied.
+    """
     for column in dataclasses.fields(columns):
         value = getattr(columns, column.name)
         if isinstance(value, np.ndarray):
-            object.__setattr__(columns, column.name, read_only(value))
+            own = value if is_own or not value.flags.writeable else value.copy()
+            object.__setattr__(columns, column.name, read_only(own))

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched import columns as check
 from gpusched import deadlines, demands, elasticity
-from gpusched.arrays import AnyArray, Int32, Int64
+from gpusched.arrays import AnyArray, Int32, Int64, read_only
 from gpusched.labels import Labels
 from gpusched.rejects import OnBad, Screen
 from gpusched.ticks import MAX_HORIZON_US, us_to_seconds
@@ -75,7 +75,7 @@ def assemble(
     if due_us is not None:
         wishes["deadline_us"] = deadlines.shifted(due_us, -origin_us, deadlines.NOT_A_TIME)
     check_horizon(screen.source, sorted_ticks["submit_us"], sorted_ticks["service_us"])
-    return {
+    attributes = {
         "gpus": gpus[order],
         "row": screen.rows[order],
         "id": ids[order],
@@ -90,6 +90,11 @@ def assemble(
         **sorted_ticks,
         **{column: values[order] for column, values in wishes.items()},
         **{column: named.take(order) for column, named in (labels or {}).items()},
+    }
+    # All arrays were made here and are in nobody's hands: a trace need not copy them.
+    return {
+        column: read_only(value) if isinstance(value, np.ndarray) else value
+        for column, value in attributes.items()
     }
 
 

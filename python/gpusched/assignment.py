@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched.arrays import Float64, Int32, Int64, read_only
+from gpusched.intake import unmasked
 
 Method = Literal["jonker-volgenant", "auction"]
 
@@ -92,7 +93,7 @@ class AssignmentSolver:
     def solve(self, cost: npt.ArrayLike) -> Matching:
         """Solve from scratch; ``cost`` is copied. See :func:`assign`."""
         costs = _matrix(cost, "cost")
-        if np.may_share_memory(costs, cost):
+        if isinstance(cost, np.ndarray) and np.may_share_memory(costs, cost):
             costs = costs.copy()
         self._shape = (0, 0)
         found = self._solver.solve(costs.reshape(-1), *costs.shape)
@@ -124,7 +125,7 @@ class AssignmentSolver:
             raise ValueError("change_row: there is no solution; call solve first")
         if not 0 <= row < num_rows:
             raise ValueError(f"row: must be 0 to {num_rows - 1}, is {row}")
-        costs = np.ascontiguousarray(cost, dtype=np.float64)
+        costs = unmasked("cost", cost)
         if costs.shape != (num_columns,):
             raise ValueError(f"cost: must have shape ({num_columns},), has {costs.shape}")
         return _matching(*self._solver.change_row(row, costs))
@@ -295,11 +296,11 @@ def _matching(
 def _matrix(values: npt.ArrayLike, name: str) -> Float64:
     """The values as a C-contiguous matrix with an entry at least."""
     try:
-        matrix = np.ascontiguousarray(values, dtype=np.float64)
+        matrix = unmasked(name, values)
     except OverflowError:
         raise ValueError(f"{name}: an integer is beyond 1e300") from None
-    if np.ndim(values) != 2 or matrix.size == 0:
-        raise ValueError(f"{name}: must be a matrix with an entry, has shape {np.shape(values)}")
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise ValueError(f"{name}: must be a matrix with an entry, has shape {matrix.shape}")
     return matrix
 
 
@@ -313,7 +314,7 @@ def _check(costs: Float64, forbidden: float) -> None:
 
 
 def _counts(values: npt.ArrayLike, name: str, size: int) -> Int32:
-    counts = np.asarray(values)
+    counts = unmasked(name, values)
     if counts.shape != (size,):
         raise ValueError(f"{name}: must have shape ({size},), has {counts.shape}")
     is_bad = ~((counts >= 0) & (counts <= _MOST_UNITS) & (counts == np.floor(counts)))

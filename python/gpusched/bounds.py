@@ -22,6 +22,7 @@ import numpy as np
 
 from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
 from gpusched.demands import WHOLE_GPU
+from gpusched.intake import unmasked
 
 if TYPE_CHECKING:
     from gpusched.cluster import Cluster
@@ -170,7 +171,7 @@ def mean_busy_time(trace: Jobs, num_gpus: int, *, weight: Float64 | None = None)
         Positive weights, shape ``(n,)``: bounds the weighted sum of JCT. It is then computed in
         double precision and lowered by more than the rounding can amount to.
     """
-    weights = np.empty(0) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+    weights = np.empty(0) if weight is None else unmasked("weight", weight)
     columns = (trace.submit_us, trace.service_us, trace.gpus, num_gpus, weights)
     native = _native("mean_busy_time") or mean_busy_half_ticks
     try:

@@ -6,15 +6,22 @@ A wrong type is a ``TypeError`` for the whole column; a bad value is a matter fo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
-from gpusched.labels import Labels
+from gpusched.intake import entries, is_missing, kind_name, masked_rows, plain_array
+from gpusched.labels import STATUSES, Labels
 from gpusched.rejects import Screen
-from gpusched.ticks import MAX_SERVICE_US, MAX_SUBMIT_US, US_PER_S, seconds_to_us
+from gpusched.ticks import (
+    MAX_SERVICE_US,
+    MAX_SUBMIT_US,
+    US_PER_S,
+    durations_to_seconds,
+    seconds_to_us,
+)
 
 REQUIRED: Final = ("submit_s", "service_s", "gpus")
 LABELS: Final = ("user", "queue", "group", "status")
@@ -26,6 +33,8 @@ ALL: Final = ("id", *NUMERIC, *LABELS, "gpu_types")
 NOT_GIVEN: Final = -1
 """Marks a job without an estimate (or a source wait) in a column that has some."""
 MAX_GPUS: Final = 2**31 - 1
+_NAMES: Final = (str, int, float, np.integer, np.floating)
+_DATES_HINT: Final = "; subtract the first one, which is the epoch"
 
 
 def numbers(column: str, values: Any, num_rows: int | None = None) -> AnyArray:
@@ -34,19 +43,20 @@ def numbers(column: str, values: Any, num_rows: int | None = None) -> AnyArray:
     Raises
     ------
     TypeError
-        If they are not numbers (text, objects, booleans, dates).
+        If they are not numbers (complex ones, text, objects, booleans, dates). Durations are, in
+        a column of seconds.
     ValueError
         If they are not one row of ``num_rows``.
     """
-    array = np.asarray(values)
-    if array.dtype.kind == "O" and all(type(v) in (int, float) for v in array.flat):
-        array = array.astype(np.float64)  # Python integers beyond 64 bits: refused by size later
-    if array.size == 0 and not isinstance(values, np.ndarray):
-        array = array.astype(np.float64)  # an empty list has no type of its own
+    what = f"column {column!r}"
+    array = plain_array(what, values)
+    if array.dtype.kind == "m" and column.endswith("_s"):
+        check_length(column, array, num_rows)
+        return durations_to_seconds(what, array)
     if array.dtype.kind not in "iuf":
-        raise TypeError(
-            f"column {column!r} must hold integers or floats, not {_type_name(array, values)}"
-        )
+        kind = kind_name(array, values)
+        hint = _DATES_HINT if kind == "dates" and column in ("submit_s", "deadline_s") else ""
+        raise TypeError(f"{what} must hold integers or floats, not {kind}{hint}")
     check_length(column, array, num_rows)
     if array.dtype.kind == "f" or array.dtype == np.uint64:
         return array.astype(np.float64)
@@ -135,19 +145,31 @@ def identifiers(column: str, values: Any, num_rows: int) -> AnyArray:
     TypeError
         If they are neither all integers nor all text.
     """
-    array = np.asarray(values)
-    is_text = array.dtype.kind == "O" and all(isinstance(value, str) for value in array.flat)
-    if is_text or array.dtype.kind == "T":
-        array = array.astype(np.str_)
-    if array.dtype.kind not in "iuU":
-        raise TypeError(
-            f"column {column!r} must hold integers or text, not {_type_name(array, values)}"
-        )
+    what = f"column {column!r}"
+    missing, is_both = masked_rows(values), False
+    array = plain_array(what, values)
+    if array.dtype.kind in "OT" or isinstance(values, list | tuple):
+        given = entries(what, values, "integers or text")
+        types = set(map(type, given))
+        if types - {int, str}:
+            missing = np.array([is_missing(value) for value in given], dtype=np.bool_)
+        is_text = str in types and types <= {str, np.str_}
+        if is_text and array.dtype.kind != "U":
+            array = np.array(given, dtype=np.str_)
+        is_both = not is_text and array.dtype.kind in "UT"
+    elif array.dtype.kind == "f":
+        missing = np.isnan(array)
+    if missing is not None and missing.any():
+        raise ValueError(f"{what}, row {int(np.argmax(missing))}: an id must not be missing")
+    if is_both:
+        raise TypeError(f"{what} must hold integers or text, not both")
+    if array.dtype.kind not in "iuU" and array.size:
+        raise TypeError(f"{what} must hold integers or text, not {kind_name(array, values)}")
     check_length(column, array, num_rows)
     if array.dtype.kind == "U":
         return array
     if array.dtype == np.uint64 and array.size and int(array.max()) >= 2**63:
-        raise ValueError(f"column {column!r} must fit 64-bit signed integers")
+        raise ValueError(f"{what} must fit 64-bit signed integers")
     return array.astype(np.int64)
 
 
@@ -183,14 +205,26 @@ def _check_unique(screen: Screen, ids: AnyArray) -> None:
 
 def labels(column: str, values: Any, num_rows: int) -> Labels:
     """Number the names in ``values`` (text, integers or a :class:`Labels`)."""
-    if isinstance(values, Labels):
-        named = values
-    elif isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"column {column!r} must hold one name per job, not {values!r}")
-    else:
-        named = Labels.of(values.tolist() if isinstance(values, np.ndarray) else values)
+    named: Labels = values
+    if not isinstance(values, Labels):
+        given = entries(f"column {column!r}", values, "one name per job")
+        for value in {type(value): value for value in given}.values():
+            kind = type(value)
+            if not (isinstance(value, _NAMES) or is_missing(value)):
+                raise TypeError(
+                    f"column {column!r} must hold text or integers, not {kind.__name__} {value!r}"
+                )
+        named = Labels.of(given)
     check_length(column, named.codes, num_rows)
     return named
+
+
+def statuses(screen: Screen, named: Labels) -> Labels:
+    """Check how jobs ended: one of :data:`STATUSES`; one that is not given is ``"unknown"``."""
+    good = np.array([name in ("", *STATUSES) for name in named.names], dtype=np.bool_)
+    screen.show("status", "status", named)
+    screen.require(good[named.codes], "status", f"must be one of {', '.join(STATUSES)}")
+    return named.among(STATUSES, "unknown")
 
 
 def allowed_types(values: Any, num_rows: int) -> tuple[tuple[tuple[str, ...], ...], Int32 | None]:
@@ -209,24 +243,24 @@ def allowed_types(values: Any, num_rows: int) -> tuple[tuple[tuple[str, ...], ..
     """
     if values is None:
         return (), None
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"column 'gpu_types' must hold one entry per job, not {values!r}")
-    entries = [_type_key(entry) for entry in values]
+    given = [
+        _type_key(entry) for entry in entries("column 'gpu_types'", values, "one entry per job")
+    ]
     number: dict[tuple[str, ...], int] = {}
-    sets = {entry: _type_set(entry) for entry in dict.fromkeys(entries)}
+    sets = {entry: _type_set(entry) for entry in dict.fromkeys(given)}
     for allowed in sets.values():
         number.setdefault(allowed, len(number))
     code_of = {entry: number[allowed] for entry, allowed in sets.items()}
-    codes = np.array([code_of[entry] for entry in entries], dtype=np.int32)
+    codes = np.array([code_of[entry] for entry in given], dtype=np.int32)
     check_length("gpu_types", codes, num_rows)
     return (tuple(number), codes) if any(number) else ((), None)
 
 
 def _type_key(entry: Any) -> str | tuple[str, ...]:
-    if entry is None:
-        return ""
     if isinstance(entry, str):
         return entry
+    if is_missing(entry):
+        return ""
     if isinstance(entry, Sequence | set | frozenset) and all(isinstance(t, str) for t in entry):
         return tuple(entry)
     raise TypeError(f"column 'gpu_types' must hold text or collections of text, not {entry!r}")
@@ -251,8 +285,3 @@ def _finite(screen: Screen, column: str, values: AnyArray) -> Bool:
 def _at_most(screen: Screen, column: str, seconds: AnyArray, limit_us: int) -> Bool:
     limit_s = limit_us / US_PER_S
     return screen.require(seconds <= limit_s, column, f"must be at most {limit_s:.0f} s")
-
-
-def _type_name(array: AnyArray, values: Any) -> str:
-    names = {"O": "Python objects", "U": "text", "S": "bytes", "b": "booleans", "M": "dates"}
-    return names.get(array.dtype.kind, str(array.dtype))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64, read_only
+from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
 from gpusched.schedule import whole_intervals
 from gpusched.series import Steps
 from gpusched.ticks import us_to_seconds
@@ -60,6 +60,9 @@ class LinkUse:
     mean_rings: Float64
     used_s: Float64
     contended_s: Float64
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
 
     def __len__(self) -> int:
         return len(self.link)

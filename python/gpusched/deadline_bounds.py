@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.arrays import Bool, Float64
+from gpusched.arrays import Bool, Float64, freeze_columns
 from gpusched.deadline_program import Windows, pooled_bound, upper_bound
 from gpusched.deadline_rates import rates_of
 from gpusched.deadlines import NO_DEADLINE
@@ -58,6 +58,9 @@ class DeadlineBound:
     num_deadlines: int
     total: float
     is_possible: Bool = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
 
     @property
     def best(self) -> tuple[str, float]:

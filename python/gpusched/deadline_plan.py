@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpusched import _core
-from gpusched.arrays import Bool, Float64
+from gpusched.arrays import Bool, Float64, freeze_columns
 from gpusched.deadline_table import DeadlineTable, number, whole
 from gpusched.supervision import supervised
 
@@ -95,6 +95,9 @@ class DeadlinePlan:
     exponent: float
     _steps: tuple[tuple[DeadlineStep, ...], ...] = field(repr=False)
     _scarce: tuple[DeadlineStep | None, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
 
     def steps(self, job: int) -> tuple[DeadlineStep, ...]:
         """Give what is promised to a job, in the order of time; empty if it was not admitted."""

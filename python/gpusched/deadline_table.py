@@ -99,7 +99,7 @@ def _configurations(
 
 def number(name: str, value: float, least: float, most: float = 1e300) -> float:
     """Return the figure; raise TypeError or ValueError if it is none, or out of its range."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}: expected a number, not {value!r}")
     if not (math.isfinite(value) and least <= value <= most):
         raise ValueError(f"{name}: {value} must lie between {least:g} and {most:g}")

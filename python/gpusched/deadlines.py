@@ -101,5 +101,5 @@ def drawn_deadlines(
 
 
 def _check_number(name: str, number: Any) -> None:
-    if isinstance(number, bool) or not isinstance(number, int | float | np.number):
+    if isinstance(number, bool) or not isinstance(number, int | float | np.integer | np.floating):
         raise TypeError(f"{name}: {number!r} must be a number")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.arrays import AnyArray, Float64, Int64
+from gpusched.arrays import AnyArray, Float64, Int64, read_only
 from gpusched.schedule import REJECTED, Schedule, whole_intervals
 from gpusched.ticks import us_to_seconds
 
@@ -59,9 +59,9 @@ class Events:
         jobs = np.concatenate([of for _, of, _ in parts])
         kind = np.concatenate([np.broadcast_to(code, len(times)) for times, _, code in parts])
         order = np.lexsort((jobs, np.minimum(kind, _START), time_us))
-        self.time_us: Int64 = time_us[order]
-        self.kind_code: npt.NDArray[np.int8] = kind[order].astype(np.int8)
-        self.job: Int64 = jobs[order].astype(np.int64, copy=False)
+        self.time_us: Int64 = read_only(time_us[order])
+        self.kind_code: npt.NDArray[np.int8] = read_only(kind[order].astype(np.int8))
+        self.job: Int64 = read_only(jobs[order].astype(np.int64, copy=False))
         self._trace = trace
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ class Events:
     @cached_property
     def kind(self) -> AnyArray:
         """``finish``, ``arrival``, ``reject``, ``preempt``, ``start``, ``resume`` or ``resize``."""
-        return np.array(KINDS)[self.kind_code]
+        return read_only(np.array(KINDS)[self.kind_code])
 
     def to_polars(self) -> polars.DataFrame:
         """Return ``time_s``, ``kind``, ``job`` (JobId), ``id`` and ``gpus`` as a Polars frame."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpusched.arrays import Float64, Int64
+from gpusched.arrays import Float64, Int64, freeze_columns
 from gpusched.exact_program import Instance, Model, formulate, lower_bound_s
 from gpusched.supervision import attended
 from gpusched.ticks import US_PER_S
@@ -60,6 +60,9 @@ class Solution:
     start_s: Float64
     finish_s: Float64
     placement: Int64
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
 
 
 def instance(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from gpusched.arrays import Bool, Int32
+from gpusched.intake import masked_rows, plain_array
 from gpusched.network import check_name
 from gpusched.suggest import nearest
 
@@ -40,7 +41,7 @@ def per_type(field: str, value: Any, high: float) -> PerType:
 
 def not_negative(field: str, value: Any, high: float) -> float:
     """Return ``value`` as a float; raise unless it is a number in 0..high."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{field}: {value!r} must be a number")
     if not 0 <= value <= high:  # written so that NaN fails
         raise ValueError(f"{field}: {value!r} must lie in 0..{high:g}")
@@ -73,9 +74,12 @@ def numbered(column: str, values: Any, names: Sequence[str], num_rows: int) -> I
     ValueError
         If it has another length, or an entry is no name or index; the message names the row.
     """
-    array = np.asarray(values)
+    array = plain_array(f"column {column!r}", values)
     if array.shape != (num_rows,):
         raise ValueError(f"column {column!r} has shape {array.shape}, not ({num_rows},)")
+    missing = masked_rows(values)
+    if missing is not None and missing.any():
+        raise ValueError(f"row {int(np.argmax(missing))}, column {column!r}: is missing")
     if array.dtype.kind in "iu":
         outside = np.flatnonzero((array < 0) | (array >= len(names)))
         if outside.size:

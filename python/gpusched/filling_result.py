@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
+from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
 from gpusched.cluster import Cluster
 from gpusched.demands import WHOLE_GPU
 from gpusched.filling_requests import Requests
+from gpusched.intake import unmasked
 
 if TYPE_CHECKING:
     import polars
@@ -35,6 +36,9 @@ class Pieces:
     arrival: Int64
     server: Int32
     mask: AnyArray
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +68,9 @@ class FillResult:
     is_placed: Bool
     fragmented_milli: Float64
     pieces: Pieces
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
 
     def __len__(self) -> int:
         return len(self.arrivals)
@@ -120,7 +127,7 @@ class FillResult:
         ValueError
             If a demand is negative, or more than arrived.
         """
-        wanted = np.asarray(demand, dtype=np.float64)
+        wanted = unmasked("demand", demand)
         arrived = self.arrived
         if not ((wanted >= 0) & (wanted <= arrived[-1])).all():
             raise ValueError(f"demand: must lie in 0..{arrived[-1]:g}, what has arrived")

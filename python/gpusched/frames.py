@@ -24,31 +24,41 @@ def columns_of_polars(
     """Take the columns of ``Trace.from_columns`` out of a Polars frame."""
     import polars
 
-    taken = {}
-    for ours, theirs in column_map(frame.columns, mapped, extra=models).items():
-        series = frame[theirs]
-        if isinstance(series.dtype, polars.Categorical | polars.Enum):
-            series = series.cast(polars.String)
-        is_array = series.dtype != polars.String and not series.dtype.is_nested()
-        taken[ours] = series.to_numpy() if is_array else series.to_list()
-    return taken
+    if not isinstance(frame, polars.DataFrame):
+        how = "call .collect() first" if isinstance(frame, polars.LazyFrame) else _other(frame)
+        raise TypeError(f"frame: expected a polars.DataFrame, not {_type_of(frame)}; {how}")
+    chosen = column_map(frame.columns, mapped, extra=models)
+    return {ours: frame[theirs] for ours, theirs in chosen.items()}
 
 
 def columns_of_pandas(
     frame: Any, mapped: Mapping[str, str] | None, *, models: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Take the columns of ``Trace.from_columns`` out of a pandas frame."""
-    taken: dict[str, Any] = {}
-    present = [str(name) for name in frame.columns]
-    for ours, theirs in column_map(present, mapped, extra=models).items():
-        series = frame[theirs]
-        if isinstance(series.dtype, np.dtype) or series.dtype.kind not in "iuf":
-            taken[ours] = series.to_numpy()
-        elif series.dtype.kind in "iu" and not series.hasnans:
-            taken[ours] = series.to_numpy(dtype=np.int64)
-        else:  # a nullable extension type
-            taken[ours] = series.to_numpy(dtype=np.float64, na_value=np.nan)
-    return taken
+    if not (hasattr(frame, "columns") and hasattr(frame, "iloc")):
+        raise TypeError(
+            f"frame: expected a pandas.DataFrame, not {_type_of(frame)}; {_other(frame)}"
+        )
+    position = {str(name): place for place, name in enumerate(frame.columns)}
+    if len(position) < len(frame.columns):
+        twice = next(name for name in position if list(map(str, frame.columns)).count(name) > 1)
+        raise ValueError(f"frame: there are two columns {twice!r}")
+    chosen = column_map(list(position), mapped, extra=models)
+    return {ours: frame.iloc[:, position[theirs]] for ours, theirs in chosen.items()}
+
+
+def _type_of(frame: Any) -> str:
+    return f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
+
+
+def _other(frame: Any) -> str:
+    """Say how something that is no frame of this kind becomes a trace."""
+    library = type(frame).__module__.partition(".")[0]
+    return {
+        "pandas": "see Trace.from_pandas",
+        "polars": "see Trace.from_polars",
+        "pyarrow": "polars.from_arrow makes one of an Arrow table",
+    }.get(library, "see Trace.from_columns")
 
 
 def column_map(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64
+from gpusched.arrays import AnyArray, Bool, Float64, Int32, Int64, read_only
 from gpusched.schedule import (
     FINISHED,
     REJECT_REASONS,
@@ -78,12 +78,12 @@ class Jobs:
     @cached_property
     def submit_s(self) -> Float64:
         """Submission, seconds."""
-        return us_to_seconds(self._trace.submit_us)
+        return read_only(us_to_seconds(self._trace.submit_us))
 
     @cached_property
     def service_s(self) -> Float64:
         """Run time on an idle cluster, seconds."""
-        return us_to_seconds(self._trace.service_us)
+        return read_only(us_to_seconds(self._trace.service_us))
 
     @cached_property
     def start_s(self) -> Float64:
@@ -103,7 +103,7 @@ class Jobs:
     @cached_property
     def held_s(self) -> Float64:
         """All time with GPUs, seconds."""
-        return us_to_seconds(self._schedule.held_us)
+        return read_only(us_to_seconds(self._schedule.held_us))
 
     @cached_property
     def wait_s(self) -> Float64:
@@ -133,7 +133,7 @@ class Jobs:
         1.0 where run times are fixed or nothing is shared; NaN for jobs that never ran. Restart
         costs count on neither side.
         """
-        return contention_slowdown(self._schedule)
+        return read_only(contention_slowdown(self._schedule))
 
     @property
     def preemptions(self) -> Int32:
@@ -154,28 +154,28 @@ class Jobs:
     def is_finished(self) -> Bool:
         """Whether the job ran to its end."""
         finished: Bool = np.asarray(self._schedule.status) == FINISHED
-        return finished
+        return read_only(finished)
 
     @cached_property
     def status(self) -> AnyArray:
         """``finished``, ``rejected`` or ``unfinished``."""
-        return np.array(STATUSES)[self._schedule.status]
+        return read_only(np.array(STATUSES)[self._schedule.status])
 
     @cached_property
     def reason(self) -> AnyArray:
         """Why the job was rejected, else ``""``."""
-        return np.array(REJECT_REASONS)[self._schedule.reason]
+        return read_only(np.array(REJECT_REASONS)[self._schedule.reason])
 
     @cached_property
     def deadline_s(self) -> Float64:
         """The deadline, seconds; NaN where a job has none, as all jobs of a trace without."""
         deadline_s = self._trace.deadline_s
-        return np.full(len(self), np.nan) if deadline_s is None else deadline_s
+        return read_only(np.full(len(self), np.nan) if deadline_s is None else deadline_s)
 
     @cached_property
     def value(self) -> Float64:
         """What it is worth to meet the deadline; 1 where the trace does not tell."""
-        return np.ones(len(self)) if self._trace.value is None else self._trace.value
+        return read_only(np.ones(len(self))) if self._trace.value is None else self._trace.value
 
     def to_polars(self) -> polars.DataFrame:
         """Return all columns as a Polars frame, plus user, queue and group where the trace has
@@ -205,7 +205,7 @@ def _where(defined: Bool, ticks: Int64) -> Float64:
     seconds = us_to_seconds(ticks)
     if not defined.all():
         seconds[~defined] = np.nan
-    return seconds
+    return read_only(seconds)
 
 
 def _decoded(codes: AnyArray, names: tuple[str, ...]) -> polars.Series:

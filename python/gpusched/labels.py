@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.arrays import AnyArray, Int32, Int64, read_only
+from gpusched.intake import is_missing
+
+STATUSES: Final = ("ok", "failed", "killed", "unknown")
+"""How a job ended in its source."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,23 +31,27 @@ class Labels:
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        codes = np.asarray(self.codes)
+        codes = self.codes if isinstance(self.codes, np.ndarray) else np.asarray(self.codes)
+        if np.ma.is_masked(codes):
+            raise ValueError("label codes must not be masked")
         if codes.ndim != 1 or codes.dtype.kind not in "iu":
             raise TypeError(f"label codes must be one row of integers, not {codes.dtype}")
         if codes.size and not 0 <= int(codes.min()) <= int(codes.max()) < len(self.names):
             raise ValueError(f"label codes must lie in 0..{len(self.names) - 1}")
-        object.__setattr__(self, "codes", read_only(codes.astype(np.int32, copy=False)))
+        # Codes that can be written to may be in other hands.
+        own = np.array(codes, dtype=np.int32, copy=True if codes.flags.writeable else None)
+        object.__setattr__(self, "codes", read_only(own))
 
     @classmethod
     def of(cls, values: Iterable[Any]) -> Labels:
-        """Number the distinct ``values``; None, NaN and ``""`` are the label ``""``."""
+        """Number the distinct ``values``; missing ones and ``""`` are the label ``""``."""
         code_of: dict[Any, int] = {}
         codes = [code_of.setdefault(value, len(code_of)) for value in values]
         # Distinct values may share a name (1 and "1", None and ""): merge them by name.
         names: dict[str, int] = {}
         merged = [names.setdefault(_name(value), len(names)) for value in code_of]
         numbered = np.asarray(codes, dtype=np.int32)
-        return cls(np.asarray(merged, dtype=np.int32)[numbered], tuple(names))
+        return cls(read_only(np.asarray(merged, dtype=np.int32)[numbered]), tuple(names))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -59,9 +67,16 @@ class Labels:
         self.__dict__.update(state)
         self.__post_init__()  # NumPy forgets the read-only flag in a pickle
 
-    def take(self, jobs: AnyArray) -> Labels:
+    def take(self, jobs: AnyArray | slice) -> Labels:
         """Return the labels of ``jobs`` (indices or a mask); the names stay as they are."""
-        return Labels(self.codes[jobs], self.names)
+        return Labels(read_only(self.codes[jobs]), self.names)
+
+    def among(self, names: tuple[str, ...], other: str) -> Labels:
+        """Return the labels with ``other`` in place of those that are none of ``names``."""
+        if set(self.names) <= set(names):
+            return self
+        ours = Labels.of(name if name in names else other for name in self.names)
+        return Labels(read_only(ours.codes[self.codes]), ours.names)
 
     def values(self) -> AnyArray:
         """Return one name per job as an object array of ``str``."""
@@ -74,5 +89,4 @@ class Labels:
 
 
 def _name(value: Any) -> str:
-    missing = value is None or (isinstance(value, float) and value != value)
-    return "" if missing else str(value)
+    return "" if is_missing(value) else str(value)

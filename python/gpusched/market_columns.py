@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpusched.arrays import Float64, Int32, Int64
+from gpusched.intake import unmasked
 
 
 class Columns:
@@ -93,7 +94,7 @@ class Columns:
         The others are dealt in order: the first job gets them from the first columns.
         """
         dealt = np.zeros((len(counts), len(self.capacity)), dtype=np.int32)
-        held = None if previous is None else np.asarray(previous).astype(np.int32)
+        held = None if previous is None else unmasked("previous", previous).astype(np.int32)
         for kind in range(counts.shape[1]):
             columns = np.flatnonzero(self.class_of_column == kind)
             left, free = counts[:, kind], self.capacity[columns]
@@ -111,7 +112,7 @@ class Columns:
 
 def matrix(name: str, values: npt.ArrayLike) -> Float64:
     """Return figures by job and column, at least 0 and finite; ValueError otherwise."""
-    made: Float64 = np.ascontiguousarray(values, dtype=np.float64)
+    made = unmasked(name, values)
     if made.ndim != 2 or made.size == 0:
         raise ValueError(f"{name}: has shape {made.shape}, not (jobs, columns)")
     bad = np.argwhere(~np.isfinite(made) | (made < 0))
@@ -127,7 +128,7 @@ def by_job(name: str, values: npt.ArrayLike | None, size: int) -> Float64 | None
     """Return one figure for each job, from these or from one for all."""
     if values is None:
         return None
-    made = np.asarray(values, dtype=np.float64)
+    made = unmasked(name, values)
     if made.ndim == 0:
         made = np.full(size, float(made))
     if made.shape != (size,):

@@ -156,12 +156,9 @@ class StoredSchedule:
         )
 
     def __post_init__(self) -> None:
-        freeze_columns(self)
+        freeze_columns(self, is_own=True)
         for name in ("rows", "decision_rows"):
-            table = {
-                column: read_only(values) if isinstance(values, np.ndarray) else values
-                for column, values in getattr(self, name).items()
-            }
+            table = {column: _frozen(values) for column, values in getattr(self, name).items()}
             object.__setattr__(self, name, table)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -213,6 +210,10 @@ def digest_of(rows: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) 
     _feed(sha, [rows[name] for name in INTERVAL_COLUMNS])
     _feed(sha, [rejects, np.asarray(reason)[rejects]])
     return sha.hexdigest()
+
+
+def _frozen(values: Any) -> Any:
+    return read_only(values) if isinstance(values, np.ndarray) else values
 
 
 def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:

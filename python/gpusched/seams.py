@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpusched import _core
+from gpusched.identity import PythonObject, Role, identify
 from gpusched.plugins import PluginInfo, describe
 from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 class Chosen:
     """A seam ready for the core: a native name with parameters, or a Python object.
 
-    ``flags`` are those of ``info`` and those that the values of parameters add.
+    ``flags`` are those of ``info`` and those that the values of parameters add; ``python`` is
+    what a Python object is known by that is not gpusched's own.
     """
 
     label: str
@@ -25,6 +27,7 @@ class Chosen:
     parameters: dict[str, Any]
     info: PluginInfo
     flags: tuple[str, ...] = ()
+    python: PythonObject | None = None
 
 
 def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
@@ -33,7 +36,7 @@ def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
         kind = "order" if isinstance(policy, _core.Order) else "scheduler"
         label = f"python:{type(policy).__qualname__}"
         info = describe(type(policy), kind, label)
-        return Chosen(label, policy, {}, info, info.flags)
+        return Chosen(label, policy, {}, info, info.flags, identify("policy", policy))
     choice = Policy.parse(policy) if isinstance(policy, str) else policy
     if not isinstance(choice, Policy):
         raise TypeError(
@@ -47,7 +50,7 @@ def placement_seam(placement: str | PlacementChoice | _core.Placement) -> Chosen
     if isinstance(placement, _core.Placement):
         label = f"python:{type(placement).__qualname__}"
         info = describe(type(placement), "placement", label)
-        return Chosen(label, placement, {}, info, info.flags)
+        return Chosen(label, placement, {}, info, info.flags, identify("placement", placement))
     choice = PlacementChoice.parse(placement) if isinstance(placement, str) else placement
     if not isinstance(choice, PlacementChoice):
         raise TypeError(f"placement: expected a name or a Placement, not {placement!r}")
@@ -83,9 +86,13 @@ def _of_choice(choice: Policy | PlacementChoice) -> Chosen:
     seam = choice.info.python_class
     if seam is None:
         return Chosen(str(choice), choice.name, values, choice.info, choice.flags)
+    role: Role = "placement" if choice.info.kind == "placement" else "policy"
     if choice.info.kind != "order":
-        return Chosen(str(choice), seam(**values), {}, choice.info, choice.flags)
+        made = seam(**values)
+        known = identify(role, made)
+        return Chosen(str(choice), made, {}, choice.info, choice.flags, known)
     added = {entry["name"] for entry in describe(seam, "scheduler", choice.name).parameters}
     own = {key: value for key, value in values.items() if key in added}
     rest = {key: value for key, value in values.items() if key not in added}
-    return Chosen(str(choice), seam(**own), rest, choice.info, choice.flags)
+    made = seam(**own)
+    return Chosen(str(choice), made, rest, choice.info, choice.flags, identify(role, made))

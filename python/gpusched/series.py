@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int64
+from gpusched.arrays import AnyArray, Float64, Int64, freeze_columns
 from gpusched.schedule import REJECTED, Schedule, whole_intervals, widths_of
 from gpusched.ticks import us_to_seconds
 
@@ -31,6 +31,9 @@ class Steps:
     """
 
     time_s: Float64
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
 
     def __len__(self) -> int:
         return len(self.time_s)

@@ -14,6 +14,7 @@ from gpusched.arrays import Int64
 from gpusched.case import PREDICTORS, job_columns
 from gpusched.cluster import Cluster
 from gpusched.draws import check_seed
+from gpusched.identity import identify
 from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.result import Result
 from gpusched.schedule import Schedule, StoredSchedule
@@ -106,6 +107,7 @@ def simulate(
     places = placement_seam(placement)
     paces, shares = speed_seam(trace, speed, contention)
     learner = _learner(predictor)
+    learns = None if learner is None else identify("predictor", learner)
     columns = job_columns(
         trace,
         cluster,
@@ -159,6 +161,9 @@ def simulate(
         version=_core.__version__,
         speed=str(paces),
         contention=str(shares),
+        python=tuple(
+            known for known in (decides.python, places.python, learns) if known is not None
+        ),
     )
     is_true = learner.needs_truth if learner is not None else spec.predictor == "oracle"
     sees_truth = is_true and (

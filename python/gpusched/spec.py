@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import weakref
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
 from gpusched.cluster import Cluster
+from gpusched.fingerprints import fingerprint as fingerprint
+from gpusched.identity import PythonObject
 
 if TYPE_CHECKING:
     from gpusched.workload import Trace
@@ -27,7 +26,7 @@ class TraceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first_submit_us
         Submit of the first job, microseconds.
     sha256
-        Fingerprint of the columns that a run may read, see :func:`fingerprint`.
+        Of all that a run may read, see :func:`gpusched.fingerprints.fingerprint`.
     """
 
     name: str
@@ -51,18 +50,22 @@ class TraceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One run: equal specifications of equal versions give equal digests.
+    """One run: equal specifications give equal digests.
 
     Attributes
     ----------
     policy, placement, predictor, speed, contention
-        As text, with parameters: ``2d-las:preset=lucid``.
+        As text, with parameters: ``2d-las:preset=lucid``. A predictor that was trained is
+        followed by a fingerprint of what it has learned.
     seed
         Of the random orders and placements, 0 or more.
     cluster, trace
         Where, and what.
     version
         Of gpusched.
+    python
+        What the policy, the placement and the predictor are that are written in Python and are
+        not gpusched's own, see :class:`~gpusched.identity.PythonObject`.
     """
 
     policy: str
@@ -74,6 +77,7 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: str
     speed: str = "fixed"
     contention: str = "none"
+    python: tuple[PythonObject, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("policy", "placement", "predictor", "speed", "contention"):
@@ -81,6 +85,9 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"{name}: must not be empty")
         if self.seed < 0:
             raise ValueError(f"seed: {self.seed} must not be negative")
+        roles = [thing.role for thing in self.python]
+        if len(set(roles)) != len(roles):
+            raise ValueError(f"python: there are two entries of one role in {', '.join(roles)}")
 
     @classmethod
     def from_json(cls, text: str | bytes, source: str = "spec") -> RunSpec:
@@ -112,45 +119,6 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def to_toml(self) -> str:
         """Return TOML text that :meth:`from_toml` turns back into an equal specification."""
         return "\n".join(_toml_lines(msgspec.to_builtins(self), ())) + "\n"
-
-
-def fingerprint(trace: Trace) -> str:
-    """SHA-256 over submit_us, service_us (int64) and gpus (int32), little-endian.
-
-    Where the trace has profiles, their int32 index and their JSON text follow; then the same of
-    graphs; then the name and the values of each column of demands, deadlines and widths that it
-    has.
-    """
-    known = _fingerprints.get(trace)
-    if known is None:
-        sha = hashlib.sha256()
-        for column, dtype in (("submit_us", "<i8"), ("service_us", "<i8"), ("gpus", "<i4")):
-            sha.update(np.ascontiguousarray(getattr(trace, column), dtype=dtype).data)
-        for index, models in ((trace.profile, trace.profiles), (trace.graph, trace.graphs)):
-            if index is not None:
-                sha.update(np.ascontiguousarray(index, dtype="<i4").data)
-                sha.update(msgspec.json.encode(models))
-        for column, dtype in _WISHES.items():
-            values = getattr(trace, column)
-            if values is not None:
-                sha.update(column.encode())
-                sha.update(np.ascontiguousarray(values, dtype=dtype).data)
-        known = _fingerprints[trace] = sha.hexdigest()
-    return known
-
-
-_WISHES: Final = {
-    "share_milli": "<i4",
-    "cpu_milli": "<i8",
-    "memory_mib": "<i8",
-    "deadline_us": "<i8",
-    "value": "<f8",
-    "min_gpus": "<i4",
-    "max_gpus": "<i4",
-}
-
-# A trace does not change, and a comparison asks once per policy.
-_fingerprints: weakref.WeakKeyDictionary[Trace, str] = weakref.WeakKeyDictionary()
 
 
 def _toml_lines(table: dict[str, Any], path: tuple[str, ...]) -> list[str]:

@@ -9,10 +9,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-from gpusched._core import Order, Placement, Scheduler
-from gpusched.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched._core import Placement
+from gpusched.failures import raise_named
+from gpusched.policy import ContentionChoice, PlacementChoice, SpeedChoice
+from gpusched.policy_labels import AnyPolicy, runs_by_label
 from gpusched.simulation import simulate
 from gpusched.supervision import Cancelled, is_asked
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from gpusched.cluster import Cluster
     from gpusched.result import Result
     from gpusched.workload import Trace
-
-AnyPolicy: TypeAlias = str | Policy | Order | Scheduler
 
 DEFAULT_POLICIES: Final = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy")
 
@@ -45,12 +45,15 @@ class Comparison:
         One :class:`~gpusched.result.Result` per policy, by its canonical text, in the order asked.
     unfinished
         Policies that an interrupt or a stop cut off; empty otherwise.
+    failed
+        The errors of policies that failed.
     """
 
     trace: Trace
     cluster: Cluster
     results: Mapping[str, Result]
     unfinished: tuple[str, ...] = ()
+    failed: Mapping[str, Exception] = field(default_factory=dict)
     _ready: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
 
     @property
@@ -116,6 +119,7 @@ class Comparison:
                 for label, summary in self.summaries.items()
             ],
             "unfinished": list(self.unfinished),
+            "failed": {label: str(error) for label, error in self.failed.items()},
             "warnings": {
                 label: list(result.warnings)
                 for label, result in self.results.items()
@@ -158,7 +162,8 @@ def compare(
     ----------
     policies
         Names listed by :func:`gpusched.policies`, texts such as ``"2d-las:preset=lucid"``, policy
-        objects, or instances of a Python order or scheduler. One that is listed twice is refused.
+        objects, or instances of a Python order or scheduler. One that is listed twice is refused;
+        objects of one class that differ are told apart by the digits after an ``@``.
     placement, predictor, speed, contention, seed
         As for :func:`gpusched.simulate`, the same for all.
     threads
@@ -171,13 +176,15 @@ def compare(
     Raises
     ------
     ValueError, TypeError
-        If the input is malformed; an error inside a run names its policy.
+        If the input is malformed. An error inside a run names its policy and is raised when all
+        other runs have finished: the attribute ``comparison`` of the error, whatever its type, is
+        a :class:`Comparison` of those, and its ``failed`` has every error.
     Cancelled
         If ``stop`` was set, within a second; its ``comparison`` holds the finished results.
     Interrupted
         On Ctrl-C, within a second; a KeyboardInterrupt that carries the finished results.
     """
-    runs = _by_label(policies)
+    runs = runs_by_label(policies)
     threads = _num_threads(threads, len(runs))
     ends = threading.Event()
 
@@ -196,16 +203,18 @@ def compare(
         )
 
     def comparison_so_far() -> Comparison:
-        results = {label: f.result() for f, label in futures.items() if _succeeded(f)}
-        unfinished = tuple(label for label in runs if label not in results)
-        return Comparison(trace, cluster, results, unfinished, summaries)
+        done = {label: f.result() for f, label in futures.items() if _succeeded(f)}
+        results = {label: result for label, result in done.items() if label not in failed}
+        unfinished = tuple(label for label in runs if label not in {*results, *failed})
+        return Comparison(trace, cluster, results, unfinished, failed, summaries)
 
     pool = ThreadPoolExecutor(threads, thread_name_prefix="gpusched")
     summaries: dict[str, dict[str, Any]] = {}
-    first = {} if is_asked(stop) else runs
-    futures = {pool.submit(run, label, policy): label for label, policy in first.items()}
+    failed: dict[str, Exception] = {}
+    begun = {} if is_asked(stop) else runs
+    futures = {pool.submit(run, label, policy): label for label, policy in begun.items()}
     try:
-        _collect(futures, summaries, stop)
+        _collect(futures, summaries, failed, stop)
     except (KeyboardInterrupt, _StopSeen) as error:
         ends.set()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -215,9 +224,13 @@ def compare(
             raise Interrupted(found) from None
         raise Cancelled(len(found.results), len(runs), "policies", found) from None
     finally:
-        ends.set()  # where a run failed, the others are in vain
+        ends.set()
         pool.shutdown(wait=False, cancel_futures=True)
-    return comparison_so_far()
+    comparison = comparison_so_far()
+    if failed:
+        named = {f"policy {label}": failed[label] for label in runs if label in failed}
+        raise_named(named, comparison=comparison)
+    return comparison
 
 
 class _StopSeen(Exception):
@@ -227,9 +240,10 @@ class _StopSeen(Exception):
 def _collect(
     futures: Mapping[Future[Result], str],
     summaries: dict[str, dict[str, Any]],
+    failed: dict[str, Exception],
     stop: threading.Event | None,
 ) -> None:
-    """Wait for all runs, and fill ``summaries``; raise the error of the first run that fails.
+    """Wait for all runs, and fill ``summaries`` and ``failed``.
 
     The summary of a run is computed while others go on: this thread has nothing else to do.
     """
@@ -242,30 +256,10 @@ def _collect(
         done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
         for future in done:
             label = futures[future]
-            if (error := future.exception()) is not None:
-                _raise_named(label, error)
-            summaries[label] = future.result().summary()
-
-
-def _by_label(policies: Sequence[AnyPolicy]) -> dict[str, AnyPolicy]:
-    """Key the policies by their canonical texts; refuse an empty list, and one listed twice."""
-    if isinstance(policies, str | Policy):
-        raise TypeError(f"policies: expected a list of policies, not the single {policies!r}")
-    runs: dict[str, AnyPolicy] = {}
-    for entry in policies:
-        policy = Policy.parse(entry) if isinstance(entry, str) else entry
-        if isinstance(policy, Policy):
-            label = str(policy)
-        elif isinstance(policy, Order | Scheduler):
-            label = f"python:{type(policy).__qualname__}"
-        else:
-            raise TypeError(f"policies: expected a name or a policy, not {entry!r}")
-        if label in runs:
-            raise ValueError(f"policies: {label!r} is listed twice")
-        runs[label] = policy
-    if not runs:
-        raise ValueError("policies: at least one is needed")
-    return runs
+            try:
+                summaries[label] = future.result().summary()
+            except Exception as error:
+                failed[label] = error
 
 
 def _num_threads(threads: int | None, num_runs: int) -> int:
@@ -280,14 +274,6 @@ def _num_threads(threads: int | None, num_runs: int) -> int:
 
 def _succeeded(future: Future[Result]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
-
-
-def _raise_named(label: str, error: BaseException) -> None:
-    """Raise ``error`` with the policy in its message, or in a note where the type needs more."""
-    if type(error) in (ValueError, TypeError, ImportError, RuntimeError):
-        raise type(error)(f"policy {label}: {error}") from error
-    error.add_note(f"in the run of policy {label}")
-    raise error
 
 
 def _constant(label: str, dtype: pl.Enum, length: int) -> pl.Series:

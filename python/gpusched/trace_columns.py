@@ -9,12 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int32, Int64, freeze_columns
+from gpusched.arrays import AnyArray, Float64, Int32, Int64, freeze_columns, read_only
 from gpusched.assembly import check_horizon
 from gpusched.deadlines import NO_DEADLINE, shifted
 from gpusched.demands import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.job_graphs import JobGraph
-from gpusched.labels import Labels
+from gpusched.labels import STATUSES, Labels
 from gpusched.profiles import JobProfile
 from gpusched.rejects import Rejects
 from gpusched.ticks import MAX_SUBMIT_US, seconds_to_us, us_to_seconds
@@ -60,6 +60,9 @@ class TraceColumns:
 
     def __post_init__(self) -> None:
         freeze_columns(self)
+        wrong = set(() if self.status is None else self.status.names) - set(STATUSES)
+        if wrong:
+            raise ValueError(f"status: {min(wrong)!r} must be one of {', '.join(STATUSES)}")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -141,8 +144,10 @@ class TraceColumns:
         return self.filter((submit_s >= start_s) & (submit_s < end_s))
 
     def filter(self, mask: Any) -> Self:
-        """Return the jobs for which the boolean ``mask`` is true."""
+        """Return the jobs for which the boolean ``mask`` is true; none of it may be missing."""
         chosen = np.asarray(mask)
+        if np.ma.is_masked(mask):
+            raise ValueError("filter: the mask must not be masked itself")
         if chosen.dtype != np.bool_:
             raise TypeError(f"filter: the mask must hold booleans, not {chosen.dtype}")
         if chosen.shape != self.submit_us.shape:
@@ -183,7 +188,7 @@ class TraceColumns:
         for column in dataclasses.fields(self):
             value = getattr(self, column.name)
             if isinstance(value, np.ndarray):
-                changes[column.name] = value[jobs]
+                changes[column.name] = read_only(value[jobs])
             elif isinstance(value, Labels):
-                changes[column.name] = Labels(value.codes[jobs], value.names)
+                changes[column.name] = value.take(jobs)
         return dataclasses.replace(self, **changes)

@@ -110,6 +110,9 @@ class Trace(TraceChanges):
     ) -> Trace:
         """Build a trace from columns of equal length, in any order of submission.
 
+        A column is a list or an array of NumPy, pandas, Polars or Arrow, which is copied. A value
+        that is masked or null is missing. Seconds may be durations in any unit.
+
         Parameters
         ----------
         submit_s, service_s
@@ -118,8 +121,11 @@ class Trace(TraceChanges):
             Whole numbers, 1 or more.
         id
             Unique integers or text; default: the position in the columns.
-        user, queue, group, status
+        user, queue, group
             One name per job (text, integers or :class:`~gpusched.labels.Labels`).
+        status
+            In the same way: ``"ok"``, ``"failed"``, ``"killed"`` or ``"unknown"``, which also
+            stands where none is given.
         estimate_s, predicted_s, source_wait_s
             Seconds; NaN where a job has none.
         weight
@@ -184,16 +190,19 @@ class Trace(TraceChanges):
             "source_wait_s": source_wait_s,
         }
         numeric = check.given_numbers(given, num_rows, check.REQUIRED)
-        named = {"user": user, "queue": queue, "group": group, "status": status}
+        given_names = {"user": user, "queue": queue, "group": group, "status": status}
+        labels = {
+            column: check.labels(column, values, num_rows)
+            for column, values in given_names.items()
+            if values is not None
+        }
+        if "status" in labels:
+            labels["status"] = check.statuses(screen, labels["status"])
         attributes = assemble(
             screen,
             numeric,
             ids=None if id is None else check.identifiers("id", id, num_rows),
-            labels={
-                column: check.labels(column, values, num_rows)
-                for column, values in named.items()
-                if values is not None
-            },
+            labels=labels,
             gpu_types=gpu_types,
             on_bad=on_bad,
             name=name,
@@ -212,7 +221,7 @@ class Trace(TraceChanges):
     def from_polars(
         cls, frame: polars.DataFrame, columns: Mapping[str, str] | None = None, **options: Any
     ) -> Trace:
-        """Build a trace from a Polars frame.
+        """Build a trace from a Polars frame (``.collect()`` a lazy one).
 
         Parameters
         ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import polars as pl
@@ -216,3 +217,38 @@ def test_policies_are_split_where_no_parameter_follows(
 def test_parameters_without_a_policy_are_refused(texts: list[str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         split_policies(texts)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(ValueError("row 7"), 2), (ZeroDivisionError("so"), 1)]
+)
+def test_policies_that_fail_are_named_and_the_others_are_shown(
+    gpusched, monkeypatch, tmp_path: Path, error: Exception, code: int
+) -> None:
+    simulate = study.simulate
+
+    def run(*args, policy, **options):
+        if policy.name in ("sjf", "easy"):
+            raise error
+        return simulate(*args, policy=policy, **options)
+
+    monkeypatch.setattr(study, "simulate", run)
+    result = gpusched("compare", *SMALL, "--policies", "sjf,fifo,easy,srtf")
+    assert result.exit_code == code
+    assert table_lines(result.stdout)[0].split() == ["fifo", "srtf", "†"]
+    lines = [line for line in result.stderr.splitlines() if line.startswith("gpusched:")]
+    assert sorted(lines) == [f"gpusched: policy {name}: {error}" for name in ("easy", "sjf")]
+    assert (tmp_path / "gpusched-report" / "report.html").exists()
+    shown = gpusched("compare", *SMALL, "--policies", "sjf,fifo", "--json")
+    assert json.loads(shown.stdout)["failed"] == {"sjf": str(error)}
+
+
+def test_where_every_policy_fails_the_first_is_named_in_one_line(gpusched, monkeypatch) -> None:
+    def run(*args, policy, **options):
+        raise ValueError("row 7")
+
+    monkeypatch.setattr(study, "simulate", run)
+    result = gpusched("compare", *SMALL, "--policies", "sjf,fifo")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "gpusched: policy sjf: row 7" in result.stderr

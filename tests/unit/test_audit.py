@@ -144,7 +144,9 @@ def test_a_report_raises_with_all_its_problems():
 
 def test_the_result_audits_its_own_schedule():
     result = non_preemptive()
-    result.schedule.held_us[0] += 1
+    held_us = result.schedule.held_us.copy()
+    held_us[0] += 1
+    result.schedule = replace(result.schedule, held_us=held_us)
     named(result.audit().problems, "wrong held_us", "job 0")
 
 

@@ -187,7 +187,7 @@ class TestWithData:
     ) -> None:
         setting = Setting(GENERATED_ITP, place=TINY)
 
-        def interrupted(run: object, tasks: list) -> object:
+        def interrupted(run: object, tasks: list, *rest: object) -> object:
             for task in tasks[:2]:
                 yield task, [fake_run(setting, FIFO, task[-1], 1.0)]
             raise KeyboardInterrupt

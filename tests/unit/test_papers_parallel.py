@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from gpusched.failures import Failures
 from gpusched.papers.parallel import BySeed, run_all
 
 
@@ -17,10 +18,38 @@ def test_tasks_come_back_with_what_they_made(
     assert dict(run_all(abs, [-3, 0, 2])) == {-3: 3, 0: 0, 2: 2}
 
 
-def test_an_error_of_a_task_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("processors", [1, 2])
+def test_an_error_of_a_task_reaches_the_caller_when_the_others_are_done(
+    processors: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: processors)
+    done: list[tuple[str, int]] = []
+    with pytest.raises(ValueError, match=r"(one|three): invalid literal") as caught:
+        done.extend(run_all(int, ["one", "2", "three", "4"]))
+    assert dict(done) == {"2": 2, "4": 4}
+    assert any(": invalid literal" in note for note in caught.value.__notes__)
+
+
+class TwoPartsError(Exception):
+    """Cannot be made from its message alone, as a pickle would try."""
+
+    def __init__(self, first: int, second: int) -> None:
+        super().__init__(f"{first} and {second}")
+
+
+def two_parts(task: int) -> int:
+    raise TwoPartsError(task, task + 1)
+
+
+def test_an_error_that_cannot_travel_is_told_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    with pytest.raises(ValueError, match="invalid literal"):
-        list(run_all(int, ["1", "one"]))
+    failures = Failures()
+    assert list(run_all(two_parts, [1, 3], failures, lambda task: f"task {task}")) == []
+    assert {name: str(error) for name, error in failures.errors.items()} == {
+        "task 1": "TwoPartsError: 1 and 2",
+        "task 3": "TwoPartsError: 3 and 4",
+    }
+    assert "in two_parts" in failures.errors["task 1"].__notes__[0]
 
 
 def test_seeds_are_sorted_and_count_when_every_part_has_them() -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.cluster import Cluster, ServerGroup
-from gpusched.spec import RunSpec, TraceSource, fingerprint
+from gpusched.spec import RunSpec, TraceSource
 from tests.unit.schedules import job, trace_of
 
 SPEC = RunSpec(
@@ -98,17 +96,3 @@ def test_a_missing_field_and_broken_text_are_named():
         RunSpec.from_toml("policy = ", "run.toml")
     with pytest.raises(ValueError, match=r"run\.toml: .*missing required field"):
         RunSpec.from_toml(SPEC.to_toml().replace("seed", "# seed"), "run.toml")
-
-
-def test_the_fingerprint_is_of_submit_service_and_gpus():
-    jobs = [job(1, 2, 3), job(4, 5, 6)]
-    known = fingerprint(trace_of(jobs))
-    assert known == fingerprint(trace_of(jobs, id=["a", "b"], name="other", weight=[2, 3]))
-    for other in (job(4.5, 5, 6), job(4, 5.5, 6), job(4, 5, 7)):
-        assert fingerprint(trace_of([jobs[0], other])) != known
-
-
-def test_the_fingerprint_is_the_same_on_every_machine():
-    # SHA-256 of <q 1000000, <q 2000000, <i 3.
-    raw = np.array([1_000_000, 2_000_000], "<i8").tobytes() + np.array([3], "<i4").tobytes()
-    assert fingerprint(trace_of([job(1, 2, 3)])) == hashlib.sha256(raw).hexdigest()

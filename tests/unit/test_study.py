@@ -127,6 +127,75 @@ def test_an_error_of_another_type_keeps_it_and_gets_a_note(
     assert caught.value.__notes__ == ["in the run of policy sjf"]
 
 
+def test_an_error_of_one_policy_comes_when_the_others_are_done_and_holds_them(
+    trace: gs.Trace, cluster: gs.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "simulate", failing("fifo", ValueError("row 7 is odd")))
+    with pytest.raises(ValueError, match="policy fifo: row 7 is odd") as caught:
+        compare(trace, cluster, ["fifo", "sjf", "srtf"], threads=1)
+    kept = caught.value.comparison  # type: ignore[attr-defined]
+    assert list(kept.results) == ["sjf", "srtf"]
+    assert list(kept.failed) == ["fifo"]
+    assert kept.unfinished == ()
+    assert kept.results["sjf"].digest == gs.simulate(trace, cluster, policy="sjf").digest
+    assert kept.to_dict()["failed"] == {"fifo": "row 7 is odd"}
+    assert kept.table().height == 2
+
+
+def test_of_several_errors_the_first_asked_for_is_raised_and_the_others_are_told(
+    trace: gs.Trace, cluster: gs.Cluster
+) -> None:
+    class Bad(gs.Order):
+        def __init__(self, error: Exception, delay_s: float = 0) -> None:
+            super().__init__()
+            self.error, self.delay_s = error, delay_s
+
+        def rank(self, view: Any, jobs: Any) -> Any:
+            time.sleep(self.delay_s)
+            raise self.error
+
+    slow, quick = Bad(TypeError("slow"), 0.3), Bad(KeyError("quick"))
+    with pytest.raises(TypeError, match="slow") as caught:
+        compare(trace, cluster, [slow, "fifo", quick], threads=3)
+    assert any("quick" in note for note in caught.value.__notes__)
+    kept = caught.value.comparison  # type: ignore[attr-defined]
+    assert list(kept.results) == ["fifo"]
+    assert [type(error) for error in kept.failed.values()] == [TypeError, KeyError] or [
+        type(error) for error in kept.failed.values()
+    ] == [KeyError, TypeError]
+
+
+class Scaled(gs.Order):
+    """By width, ascending or descending."""
+
+    def __init__(self, sign: int) -> None:
+        super().__init__()
+        self.sign = sign
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        return self.sign * view.gpus[jobs]
+
+
+def test_objects_of_one_class_are_compared_if_they_differ(
+    trace: gs.Trace, cluster: gs.Cluster
+) -> None:
+    made = compare(trace, cluster, [Scaled(1), "fifo", Scaled(-1)])
+    one, fifo, other = made.results
+    assert fifo == "fifo"
+    assert one != other
+    assert one.startswith("python:Scaled@")
+    assert made.results[one].digest != made.results[other].digest
+    assert made.results[one].spec != made.results[other].spec
+    assert list(compare(trace, cluster, [Scaled(1), "fifo", Scaled(-1)]).results) == [*made.results]
+
+
+def test_objects_that_are_alike_are_listed_twice(trace: gs.Trace, cluster: gs.Cluster) -> None:
+    same = Scaled(1)
+    for policies in ([same, "fifo", same], [Scaled(1), Scaled(1)]):
+        with pytest.raises(ValueError, match=r"'python:Scaled.* is listed twice"):
+            compare(trace, cluster, policies)
+
+
 def failing(name: str, error: Exception) -> Callable[..., gs.Result]:
     """``simulate``, but one policy fails."""
 

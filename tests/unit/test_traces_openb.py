@@ -90,9 +90,7 @@ def test_the_pods_that_ran_on_gpus_are_jobs() -> None:
     assert trace.source_wait_us is not None
     assert trace.source_wait_us.min() == 0
     assert trace.status is not None
-    assert set(trace.status.names) == {"running", "ok", "failed"} | {"pending"} & set(
-        trace.status.names
-    )
+    assert set(trace.status.names) == {"unknown", "ok", "failed"}
 
 
 @needs_data

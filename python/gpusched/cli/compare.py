@@ -11,7 +11,7 @@ import typer
 from gpusched import study
 from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
-from gpusched.cli.errors import INTERRUPTED
+from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.table import comparison_table
 from gpusched.cli.workload import cluster_of, load_workload
@@ -95,7 +95,7 @@ def compare(
 
     The report is one HTML file that works offline; the jobs of all policies
     are in jobs.parquet beside it. Without arguments, six policies run on a
-    generated workload.
+    generated workload. A policy that fails is named; the others are shown.
     """
     labels = _canonical(policies)
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
@@ -134,6 +134,11 @@ def compare(
             )
         except study.Interrupted as interruption:
             comparison, interrupted = interruption.comparison, True
+        except Exception as error:
+            finished = getattr(error, "comparison", None)
+            if finished is None or not finished.results:
+                raise
+            comparison = finished
         files: dict[str, Path] = {}
         if not interrupted:
             display.stage("writing the report")
@@ -152,7 +157,10 @@ def compare(
         if late:
             remark([f"interrupted while summarising: {', '.join(late)}"], style="yellow")
         remark(["no files were written"], style="yellow")
-        raise typer.Exit(INTERRUPTED)
+    if comparison.failed:
+        code = report_failures(comparison.failed, "policy ")
+    if interrupted or comparison.failed:
+        raise typer.Exit(INTERRUPTED if interrupted else code)
 
 
 def _canonical(policies: list[str] | None) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import typer
@@ -41,6 +41,14 @@ class OneLineErrors(TyperGroup):
         except Exception as error:
             code = _explain(error)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def report_failures(failed: Mapping[str, Exception], what: str = "") -> int:
+    """Print a line for each of several runs that failed, and return the exit code."""
+    sys.stdout.flush()
+    for name, error in failed.items():
+        print(f"gpusched: {what}{name}: {' '.join(_message(error).split())}", file=sys.stderr)
+    return 2 if all(isinstance(error, _MISTAKES) for error in failed.values()) else 1
 
 
 def _explain(error: Exception) -> int:

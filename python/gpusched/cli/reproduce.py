@@ -10,7 +10,7 @@ import typer
 from gpusched import papers
 from gpusched.cli import options
 from gpusched.cli.console import remark, show_json, show_lines, show_table
-from gpusched.cli.errors import INTERRUPTED
+from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.table import new_table
 from gpusched.papers.tables import Table
@@ -75,6 +75,7 @@ def reproduce(
         need_matplotlib()  # now, and not after minutes of runs
         out.mkdir(parents=True, exist_ok=True)
     interrupted = False
+    failed: dict[str, Exception] = {}
     with ProgressDisplay() as display:
         stages: list[str] = []
 
@@ -95,6 +96,10 @@ def reproduce(
             if interruption.reproduction is None:
                 raise
             result, interrupted = interruption.reproduction, True
+        except Exception as error:
+            if getattr(error, "reproduction", None) is None:
+                raise
+            result, failed = error.reproduction, error.failed  # type: ignore[attr-defined]
         files: list[Path] = []
         if out is not None and not interrupted:
             display.stage("writing figures")
@@ -110,6 +115,8 @@ def reproduce(
     if interrupted:
         remark(["interrupted: these are the seeds that were done; no files"], style="yellow")
         raise typer.Exit(INTERRUPTED)
+    if failed:
+        raise typer.Exit(report_failures(failed))
 
 
 def _list(json: bool) -> None:

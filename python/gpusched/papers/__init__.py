@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from gpusched.failures import Failures
 from gpusched.suggest import nearest
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Paper:
             If ``exact`` is asked for without SciPy.
         Interrupted
             On Ctrl-C; it carries what was done.
+
+        An error of one part is raised when all others are done; see :func:`finish`.
         """
         if seeds is None:
             seeds = self.seeds
@@ -161,6 +164,15 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, reproduction: Reproduction | None) -> None:
         super().__init__("interrupted")
         self.reproduction = reproduction
+
+
+def finish(failures: Failures, reproduction: Reproduction | None) -> None:
+    """Raise the first error of a reproduction whose other parts are done, if there is one.
+
+    Its attributes are ``reproduction``, what the finished seeds give or None, and ``failed``, all
+    errors by the name of the part.
+    """
+    failures.raise_if_any(reproduction=reproduction, failed=failures.errors)
 
 
 def _silent(stage: str, done: int, total: int) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.papers import Interrupted, Progress, a_srpt_tables
+from gpusched.failures import Failures
+from gpusched.papers import Interrupted, Progress, a_srpt_tables, finish
 from gpusched.papers.a_srpt_runs import Run, Runner
 from gpusched.papers.a_srpt_settings import (
     A_SRPT,
@@ -157,17 +158,23 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> AS
     found = ASrpt(missing=() if quick else missing_places())
     wanted = requests(quick, () if quick else real_places())
     total = seeds * len(wanted)
+    failures = Failures()
     try:
         for seed in range(seeds):
-            runner = Runner(seed)
             made: dict[tuple[Setting, Arm], Run] = {}
-            for setting, arm in wanted:
-                progress(_STAGE, seed * len(wanted) + len(made), total)
-                made[setting, arm] = runner.run(setting, arm)
-            for pair, run in made.items():
-                found.runs.setdefault(pair, []).append(run)
+            with failures.part(f"seed {seed}"):
+                runner = Runner(seed)
+                for setting, arm in wanted:
+                    progress(_STAGE, seed * len(wanted) + len(made), total)
+                    made[setting, arm] = runner.run(setting, arm)
+                for pair, run in made.items():
+                    found.runs.setdefault(pair, []).append(run)
         progress(_STAGE, total, total)
     except KeyboardInterrupt:
-        is_enough = bool(found.runs) and len(next(iter(found.runs.values()))) >= 2
-        raise Interrupted(found if is_enough else None) from None
+        raise Interrupted(found if _is_enough(found) else None) from None
+    finish(failures, found if _is_enough(found) else None)
     return found
+
+
+def _is_enough(found: ASrpt) -> bool:
+    return bool(found.runs) and len(next(iter(found.runs.values()))) >= 2

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.papers import Interrupted, Progress, dancer_tables
+from gpusched.failures import Failures
+from gpusched.papers import Interrupted, Progress, dancer_tables, finish
 from gpusched.papers.dancer_milp import Gap, gap
 from gpusched.papers.dancer_runs import Run, run_task
 from gpusched.papers.dancer_settings import (
@@ -158,20 +159,24 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Da
     numbers = range(FIRST_SEED, FIRST_SEED + seeds)
     tasks = [(setting, arms, seed) for seed in numbers for setting, arms in wanted.items()]
     made: BySeed[Setting, list[Run]] = BySeed(wanted)
+    failures = Failures()
+    done = run_all(run_task, tasks, failures, lambda task: f"{task[0]}, seed {task[2]}")
     try:
         progress(_STAGE, 0, len(tasks))
-        for number, ((setting, _, seed), runs) in enumerate(run_all(run_task, tasks), 1):
+        for number, ((setting, _, seed), runs) in enumerate(done, 1):
             made.add(setting, seed, runs)
             progress(_STAGE, number, len(tasks))
-        for done, seed in enumerate(numbers if exact else ()):
-            progress(_EXACT, done, seeds)
-            found.gaps.append(gap(seed, (DANCER, ORDERED, EDF_FASTEST)))
+        for place, seed in enumerate(numbers if exact else ()):
+            progress(_EXACT, place, seeds)
+            with failures.part(f"optimum of seed {seed}"):
+                found.gaps.append(gap(seed, (DANCER, ORDERED, EDF_FASTEST)))
         if exact:
             progress(_EXACT, seeds, seeds)
     except KeyboardInterrupt:
         found.runs = _by_policy(wanted, made)
         raise Interrupted(found if len(made.seeds()) >= 2 else None) from None
     found.runs = _by_policy(wanted, made)
+    finish(failures, found if len(made.seeds()) >= 2 else None)
     return found
 
 

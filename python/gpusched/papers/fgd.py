@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.papers import Interrupted, Progress, fgd_tables
+from gpusched.failures import Failures
+from gpusched.papers import Interrupted, Progress, fgd_tables, finish
 from gpusched.papers.fgd_published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
 from gpusched.papers.fgd_runs import DEFAULT, DEMANDS, PLACEMENTS, VARIANTS, Run, Workload, run
 from gpusched.papers.fgd_tables import Summary
@@ -108,15 +109,21 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Fg
     wanted = [(workload, name) for workload in workloads for name in PLACEMENTS]
     total = seeds * len(wanted)
     found = Fgd()
+    failures = Failures()
     try:
         for seed in range(seeds):
             made: list[Run] = []
-            for workload, name in wanted:
-                progress(_STAGE, seed * len(wanted) + len(made), total)
-                made.append(run(workload, name, seed))
-            found.runs += made
+            with failures.part(f"seed {seed}"):
+                for workload, name in wanted:
+                    progress(_STAGE, seed * len(wanted) + len(made), total)
+                    made.append(run(workload, name, seed))
+                found.runs += made
         progress(_STAGE, total, total)
     except KeyboardInterrupt:
-        is_enough = len({filled.seed for filled in found.runs}) >= 2
-        raise Interrupted(found if is_enough else None) from None
+        raise Interrupted(found if _is_enough(found) else None) from None
+    finish(failures, found if _is_enough(found) else None)
     return found
+
+
+def _is_enough(found: Fgd) -> bool:
+    return len({filled.seed for filled in found.runs}) >= 2

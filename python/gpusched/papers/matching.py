@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.papers import Interrupted, Progress, matching_tables
+from gpusched.failures import Failures
+from gpusched.papers import Interrupted, Progress, finish, matching_tables
 from gpusched.papers.data import with_left_out
 from gpusched.papers.matching_online import Online, study
 from gpusched.papers.matching_runs import (
@@ -111,26 +112,34 @@ class Matching:
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Matching:
     """Run it; see :meth:`gpusched.papers.Paper.reproduce`."""
     found = Matching()
+    failures = Failures()
     try:
         for seed in range(seeds):
             progress(_GAPS, seed, seeds)
-            found.runs += gap_runs(seed, quick)
+            with failures.part(f"seed {seed}"):
+                found.runs += gap_runs(seed, quick)
         progress(_GAPS, seeds, seeds)
         timed = min(seeds, _TIMED_SEEDS)
         for seed in range(0 if quick else timed):
             progress(_TIMES, seed, timed)
-            found.timings += [time_one(size, seed) for size in TIMED]
-            found.large += large_runs(seed)
+            with failures.part(f"times of seed {seed}"):
+                found.timings += [time_one(size, seed) for size in TIMED]
+                found.large += large_runs(seed)
         if not quick:
             progress(_TIMES, timed, timed)
         checked = min(seeds, _CHECKED_SEEDS)
         for seed in range(checked if exact else 0):
             progress(_CHECKS, seed, checked)
-            found.checks += [check_one(size, seed) for size in (MAIN, SIZES[-1])]
+            with failures.part(f"check of seed {seed}"):
+                found.checks += [check_one(size, seed) for size in (MAIN, SIZES[-1])]
         if exact:
             progress(_CHECKS, checked, checked)
-        study(found.online, seeds=seeds, quick=quick, progress=progress)
+        study(found.online, seeds=seeds, quick=quick, progress=progress, failures=failures)
     except KeyboardInterrupt:
-        is_enough = len({run.seed for run in found.runs}) >= 2
-        raise Interrupted(found if is_enough else None) from None
+        raise Interrupted(found if _is_enough(found) else None) from None
+    finish(failures, found if _is_enough(found) else None)
     return found
+
+
+def _is_enough(found: Matching) -> bool:
+    return len({run.seed for run in found.runs}) >= 2

@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from gpusched.failures import Failures
 from gpusched.papers import Progress, matching_online_tables
 from gpusched.papers.data import data_folder, with_left_out
 from gpusched.papers.matching_online_runs import OnlineRun, run_task
@@ -55,10 +56,13 @@ class Online:
         return {"online.png": matching_online_figures.by_load(summary, note)}
 
 
-def study(found: Online, *, seeds: int, quick: bool, progress: Progress) -> None:
+def study(
+    found: Online, *, seeds: int, quick: bool, progress: Progress, failures: Failures | None = None
+) -> None:
     """Run all policies on the jobs of at most ``len(SEEDS)`` seeds, into ``found``.
 
-    After Ctrl-C it holds the seeds that were done, if there are two.
+    After Ctrl-C it holds the seeds that were done, if there are two. Errors go to
+    ``failures``, or are raised at the end.
     """
     if not (data_folder() / TABLES).is_file():
         found.missing = (TABLES,)
@@ -72,9 +76,10 @@ def study(found: Online, *, seeds: int, quick: bool, progress: Progress) -> None
     }
     tasks = [(setting, arms, seed) for seed in SEEDS[:seeds] for setting, arms in wanted.items()]
     made: BySeed[Setting, list[OnlineRun]] = BySeed(wanted)
+    done = run_all(run_task, tasks, failures, lambda task: f"{task[0]}, seed {task[2]}")
     try:
         progress(_STAGE, 0, len(tasks))
-        for number, ((setting, _, seed), runs) in enumerate(run_all(run_task, tasks), 1):
+        for number, ((setting, _, seed), runs) in enumerate(done, 1):
             made.add(setting, seed, runs)
             progress(_STAGE, number, len(tasks))
     finally:

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
+
+from gpusched.failures import Failures
 
 Task = TypeVar("Task")
 Part = TypeVar("Part")
 Made = TypeVar("Made")
 
 
-def run_all(run: Callable[[Task], Made], tasks: Sequence[Task]) -> Iterator[tuple[Task, Made]]:
+def run_all(
+    run: Callable[[Task], Made],
+    tasks: Sequence[Task],
+    failures: Failures | None = None,
+    name: Callable[[Task], str] = str,
+) -> Iterator[tuple[Task, Made]]:
     """Run tasks in as many processes as there are processors; yield them as they are done.
 
-    ``run`` is a function of a module: it, the tasks and what it makes travel between processes.
-    Ctrl-C reaches the caller alone, and ends the processes.
+    A task that fails is not yielded, and the others go on: its error is then in ``failures`` by its
+    ``name``, or without such raised at the end. ``run`` is a function of a module: it, the tasks
+    and what it makes travel between processes. Ctrl-C reaches the caller alone, and ends the
+    processes.
     """
+    if failures is None:
+        failures = Failures()
+        yield from run_all(run, tasks, failures, name)
+        failures.raise_if_any()
+        return
     processes = min(os.cpu_count() or 1, len(tasks))
+    done = partial(_with_task, run)
     if processes <= 1:
-        for task in tasks:
-            yield task, run(task)
+        yield from _finished(map(done, tasks), failures, name)
         return
     context = multiprocessing.get_context("spawn")
     with context.Pool(processes, initializer=_leave_interrupts) as pool:
-        yield from pool.imap_unordered(partial(_with_task, run), tasks)
+        yield from _finished(pool.imap_unordered(done, tasks), failures, name)
 
 
 class BySeed(Generic[Part, Made]):
@@ -49,8 +65,37 @@ class BySeed(Generic[Part, Made]):
         return [self._made[part][seed] for seed in self.seeds()]
 
 
-def _with_task(run: Callable[[Task], Made], task: Task) -> tuple[Task, Made]:
-    return task, run(task)
+def _finished(
+    done: Iterable[tuple[Task, Made | None, Exception | None]],
+    failures: Failures,
+    name: Callable[[Task], str],
+) -> Iterator[tuple[Task, Made]]:
+    for task, made, error in done:
+        if error is not None:
+            failures.errors[name(task)] = error
+        else:
+            yield task, cast(Made, made)
+
+
+def _with_task(
+    run: Callable[[Task], Made], task: Task
+) -> tuple[Task, Made | None, Exception | None]:
+    try:
+        return task, run(task), None
+    except Exception as error:
+        return task, None, _portable(error)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error that survives the way to another process, with where it was raised."""
+    trace = "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = RuntimeError(f"{type(error).__qualname__}: {error}")
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    error.add_note(trace)
+    return error
 
 
 def _leave_interrupts() -> None:

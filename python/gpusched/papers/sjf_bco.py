@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.papers import Interrupted, Progress, sjf_bco_gap, sjf_bco_tables, wang_anchor
+from gpusched.failures import Failures
+from gpusched.papers import Interrupted, Progress, finish, sjf_bco_gap, sjf_bco_tables, wang_anchor
 from gpusched.papers.output import write_files
 from gpusched.papers.plain import plain
 from gpusched.papers.sjf_bco_gap import GapRun
@@ -117,19 +118,22 @@ class SjfBco:
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> SjfBco:
     """Run it; see :meth:`gpusched.papers.Paper.reproduce`."""
     found = SjfBco()
+    failures = Failures()
     studies: list[tuple[Reading, int]] = [(BASE, servers) for servers in SERVERS]
     if not quick:
         studies += [(variant, 20) for variant in VARIANTS]
     try:
         found.anchors = wang_anchor.anchors()
         if exact:
-            sjf_bco_gap.gap_runs(seeds, progress, found.gap_runs)
+            sjf_bco_gap.gap_runs(seeds, progress, found.gap_runs, failures)
         for seed in range(seeds):
             progress(_STAGE, seed, seeds)
-            _run_seed(found, seed, studies)
+            with failures.part(f"seed {seed}"):
+                _run_seed(found, seed, studies)
         progress(_STAGE, seeds, seeds)
     except KeyboardInterrupt:
         raise Interrupted(found if _is_enough(found) else None) from None
+    finish(failures, found if _is_enough(found) else None)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from gpusched import exact
+from gpusched.failures import Failures
 from gpusched.papers import Progress
 from gpusched.papers.sjf_bco_published import POLICIES
 from gpusched.papers.sjf_bco_runs import Reading, run_policies
@@ -102,13 +103,25 @@ def run_one(seed: int, time_limit_s: float = TIME_LIMIT_S) -> GapRun:
     )
 
 
-def gap_runs(seeds: int, progress: Progress, runs: list[GapRun] | None = None) -> list[GapRun]:
-    """Run as many instances; ``runs`` is filled on the way, for who is interrupted."""
+def gap_runs(
+    seeds: int,
+    progress: Progress,
+    runs: list[GapRun] | None = None,
+    failures: Failures | None = None,
+) -> list[GapRun]:
+    """Run as many instances; ``runs`` is filled on the way, for who is interrupted.
+
+    Errors go to ``failures``, or are raised at the end.
+    """
     runs = [] if runs is None else runs
+    kept = Failures() if failures is None else failures
     for seed in range(seeds):
         progress("small instances, exactly", seed, seeds)
-        runs.append(run_one(seed))
+        with kept.part(f"small instance {seed}"):
+            runs.append(run_one(seed))
     progress("small instances, exactly", seeds, seeds)
+    if failures is None:
+        kept.raise_if_any()
     return runs
 
 

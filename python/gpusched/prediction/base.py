@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 
 from gpusched.arrays import Bool, Int64
-from gpusched.prediction.registry import PredictorChoice
+from gpusched.prediction.registry import PredictorChoice, predictors
 from gpusched.ticks import US_PER_S
 from gpusched.workload import Trace
 
@@ -117,13 +117,22 @@ class Predictor(ABC):
 
     def __str__(self) -> str:
         """Return the name with the parameters that are not the default ones."""
-        if not self.name:
+        if not self.registered_name:
             return f"python:{type(self).__qualname__}"
         given = {key: value for key, value in self._options().items() if value[0] != value[1]}
         return str(PredictorChoice(self.name, **{key: value[0] for key, value in given.items()}))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self)!r})"
+
+    @property
+    def registered_name(self) -> str:
+        """The name that stands for this very class in texts; empty if none does.
+
+        A subclass of a registered one is another predictor.
+        """
+        info = predictors().get(self.name)
+        return self.name if info is not None and info.python_class is type(self) else ""
 
     def _options(self) -> dict[str, tuple[Any, Any]]:
         """Return each parameter of the constructor with its value and its default."""

@@ -54,7 +54,7 @@ def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | None:
     may use it at a time; what it was trained on stays.
     """
     if isinstance(chosen, Predictor):
-        return None if chosen.name in PREDICTORS else chosen.clone()
+        return None if chosen.registered_name in PREDICTORS else chosen.clone()
     made = predictor(chosen)
     return None if made.name in PREDICTORS else made
 

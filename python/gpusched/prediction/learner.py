@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+import msgspec
 import numpy as np
 
 from gpusched.arrays import AnyArray, Bool, Int64
@@ -101,9 +102,11 @@ class Learner(Predictor):
         """The text, followed by a fingerprint of what it was trained on before."""
         if not len(self.records):
             return str(self)
-        sha = hashlib.sha256()
+        names = {label: list(self.records.names[label]) for label in LABELS}
+        sha = hashlib.sha256(msgspec.json.encode(names))
         for name, array in sorted(self._arrays().items()):
-            sha.update(name.encode() + np.ascontiguousarray(array).tobytes())
+            sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
+            sha.update(np.ascontiguousarray(array).tobytes())
         return f"{self}@{sha.hexdigest()[:12]}"
 
     def save(self, path: str | os.PathLike[str]) -> None:

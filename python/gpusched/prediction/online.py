@@ -131,6 +131,8 @@ class _Drive:
         begin = time.perf_counter()
         found = self.predictor.predict(np.arange(first, end, dtype=np.int64))
         self.predict_s += time.perf_counter() - begin
+        if np.ma.is_masked(found):
+            raise ValueError(f"predictor {self.predictor}: the times must not be masked")
         predicted_us = np.asarray(found)
         if predicted_us.dtype.kind not in "iu":
             raise TypeError(
@@ -178,6 +180,8 @@ def replay_history(
     """
     if finish_us is None:
         finish_us = trace.submit_us + trace.service_us
+    if np.ma.is_masked(finish_us):
+        raise ValueError("finish_us: must not be masked; -1 stands for never")
     finish_us = np.asarray(finish_us)
     if finish_us.dtype.kind not in "iu" or finish_us.shape != (len(trace),):
         raise ValueError(

@@ -9,7 +9,7 @@ from gpusched import columns as check
 from gpusched import deadlines
 from gpusched.assembly import assemble
 from gpusched.frames import column_map
-from gpusched.labels import Labels
+from gpusched.labels import STATUSES, Labels
 from gpusched.rejects import OnBad, Screen
 from gpusched.source import Source
 from gpusched.traces import parse
@@ -68,6 +68,8 @@ def trace_of(
     named: dict[str, Labels] = {
         ours: Labels.of(data[chosen[ours]].to_list()) for ours in check.LABELS if ours in chosen
     }
+    if "status" in named:
+        named["status"] = named["status"].among(STATUSES, "unknown")
     ids = parse.identifiers(screen, chosen["id"], data[chosen["id"]]) if "id" in chosen else None
     attributes = assemble(
         screen,

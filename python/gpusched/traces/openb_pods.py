@@ -26,12 +26,8 @@ SHORT: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 HEADER: Final = (
     *SHORT, "gpu_spec", "qos", "pod_phase", "creation_time", "deletion_time", "scheduled_time",
 )  # fmt: skip
-STATUS: Final = {
-    "Succeeded": "ok",
-    "Failed": "failed",
-    "Running": "running",
-    "Pending": "pending",
-}
+STATUS: Final = {"Succeeded": "ok", "Failed": "failed"}
+"""How a pod that was still running ended is not known."""
 
 
 def read(source: Source, *, on_bad: OnBad) -> Trace:
