@@ -164,8 +164,8 @@ class Active:
     num_servers: int = 0
     rate: float | None = None  # service per tick; None until the instant of the start is over
     counted: int = -1  # the tick up to which `done` counts; it lies ahead while a cost is paid
-    done: float = 0.0  # service done by then, over all runs
-    done_before: float = 0.0  # and before this run
+    done: float = 0  # service done by then, over all runs
+    done_before: float = 0  # and before this run
     finish_tick: int = -1  # when the running job ends if its rate stays
     uncontended: float = 0.0
     rows: list[Row] = field(default_factory=list)
@@ -212,9 +212,9 @@ class Active:
         return self.predicted if self.job.estimate_us is None else max(1, self.job.estimate_us)
 
     @property
-    def work(self) -> float:
+    def work(self) -> int:
         """All service that the job has to be given."""
-        return float(self.job.service_us + self.redo)
+        return self.job.service_us + self.redo
 
     def attained(self, now: int) -> int:
         """Return the time spent making progress until ``now``."""
@@ -242,5 +242,8 @@ class Active:
         """Go on at another rate."""
         self.settle(now)
         self.rate = rate
-        left = math.ceil((self.work - self.done) / rate)
+        if isinstance(rate, int):
+            left = self.work - int(self.done)
+        else:
+            left = math.ceil((float(self.work) - self.done) / rate)
         self.finish_tick = max(self.counted + left, now + 1)

@@ -95,8 +95,8 @@ class Fixed(Anywhere):
     is_fixed = True
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Return ones."""
-        return [(job, 1.0) for job in running]
+        """Return whole ones: ticks of service are then counted exactly, however many they are."""
+        return [(job, 1) for job in running]
 
     def uncontended_rate(self, job: Active) -> float:
         """Return one."""
