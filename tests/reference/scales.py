@@ -19,6 +19,9 @@ instant, alike or almost. ``lone``: one server, at times one job. ``wide``: serv
 GPUs, gangs wider than a server or a type. ``costly``: restarts that cost more than a period, and
 than all work."""
 
+NARROW = tuple(name for name in SHAPES if name != "wide")
+"""Clusters of at most 16 GPUs: times that are multiples of every width stay whole when divided."""
+
 SCALES = (*SHAPES, "ages")
 """With ``ages``: times in ticks, from one tick up to the longest that are legal."""
 
