@@ -195,51 +195,72 @@ def chooses_gpus(policy: str) -> bool:
     return "places" in gs.Policy.parse(policy).info.flags
 
 
-def replay(tool: Path, case: Path) -> subprocess.CompletedProcess[str]:
-    """Run the tool; its messages may quote bytes of a damaged case."""
-    text = {"encoding": "utf-8", "errors": "replace"}
-    return subprocess.run(
-        [tool, case, "--verify"], capture_output=True, check=False, timeout=60, **text
-    )
+def replay(tool: Path, cases: list[Path]) -> tuple[int, dict[Path, str], str]:
+    """Run the tool over all cases; return its exit code, a digest for each, and its messages.
+
+    The messages may quote bytes of a damaged case.
+    """
+    listing = cases[0].parent / "cases.list"
+    listing.write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")
+    done = subprocess.run(
+        [tool, f"@{listing}", "--verify", "--seconds", "60"],
+        capture_output=True, check=False, encoding="utf-8", errors="replace",
+    )  # fmt: skip
+    rows = (line.split("  ", 1) for line in done.stdout.splitlines())
+    return done.returncode, {Path(path): digest for digest, path in rows}, done.stderr
 
 
-def check_damaged(tool: Path, case: Path) -> None:
+def check_whole(tool: Path, folder: Path) -> int:
+    """Each case has the digest that it has in the package; return how many there are."""
+    expected: dict[Path, str] = {}
+    labels: dict[Path, str] = {}
+    for number, result in enumerate(results()):
+        case = folder / f"{number:04}"
+        result.save_case(case)
+        expected[case] = result.digest
+        labels[case] = f"{result.spec.policy} with {result.spec.placement}, {result.trace.name}"
+    code, found, messages = replay(tool, list(expected))
+    for case, digest in expected.items():
+        assert found.get(case) == digest, f"{labels[case]}: {found.get(case)}\n{messages}"
+    assert code == 0, f"exit code {code}\n{messages}"
+    return len(expected)
+
+
+def check_damaged(tool: Path, case: Path, folder: Path) -> int:
     """A damaged case is a message and exit code 2, never a fault that a sanitizer reports.
 
     Also where length and SHA-256 in its head were made right again.
     """
     file = case.read_bytes()
-    for content in (file[:-1], file + b"\0", file[:200] + b"\xff" + file[201:]):
-        case.write_bytes(content)
-        done = replay(tool, case)
-        assert done.returncode == 2, f"{len(content)} bytes: {done.returncode} {done.stderr}"
     whole = unsealed(file)
     places = [*range(0, 240, 4), *range(240, len(whole), len(whole) // 60)]
     damaged = [whole[:at] for at in places]
     damaged += [whole[:at] + b"\xff" * 8 + whole[at + 8 :] for at in places]
-    for content in damaged:
-        case.write_bytes(sealed(content))
-        done = replay(tool, case)
+    damaged = [sealed(content) for content in damaged]
+    damaged += [file[:-1], file + b"\0", file[:200] + b"\xff" + file[201:]]
+    cases = [folder / f"{number:04}" for number in range(len(damaged))]
+    for path, content in zip(cases, damaged, strict=True):
+        path.write_bytes(content)
+    code, found, messages = replay(tool, cases)
+    assert code == 2, f"exit code {code}\n{messages}"
+    lines = [line for line in messages.splitlines() if line.startswith("gpusched-replay: ")]
+    assert len(lines) >= sum(digest == "refused" for digest in found.values()), messages
+    for path, content in zip(cases, damaged, strict=True):
         # What changed may still be a case, such as one with another seed.
-        is_refused = done.returncode == 2 and done.stderr.startswith("gpusched-replay: ")
-        is_run = done.returncode == 0 and len(content) >= len(whole)
-        assert is_refused or is_run, f"{len(content)} bytes: {done.returncode} {done.stderr}"
+        is_refused = found.get(path) == "refused"
+        assert is_refused or (path in found and len(content) >= len(file)), f"{path}\n{messages}"
+    return len(cases)
 
 
 def main() -> None:
     tool = Path(sys.argv[1]).resolve()
-    num_cases = 0
-    with tempfile.TemporaryDirectory() as folder:
-        case = Path(folder) / "case"
-        for result in results():
-            result.save_case(case)
-            done = replay(tool, case)
-            label = f"{result.spec.policy} with {result.spec.placement}, {result.trace.name}"
-            assert done.returncode == 0, f"{label}:\n{done.stderr}"
-            assert done.stdout == f"{result.digest}\n", f"{label}: {done.stdout}"
-            num_cases += 1
-        check_damaged(tool, case)
-    print(f"{num_cases} cases replayed, each with its digest; damaged ones are refused")
+    with tempfile.TemporaryDirectory() as name:
+        folders = [Path(name) / kind for kind in ("whole", "damaged")]
+        for folder in folders:
+            folder.mkdir()
+        num_cases = check_whole(tool, folders[0])
+        num_damaged = check_damaged(tool, max(folders[0].glob("[0-9]*")), folders[1])
+    print(f"{num_cases} cases replayed, each with its digest; {num_damaged} damaged ones refused")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "gpusched/wrapping.hpp"
+
 namespace gpusched {
 namespace {
 
@@ -20,7 +22,7 @@ constexpr std::array<std::uint32_t, 64> kRound{
 
 }  // namespace
 
-void Sha256::compress(const unsigned char* block) {
+GPUSCHED_WRAPS_AROUND void Sha256::compress(const unsigned char* block) {
   std::array<std::uint32_t, 64> word{};
   for (std::size_t i = 0; i < 16; ++i) {
     const unsigned char* at = block + 4 * i;

@@ -1,5 +1,7 @@
 #include "gpusched/packing_index.hpp"
 
+#include "gpusched/wrapping.hpp"
+
 namespace gpusched {
 namespace {
 
@@ -7,7 +9,7 @@ namespace {
 constexpr std::size_t kMaxScores = std::size_t{1} << 22;
 constexpr std::size_t kNumAsked = 4096;
 
-std::uint64_t hash_of(const Ask& ask, bool is_own) noexcept {
+GPUSCHED_WRAPS_AROUND std::uint64_t hash_of(const Ask& ask, bool is_own) noexcept {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
   const Demand& demand = ask.demand;
   std::uint64_t x = static_cast<std::uint64_t>(demand.cpu_milli);

@@ -79,7 +79,8 @@ std::int64_t RunningIndex::sum_from(Time end, JobId job) const {
   // From the back: what a caller asks about is mostly near it.
   const Entry entry{end, job, 0};
   std::int64_t sum = 0;
-  for (std::size_t at = blocks_.size(); at-- > 0;) {
+  for (std::size_t at = blocks_.size(); at > 0;) {
+    --at;
     const Block& block = *blocks_[at];
     if (lasts_[at] < entry) break;
     if (!(block.entries[0] < entry)) {

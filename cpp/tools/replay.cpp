@@ -1,217 +1,250 @@
-// Runs a saved case on the core alone and prints its digest: what sanitizers, profilers and
-// fuzzers drive. A case is a flat file that Result.save_case writes (python/gpusched/case.py).
+// Runs saved cases on the core alone and prints their digests: what sanitizers, profilers and
+// fuzzers drive. A case is a flat file that Result.save_case writes.
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
-#include <cstdint>
+#include <compare>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
-#include "case_seal.hpp"
+#include "case_reader.hpp"
 #include "gpusched/check.hpp"
 #include "gpusched/policy.hpp"
 #include "gpusched/simulation.hpp"
+#include "watchdog.hpp"
 
 namespace {
 
 using namespace gpusched;
 
-/// Reads the case front to back; whatever is missing or too long is an InvalidInput.
-class Reader {
- public:
-  explicit Reader(std::vector<char> bytes) : bytes_(std::move(bytes)) {}
+constexpr const char* kUsage =
+    "usage: gpusched-replay CASE [RUNS] [--verify] [--threads N] [--seconds S]\n"
+    "       gpusched-replay DIRECTORY|@LIST [--verify] [--threads N] [--seconds S]\n"
+    "\n"
+    "Prints the digest of the case, or of each case: all files of a directory by name, or those\n"
+    "that a list names, one a line. With several threads each thread runs each case, on tables\n"
+    "that they share. --seconds stops a run that takes longer.\n"
+    "\n"
+    "Exit code 0: all ran; 2: a case was refused, or two runs of one differed; 3: one was stopped.\n";
 
-  template <class Value>
-  Value value() {
-    Value out;
-    std::memcpy(&out, take(sizeof(Value)), sizeof(Value));
-    return out;
+constexpr int kRefused = 2;
+constexpr int kStopped = 3;
+
+struct Options {
+  std::string cases;
+  int num_runs = 1;
+  unsigned num_threads = 1;
+  double seconds = 0;
+  bool verify = false;
+
+  /// Whether many cases were asked for, even if there is but one.
+  [[nodiscard]] bool is_many() const {
+    return cases.front() == '@' || std::filesystem::is_directory(cases);
   }
-
-  std::string text() {
-    const auto size = value<std::uint64_t>();
-    const char* data = take(size);
-    return {data, data + size};
-  }
-
-  template <class Value>
-  std::vector<Value> array() {
-    const auto size = value<std::uint64_t>();
-    if (size > bytes_.size()) fail_input("case: an array is longer than the file");
-    std::vector<Value> out(size);
-    const char* data = take(size * sizeof(Value));
-    if (size > 0) std::memcpy(out.data(), data, size * sizeof(Value));
-    return out;
-  }
-
-  std::vector<Demand> demands() {
-    const auto share_milli = array<std::int32_t>();
-    const auto cpu_milli = array<std::int64_t>();
-    const auto memory_mib = array<std::int64_t>();
-    if (cpu_milli.size() != share_milli.size() || memory_mib.size() != share_milli.size()) {
-      fail_input("case: the columns of demands differ in length");
-    }
-    std::vector<Demand> out;
-    for (std::size_t row = 0; row < share_milli.size(); ++row) {
-      out.push_back({share_milli[row], cpu_milli[row], memory_mib[row]});
-    }
-    return out;
-  }
-
-  Parameters::Values parameters() {
-    Parameters::Values values;
-    for (auto left = value<std::uint64_t>(); left > 0; --left) {
-      std::string name = text();
-      switch (value<std::uint64_t>()) {
-        case 0: values[name] = value<std::uint64_t>() != 0; break;
-        case 1: values[name] = value<std::int64_t>(); break;
-        case 2: values[name] = value<double>(); break;
-        case 3: values[name] = text(); break;
-        case 4: values[name] = array<double>(); break;
-        default: fail_input("case: a parameter has an unknown type");
-      }
-    }
-    return values;
-  }
-
- private:
-  const char* take(std::size_t size) {
-    if (size > bytes_.size() - at_) fail_input("case: the file is truncated");
-    const char* data = bytes_.data() + at_;
-    at_ += size;
-    return data;
-  }
-
-  std::vector<char> bytes_;
-  std::size_t at_ = 0;
 };
 
-int replay(const char* path, int num_runs, bool verify) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail_input(std::string(path) + ": cannot be read");
-  Reader reader(unsealed({std::istreambuf_iterator<char>(file), {}}, path));
-  const auto seed = reader.value<std::uint64_t>();
-  const std::string policy = reader.text();
-  const auto policy_values = reader.parameters();
-  const std::string placement_name = reader.text();
-  const auto placement_values = reader.parameters();
-  const std::string speed_name = reader.text();
-  const auto speed_values = reader.parameters();
-  const std::string contention_name = reader.text();
-  const auto contention_values = reader.parameters();
-  const auto submit_us = reader.array<std::int64_t>();
-  const auto service_us = reader.array<std::int64_t>();
-  const auto gpus = reader.array<std::int32_t>();
-  const auto predicted_us = reader.array<std::int64_t>();
-  const auto estimate_us = reader.array<std::int64_t>();
-  const auto checkpoint_us = reader.array<std::int64_t>();
-  const auto restart_us = reader.array<std::int64_t>();
-  const auto weight = reader.array<double>();
-  const auto type_set = reader.array<std::int32_t>();
-  const auto type_masks = reader.array<std::uint64_t>();
-  const auto profile = reader.array<std::int32_t>();
-  const auto gradient_bytes = reader.array<double>();
-  const auto compute_s = reader.array<double>();
-  const auto graph = reader.array<std::int32_t>();
-  const auto graph_begin = reader.array<std::int32_t>();
-  const auto replicas = reader.array<std::int32_t>();
-  const auto stage_compute_s = reader.array<double>();
-  const auto activation_bytes = reader.array<double>();
-  const auto parameter_bytes = reader.array<double>();
-  const auto deadline_us = reader.array<std::int64_t>();
-  const auto value = reader.array<double>();
-  const auto min_gpus = reader.array<std::int32_t>();
-  const auto max_gpus = reader.array<std::int32_t>();
-  const auto demand = reader.array<std::int32_t>();
-  const std::vector<Demand> demands = reader.demands();
-  const auto table_counts = reader.array<std::int32_t>();
-  const auto throughput = reader.array<double>();
-  const auto spread_throughput = reader.array<double>();
-  const auto samples_per_s = reader.array<double>();
-  const auto max_samples = reader.array<std::int64_t>();
-  const auto global_batch = reader.array<std::int64_t>();
-  const auto server_gpus = reader.array<std::int32_t>();
-  const auto server_type = reader.array<std::int32_t>();
-  const auto nic_bytes_per_s = reader.array<double>();
-  const auto intra_bytes_per_s = reader.array<double>();
-  const auto server_domain = reader.array<std::int32_t>();
-  const auto domain_parent = reader.array<std::int32_t>();
-  const auto uplink_bytes_per_s = reader.array<double>();
-  const auto cpu_milli = reader.array<std::int64_t>();
-  const auto memory_mib = reader.array<std::int64_t>();
+/// What became of one run: a digest, or why there is none.
+struct Outcome {
+  int status = 0;
+  std::string text = {};
 
-  const JobTable jobs({.submit_us = submit_us,
-                       .service_us = service_us,
-                       .gpus = gpus,
-                       .predicted_us = predicted_us,
-                       .estimate_us = estimate_us,
-                       .checkpoint_us = checkpoint_us,
-                       .restart_us = restart_us,
-                       .weight = weight,
-                       .deadline_us = deadline_us,
-                       .value = value,
-                       .min_gpus = min_gpus,
-                       .max_gpus = max_gpus,
-                       .demand = demand,
-                       .demands = demands,
-                       .type_set = type_set,
-                       .type_masks = type_masks,
-                       .profile = profile,
-                       .gradient_bytes = gradient_bytes,
-                       .compute_s = compute_s,
-                       .table_counts = table_counts,
-                       .throughput = throughput,
-                       .spread_throughput = spread_throughput,
-                       .samples_per_s = samples_per_s,
-                       .max_samples = max_samples,
-                       .global_batch = global_batch,
-                       .graph = graph,
-                       .graph_begin = graph_begin,
-                       .replicas = replicas,
-                       .stage_compute_s = stage_compute_s,
-                       .activation_bytes = activation_bytes,
-                       .parameter_bytes = parameter_bytes});
-  const Cluster cluster(server_gpus, server_type,
-                        {nic_bytes_per_s, intra_bytes_per_s, server_domain, domain_parent,
-                         uplink_bytes_per_s},
-                        {cpu_milli, memory_mib});
-  std::string digest;
-  for (int run = 0; run < num_runs; ++run) {
-    const auto placement = make_placement(placement_name, placement_values);
-    const auto speed = make_speed(speed_name, speed_values);
-    const auto contention = make_contention(contention_name, contention_values);
-    const auto scheduler = make_scheduler(policy, policy_values, *placement, jobs);
-    const auto begin = std::chrono::steady_clock::now();
-    RunControl control;
-    Simulation simulation(jobs, cluster, *scheduler, *placement, {*speed, *contention, verify},
-                          seed, control);
-    simulation.run();
-    const Schedule schedule = simulation.finish();
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-    if (run == 0) digest = schedule.digest();
-    std::fprintf(stderr, "%.6f s\n", wall.count());
+  auto operator<=>(const Outcome&) const = default;
+};
+
+/// A case and what became of its runs. The tables are shared by the threads that run it.
+struct Entry {
+  std::filesystem::path path;
+  std::once_flag is_read = {};
+  std::unique_ptr<const Case> columns = nullptr;
+  std::unique_ptr<const JobTable> jobs = nullptr;
+  std::unique_ptr<const Cluster> cluster = nullptr;
+  std::mutex mutex = {};
+  unsigned num_left = 0;
+  std::vector<Outcome> outcomes = {};
+
+  explicit Entry(std::filesystem::path where) : path(std::move(where)) {}
+
+  void read() {
+    columns = std::make_unique<const Case>(path);
+    jobs = std::make_unique<const JobTable>(columns->make_jobs());
+    cluster = std::make_unique<const Cluster>(columns->make_cluster());
   }
-  std::printf("%s\n", digest.c_str());
-  return 0;
+
+  void forget() {
+    cluster.reset();
+    jobs.reset();
+    columns.reset();
+  }
+
+  /// That of all runs; the worst one where they differ.
+  [[nodiscard]] Outcome outcome() const {
+    const auto [best, worst] = std::minmax_element(outcomes.begin(), outcomes.end());
+    if (*best == *worst || worst->status == kStopped) return *worst;
+    return {kRefused, "one run gave " + best->text + ", another " + worst->text};
+  }
+};
+
+std::string run(const Entry& entry, const Options& options, Watchdog& dog) {
+  const Case& given = *entry.columns;
+  const auto placement = make_placement(given.placement_name, given.placement_values);
+  const auto speed = make_speed(given.speed_name, given.speed_values);
+  const auto contention = make_contention(given.contention_name, given.contention_values);
+  const auto scheduler =
+      make_scheduler(given.policy, given.policy_values, *placement, *entry.jobs);
+  const auto begin = std::chrono::steady_clock::now();
+  RunControl control;
+  const Watchdog::Watch watch(dog, control);
+  Simulation simulation(*entry.jobs, *entry.cluster, *scheduler, *placement,
+                        {*speed, *contention, options.verify}, given.seed, control);
+  simulation.run();
+  const Schedule schedule = simulation.finish();
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+  if (!options.is_many()) std::fprintf(stderr, "%.6f s\n", wall.count());
+  return schedule.digest();
+}
+
+/// Runs a case once and keeps what came out; whoever comes last prints it.
+void replay(Entry& entry, const Options& options, Watchdog& dog) {
+  Outcome outcome;
+  try {
+    std::call_once(entry.is_read, [&] { entry.read(); });
+    outcome.text = run(entry, options, dog);
+  } catch (const Stopped& stopped) {
+    outcome = {kStopped, stopped.what()};
+  } catch (const std::exception& refused) {
+    outcome = {kRefused, refused.what()};
+  }
+  const std::lock_guard lock(entry.mutex);
+  entry.outcomes.push_back(outcome);
+  if (--entry.num_left > 0) return;
+  entry.forget();
+  outcome = entry.outcome();
+  const std::string where = options.is_many() ? "  " + entry.path.string() : "";
+  const bool is_digest = outcome.status == 0;
+  if (!is_digest) {
+    std::fprintf(stderr, "gpusched-replay: %s%s\n", outcome.text.c_str(), where.c_str());
+  }
+  if (is_digest || options.is_many()) {
+    std::printf("%s%s\n", is_digest ? outcome.text.c_str() : "refused", where.c_str());
+    std::fflush(stdout);
+  }
+}
+
+int replay_all(std::vector<std::unique_ptr<Entry>>& entries, const Options& options) {
+  Watchdog dog{std::chrono::duration<double>(options.seconds)};
+  const auto num_runs = static_cast<unsigned>(options.num_runs) * options.num_threads;
+  for (auto& entry : entries) entry->num_left = num_runs;
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (;;) {
+      const std::size_t turn = next.fetch_add(1);
+      if (turn / num_runs >= entries.size()) return;
+      replay(*entries[turn / num_runs], options, dog);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned other = 1; other < options.num_threads; ++other) threads.emplace_back(work);
+  work();
+  for (std::thread& thread : threads) thread.join();
+  int status = 0;
+  for (const auto& entry : entries) status = std::max(status, entry->outcome().status);
+  return status;
+}
+
+std::vector<std::unique_ptr<Entry>> entries_of(const std::string& cases) {
+  std::vector<std::filesystem::path> paths;
+  if (cases.front() == '@') {
+    std::ifstream list(cases.substr(1));
+    if (!list) fail_input(cases.substr(1) + ": cannot be read");
+    for (std::string line; std::getline(list, line);) {
+      if (!line.empty()) paths.emplace_back(line);
+    }
+  } else if (std::filesystem::is_directory(cases)) {
+    for (const auto& file : std::filesystem::directory_iterator(cases)) {
+      if (file.is_regular_file()) paths.push_back(file.path());
+    }
+    std::sort(paths.begin(), paths.end());
+  } else {
+    paths.emplace_back(cases);
+  }
+  std::vector<std::unique_ptr<Entry>> entries;
+  for (auto& path : paths) entries.push_back(std::make_unique<Entry>(std::move(path)));
+  return entries;
+}
+
+/// A number from 1 on, as an argument; throws InvalidInput for anything else.
+int count_of(const std::string& text) {
+  constexpr int kMost = 1'000'000;
+  std::size_t end = 0;
+  int value = 0;
+  try {
+    value = std::stoi(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  if (end == 0 || end != text.size() || value < 1 || value > kMost) {
+    fail_input("a number from 1 to 1,000,000 is expected, not " + text);
+  }
+  return value;
+}
+
+double seconds_of(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || *end != '\0' || !(value >= 0 && value <= 1e6)) {
+    fail_input("seconds from 0 to 1,000,000 are expected, not " + text);
+  }
+  return value;
+}
+
+Options options_of(const std::vector<std::string>& arguments) {
+  Options options;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    const auto value = [&]() -> const std::string& {
+      if (++i == arguments.size()) fail_input(argument + ": a value is missing");
+      return arguments[i];
+    };
+    if (argument == "--verify") {
+      options.verify = true;
+    } else if (argument == "--threads") {
+      options.num_threads = static_cast<unsigned>(count_of(value()));
+    } else if (argument == "--seconds") {
+      options.seconds = seconds_of(value());
+    } else if (argument.starts_with("--")) {
+      fail_input("unknown option " + argument);
+    } else if (options.cases.empty()) {
+      options.cases = argument;
+    } else {
+      options.num_runs = count_of(argument);
+    }
+  }
+  return options;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool verify = argc > 2 && std::strcmp(argv[argc - 1], "--verify") == 0;
-  if (verify) --argc;
-  if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "usage: gpusched-replay CASE [RUNS] [--verify]\n");
-    return 2;
-  }
   try {
-    return replay(argv[1], argc == 3 ? std::stoi(argv[2]) : 1, verify);
+    const Options options = options_of({argv + 1, argv + argc});
+    if (options.cases.empty()) {
+      std::fputs(kUsage, stderr);
+      return kRefused;
+    }
+    auto entries = entries_of(options.cases);
+    return replay_all(entries, options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gpusched-replay: %s\n", error.what());
-    return 2;
+    return kRefused;
   }
 }

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 
 import gpusched as gs
 from tests.reference import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
-from tests.reference.cases import Case
+from tests.reference.cases import JOB_TIMES, Case
 from tests.reference.model import WHOLE
 
 US_PER_S = 1_000_000
+EXACT_US = 2**52
+"""Up to here ticks survive being stated in seconds."""
 Room = Sequence[tuple[int | None, int | None]]
 """CPU (thousandths of a core) and memory (MiB) of each server; None: unlimited."""
 Model = TypeVar("Model", Profile, Graph, Throughputs, Samples)
@@ -26,6 +29,7 @@ def seconds(ticks: Iterable[int | None]) -> list[float]:
 
 def make_trace(jobs: Sequence[Job]) -> gs.Trace:
     """Return the jobs as a trace; an optional column that no job uses is left out."""
+    jobs = sorted(jobs, key=lambda job: job.submit_us)
     optional: dict[str, Any] = {}
     if any(job.estimate_us is not None for job in jobs):
         optional["estimate_s"] = seconds(job.estimate_us for job in jobs)
@@ -61,12 +65,23 @@ def make_trace(jobs: Sequence[Job]) -> gs.Trace:
         graphs = distinct(job.graph for job in jobs)
         optional["graph"] = [graphs.index(job.graph) for job in jobs]
         optional["graphs"] = [make_graph(i, graph) for i, graph in enumerate(graphs)]
-    return gs.Trace.from_columns(
+    trace = gs.Trace.from_columns(
         submit_s=seconds(job.submit_us for job in jobs),
         service_s=seconds(job.service_us for job in jobs),
         gpus=[job.gpus for job in jobs],
         **optional,
     )
+    return in_ticks(trace, jobs)
+
+
+def in_ticks(trace: gs.Trace, jobs: Sequence[Job]) -> gs.Trace:
+    """Return the trace with the very ticks of its jobs, which seconds may be too coarse for."""
+    exact: dict[str, Any] = {}
+    for name in JOB_TIMES:
+        ticks = [getattr(job, name) for job in jobs]
+        if getattr(trace, name) is not None and max(tick or 0 for tick in ticks) > EXACT_US:
+            exact[name] = np.array([-1 if tick is None else tick for tick in ticks], np.int64)
+    return dataclasses.replace(trace, **exact) if exact else trace
 
 
 def distinct(models: Iterable[Model | None]) -> list[Model]:

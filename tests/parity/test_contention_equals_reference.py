@@ -21,8 +21,9 @@ from tests.parity.core import (
 )
 from tests.reference import CONTENTIONS, PLACEMENTS, POLICIES, Job, Network, Profile
 from tests.reference.cases import SECOND, TYPES, Case
-from tests.reference.contention_cases import contended_cases
+from tests.reference.contention_cases import SLOWER, by_type, contended_cases
 from tests.reference.large import large_case
+from tests.reference.scales import SCALES
 
 ON_SERVERS = [name for name in PLACEMENTS if name != "count"]
 UNITS = st.sampled_from([1, 7, SECOND])
@@ -35,7 +36,8 @@ def test_the_core_equals_the_reference_where_speed_depends_on_placement(contenti
     def check(data, unit):
         policy = data.draw(st.sampled_from(POLICIES))
         placement = data.draw(st.sampled_from(ON_SERVERS))
-        assert_equal(data.draw(contended_cases(policy, placement, "ring", contention)).at(unit))
+        case = data.draw(contended_cases(policy, placement, "ring", contention, scales=SCALES))
+        assert_equal(case.at(unit))
 
     check()
 
@@ -58,9 +60,10 @@ def crowd(policy: str, placement: str) -> Case:
     num_domains = rng.choice([0, 5])
     gbps = [8.0, 10.0, 12.3, 100.0]
     models = [
-        Profile(m, 4.0, dict.fromkeys(TYPES, 0.01), {TYPES[0]: back, TYPES[1]: back * slower})
+        Profile(m, 4.0, by_type(0.01, SLOWER[0]), by_type(back, (1.0, slower, 1.0, 2.0)))
         for m, back, slower in ((0.0, 0.1, 2.0), (1e8, 0.1, 1.0), (1e8, 0.3, 1.5), (2.3e8, 0.5, 1))
     ]
+    models += [replace(model, batch=4.0 + i) for i in range(8) for model in models]
     params = dict(case.policy_params)
     if params.get("restart") == "work":
         params["restart"] = "time"  # a slow job may do less in a turn than a preemption adds

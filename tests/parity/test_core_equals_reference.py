@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.parity.core import assert_equal, run_core
 from tests.reference import BY_DEADLINE, PLACEMENTS, POLICIES, Job, replay
 from tests.reference.cases import SECOND, cases
-from tests.reference.large import large_case
+from tests.reference.large import large_case, many_widths
+from tests.reference.scales import SCALES
 
 UNITS = st.sampled_from([1, 7, SECOND])
 
@@ -18,7 +19,7 @@ UNITS = st.sampled_from([1, 7, SECOND])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_core_equals_the_reference(policy: str, placement: str) -> None:
     @settings(max_examples=40, deadline=None)
-    @given(case=cases(policy, placement), unit=UNITS)
+    @given(case=cases(policy, placement, scales=SCALES), unit=UNITS)
     def check(case, unit):
         assert_equal(case.at(unit))
 
@@ -28,14 +29,24 @@ def test_the_core_equals_the_reference(policy: str, placement: str) -> None:
 @pytest.mark.parametrize("placement", PLACEMENTS)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_core_equals_the_reference_on_deep_queues(policy: str, placement: str) -> None:
-    for seed in range(6):
+    for seed in range(5):
         assert_equal(large_case(policy, placement, seed))
+
+
+@pytest.mark.parametrize(
+    ("policy", "placement"), [("fifo", "count"), ("swf", "best-fit"), ("srtf", "consolidated")]
+)
+def test_a_thousand_widths_equal_the_reference(policy: str, placement: str) -> None:
+    assert_equal(many_widths(policy, placement, seed=0))
 
 
 @pytest.mark.parametrize("policy", BY_DEADLINE)
 def test_orders_by_deadline_equal_the_reference(policy: str) -> None:
     @settings(max_examples=60, deadline=None)
-    @given(case=st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p)), unit=UNITS)
+    @given(
+        case=st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p, scales=SCALES)),
+        unit=UNITS,
+    )
     def check(case, unit):
         assert_equal(case.at(unit))
 

@@ -10,11 +10,13 @@ from tests.parity.core import assert_equal, run_core
 from tests.reference import BY_DEADLINE, POLICIES, Job, replay
 from tests.reference.cases import SECOND, Case
 from tests.reference.demand_cases import demand_cases
+from tests.reference.large import large_demands
 from tests.reference.packing import NAMES
+from tests.reference.scales import SCALES
 
 UNITS = st.sampled_from([1, 7, SECOND])
 any_case = st.tuples(st.sampled_from([*POLICIES, *BY_DEADLINE]), st.sampled_from(NAMES)).flatmap(
-    lambda pair: demand_cases(*pair)
+    lambda pair: demand_cases(*pair, scales=SCALES)
 )
 
 
@@ -22,6 +24,14 @@ any_case = st.tuples(st.sampled_from([*POLICIES, *BY_DEADLINE]), st.sampled_from
 @given(case=any_case, unit=UNITS)
 def test_whoever_decides_over_demands_the_core_equals_the_reference(case: Case, unit: int) -> None:
     assert_equal(case.at(unit))
+
+
+@pytest.mark.parametrize("placement", NAMES)
+def test_deep_queues_of_many_kinds_equal_the_reference(placement: str) -> None:
+    policies = [*POLICIES, *BY_DEADLINE]
+    for seed in range(2):
+        policy = policies[(2 * NAMES.index(placement) + seed) % len(policies)]
+        assert_equal(large_demands(policy, placement, seed))
 
 
 @pytest.mark.parametrize("placement", ["count", "heavy-edge"])

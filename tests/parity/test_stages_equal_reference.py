@@ -20,6 +20,7 @@ from tests.reference.cluster_state import Cluster
 from tests.reference.heavy_edge import edge_bytes, grow, ranks_of, swapped
 from tests.reference.model import Active
 from tests.reference.placements import Placer
+from tests.reference.scales import SCALES
 from tests.reference.speeds import reserved
 from tests.reference.stage_cases import graphs, staged_cases
 from tests.reference.stages import Stages
@@ -34,7 +35,8 @@ def test_staged_jobs_under_heavy_edge_equal_the_reference(contention: str) -> No
     @given(data=st.data(), unit=UNITS)
     def check(data, unit):
         policy = data.draw(st.sampled_from(POLICIES))
-        assert_equal(data.draw(staged_cases(policy, "heavy-edge", contention)).at(unit))
+        case = data.draw(staged_cases(policy, "heavy-edge", contention, scales=SCALES))
+        assert_equal(case.at(unit))
 
     check()
 
@@ -46,7 +48,8 @@ def test_staged_jobs_anywhere_equal_the_reference(contention: str) -> None:
     def check(data, unit):
         policy = data.draw(st.sampled_from(POLICIES))
         placement = data.draw(st.sampled_from(ELSEWHERE))
-        assert_equal(data.draw(staged_cases(policy, placement, contention)).at(unit))
+        case = data.draw(staged_cases(policy, placement, contention, scales=SCALES))
+        assert_equal(case.at(unit))
 
     check()
 

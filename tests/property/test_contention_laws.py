@@ -30,8 +30,8 @@ from tests.reference import (
 from tests.reference.cases import SECOND, Case
 from tests.reference.cluster_state import Cluster
 from tests.reference.contention_cases import (
-    CONTENTION_PARAMETERS,
     contended_cases,
+    contention_parameters,
     networks,
     profiles,
 )
@@ -119,7 +119,7 @@ def deals(draw: st.DrawFn) -> Deal:
         )
         for hand in hands.values()
     ]
-    params = draw(CONTENTION_PARAMETERS["shared"])
+    params = draw(contention_parameters("shared"))
     return Deal(list(hands.values()), jobs, draw(networks(num_servers)), params)
 
 

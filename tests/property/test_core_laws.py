@@ -18,8 +18,9 @@ import gpusched as gs
 from gpusched.labels import Labels
 from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of, run_core
 from tests.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
-from tests.reference.cases import SECOND, TYPES, Case, cases
+from tests.reference.cases import ALL_TYPES, SECOND, TYPES, Case, cases
 from tests.reference.placements import consolidated, consolidated_relaxed
+from tests.reference.scales import NARROW
 
 few = settings(max_examples=20, deadline=None)
 some = settings(max_examples=40, deadline=None)
@@ -132,7 +133,7 @@ def test_time_has_no_scale_of_its_own(policy: str) -> None:
     def check(data, factor):
         placement = data.draw(st.sampled_from(allowed))
         estimates = data.draw(st.sampled_from(["none", "high"]))
-        case = data.draw(cases(policy, placement, estimates))
+        case = data.draw(cases(policy, placement, estimates, NARROW))
         once, scaled = run(case.at(LCM)), run(case.at(LCM * factor))
         for name in ("start_us", "finish_us", "held_us", "paid_us"):
             longer = [time if time < 0 else time * factor for time in getattr(once, name)]
@@ -150,7 +151,7 @@ def test_time_has_no_scale_of_its_own(policy: str) -> None:
 @many
 @given(case=any_case)
 def test_the_names_of_gpu_types_mean_nothing(case):
-    new_name = dict(zip(TYPES, ("zz", "A100"), strict=True))  # in another order
+    new_name = dict(zip(ALL_TYPES, ("zz", "A100", "P4", "T4"), strict=True))  # in another order
     case = case.at(SECOND)
 
     def renamed(job: Job) -> Job:
@@ -199,6 +200,7 @@ def test_one_pool_does_not_know_how_its_gpus_are_spread_over_servers(case, data)
     case = case.at(SECOND)
     total = sum(gpus for gpus, _ in case.servers)
     cuts = data.draw(st.sets(st.integers(1, total - 1))) if total > 1 else set()
+    cuts |= set(range(64, total, 64))  # a server has no more GPUs
     sizes = [high - low for low, high in itertools.pairwise([0, *sorted(cuts), total])]
     types = data.draw(st.lists(st.sampled_from(TYPES), min_size=len(sizes), max_size=len(sizes)))
     other = replace(case, servers=list(zip(sizes, types, strict=True)))

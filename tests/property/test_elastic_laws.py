@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 
 import gpusched as gs
 from tests.parity.core import choice_text, make_cluster, make_trace
-from tests.parity.test_elastic_equals_reference import NativeReplanned
+from tests.parity.native_whims import NativeReplanned
 from tests.reference import FINISHED, Job
 from tests.reference.elastic_cases import ELASTIC, ElasticCase, elastic_cases
 from tests.reference.make_speed import make_speed

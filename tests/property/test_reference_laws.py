@@ -18,6 +18,7 @@ from tests.reference.cases import SECOND, cases
 from tests.reference.model import Active
 from tests.reference.placements import consolidated
 from tests.reference.rng import GOLDEN, below, mix, uniform
+from tests.reference.scales import NARROW
 
 EVERY_PAIR = [(policy, placement) for policy in POLICIES for placement in PLACEMENTS]
 few = settings(max_examples=15, deadline=None)
@@ -120,7 +121,10 @@ scalable = pytest.mark.parametrize(
 @scalable
 def test_scaling_all_times_scales_the_schedule(policy, placement):
     @few
-    @given(case=cases(policy, placement, estimates="high"), factor=st.sampled_from([2, 3, 1000]))
+    @given(
+        case=cases(policy, placement, estimates="high", scales=NARROW),
+        factor=st.sampled_from([2, 3, 1000]),
+    )
     def check(case, factor):
         small, large = case.at(LCM).replay(), case.at(LCM * factor).replay()
         for column in ("start_us", "finish_us", "held_us", "paid_us"):

@@ -16,6 +16,7 @@ from .conservative import Conservative
 from .discretised_las import DiscretisedLas
 from .easy import Easy
 from .engine import Engine, Scheduler
+from .horizon import check_horizon
 from .make_speed import make_speed
 from .model import (
     FINISHED,
@@ -121,6 +122,7 @@ def make_engine(
     max_instants: int = 200_000,
 ) -> Engine:
     """Return an engine whose jobs a scheduler decides about; arguments as of :func:`replay`."""
+    check_horizon(jobs)
     return Engine(
         jobs,
         servers,
@@ -176,8 +178,8 @@ def replay(
     Raises
     ------
     ValueError
-        If a name is unknown, ``count`` meets a job restricted to some of several GPU types, or a
-        speed misses what it needs.
+        If a name is unknown, ``count`` meets a job restricted to some of several GPU types, a
+        speed misses what it needs, or times are longer than any may be.
     RuntimeError
         If the replay has not ended after ``max_instants``.
     """

@@ -1,39 +1,44 @@
-"""Hypothesis strategies: the cases of every policy, with jobs that ask for more than GPUs."""
+"""The cases of every policy, with jobs that ask for more than GPUs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from hypothesis import strategies as st
-
 from .cases import Case, cases
+from .drawing import Generator, Source, flag
 from .model import WHOLE, Job
+from .scales import SHAPES
 
 # Thousandths of cores, and MiB; a worker asks for as much as a few of them have.
-ROOMS = st.sampled_from([None, 1000, 2000, 4000])
-SHARES = st.sampled_from([WHOLE, 250, 300, 500, 700])
+ROOMS = (None, 1000, 2000, 4000)
+SHARES = (WHOLE, 1, 250, 300, 500, 700, 999)
 
 
-@st.composite
-def demanding(draw: st.DrawFn, job: Job, amounts: tuple[int, ...]) -> Job:
+def demanding(source: Source, job: Job, amounts: Sequence[int], narrow: int) -> Job:
     """Draw what the workers of a job ask for; one alone may share its GPU."""
-    gpus = 1 if draw(st.integers(0, 2)) == 0 else job.gpus
+    gpus = 1 if source.between(1, 6) <= narrow else job.gpus
     return replace(
         job,
         gpus=gpus,
-        share_milli=draw(SHARES) if gpus == 1 else WHOLE,
-        cpu_milli=draw(st.sampled_from(amounts)),
-        memory_mib=draw(st.sampled_from(amounts)),
+        share_milli=source.one_of(SHARES) if gpus == 1 else WHOLE,
+        cpu_milli=source.one_of(amounts),
+        memory_mib=source.one_of(amounts),
     )
 
 
-@st.composite
-def demand_cases(draw: st.DrawFn, policy: str, placement: str) -> Case:
-    """Draw a replay of ``policy`` in which some job asks for more than GPUs."""
-    case = draw(cases(policy, "first-fit"))
-    amounts = draw(st.sampled_from([(0,), (0, 400), (0, 300, 1000)]))
-    jobs = [draw(demanding(job, amounts)) for job in case.jobs]
+@Generator
+def demand_cases(
+    source: Source, policy: str, placement: str, scales: Sequence[str] = SHAPES
+) -> Case:
+    """A replay of ``policy`` in which some job asks for more than GPUs."""
+    case = cases.draw(source, policy, "first-fit", scales=scales)
+    amounts = source.one_of([(0,), (0, 400), (0, 300, 1000), (0, 2**39)])
+    narrow = source.one_of([2, 4, 5])  # of six jobs
+    jobs = [demanding(source, job, amounts, narrow) for job in case.jobs]
     if all((job.share_milli, job.cpu_milli, job.memory_mib) == (WHOLE, 0, 0) for job in jobs):
         jobs[0] = replace(jobs[0], cpu_milli=400)
-    room = [(draw(ROOMS), draw(ROOMS)) for _ in case.servers]
-    return replace(case, jobs=jobs, placement=placement, room=room)
+    is_roomy = flag(source)  # then shares alone decide
+    room = [(None, None) if is_roomy else (source.one_of(ROOMS), source.one_of(ROOMS))
+            for _ in case.servers]  # fmt: skip
+    return replace(case, jobs=jobs, placement=placement, placement_params={}, room=room)

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: small replays of jobs that change their width and their GPU types."""
+"""Generators of small replays of jobs that change their width and their GPU types."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hypothesis import strategies as st
-
 from . import Job, Network, Outcome, Samples, Throughputs, make_engine
-from .cases import TYPES, clusters, scaled
+from .cases import clusters, scaled
 from .cluster_state import Cluster
 from .contention_cases import networks, profiles
+from .drawing import Generator, Source, flag, is_rare
 from .make_speed import make_speed
 from .model import Active
 from .proportional import Proportional
 from .reallocation import Part
+from .scales import ALL_TYPES, TYPES
 from .tables import Table, between, tables_of
 from .whims import Choices, Dealt, Hands, Replanned, Whim, choices_of
 
 ELASTIC = ("table", "proportional")
-COUNTS = st.sampled_from([(1, 2, 4, 8), (1, 3, 6), (2, 4), (1,)])
+COUNTS = ((1, 2, 4, 8), (1, 3, 6), (2, 4), (1,), (3, 4), (1, 16))
 # Few values, so that rates tie; some are not exact, some rise too fast, some fall, some are 0.
-THROUGHPUTS = st.sampled_from([0.0, 0.5, 0.7, 1.0, 1.0, 1.3, 1.7, 2.0, 2.0, 2.5, 3.3, 4.0])
+THROUGHPUTS = (0.0, 0.5, 0.7, 1.0, 1.0, 1.3, 1.7, 2.0, 2.0, 2.5, 3.3, 4.0)
+UNITS = (1, 7, 1_000_000, 2**48)
+"""With the last one, services are close to the longest that are legal."""
 # All but consolidated take whatever is free: under it alone gangs are in the way of others.
 PLACEMENTS = ("consolidated", "first-fit", "consolidated", "spread", "random")
 
@@ -87,84 +89,97 @@ class ElasticCase:
         return make_engine(self.jobs, self.servers, whim, **self.options()).run(), whim.seen
 
 
-@st.composite
-def throughputs(draw: st.DrawFn, counts: tuple[int, ...]) -> Throughputs:
-    """Draw tables of both GPU types."""
+@Generator
+def throughputs(source: Source, counts: tuple[int, ...]) -> Throughputs:
+    """Tables of all GPU types: any, or linear ones, in which GPU time costs the same at any width;
+    in both there are widths that do not run.
+    """
 
     def tables() -> dict[str, Mapping[int, float]]:
-        return {name: {count: draw(THROUGHPUTS) for count in counts} for name in TYPES}
+        return {name: {count: source.one_of(THROUGHPUTS) for count in counts} for name in ALL_TYPES}
 
-    return Throughputs(tables(), tables() if draw(st.booleans()) else None)
+    def linear() -> dict[str, Mapping[int, float]]:
+        paces = {name: source.one_of([1.0, 1.0, 2.0, 0.3]) for name in ALL_TYPES}
+        return {
+            name: {count: 0.0 if is_rare(source, 5) else count * pace for count in counts}
+            for name, pace in paces.items()
+        }
+
+    make = linear if is_rare(source, 3) else tables
+    return Throughputs(make(), make() if flag(source) else None)
 
 
-@st.composite
-def samples(draw: st.DrawFn, is_on_links: bool) -> Samples:
-    """Draw what workers of both GPU types do."""
-    per_s = {name: draw(st.sampled_from([0.0, 1.0, 2.0, 2.0, 3.0, 3.1, 7.0])) for name in TYPES}
-    most = {name: draw(st.sampled_from([0, 0, 3, 10, 12])) for name in TYPES}
+@Generator
+def samples(source: Source, is_on_links: bool) -> Samples:
+    """What workers of all GPU types do."""
+    per_s = {name: source.one_of([0.0, 1.0, 2.0, 2.0, 3.0, 3.1, 7.0]) for name in ALL_TYPES}
+    most = {name: source.one_of([0, 0, 3, 10, 12]) for name in ALL_TYPES}
     return Samples(
         per_s,
-        batch=draw(st.sampled_from([1, 7, 12, 30])),
-        most=most if draw(st.booleans()) else {},
-        gradient_bytes=draw(st.sampled_from([0.0, 1e8, 2.3e9])) if is_on_links else 0.0,
+        batch=source.one_of([1, 7, 12, 30]),
+        most=most if flag(source) else {},
+        gradient_bytes=source.one_of([0.0, 1e8, 2.3e9]) if is_on_links else 0.0,
     )
 
 
-@st.composite
-def elastic_jobs(draw: st.DrawFn, num_gpus: int, models: list[Any], kind: str) -> list[Job]:
-    """Draw up to ten jobs, each of one of the models."""
+@Generator
+def elastic_jobs(source: Source, num_gpus: int, models: list[Any], kind: str) -> list[Job]:
+    """Up to twelve jobs, each of one of the models."""
     some_types = [None, None, frozenset(TYPES[:1]), frozenset(TYPES)]
+    widths = source.one_of([(1, 1, 2, 2, 3, 4, 6), range(1, min(num_gpus, 16) + 2)])
+    last, longest = source.one_of([(12, 20), (0, 20), (12, 1), (0, 1)])
+    costs = source.one_of([2, 2, 30])  # longer than any service
     jobs = []
-    for _ in range(draw(st.sampled_from([1, 4, 8, 12]))):
-        gpus = draw(st.sampled_from([1, 1, 2, 2, 3, 4, 6]).filter(lambda gpus: gpus <= num_gpus))
+    for _ in range(source.one_of([1, 4, 8, 12])):
+        gpus = min(source.one_of(widths), num_gpus + 1)
         job = Job(
-            submit_us=draw(st.integers(0, 12)),
-            service_us=draw(st.integers(1, 20)),
+            submit_us=source.between(0, last),
+            service_us=source.between(1, longest),
             gpus=gpus,
-            checkpoint_us=draw(st.integers(0, 1)),
-            restart_us=draw(st.integers(0, 2)),
-            allowed=draw(st.sampled_from(some_types)),
-            min_gpus=draw(st.integers(1, gpus)),
-            max_gpus=draw(st.sampled_from([None, gpus, gpus + 1, gpus + 4])),
+            checkpoint_us=source.between(0, 1),
+            restart_us=source.between(0, costs),
+            allowed=source.one_of(some_types),
+            min_gpus=source.between(1, gpus),
+            max_gpus=source.one_of([None, gpus, gpus + 1, gpus + 4]),
         )
-        jobs.append(replace(job, **{kind: draw(st.sampled_from(models))}))
+        jobs.append(replace(job, **{kind: source.one_of(models)}))
     return jobs
 
 
-@st.composite
-def elastic_cases(draw: st.DrawFn, speed: str) -> ElasticCase:
-    """Draw a replay at a speed; one that is not elastic makes a resize a migration."""
-    servers = draw(clusters() | st.sampled_from([[(4, TYPES[0])] * 3, EIGHTS]))
+@Generator
+def elastic_cases(source: Source, speed: str) -> ElasticCase:
+    """A replay at a speed; one that is not elastic makes a resize a migration."""
+    few = source.one_of([None, EIGHTS, [(4, TYPES[0])] * 3, [(5, TYPES[0])]])
+    servers = few or clusters.draw(source)
     params: dict[str, Any] = {}
     network, contention = None, "none"
+    num_models = source.between(1, 3)
+    models: list[Any] = [None]
+    kind = "profile"
+    is_on_links = speed == "ring" or (speed == "proportional" and flag(source))
     if speed == "table":
-        counts = draw(COUNTS)
-        models: list[Any] = draw(st.lists(throughputs(counts), min_size=1, max_size=3))
+        counts = source.one_of(COUNTS)
+        models = [throughputs.draw(source, counts) for _ in range(num_models)]
         kind = "throughputs"
     elif speed == "proportional":
-        is_on_links = draw(st.booleans())
-        models = draw(st.lists(samples(is_on_links), min_size=1, max_size=3))
+        models = [samples.draw(source, is_on_links) for _ in range(num_models)]
         kind = "samples"
         params = {
-            "split": draw(st.sampled_from(["proportional", "equal"])),
-            "batches": draw(st.sampled_from(["real", "integer"])),
+            "split": source.one_of(["proportional", "equal"]),
+            "batches": source.one_of(["real", "integer"]),
         }
-        if is_on_links:
-            network = draw(networks(len(servers)))
-            contention = draw(st.sampled_from(["none", "reserved", "shared"]))
-    else:
-        models, kind = [None], "profile"
-        if speed == "ring":
-            models = draw(st.lists(profiles(), min_size=1, max_size=3))
-            network = draw(networks(len(servers)))
-            contention = draw(st.sampled_from(["none", "reserved", "shared"]))
-    unit = draw(st.sampled_from([1, 7, 1_000_000]))
-    jobs = draw(elastic_jobs(sum(gpus for gpus, _ in servers), models, kind))
+    elif speed == "ring":
+        models = [profiles.draw(source) for _ in range(num_models)]
+    if is_on_links:
+        network = networks.draw(source, len(servers))
+        contention = source.one_of(["none", "reserved", "shared"])
+    unit = source.one_of(UNITS)
+    jobs = elastic_jobs.draw(source, sum(gpus for gpus, _ in servers), models, kind)
     return ElasticCase(
         jobs=[scaled(job, unit) for job in jobs],
         servers=servers,
-        placement=draw(st.sampled_from(PLACEMENTS)),
-        seed=draw(st.integers(0, 2**32)),
+        placement=source.one_of(PLACEMENTS),
+        seed=source.between(0, 2**32),
         unit=unit,
         speed=speed,
         contention=contention,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 from . import BY_DEADLINE, PREEMPTIVE, Job
-from .cases import SECOND, TYPES, Case
+from .cases import Case
+from .model import WHOLE
+from .scales import ALL_TYPES, SECOND, TYPES
 
 SERVERS = [(8,) * 6, (2, 2, 8, 8, 4), (64, 8, 8), (1,) * 20, (4, 4, 4, 4, 64)]
 
@@ -39,7 +42,7 @@ def parameters(rng: random.Random, policy: str) -> dict[str, Any]:
 def large_case(policy: str, placement: str, seed: int) -> Case:
     """Return a replay whose load is about 1, times in microseconds."""
     rng = random.Random(f"{policy}/{placement}/{seed}")
-    types = TYPES if placement != "count" and rng.random() < 0.5 else TYPES[:1]
+    types = TYPES[:1] if placement == "count" else rng.choice([TYPES[:1], TYPES, ALL_TYPES])
     servers = [(gpus, rng.choice(types)) for gpus in rng.choice(SERVERS)]
     num_gpus = sum(gpus for gpus, _ in servers)
     num_jobs = 100 if policy == "conservative" else 150
@@ -77,3 +80,42 @@ def large_case(policy: str, placement: str, seed: int) -> Case:
     kappa = {"kappa": rng.choice(kappas[placement])} if placement in kappas else {}
     params = parameters(rng, policy)
     return Case(jobs, servers, policy, placement, params, kappa, rng.randrange(2**63))
+
+
+def large_demands(policy: str, placement: str, seed: int) -> Case:
+    """Return a large replay in which almost every job is of a kind of its own: what its workers
+    ask for, and where they may run.
+    """
+    case = large_case(policy, "first-fit", seed)
+    rng = random.Random(f"demands/{policy}/{placement}/{seed}")
+    rooms = (None, 16_000, 64_000, 2**39)
+    types = sorted({name for _, name in case.servers} | {"P100"})
+    sets = [frozenset(rng.sample(types, k=rng.randint(1, len(types)))) for _ in range(10)]
+    jobs = []
+    for job in case.jobs[: 40 if placement == "fgd" else None]:  # it looks at every GPU
+        gpus = 1 if rng.random() < 0.5 else job.gpus
+        jobs.append(
+            replace(
+                job,
+                submit_us=job.submit_us // 3,
+                gpus=gpus,
+                share_milli=rng.choice([rng.randint(1, WHOLE), WHOLE]) if gpus == 1 else WHOLE,
+                cpu_milli=rng.randint(0, 4_000),
+                memory_mib=rng.randint(0, 4_000),
+                allowed=rng.choice(sets) if rng.random() < 0.3 else None,
+            )
+        )
+    room = [(rng.choice(rooms), rng.choice(rooms)) for _ in case.servers]
+    return replace(case, jobs=jobs, placement=placement, placement_params={}, room=room)
+
+
+def many_widths(policy: str, placement: str, seed: int, num_widths: int = 1_500) -> Case:
+    """Return a replay in which every job has another width, on servers of 64 GPUs."""
+    rng = random.Random(f"widths/{policy}/{placement}/{seed}")
+    servers = [(64, name) for name in ("K80", "V100") for _ in range(16)]
+    widths = rng.sample(range(1, num_widths + 1), k=num_widths)
+    submit, jobs = 0, []
+    for gpus in widths:
+        jobs.append(Job(submit, rng.randint(1, 100), gpus))
+        submit += round(rng.expovariate(1.0) * 70 * gpus / (64 * len(servers)))
+    return Case(jobs, servers, policy, placement, {}, {}, seed)

@@ -212,7 +212,7 @@ class Active:
         return self.predicted if self.job.estimate_us is None else max(1, self.job.estimate_us)
 
     @property
-    def work(self) -> float:
+    def work(self) -> int:
         """All service that the job has to be given."""
         return self.job.service_us + self.redo
 
@@ -242,6 +242,8 @@ class Active:
         """Go on at another rate."""
         self.settle(now)
         self.rate = rate
-        left = self.work - self.done
-        lasts = int(left) if isinstance(rate, int) else math.ceil(left / rate)
-        self.finish_tick = max(self.counted + lasts, now + 1)
+        if isinstance(rate, int):
+            left = self.work - int(self.done)
+        else:
+            left = math.ceil((float(self.work) - self.done) / rate)
+        self.finish_tick = max(self.counted + left, now + 1)

@@ -1,17 +1,15 @@
-"""Hypothesis strategies: small replays of jobs that ask for CPU, memory and shares of GPUs."""
+"""Generators of small replays of jobs that ask for CPU, memory and shares of GPUs."""
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 
-from hypothesis import strategies as st
-
 from .contention_cases import networks
+from .drawing import Generator, Seeded, Source, flag
 from .model import WHOLE, Job
 from .network import Network
+from .scales import ALL_TYPES, TYPES
 
-TYPES = ("K80", "V100")
 ROOMS = (None, 2000, 4000, 6000)  # thousandths of cores, and MiB
 
 
@@ -26,79 +24,78 @@ class PackingCase:
     seed: int
 
 
-@st.composite
-def packed_jobs(draw: st.DrawFn, num_gpus: int, is_typed: bool, has_demands: bool) -> list[Job]:
-    """Draw up to fourteen jobs with few kinds of demands, so that some ask for the same."""
-    shares = draw(st.sampled_from([(WHOLE,), (250, 500, WHOLE), (100, 300, 700, WHOLE)]))
-    amounts = draw(st.sampled_from([(0,), (0, 500, 1000), (500, 700, 2000)]))
-    widest = draw(st.sampled_from([1, 4, num_gpus + 1]))
-    submits = draw(st.sampled_from([3, 12]))
-    some_types = [None, frozenset(TYPES[:1]), frozenset(TYPES)]
+@Generator
+def packed_jobs(source: Source, num_gpus: int, is_typed: bool, has_demands: bool) -> list[Job]:
+    """Up to fourteen jobs with few kinds of demands, so that some ask for the same."""
+    shares = source.one_of(
+        [(WHOLE,), (250, 500, WHOLE), (100, 300, 700, WHOLE), (130, 270, 310, 1, 999, WHOLE)]
+    )
+    amounts = source.one_of([(0,), (0, 500, 1000), (500, 700, 2000), (0, 1, 2**39)])
+    widest = source.one_of([1, 4, num_gpus + 1])
+    submits = source.one_of([3, 12, 0])
+    longest = source.one_of([9, 1])
+    some_types = [None, frozenset(TYPES[:1]), frozenset(TYPES), frozenset(ALL_TYPES[1:])]
 
     def job() -> Job:
-        gpus = draw(st.integers(1, widest))
+        gpus = source.between(1, widest)
         return Job(
-            submit_us=draw(st.integers(0, submits)),
-            service_us=draw(st.integers(1, 9)),
+            submit_us=source.between(0, submits),
+            service_us=source.between(1, longest),
             gpus=gpus,
-            allowed=draw(st.sampled_from(some_types)) if is_typed else None,
-            share_milli=draw(st.sampled_from(shares)) if gpus == 1 and has_demands else WHOLE,
-            cpu_milli=draw(st.sampled_from(amounts)) if has_demands else 0,
-            memory_mib=draw(st.sampled_from(amounts)) if has_demands else 0,
+            allowed=source.one_of(some_types) if is_typed else None,
+            share_milli=source.one_of(shares) if gpus == 1 and has_demands else WHOLE,
+            cpu_milli=source.one_of(amounts) if has_demands else 0,
+            memory_mib=source.one_of(amounts) if has_demands else 0,
         )
 
-    return [job() for _ in range(draw(st.sampled_from([3, 8, 14])))]
+    return [job() for _ in range(source.one_of([3, 8, 14, 1]))]
 
 
-@st.composite
-def cases_of_many_kinds(draw: st.DrawFn) -> PackingCase:
-    """Draw a replay in which almost every job asks for something else, and most have to wait."""
-    seed = draw(st.integers(0, 2**32))
-    random_of = random.Random(seed)
-    num_servers = random_of.choice([1, 3, 5])
-    types = random_of.choice([TYPES[:1], TYPES])
-    span = random_of.choice([10, 200, 2000])
+@Generator
+def cases_of_many_kinds(source: Source) -> PackingCase:
+    """A replay in which almost every job asks for something else, and most have to wait."""
+    seed = source.between(0, 2**32)
+    dice = Seeded(seed)
+    num_servers = dice.one_of([1, 3, 5])
+    types = dice.one_of([TYPES[:1], TYPES, ALL_TYPES])
+    span = dice.one_of([0, 10, 200, 2000])
 
     def job() -> Job:
-        gpus = random_of.choice([1, 1, 1, 2, 3, 4, 5, 9])
+        gpus = dice.one_of([1, 1, 1, 2, 3, 4, 5, 9])
         return Job(
-            submit_us=random_of.randint(0, span),
-            service_us=random_of.randint(1, 99),
+            submit_us=dice.between(0, span),
+            service_us=dice.between(1, 99),
             gpus=gpus,
-            allowed=random_of.choice([None, frozenset(TYPES[:1]), frozenset(TYPES)]),
-            share_milli=random_of.choice([150, 400, 600, WHOLE, WHOLE]) if gpus == 1 else WHOLE,
-            cpu_milli=random_of.randint(1, 1500),
-            memory_mib=random_of.randint(1, 1500),
+            allowed=dice.one_of([None, frozenset(TYPES[:1]), frozenset(TYPES)]),
+            share_milli=dice.one_of([150, 400, 600, WHOLE, WHOLE]) if gpus == 1 else WHOLE,
+            cpu_milli=dice.between(1, 1500),
+            memory_mib=dice.between(1, 1500),
         )
 
     return PackingCase(
-        jobs=[job() for _ in range(random_of.choice([90, 120]))],
-        servers=[(random_of.choice([4, 8]), random_of.choice(types)) for _ in range(num_servers)],
-        room=[(random_of.choice(ROOMS), random_of.choice(ROOMS)) for _ in range(num_servers)],
-        network=draw(networks(num_servers)),
+        jobs=[job() for _ in range(dice.one_of([90, 120]))],
+        servers=[(dice.one_of([4, 8]), dice.one_of(types)) for _ in range(num_servers)],
+        room=[(dice.one_of(ROOMS), dice.one_of(ROOMS)) for _ in range(num_servers)],
+        network=networks.draw(source, num_servers),
         seed=seed,
     )
 
 
-@st.composite
-def packing_cases(draw: st.DrawFn) -> PackingCase:
-    """Draw a replay; a third of them has jobs that ask for GPUs alone."""
-    sizes = draw(st.sampled_from([(4,), (1, 2, 3, 4), (2, 8), (6, 4)]))
-    types = draw(st.sampled_from([TYPES[:1], TYPES]))
-    servers = draw(
-        st.lists(st.tuples(st.sampled_from(sizes), st.sampled_from(types)), min_size=1, max_size=5)
-    )
-    room = st.tuples(st.sampled_from(ROOMS), st.sampled_from(ROOMS))
+@Generator
+def packing_cases(source: Source) -> PackingCase:
+    """A replay; a third of them has jobs that ask for GPUs alone."""
+    sizes = source.one_of([(4,), (1, 2, 3, 4), (2, 8), (6, 4), (64, 1)])
+    types = source.one_of([TYPES[:1], TYPES, ALL_TYPES])
+    servers = [(source.one_of(sizes), source.one_of(types)) for _ in range(source.between(1, 5))]
     return PackingCase(
-        jobs=draw(
-            packed_jobs(
-                num_gpus=sum(gpus for gpus, _ in servers),
-                is_typed=draw(st.booleans()),
-                has_demands=draw(st.sampled_from([True, True, False])),
-            )
+        jobs=packed_jobs.draw(
+            source,
+            num_gpus=sum(gpus for gpus, _ in servers),
+            is_typed=flag(source),
+            has_demands=source.one_of([True, True, False]),
         ),
         servers=servers,
-        room=[draw(room) for _ in servers],
-        network=draw(networks(len(servers))),
-        seed=draw(st.integers(0, 2**32)),
+        room=[(source.one_of(ROOMS), source.one_of(ROOMS)) for _ in servers],
+        network=networks.draw(source, len(servers)),
+        seed=source.between(0, 2**32),
     )

@@ -95,7 +95,7 @@ class Fixed(Anywhere):
     is_fixed = True
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Return ones, which keep whole ticks whole."""
+        """Return whole ones: ticks of service are then counted exactly, however many they are."""
         return [(job, 1) for job in running]
 
     def uncontended_rate(self, job: Active) -> float:

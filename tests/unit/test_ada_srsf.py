@@ -11,7 +11,7 @@ import pytest
 import gpusched as gs
 from tests.parity.core import run_core
 from tests.reference import Network, Profile
-from tests.reference.cases import TYPES, Case
+from tests.reference.cases import ALL_TYPES, Case
 from tests.reference.large import large_case
 
 # Two servers of 4: a gang of 2 under `spread` is a ring over both, and four of them fit at once.
@@ -137,7 +137,7 @@ def contended(placement: str, seed: int) -> Case:
     case = large_case("ada-srsf", placement, seed)
     rng = random.Random(seed)
     models = [
-        Profile(size, 1.0, dict.fromkeys(TYPES, 0.0), dict.fromkeys(TYPES, compute))
+        Profile(size, 1.0, dict.fromkeys(ALL_TYPES, 0.0), dict.fromkeys(ALL_TYPES, compute))
         for size, compute in ((2e7, 0.05), (1e8, 0.1), (5e8, 0.3), (1e9, 0.2))
     ]
     num_servers = len(case.servers)

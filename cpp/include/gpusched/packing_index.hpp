@@ -67,7 +67,8 @@ class LeastScore {
     const double least = values_.back();
     if (least == kNever) return -1;
     std::size_t at = 0;
-    for (std::size_t level = begins_.size() - 1; level-- > 0;) {
+    for (std::size_t level = begins_.size() - 1; level > 0;) {
+      --level;
       at *= kFanout;
       while (values_[begins_[level] + at] != least) ++at;
     }

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "gpusched/wrapping.hpp"
+
 namespace gpusched {
 
 /// Who draws. A draw depends on (seed, stream, job, counter) alone, never on the order of calls.
@@ -16,7 +18,7 @@ namespace detail {
 inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014).
-constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+GPUSCHED_WRAPS_AROUND constexpr std::uint64_t mix(std::uint64_t x) noexcept {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9ULL;
   x ^= x >> 27;
@@ -27,8 +29,9 @@ constexpr std::uint64_t mix(std::uint64_t x) noexcept {
 }  // namespace detail
 
 /// 64 random bits of the counter-based generator.
-constexpr std::uint64_t draw(std::uint64_t seed, Stream stream, std::uint64_t job,
-                             std::uint64_t counter) noexcept {
+GPUSCHED_WRAPS_AROUND constexpr std::uint64_t draw(std::uint64_t seed, Stream stream,
+                                                   std::uint64_t job,
+                                                   std::uint64_t counter) noexcept {
   using detail::kGolden;
   using detail::mix;
   std::uint64_t x = mix(seed + kGolden);

@@ -108,7 +108,8 @@ double Auction::run(std::span<const std::int32_t> demand, double epsilon) {
   missing_.assign(demand.begin(), demand.end());
   missing_.push_back(idle_demand_);
   waiting_.clear();
-  for (std::size_t job = num_jobs_ + 1; job-- > 0;) {
+  for (std::size_t job = num_jobs_ + 1; job > 0;) {
+    --job;
     if (missing_[job] > 0) waiting_.push_back(static_cast<std::int32_t>(job));
   }
   while (!waiting_.empty()) {

@@ -16,7 +16,8 @@ void Categories::begin(std::span<const std::int32_t> least, std::span<const std:
   workers_ = workers;
   least_after_.assign(jobs + 1, 0);
   most_after_.assign(jobs + 1, 0);
-  for (std::size_t job = jobs; job-- > 0;) {
+  for (std::size_t job = jobs; job > 0;) {
+    --job;
     most_[job] = std::min(most_[job], workers);
     least_after_[job] = least_after_[job + 1] + least_[job];
     most_after_[job] = std::min(most_after_[job + 1] + most_[job], workers);
@@ -108,7 +109,8 @@ void Categories::by_weight(std::span<const double> weight, std::vector<std::int3
     }
     left = rest;
   }
-  for (std::size_t job = jobs; left < 0 && job-- > 0;) {  // the limits asked for more than a part
+  for (std::size_t job = jobs; left < 0 && job > 0;) {  // the limits asked for more than a part
+    --job;
     const std::int32_t back = std::min(category[job] - least_[job], -left);
     category[job] -= back;
     left += back;

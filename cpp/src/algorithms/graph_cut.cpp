@@ -118,7 +118,8 @@ bool GraphCut::is_repetition(std::span<const std::int32_t> kinds, std::size_t a,
     if (a == last_a_ && other <= last_b_) break;
     if (is_like(other, b)) return true;
   }
-  for (std::size_t other = a; other-- > 0;) {
+  for (std::size_t other = a; other > 0;) {
+    --other;
     if (other < last_a_ || (other == last_a_ && b <= last_b_)) break;
     if (is_like(other, a)) return true;
   }

@@ -60,7 +60,8 @@ const ExactMarket::Result& ExactMarket::solve(const MatchingProblem& problem,
   // rest_[job, n]: the jobs from this one on hold at most n workers together.
   rest_.assign((jobs_ + 1) * (workers_ + 1), kNever);
   std::fill_n(rest_.end() - static_cast<std::ptrdiff_t>(workers_ + 1), workers_ + 1, 0.0);
-  for (std::size_t job = jobs_; job-- > 0;) {
+  for (std::size_t job = jobs_; job > 0;) {
+    --job;
     for (std::int32_t n = model_.least()[job]; n <= model_.most()[job]; ++n) {
       bound_.refine(job, n);
       const double own = bound_.of_job(job, n);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gpusched/check.hpp"
+#include "gpusched/wrapping.hpp"
 
 namespace gpusched {
 namespace {
@@ -85,7 +86,7 @@ bool MatchingMarket::is_hopeless(double bound_s) const noexcept {
 }
 
 /// False if the category was looked at before.
-bool MatchingMarket::remember(std::span<const std::int32_t> category) {
+GPUSCHED_WRAPS_AROUND bool MatchingMarket::remember(std::span<const std::int32_t> category) {
   std::uint64_t hash = detail::kGolden;
   for (const std::int32_t workers : category) {
     hash = detail::mix(hash + static_cast<std::uint64_t>(workers) * detail::kGolden);

@@ -77,7 +77,7 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
   for (std::size_t previous = 0; previous <= num_configurations_; ++previous) {
     row(num_segments_, previous) = cells_.data();
   }
-  for (std::size_t segment = num_segments_; segment-- > 0;) fill(segment);
+  for (std::size_t segment = num_segments_; segment > 0; --segment) fill(segment - 1);
 
   const std::size_t begin = current < 0 ? num_configurations_ : static_cast<std::size_t>(current);
   cost_ = row(0, begin)[quanta];
@@ -100,7 +100,8 @@ void PlanOracle::find_ranges() {
   };
   least_[0] = quanta_;
   for (std::size_t s = 0; s < num_segments_; ++s) least_[s + 1] = std::max(0, least_[s] - best(s));
-  for (std::size_t s = num_segments_; s-- > 0;) {
+  for (std::size_t s = num_segments_; s > 0;) {
+    --s;
     most_[s] = std::min(quanta_, most_[s + 1] + best(s));
   }
 }

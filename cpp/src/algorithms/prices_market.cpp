@@ -44,7 +44,8 @@ void MarketPrice::see(std::int64_t slot, double density, double gpu_slots) {
 
 double MarketPrice::clearing(double gpus) const {
   double sum = 0.0;
-  for (std::size_t bucket = demand_.size(); bucket-- > 0;) {
+  for (std::size_t bucket = demand_.size(); bucket > 0;) {
+    --bucket;
     sum += demand_[bucket];
     if (sum > gpus * slots_) return lower_edge(bucket);
   }

@@ -12,6 +12,11 @@
 namespace gpusched {
 namespace {
 
+/// Of one iteration; for ever where nothing is done.
+double seconds_of(double throughput) {
+  return throughput > 0 ? 1.0 / throughput : std::numeric_limits<double>::infinity();
+}
+
 /// Iterations per second as measured, by GPU type and number of GPUs; linear between the numbers
 /// in the table, impossible outside of them and where an entry is 0. A gang of several types runs
 /// as if all its GPUs were of the slowest; one on more servers than it needs has a table of its
@@ -33,13 +38,13 @@ class Table final : public Speed {
   [[nodiscard]] bool uses_links() const override { return false; }
   [[nodiscard]] bool can_run(JobId job) const override { return best_[job] > 0; }
 
-  [[nodiscard]] double ideal_s(JobId job) const override { return 1.0 / best_[job]; }
+  [[nodiscard]] double ideal_s(JobId job) const override { return seconds_of(best_[job]); }
 
   [[nodiscard]] double uniform_s(JobId job, int type, int gpus) const override {
     if (gpus > cluster_->gpus_of(TypeMask{1} << type)) {
       return std::numeric_limits<double>::infinity();
     }
-    return 1.0 / throughput(columns_->throughput, job, type, gpus);
+    return seconds_of(throughput(columns_->throughput, job, type, gpus));
   }
 
   [[nodiscard]] double bound_s(JobId job, int gpus) const override {
@@ -48,7 +53,7 @@ class Table final : public Speed {
       const int type = std::countr_zero(rest);
       most = std::max({most, at(job, type, gpus, false), at(job, type, gpus, true)});
     }
-    return 1.0 / std::min(most, limit(job, gpus));
+    return seconds_of(std::min(most, limit(job, gpus)));
   }
 
   [[nodiscard]] int widest(JobId /*job*/) const override { return columns_->table_counts.back(); }
@@ -61,7 +66,7 @@ class Table final : public Speed {
       if (packed > 0) least = std::min(least, packed);
       if (spread > 0) least = std::min(least, spread);
     }
-    return {ideal_s(job), ideal_s(job), 1.0 / least};
+    return {ideal_s(job), ideal_s(job), seconds_of(least)};
   }
 
   [[nodiscard]] double iteration_s(const PlacedGang& gang) const override {
@@ -78,7 +83,7 @@ class Table final : public Speed {
       least = std::min(least, at(gang.job, std::countr_zero(rest), gpus,
                                  gang.pieces.size() > fewest));
     }
-    return 1.0 / std::min(least, limit(gang.job, gpus));
+    return seconds_of(std::min(least, limit(gang.job, gpus)));
   }
 
  private:

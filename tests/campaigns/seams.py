@@ -1,0 +1,109 @@
+"""Which cases a campaign draws, by the seam that they are to wear out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from tests.campaigns.lawful import lawful_trial
+from tests.campaigns.trials import Trial, Twin, Whimsical
+from tests.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, orders
+from tests.reference.cases import Case, cases
+from tests.reference.contention_cases import contended_cases
+from tests.reference.demand_cases import demand_cases
+from tests.reference.drawing import Seeded, Source
+from tests.reference.elastic_cases import ELASTIC, elastic_cases
+from tests.reference.packing import NAMES as PACKINGS
+from tests.reference.packing import OWN
+from tests.reference.packing_cases import packing_cases
+from tests.reference.scales import SCALES, SECOND
+from tests.reference.stage_cases import staged_cases
+
+UNITS = (1, 7, SECOND)
+SCHEDULERS = ("easy", "conservative", "ada-srsf", "a-srpt", "a-srpt-p", "2d-las")
+SCHEDULERS += ("serverfilling-srpt",)
+ORDERS = (*orders.NON_PREEMPTIVE, "srtf", "srsf", "las", *BY_DEADLINE)
+ON_SERVERS = tuple(name for name in PLACEMENTS if name != "count")
+FEW = ("fifo-skip", "easy", "srtf", "sjf", "llf", "a-srpt")
+
+
+def of_order(source: Source) -> Trial:
+    """An order under list scheduling, anywhere; a third asks for more than GPUs."""
+    return Twin(any_case(source, source.one_of(ORDERS)))
+
+
+def of_scheduler(source: Source) -> Trial:
+    """A scheduler of its own; two in five have no readable twin."""
+    if source.between(1, 5) <= 2:
+        return lawful_trial(source)
+    return Twin(any_case(source, source.one_of(SCHEDULERS)))
+
+
+def any_case(source: Source, policy: str) -> Case:
+    """Draw a case of a policy at the fixed speed."""
+    if source.between(1, 3) == 1:
+        return demand_cases.draw(source, policy, source.one_of(PACKINGS), scales=SCALES)
+    return cases.draw(source, policy, source.one_of(PLACEMENTS), scales=SCALES)
+
+
+def of_placement(source: Source) -> Trial:
+    """Placements and packings, on servers with CPU, memory and domains."""
+    policy = source.one_of(FEW)
+    if source.between(1, 2) == 1:
+        return Twin(cases.draw(source, policy, source.one_of(PLACEMENTS), scales=SCALES))
+    packed = packing_cases.draw(source)
+    has_demands = any(job.share_milli < 1000 or job.cpu_milli or job.memory_mib
+                      for job in packed.jobs)  # fmt: skip
+    return Twin(
+        Case(
+            jobs=packed.jobs,
+            servers=packed.servers,
+            policy=policy,
+            placement=source.one_of(PACKINGS if has_demands else OWN),
+            policy_params={},
+            placement_params={},
+            seed=packed.seed,
+            network=packed.network,
+            room=packed.room,
+        )
+    )
+
+
+def of_speed(source: Source) -> Trial:
+    """Speeds that depend on the placement, under every contention."""
+    policy, contention = source.one_of(POLICIES), source.one_of(tuple(CONTENTIONS))
+    place = source.one_of(("heavy-edge", *ON_SERVERS))
+    if source.between(1, 2) == 1:
+        return Twin(staged_cases.draw(source, policy, place, contention, SCALES))
+    return Twin(contended_cases.draw(source, policy, place, "ring", contention, SCALES))
+
+
+def of_demands(source: Source) -> Trial:
+    """Shares of GPUs, CPU and memory, whoever decides."""
+    policy = source.one_of((*POLICIES, *BY_DEADLINE))
+    return Twin(demand_cases.draw(source, policy, source.one_of(PACKINGS), scales=SCALES))
+
+
+def of_elastic(source: Source) -> Trial:
+    """Jobs that are resized and migrated, in plans and by single actions."""
+    speed = source.one_of((*ELASTIC, *ELASTIC, "fixed", "ring"))
+    return Whimsical(elastic_cases.draw(source, speed), source.one_of(("replanned", "dealt")))
+
+
+SEAMS: Mapping[str, Callable[[Source], Trial]] = {
+    "order": of_order,
+    "placement": of_placement,
+    "speed": of_speed,
+    "scheduler": of_scheduler,
+    "demands": of_demands,
+    "elastic": of_elastic,
+}
+
+
+def trial_of(seam: str, seed: int, index: int) -> Trial:
+    """Return one case of a campaign."""
+    source = Seeded(f"{seam}/{seed}/{index}")
+    trial = SEAMS[seam](source)
+    if isinstance(trial, Twin):
+        return replace(trial, case=trial.case.at(source.one_of(UNITS)))
+    return trial

@@ -1,0 +1,226 @@
+"""One random case and what is asked of it: to equal the readable engine, or to keep the laws."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import gpusched as gs
+from tests.parity.core import choice_text, make_cluster, make_trace, outcome_of, predictor_of
+from tests.parity.native import run_native
+from tests.parity.native_whims import WHIMS
+from tests.reference import Outcome
+from tests.reference.cases import Case
+from tests.reference.elastic_cases import ElasticCase
+
+SAME, REFUSED, ENDLESS = "same", "refused", "endless"
+
+MOST_INSTANTS = 2_000
+"""A replay that is longer is no small case, and left out."""
+
+
+class Difference(Exception):
+    """The core is not what it should be; the message says where."""
+
+
+class Trial(Protocol):
+    """A case under test."""
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Policy, placement and speed, as the report counts them."""
+
+    def check(self) -> str:
+        """Return ``same``, ``refused`` or ``endless``, or raise a Difference."""
+
+    def save(self, path: Path) -> str | None:
+        """Write the case for the replay tool, return its digest; None if it is no such case."""
+
+    def smaller(self) -> Iterator[Trial]:
+        """Return the same case with less in it."""
+
+
+def attempt(run: Callable[[], Outcome]) -> Outcome | Exception:
+    """Return what a run returns or raises."""
+    try:
+        return run()
+    except Exception as error:
+        return error
+
+
+def compare(expected: Outcome | Exception, actual: Outcome | Exception) -> str:
+    """Return the verdict on what both engines made of a case, or raise a Difference."""
+    if isinstance(expected, RuntimeError):
+        return ENDLESS
+    if isinstance(expected, ValueError) and isinstance(actual, ValueError):
+        return REFUSED
+    for engine, found in (("readable engine", expected), ("core", actual)):
+        if isinstance(found, Exception):
+            raise Difference(f"{engine}: {type(found).__name__}: {found}") from found
+    for field in dataclasses.fields(Outcome):
+        one, other = getattr(expected, field.name), getattr(actual, field.name)
+        if one != other:
+            raise Difference(f"{field.name}: {one} in the readable engine, {other} in the core")
+    return SAME
+
+
+def simulate(case: Case) -> gs.Result:
+    """Return what the core makes of a case."""
+    return gs.simulate(
+        make_trace(case.jobs),
+        make_cluster(case.servers, case.network, case.room),
+        policy=gs.Policy(case.policy, **case.policy_params),
+        placement=choice_text(case.placement, case.placement_params),
+        predictor=predictor_of(case.jobs),
+        speed=choice_text(case.speed, case.speed_params),
+        contention=choice_text(case.contention, case.contention_params),
+        seed=case.seed,
+        verify=True,
+    )
+
+
+def saved(case: Case, path: Path) -> str | None:
+    """Write a case for the replay tool, return its digest; None if it is refused."""
+    try:
+        result = simulate(case)
+    except (ValueError, gs.InvariantError):
+        return None
+    result.save_case(path)
+    return result.digest
+
+
+def fewer_jobs(case: Any) -> Iterator[Any]:
+    """Return the case without half of its jobs, and without one of them."""
+    half = len(case.jobs) // 2
+    if half:
+        yield replace(case, jobs=case.jobs[:half])
+        yield replace(case, jobs=case.jobs[half:])
+        for job in range(len(case.jobs)):
+            yield replace(case, jobs=case.jobs[:job] + case.jobs[job + 1 :])
+
+
+@dataclass(frozen=True)
+class Twin:
+    """The core equals the readable engine."""
+
+    case: Case
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Policy, placement and speed."""
+        case = self.case
+        speed = case.speed if case.contention == "none" else f"{case.speed}, {case.contention}"
+        return case.policy, case.placement, speed
+
+    def check(self) -> str:
+        """Compare every column and the digest."""
+        expected = attempt(lambda: self.case.replay(max_instants=MOST_INSTANTS))
+        if isinstance(expected, RuntimeError):
+            return ENDLESS
+        return compare(expected, attempt(lambda: outcome_of(simulate(self.case).schedule)))
+
+    def save(self, path: Path) -> str | None:
+        """Write the case."""
+        return saved(self.case, path)
+
+    def smaller(self) -> Iterator[Trial]:
+        """Take jobs and parameters away."""
+        for case in fewer_jobs(self.case):
+            yield Twin(case)
+        for name in self.case.policy_params:
+            rest = {k: v for k, v in self.case.policy_params.items() if k != name}
+            yield Twin(replace(self.case, policy_params=rest))
+
+
+@dataclass(frozen=True)
+class Whimsical:
+    """Whatever is resized, the core equals the readable engine."""
+
+    case: ElasticCase
+    kind: str
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Who decides, placement and speed."""
+        return self.kind, self.case.placement, f"{self.case.speed}, {self.case.contention}"
+
+    def check(self) -> str:
+        """Compare what both engines show at each instant, and every column."""
+        case = self.case
+        expected, seen = case.replay(self.kind)
+        whim = WHIMS[self.kind](case)
+        actual = run_native(case.jobs, case.servers, whim, **case.options())
+        for own, of_reference in zip(whim.seen, seen, strict=False):
+            if own != of_reference:
+                raise Difference(f"seen: {of_reference} in the readable engine, {own} in the core")
+        return compare(expected, actual)
+
+    def save(self, path: Path) -> str | None:
+        """Return None: who decides is written in Python."""
+        return None
+
+    def smaller(self) -> Iterator[Trial]:
+        """Take jobs away."""
+        for case in fewer_jobs(self.case):
+            yield Whimsical(case, self.kind)
+
+
+@dataclass(frozen=True)
+class Lawful:
+    """A policy without a readable twin: the audit holds, and the digest is the same twice."""
+
+    case: Case
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Policy, placement and speed."""
+        return Twin(self.case).names
+
+    def check(self) -> str:
+        """Run twice and audit; whatever could run has run."""
+        try:
+            result = simulate(self.case)
+        except ValueError:
+            return REFUSED
+        audit = result.audit()
+        if not audit.ok:
+            raise Difference(f"audit: {audit}")
+        again = simulate(self.case).digest
+        if again != result.digest:
+            raise Difference(f"digest: {result.digest}, then {again}")
+        return SAME
+
+    def save(self, path: Path) -> str | None:
+        """Write the case, if the policy is native."""
+        return saved(self.case, path) if gs.Policy(self.case.policy).info.is_native else None
+
+    def smaller(self) -> Iterator[Trial]:
+        """Take jobs away."""
+        for case in fewer_jobs(self.case):
+            yield Lawful(case)
+
+
+def shrunk(trial: Trial, num_tries: int = 300) -> Trial:
+    """Return a smaller case that fails, too: less is taken away as long as that helps."""
+    while True:
+        for candidate in trial.smaller():
+            num_tries -= 1
+            if num_tries < 0:
+                return trial
+            if is_failing(candidate):
+                trial = candidate
+                break
+        else:
+            return trial
+
+
+def is_failing(trial: Trial) -> bool:
+    """Whether a check fails, in whatever way."""
+    try:
+        trial.check()
+    except Exception:
+        return True
+    return False

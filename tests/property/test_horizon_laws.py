@@ -1,0 +1,61 @@
+"""The longest times are legal, and beyond them both engines refuse a replay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpusched as gs
+from tests.reference import Job, replay
+from tests.reference.horizon import MAX_HORIZON_US, MAX_SERVICE_US, MAX_SUBMIT_US
+
+SECOND = 1_000_000
+LAST_S, LONGEST_S = MAX_SUBMIT_US // SECOND, MAX_SERVICE_US // SECOND
+
+
+def outcome_of(run: Any) -> Any:
+    """What a run gives, or that it was refused."""
+    try:
+        return run()
+    except ValueError:
+        return "refused"
+
+
+def run_both(submits_s: list[int], services_s: list[int]) -> tuple[Any, Any]:
+    """The finishes in the readable engine and in the core, on one GPU; whole seconds are exact."""
+    jobs = [Job(s * SECOND, t * SECOND, 1) for s, t in zip(submits_s, services_s, strict=True)]
+
+    def core() -> list[int]:
+        trace = gs.Trace.from_columns(submits_s, services_s, [1] * len(jobs))
+        cluster = gs.Cluster.uniform(servers=1, gpus=1)
+        return gs.simulate(trace, cluster, policy="sjf").schedule.finish_us.tolist()
+
+    return outcome_of(lambda: replay(jobs, [(1, "gpu")], "sjf").finish_us), outcome_of(core)
+
+
+near = st.integers(-3, 3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(near, near), min_size=1, max_size=4), st.booleans(), st.booleans())
+def test_both_engines_agree_on_which_times_are_too_long(
+    offsets: list[tuple[int, int]], is_late: bool, is_long: bool
+) -> None:
+    submits_s = [max(0, (LAST_S if is_late else 0) + offset) for offset, _ in offsets]
+    services_s = [max(1, (LONGEST_S if is_long else 1) + offset) for _, offset in offsets]
+    expected, actual = run_both(submits_s, services_s)
+    assert actual == expected
+    is_legal = max(submits_s) <= LAST_S and max(services_s) <= LONGEST_S
+    assert (expected != "refused") == is_legal
+
+
+@pytest.mark.parametrize("is_beyond", [False, True])
+def test_the_last_submit_plus_all_services_must_lie_before_the_horizon(is_beyond: bool) -> None:
+    num_longest, rest_s = divmod(MAX_HORIZON_US // SECOND - LAST_S, LONGEST_S)
+    services_s = [LONGEST_S] * num_longest + [rest_s + is_beyond]
+    expected, actual = run_both([LAST_S] * len(services_s), services_s)
+    assert actual == expected
+    assert (expected == "refused") == is_beyond
