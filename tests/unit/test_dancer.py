@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from tests.random_elastic import instance
 from gpusched.deadline_plan import DeadlineJob, plan_deadlines
+from tests.random_elastic import instance
 
 LINEAR = gs.JobProfile("linear", throughput={"A": {1: 1.0, 2: 2.0, 4: 4.0}})
 TWO_TYPES = gs.JobProfile(
