@@ -143,6 +143,12 @@ def trace_of(random: Random, cluster: gs.Cluster, slot_s: float, speed: str) -> 
     if random.random() < 0.3:
         submit_s[:] = slot_s * pick(random, (0, 0, 0.5))
     slack = random.choice([0.4, 0.9, 1.0, 1.01, 1.5, 3.0, 8.0, 40.0], size)
+    if random.random() < 0.3:  # long jobs with time to spare, and short ones that must run at once
+        is_short = random.random(size) < 0.5
+        lengths = random.uniform(0.05, 0.6, size), random.choice([1.0, 2.0, 4.0], size)
+        service_s = slot_s * np.where(is_short, *lengths)
+        slack = np.where(is_short, random.choice([1.05, 1.3], size), random.choice([2, 4], size))
+        submit_s = np.sort(slot_s * random.uniform(0, 4, size))
     has_none = random.random(size) < pick(random, (0.0, 0.2, 1.0))
     columns: dict[str, Any] = {
         "submit_s": submit_s,

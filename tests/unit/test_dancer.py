@@ -10,6 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.deadline_plan import DeadlineJob, plan_deadlines
+from tests.random_elastic import instance
 
 LINEAR = gs.JobProfile("linear", throughput={"A": {1: 1.0, 2: 2.0, 4: 4.0}})
 TWO_TYPES = gs.JobProfile(
@@ -293,3 +294,20 @@ def test_jobs_that_pay_little_per_gpu_do_not_take_all(prices: str) -> None:
     plan = plan_deadlines(jobs, {"A": 4}, slot_s=100.0, prices=prices)
     assert plan.admitted[::2].sum() > plan.admitted[1::2].sum()
     assert np.isfinite(plan.cost[plan.admitted]).all()
+
+
+@pytest.mark.parametrize(
+    ("seed", "digest"),
+    [
+        # What those that make room pay more is taken from what the newcomer may cost them.
+        (200013, "f83e48af8cf66829"),
+        (200802, "3cb18e981a626784"),
+        # A job gives GPUs back only if it keeps its promise without them, a restart still unpaid.
+        (200285, "dbeb425b7fd46881"),
+        # A plan within a slot, or one that goes on over a border, needs no reserve.
+        (200043, "f6d4e5c011ea77ab"),
+        (200073, "c6993ea379f9b0c5"),
+    ],
+)
+def test_crowded_runs_are_as_they_were(seed: int, digest: str) -> None:
+    assert instance(seed, "dancer").run().digest.startswith(digest)
