@@ -24,11 +24,15 @@ class JobTable:
         ...
     def __len__(self) -> int:
         ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
 class Cluster:
     """
     GPUs and GPU type of each server, and what connects them.
     """
     def __init__(self, server_gpus: numpy.typing.NDArray[numpy.int32], server_type: numpy.typing.NDArray[numpy.int32], *, nic_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, intra_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, server_domain: numpy.typing.NDArray[numpy.int32] | None = None, domain_parent: numpy.typing.NDArray[numpy.int32] | None = None, uplink_bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, memory_mib: numpy.typing.NDArray[numpy.int64] | None = None) -> None:
+        ...
+    def __reduce__(self) -> typing.NoReturn:
         ...
     @property
     def num_gpus(self) -> int:
@@ -40,7 +44,9 @@ class Allocation:
     """
     GPUs of a gang: (server, mask) pairs, none in a pool.
     """
-    def __init__(self, gpus: typing.SupportsInt | typing.SupportsIndex, pieces: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]] = []) -> None:
+    def __init__(self, gpus: typing.SupportsInt | typing.SupportsIndex, pieces: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]] = [], ranks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = []) -> None:
+        ...
+    def __reduce__(self) -> tuple[type, tuple[int, list[tuple[int, int]], list[int]]]:
         ...
     @property
     def gpus(self) -> int:
@@ -48,10 +54,57 @@ class Allocation:
     @property
     def pieces(self) -> list[tuple[int, int]]:
         ...
+    @property
+    def ranks(self) -> list[int]:
+        """
+        The worker of each GPU in turn; none where they are in order.
+        """
+class Part:
+    """
+    GPUs of one type of the cluster.
+    """
+    @typing.overload
+    def __init__(self, type: typing.SupportsInt | typing.SupportsIndex, gpus: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    @typing.overload
+    def __init__(self, arg0: tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]) -> None:
+        ...
+    def __reduce__(self) -> tuple[type, tuple[int, int]]:
+        ...
+    @property
+    def gpus(self) -> int:
+        ...
+    @property
+    def type(self) -> int:
+        ...
+class Request:
+    """
+    A gang that wants GPUs.
+    """
+    def __init__(self, job: typing.SupportsInt | typing.SupportsIndex, gpus: typing.SupportsInt | typing.SupportsIndex, types: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615, preemptions: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
+    def __reduce__(self) -> tuple[type, tuple[int, int, int, int]]:
+        ...
+    @property
+    def gpus(self) -> int:
+        ...
+    @property
+    def job(self) -> int:
+        ...
+    @property
+    def preemptions(self) -> int:
+        ...
+    @property
+    def types(self) -> int:
+        """
+        One bit per allowed GPU type.
+        """
 class State:
     """
     What a scheduler or an order may see of a run.
     """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     def attained_us(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.int64]:
         """
         Service received so far, in microseconds.
@@ -158,28 +211,14 @@ class Order:
     lifetime: typing.ClassVar[str] = 'fixed'
     def __init__(self) -> None:
         ...
-class Request:
-    """
-    A gang that wants GPUs.
-    """
-    @property
-    def gpus(self) -> int:
+    def __reduce__(self) -> tuple[typing.Any, ...]:
         ...
-    @property
-    def job(self) -> int:
-        ...
-    @property
-    def preemptions(self) -> int:
-        ...
-    @property
-    def types(self) -> int:
-        """
-        One bit per allowed GPU type.
-        """
 class FreeGpus:
     """
     Which GPUs are free.
     """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     def lowest_free(self, server: typing.SupportsInt | typing.SupportsIndex, count: typing.SupportsInt | typing.SupportsIndex) -> int:
         """
         Mask of the lowest free GPUs of a server.
@@ -206,30 +245,18 @@ class Placement:
     """
     def __init__(self) -> None:
         ...
+    def __reduce__(self) -> tuple[typing.Any, ...]:
+        ...
     def begin(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Before a run, with its seed; does nothing unless it is overridden.
         """
-class Part:
-    """
-    GPUs of one type of the cluster.
-    """
-    @typing.overload
-    def __init__(self, type: typing.SupportsInt | typing.SupportsIndex, gpus: typing.SupportsInt | typing.SupportsIndex) -> None:
-        ...
-    @typing.overload
-    def __init__(self, arg0: tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]) -> None:
-        ...
-    @property
-    def gpus(self) -> int:
-        ...
-    @property
-    def type(self) -> int:
-        ...
 class Actions:
     """
     What a scheduler does; every call is checked.
     """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     def preempt(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         A running job lets its GPUs go and waits.
@@ -269,10 +296,14 @@ class Scheduler:
     """
     def __init__(self) -> None:
         ...
+    def __reduce__(self) -> tuple[typing.Any, ...]:
+        ...
 class Schedule:
     """
     What a run leaves behind; arrays are copies, one per job.
     """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     def decisions(self) -> dict[str, typing.Any]:
         """
         Of a policy that admits jobs: each job that it took or turned down, as columns. `type`
@@ -332,6 +363,8 @@ class RunControl:
     """
     def __init__(self) -> None:
         ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     def stop(self) -> None:
         ...
     @property
@@ -345,6 +378,8 @@ class Run:
     each instant, and compared. The GIL is released unless one of them is Python's.
     """
     def __init__(self, jobs: JobTable, cluster: Cluster, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], flags: collections.abc.Sequence[str], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, control: RunControl, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, verify: bool = False) -> None:
+        ...
+    def __reduce__(self) -> typing.NoReturn:
         ...
     def advance(self, num_jobs: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
@@ -363,6 +398,8 @@ class GangPlan:
     """
     Every job bound to its GPUs under one cap.
     """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     @property
     def busy_us(self) -> numpy.typing.NDArray[numpy.float64]:
         """
@@ -397,6 +434,8 @@ class DeadlinePlans:
     """
     Jobs with deadlines, decided on one by one.
     """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     @property
     def admitted(self) -> numpy.typing.NDArray[numpy.uint8]:
         ...
@@ -457,6 +496,8 @@ class Assignment:
     """
     def __init__(self) -> None:
         ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     def change_row(self, row: typing.SupportsInt | typing.SupportsIndex, cost: numpy.typing.NDArray[numpy.float64]) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
         """
         The solution with another row of costs.
@@ -471,6 +512,8 @@ class Transportation:
     """
     def __init__(self) -> None:
         ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     def solve(self, value: numpy.typing.NDArray[numpy.float64], supply: numpy.typing.NDArray[numpy.int32], capacity: numpy.typing.NDArray[numpy.int32], is_exact: bool = True, is_warm: bool = False) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
         """
         Flow by row, row duals, prices, value.
@@ -481,10 +524,14 @@ class MatchingProblem:
     """
     def __init__(self, *, rate: numpy.typing.NDArray[numpy.float64], capacity: numpy.typing.NDArray[numpy.int32], rounds: numpy.typing.NDArray[numpy.float64], samples: numpy.typing.NDArray[numpy.float64], gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, bytes_per_s: numpy.typing.NDArray[numpy.float64] | None = None, waiting_s: numpy.typing.NDArray[numpy.float64] | None = None, restart_s: numpy.typing.NDArray[numpy.float64] | None = None, previous: numpy.typing.NDArray[numpy.int32] | None = None, min_workers: numpy.typing.NDArray[numpy.int32] | None = None, max_workers: numpy.typing.NDArray[numpy.int32] | None = None, max_samples: numpy.typing.NDArray[numpy.float64] | None = None) -> None:
         ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
 class MatchingDecision:
     """
     What a matching market decided.
     """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     @property
     def counts(self) -> numpy.typing.NDArray[numpy.int32]:
         ...
@@ -533,6 +580,8 @@ class MatchingMarket:
     """
     def __init__(self) -> None:
         ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     @typing.overload
     def solve(self, problem: MatchingProblem, options: dict[str, typing.Any]) -> MatchingDecision:
         """
@@ -545,6 +594,8 @@ class ExactMatching:
     """
     The best decision of all, and the proof.
     """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
     @property
     def counts(self) -> numpy.typing.NDArray[numpy.int32]:
         ...
@@ -569,6 +620,10 @@ class ExactMatching:
     @property
     def num_steps(self) -> int:
         ...
+def _remade(base: type, own: type, *args: object, **named: object) -> object:
+    """
+    What unpickling and copying call for an object of `own`, which derives from a seam.
+    """
 def assign(cost: numpy.typing.NDArray[numpy.float64], rows: typing.SupportsInt | typing.SupportsIndex, columns: typing.SupportsInt | typing.SupportsIndex) -> tuple[numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], float]:
     """
     Least-cost assignment: column of each row (-1: none), row duals, column duals, cost.
