@@ -20,10 +20,6 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
     fail_input("placement count: the speed depends on servers, and a pool has none");
   }
   if (jobs.has_demands()) check_demands(placement);
-  for (JobId job = 0; jobs.has_demands() && job < jobs.num_jobs(); ++job) {
-    if (jobs.gpus(job) > 0) continue;
-    fail_input("gpus: row " + std::to_string(job) + " is 0; a job of a run needs at least 1");
-  }
   const JobClasses& classes = state_.classes_;
   placement.begin({seed, state_});
   // A class that an empty cluster cannot hold never fits: its jobs are rejected on arrival.
@@ -54,7 +50,7 @@ void Simulation::check_demands(const Placement& placement) const {
   // Tasks that ask for no GPU can be filled into servers, and orders and queues count in GPUs.
   for (JobId job = 0; job < state_.jobs().num_jobs(); ++job) {
     if (state_.jobs().gpus(job) > 0) continue;
-    fail_input("gpus: row " + std::to_string(job) + " is 0; a run needs at least 1");
+    fail_input("gpus: row " + std::to_string(job) + " is 0; a job of a run needs at least 1");
   }
   if (state_.jobs().has_shares() && progress_.is_active()) {
     fail_input("gpu_share: the speed knows nothing of jobs that share a GPU; use fixed");
