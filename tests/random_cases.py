@@ -29,7 +29,7 @@ from pathlib import Path
 
 from tests.campaigns.replaying import replayed
 from tests.campaigns.seams import SEAMS, trial_of
-from tests.campaigns.trials import Difference, shrunk
+from tests.campaigns.trials import Difference, brief, shrunk
 from tests.campaigns.workers import Tally, campaign
 
 NUM_SHOWN = 10
@@ -52,7 +52,7 @@ def describe(seam: str, seed: int, failure: tuple[int, str], folder: Path | None
     trial = trial_of(seam, seed, index)
     is_quick = verdict.startswith(("differs", "broken"))
     smallest = shrunk(trial) if is_quick else trial
-    print(f"\n{seam} --seed {seed} --only {index}: {verdict[:1000]}\n{smallest}", flush=True)
+    print(f"\n{seam} --seed {seed} --only {index}: {verdict[:1000]}\n{brief(smallest)}", flush=True)
     if folder is None:
         return
     folder.mkdir(parents=True, exist_ok=True)

@@ -128,8 +128,9 @@ bool PackingIndex::pays(const Occupancy& free, const Ask& ask, bool is_costly) {
   const auto num_looks = static_cast<std::uint64_t>(
       is_costly ? free.cluster().num_servers() : num_servers_to_look_at(free, ask));
   Asked& asked = asked_[static_cast<std::size_t>(hash) & (kNumAsked - 1)];
-  const bool is_recent =
-      asked.hash == hash && changes.num_changes() - asked.at <= num_looks / 2;
+  // What was asked in a longer history lies ahead of this one, and is not recent.
+  const bool is_recent = asked.hash == hash && asked.at <= changes.num_changes() &&
+                         changes.num_changes() - asked.at <= num_looks / 2;
   asked = {hash, changes.num_changes()};
   if (is_recent) return true;
   const std::size_t bucket = find_bucket(ask, is_own, hash);

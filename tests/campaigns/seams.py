@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.campaigns.lawful import lawful_trial
 from tests.campaigns.trials import Trial, Twin, Whimsical
-from tests.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, orders
+from tests.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, PREEMPTIVE, orders
 from tests.reference.cases import Case, cases
 from tests.reference.contention_cases import contended_cases
 from tests.reference.demand_cases import demand_cases
@@ -80,7 +80,7 @@ def of_speed(source: Source) -> Trial:
 
 def of_demands(source: Source) -> Trial:
     """Shares of GPUs, CPU and memory, whoever decides."""
-    policy = source.one_of((*POLICIES, *BY_DEADLINE))
+    policy = source.one_of((*POLICIES, *PREEMPTIVE, *PREEMPTIVE, "serverfilling-srpt"))
     return Twin(demand_cases.draw(source, policy, source.one_of(PACKINGS), scales=SCALES))
 
 

@@ -203,6 +203,34 @@ class Lawful:
             yield Lawful(case)
 
 
+LONG = 40
+
+
+def brief(value: Any) -> str:
+    """Return a case as text, without what is at its default, and with the ends of long lists."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        shown = [
+            f"{field.name}={brief(getattr(value, field.name))}"
+            for field in dataclasses.fields(value)
+            if not is_default(field, getattr(value, field.name))
+        ]
+        return f"{type(value).__name__}({', '.join(shown)})"
+    if isinstance(value, list) and len(value) > LONG:
+        return f"[{brief(value[0])}, {brief(value[1])}, ..., {brief(value[-1])}: {len(value)}]"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(brief, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {brief(entry)}' for key, entry in value.items())}}}"
+    return repr(value)
+
+
+def is_default(field: dataclasses.Field[Any], value: Any) -> bool:
+    """Whether a field has the value that it has if nobody gives one."""
+    if field.default_factory is not dataclasses.MISSING:
+        return bool(value == field.default_factory())
+    return bool(value == field.default)
+
+
 def shrunk(trial: Trial, num_tries: int = 300) -> Trial:
     """Return a smaller case that fails, too: less is taken away as long as that helps."""
     while True:

@@ -125,7 +125,8 @@ def contended_cases(
 def ending(policy: str, case: Case) -> dict[str, Any]:
     """Return the parameters with which the replay ends though jobs may be slow."""
     params = dict(case.policy_params)
-    if policy in TAKING_TURNS or params.get("preset") == "lucid" or case.scale == "costly":
+    is_slow = params.get("preset") == "lucid" or "restart" in params
+    if policy in TAKING_TURNS or is_slow:
         # A slow job may do less in a turn than its preemption adds, and never end.
         params["restart"] = "time"
     if policy in TAKING_TURNS:

@@ -154,9 +154,11 @@ class PackingIndex {
     const auto score_of = [&](ServerId server) {
       return can_host(free, server, ask) ? score(server) : LeastScore::kNever;
     };
-    const std::uint64_t num_behind = changes.num_changes() - entry.seen;
+    // Changes of another history are counted from elsewhere.
+    const bool is_known = entry.history == changes.history() && changes.is_kept();
+    const std::uint64_t num_behind = is_known ? changes.num_changes() - entry.seen : 0;
     const ServerId num_servers = free.cluster().num_servers();
-    if (entry.history != changes.history() || !changes.is_kept() ||
+    if (!is_known ||
         num_behind > std::min<std::uint64_t>(changes.num_kept(),
                                              static_cast<std::uint64_t>(num_servers))) {
       entry.scores.reset(num_servers);
