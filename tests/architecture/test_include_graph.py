@@ -17,7 +17,7 @@ FLOORS = {
           keyed_job lanes market market_exact market_model matching_market network number_text
           one_type_search plan_oracle price_bound prices prices_market progressive_filling
           promise_runs proportional rng run_control running_index squashed_machine stage_graph
-          stop_check time transportation virtual_machine waiting_queue""",
+          stop_check time transportation virtual_machine waiting_queue wrapping""",
     1: "contention fragmentation interval_log occupancy parameters registry speed state",
     2: """actions gained_servers heavy_edge livelock order packing packing_index placement
           placement_parts progress scheduler""",

@@ -188,5 +188,8 @@ def test_an_error_of_a_run_is_not_taken_for_a_stop() -> None:
             gs.simulate(trace(), CLUSTER, stop=stopped())
 
     with pytest.raises(gs.Cancelled, match="0 of 60 jobs") as caught:
-        gs.compare(trace(), CLUSTER, [Nested()], stop=threading.Event())
-    assert caught.value.comparison is None
+        gs.compare(trace(), CLUSTER, [Nested(), "fifo"], stop=threading.Event())
+    found = caught.value.comparison
+    assert list(found.results) == ["fifo"]
+    assert list(found.failed.values()) == [caught.value]
+    assert found.unfinished == ()

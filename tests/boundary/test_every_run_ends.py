@@ -46,7 +46,7 @@ def simulate(
         return gs.simulate(jobs, cluster, policy=policy, stop=stop, **options)
     except ValueError as error:
         return str(error)
-    except KeyboardInterrupt:
+    except gs.Cancelled:
         return None
     finally:
         timer.cancel()
