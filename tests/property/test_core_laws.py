@@ -184,7 +184,8 @@ def test_ids_and_labels_of_jobs_mean_nothing(case):
     labelled = replace(
         trace,
         id=np.array([f"job {99 - i}" for i in range(len(trace))]),
-        **dict.fromkeys(("user", "queue", "group", "status"), labels),
+        status=Labels.of([("ok", "failed", "killed")[i % 3] for i in range(len(trace))]),
+        **dict.fromkeys(("user", "queue", "group"), labels),
     )
     options = {
         "policy": gs.Policy(case.policy, **case.policy_params),

@@ -377,7 +377,7 @@ def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     elsewhere |= {"TimedScheduler"}  # test_timed_scheduler
     elsewhere |= {"ClearedCategory", "clear_category", "draw_category"}  # test_market,
     elsewhere |= {"register_bare_speed", "forget_bare_speed"}  # test_every_speed
-    elsewhere |= {"improve_placement"}  # and test_market_laws
+    elsewhere |= {"improve_placement", "bound_placements"}  # and test_market_laws
     assert exposed - elsewhere == {
         "CutMemo",
         "FinishHeap",

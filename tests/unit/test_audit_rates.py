@@ -15,14 +15,15 @@ from gpusched.audit.links import Links
 from gpusched.cluster import Cluster, Domain, ServerGroup
 from gpusched.declared import declared
 from tests.reference import Network, Profile
-from tests.reference.cases import cases
+from tests.reference.cases import ALL_TYPES, cases
 from tests.unit.schedules import SECOND, cluster_of, job, simulated
 from tests.unit.test_audit import changed, named, problems, rows_of, with_value
 
 PLACES = ("first-fit", "spread", "random", "consolidated-relaxed")
 # The slow one communicates for most of its time on several servers.
-SLOW = Profile(4e8, 2.0, {"V100": 0.05, "K80": 0.2}, {"V100": 0.1, "K80": 0.3})
-LIGHT = Profile(1e6, 1.0, {"V100": 0.1, "K80": 0.3}, {"V100": 0.1, "K80": 0.1})
+FORWARD_S = {"V100": 0.1, "K80": 0.3, "T4": 0.2, "A100": 0.1}
+SLOW = Profile(4e8, 2.0, {name: s / 2 for name, s in FORWARD_S.items()}, FORWARD_S)
+LIGHT = Profile(1e6, 1.0, FORWARD_S, dict.fromkeys(ALL_TYPES, 0.1))
 
 
 @st.composite
