@@ -16,7 +16,8 @@ FLOORS = {
           graph_cut hash heap ids index_set job_classes job_table keyed_job lanes market
           market_exact market_model matching_market network one_type_search plan_oracle price_bound
           prices prices_market progressive_filling proportional rng run_control running_index
-          squashed_machine stage_graph time transportation virtual_machine waiting_queue""",
+          squashed_machine stage_graph time transportation virtual_machine waiting_queue
+          wrapping""",
     1: "contention fragmentation interval_log occupancy parameters registry speed state",
     2: """actions gained_servers heavy_edge order packing packing_index placement placement_parts
           progress scheduler""",

@@ -15,13 +15,15 @@ from gpusched.audit.links import Links
 from gpusched.cluster import Cluster, Domain, ServerGroup
 from tests.reference import Network, Profile
 from tests.reference.cases import cases
+from tests.reference.contention_cases import by_type
 from tests.unit.schedules import SECOND, cluster_of, job, simulated
 from tests.unit.test_audit import changed, named, problems, rows_of, with_value
 
 PLACES = ("first-fit", "spread", "random", "consolidated-relaxed")
 # The slow one communicates for most of its time on several servers.
-SLOW = Profile(4e8, 2.0, {"V100": 0.05, "K80": 0.2}, {"V100": 0.1, "K80": 0.3})
-LIGHT = Profile(1e6, 1.0, {"V100": 0.1, "K80": 0.3}, {"V100": 0.1, "K80": 0.1})
+SLOWER = (4.0, 1.0, 2.0, 1.0)  # K80, V100, T4, A100
+SLOW = Profile(4e8, 2.0, by_type(0.05, SLOWER), by_type(0.1, (3.0, 1.0, 1.0, 2.0)))
+LIGHT = Profile(1e6, 1.0, by_type(0.1, (3.0, 1.0, 2.0, 1.0)), by_type(0.1, (1.0,) * 4))
 
 
 @st.composite
