@@ -150,9 +150,16 @@ class Whimsical:
     def check(self) -> str:
         """Compare what both engines show at each instant, and every column."""
         case = self.case
-        expected, seen = case.replay(self.kind)
+        seen: list[Any] = []
+
+        def replay() -> Outcome:
+            outcome, shown = case.replay(self.kind)
+            seen.extend(shown)
+            return outcome
+
         whim = WHIMS[self.kind](case)
-        actual = run_native(case.jobs, case.servers, whim, **case.options())
+        expected = attempt(replay)
+        actual = attempt(lambda: run_native(case.jobs, case.servers, whim, **case.options()))
         for own, of_reference in zip(whim.seen, seen, strict=False):
             if own != of_reference:
                 raise Difference(f"seen: {of_reference} in the readable engine, {own} in the core")

@@ -52,6 +52,7 @@ def campaign(
     tally = Tally()
     context = multiprocessing.get_context("fork")
     running: dict[Connection, tuple[Any, Any, range]] = {}
+    num_heard: dict[Connection, int] = {}
 
     def begin(part: range) -> None:
         if not part:
@@ -62,6 +63,7 @@ def campaign(
         process.start()
         theirs.close()
         running[mine] = process, at, part
+        num_heard[mine] = 0
 
     for first in range(num_processes):
         begin(indices[first::num_processes])
@@ -72,6 +74,7 @@ def campaign(
             try:
                 for entry in pipe.recv():
                     tally.add(*entry)
+                    num_heard[pipe] += 1
             except EOFError:
                 process.join()
                 del running[pipe]
@@ -79,6 +82,8 @@ def campaign(
                     index = at.value
                     how = "hung" if process.exitcode == HUNG else "crashed"
                     tally.add(index, (), f"{how}: exit code {process.exitcode}", limit_s)
+                    lost = range(part[num_heard[pipe]], index, part.step)
+                    begin(lost)  # done, but not told before the process ended
                     begin(range(index + part.step, part.stop, part.step))
         show(tally)
     return tally

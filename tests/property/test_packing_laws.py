@@ -14,7 +14,7 @@ from tests.reference.packing import NAMES
 from tests.reference.packing_cases import PackingCase, packing_cases
 
 WHOLE = 1000
-WITHOUT_LIMIT = 10**9
+WITHOUT_LIMIT = 2**62
 
 
 class Usage:

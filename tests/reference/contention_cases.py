@@ -69,7 +69,7 @@ def profiles(source: Source) -> Profile:
 CONTENTION_PARAMETERS: Mapping[str, Pools] = {
     "none": {},
     "reserved": {},
-    "shared": {"degradation": (0.0, 0.05, 1.0), "scaling": (0.15, 0.5, 0.7, 1.0, 1e-9)},
+    "shared": {"degradation": (0.0, 0.05, 1.0, 1e6), "scaling": (0.15, 0.5, 0.7, 1.0, 1e-9)},
 }
 
 
@@ -110,6 +110,9 @@ def contended_cases(
     if case.scale not in ("lone", "wide") and source.between(0, 3):
         case = crowded(case)
     models = [profiles.draw(source) for _ in range(source.between(1, 3))]
+    shared = contention_parameters.draw(source, contention)
+    if "period_s" in case.policy_params and shared.get("degradation") == 1e6:
+        del shared["degradation"]  # a job that hardly moves sees millions of periods
     return replace(
         case,
         jobs=[replace(job, profile=source.one_of(models)) for job in case.jobs],
@@ -117,7 +120,7 @@ def contended_cases(
         speed=speed,
         contention=contention,
         speed_params=some_of(source, RING_PARAMETERS) if speed == "ring" else {},
-        contention_params=contention_parameters.draw(source, contention),
+        contention_params=shared,
         network=networks.draw(source, len(case.servers)),
     )
 
@@ -129,6 +132,6 @@ def ending(policy: str, case: Case) -> dict[str, Any]:
     if policy in TAKING_TURNS or is_slow:
         # A slow job may do less in a turn than its preemption adds, and never end.
         params["restart"] = "time"
-    if policy in TAKING_TURNS:
+    if policy in TAKING_TURNS and case.scale != "ages":
         params["period_s"] += 10  # nor need thousands of turns
     return params

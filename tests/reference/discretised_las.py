@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,7 +44,7 @@ class DiscretisedLas(Preemptive):
     def queue(self, job: Active, now: int) -> int:
         """Return the number of limits that the job has reached."""
         gpu_time = job.gpus * self.since_promotion(job, now)
-        return sum(limit <= gpu_time for limit in self.limits)
+        return bisect.bisect_right(self.limits, gpu_time)
 
     def keys(self, engine: Engine) -> dict[int, Any]:
         """Promote, note who entered a queue, return the sort keys."""

@@ -150,7 +150,9 @@ def elastic_jobs(source: Source, num_gpus: int, models: list[Any], kind: str) ->
 def elastic_cases(source: Source, speed: str) -> ElasticCase:
     """A replay at a speed; one that is not elastic makes a resize a migration."""
     few = source.one_of([None, EIGHTS, [(4, TYPES[0])] * 3, [(5, TYPES[0])]])
-    servers = few or clusters.draw(source)
+    # Whims divide a gang over two types at most.
+    many = [(gpus, TYPES[ALL_TYPES.index(name) % 2]) for gpus, name in clusters.draw(source)]
+    servers = few or many
     params: dict[str, Any] = {}
     network, contention = None, "none"
     num_models = source.between(1, 3)

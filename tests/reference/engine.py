@@ -9,6 +9,7 @@ from . import packing
 from .cluster_state import Cluster
 from .digest import digest, in_order
 from .free import Free
+from .horizon import check_instant
 from .limits import stretch
 from .model import FINISHED, REJECTED, Active, Allocation, Job, Outcome
 from .network import Network
@@ -209,6 +210,7 @@ class Engine:
             if not instants:
                 return self.outcome()
             self.now = min(instants)
+            check_instant(self.now)
 
             finished = [job for job in self.running if job.finish_tick == self.now]
             for job in finished:

@@ -22,3 +22,9 @@ def check_horizon(jobs: Sequence[Job]) -> None:
     horizon = last + sum(job.service_us for job in jobs)
     if horizon >= MAX_HORIZON_US:
         raise ValueError(f"the last submit plus all services is {horizon} us, not below 2^62")
+
+
+def check_instant(now: int) -> None:
+    """Raise ValueError if no instant may be that late: restarts may have cost too much."""
+    if now >= MAX_HORIZON_US:
+        raise ValueError("the schedule passes 2^62 us: services and restart costs are too large")
