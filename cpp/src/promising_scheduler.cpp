@@ -85,19 +85,22 @@ void PromisingScheduler::pin(const State& state, ElasticJobs::Job& job) {
     return static_cast<double>(pinned_gpus_[static_cast<std::size_t>(type)]) /
            static_cast<double>(jobs_.total(type));
   };
+  // The own width is not among the configurations where a narrower one is as fast.
+  const auto own_rate = [&](int type) {
+    return own <= jobs_.total(type) ? state.rate(job.id, type, own) : 0.0;
+  };
   const Configuration* best = nullptr;
   for (const Configuration& known : job.configurations) {
-    if (best == nullptr) {
-      best = &known;
+    if (best == nullptr || known.type == best->type) {
+      if (best == nullptr || known.rate > best->rate) best = &known;
       continue;
     }
-    const bool is_own = known.gpus == own;
-    const bool best_is_own = best->gpus == own;
-    const bool is_better =
-        is_own != best_is_own ? is_own
-        : known.rate != best->rate
-            ? known.rate > best->rate
-            : known.type != best->type && load(known.type) < load(best->type);
+    const double rate = own_rate(known.type);
+    const double best_rate = own_rate(best->type);
+    const bool is_better = rate != best_rate          ? rate > best_rate
+                           : rate > 0.0               ? load(known.type) < load(best->type)
+                           : known.rate != best->rate ? known.rate > best->rate
+                                                      : load(known.type) < load(best->type);
     if (is_better) best = &known;
   }
   const int type = best->type;

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -69,6 +69,7 @@ def rate_alone(table: Table, cluster: gs.Cluster, widths: list[int]) -> float:
 @pytest.mark.parametrize("text", TEXTS)
 @settings(max_examples=60, deadline=None)
 @given(seed=seeds)
+@example(seed=345)  # a narrower width of the fastest type is as fast as the job's own
 def test_an_empty_cluster_admits_any_job_that_can_meet_its_deadline(text: str, seed: int) -> None:
     """With a restart in reserve, and a fifth more than its run time."""
     random = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpusched._core import _testing
@@ -16,12 +16,13 @@ from gpusched.deadline_plan import DeadlineJob, plan_deadlines
 
 SLOT_S = 100.0
 
-# (cost, same, changed, first, goes_on), few values: ties are the interesting cases.
+# (cost, same, changed, first, goes_on), few values: ties are the interesting cases, and changes
+# that take all of a segment.
 option = st.builds(
     lambda cost, same, lost, goes_on: (cost, same, max(same - lost, -1), same, goes_on),
     st.sampled_from([0.0, 1.0, 1.5, 2.0, math.inf]),
     st.integers(0, 4),
-    st.integers(0, 5),
+    st.sampled_from([0, 1, 1, 2, 2, 3, 4, 5]),
     st.sampled_from([True, True, True, False]),
 )
 
@@ -58,8 +59,20 @@ def follow(options, gpus, quanta, current, is_fresh, choices):
     return cost if left <= 0 else None
 
 
+# The second configuration pays its change in the second segment and works in the third.
+CHANGE_OF_A_SEGMENT = (
+    [(0.0, 4, 4, 4, True), (math.inf, 0, 0, 0, True)]
+    + [(math.inf, 0, 0, 0, True), (0.0, 1, 0, 1, True)] * 2,
+    [1, 1],
+    5,
+    -1,
+    True,
+)
+
+
 @given(programs())
-@settings(max_examples=300, deadline=None)
+@example(CHANGE_OF_A_SEGMENT)
+@settings(max_examples=500, deadline=None)
 def test_the_dynamic_program_equals_exhaustive_search(program):
     options, gpus, quanta, current, is_fresh = program
     num_segments = len(options) // len(gpus)
@@ -233,27 +246,49 @@ def test_a_shift_of_time_by_whole_slots_changes_nothing(found, prices, slots, kn
         assert moved == [step.from_s for step in plan.steps(index)]
 
 
+def fits(works: list[float], slots: int, ends: tuple[float, float]) -> bool:
+    """Whether one GPU does all works in so many slots and two cut ones, one job in each."""
+    for holders in itertools.product(range(-1, len(works)), repeat=2):
+        left = list(works)
+        for holder, end_s in zip(holders, ends, strict=True):
+            if holder >= 0:
+                left[holder] -= end_s
+        if sum(math.ceil(max(0.0, work) / SLOT_S) for work in left) <= slots:
+            return True
+    return False
+
+
 @given(
     st.lists(st.tuples(st.integers(1, 4), st.integers(1, 9)), min_size=1, max_size=6),
-    st.sampled_from([1.0, 7.0, 1e4, 1e9]),
+    st.sampled_from([0.0, 1.0, 7.0, 1e4, 1e9, 1e9 + 64]),
     st.sampled_from(["market", "density", "theory", "constant"]),
-    st.sampled_from([30, 66_000, 5_000_000]),
+    st.sampled_from([1, 4, 30, 66_000, 5_000_000]),
+    st.sampled_from([None, False, True]),
 )
-@settings(max_examples=60, deadline=None)
-def test_the_bound_is_one_however_long_the_windows_are(rows, arrival_s, prices, slots):
-    # All at once on one GPU each, and the GPUs are for some of them: the best is a knapsack.
+@example([(4, 1)], 1.0, "theory", 30, None)
+@example([(4, 1)], 1.0, "theory", 30, False)
+@settings(max_examples=120, deadline=None)
+def test_the_bound_is_one_however_long_the_windows_are(rows, arrival_s, prices, slots, whole_slots):
+    # All at once on one GPU, which is for some of them: the best packs the slots of the window,
+    # of which the first and the last are cut, or not for use, where it begins within a slot.
     window_s = slots * SLOT_S
     found = [
         DeadlineJob(arrival_s, arrival_s + window_s, window_s * quarters / 4, {("A", 1): 1.0},
                     value=float(value))
         for quarters, value in rows
     ]  # fmt: skip
-    plan = plan_deadlines(found, {"A": 1}, slot_s=SLOT_S, prices=prices)
+    plan = plan_deadlines(found, {"A": 1}, slot_s=SLOT_S, prices=prices, whole_slots=whole_slots)
+    late_s = arrival_s % SLOT_S
+    is_whole = prices == "theory" if whole_slots is None else whole_slots
     best = max(
         sum(value for _, value in some)
         for size in range(len(rows) + 1)
         for some in itertools.combinations(rows, size)
-        if sum(quarters for quarters, _ in some) <= 4
+        if fits(
+            [window_s * quarters / 4 for quarters, _ in some],
+            slots - (late_s > 0),
+            (0.0, 0.0) if is_whole or late_s == 0 else (SLOT_S - late_s, late_s),
+        )
     )
     assert plan.value <= best <= plan.upper_bound <= sum(value for _, value in rows)
 

@@ -116,6 +116,14 @@ def test_every_change_of_a_start_or_an_end_is_noticed(case, data):
     assert problems(result, changed(result, row, **{name: result.intervals[name][row] + shift}))
 
 
+@pytest.mark.parametrize("lead_us", [0, SECOND])
+def test_a_log_that_takes_no_time_is_a_problem_and_not_an_error(lead_us):
+    result = simulated([job(5, 1, 1)], SERVERS, "fifo", "first-fit")
+    submit_us = int(result.trace.submit_us[0])
+    found = problems(result, changed(result, 0, end_us=submit_us - lead_us))
+    named(found, "wrong metric", "the last job ends")
+
+
 def test_the_schedules_under_test_are_correct_and_rich():
     for result in (preemptive(), preemptive(restart="work"), non_preemptive()):
         assert problems(result) == []

@@ -24,8 +24,8 @@ struct PlanOption {
 class PlanOracle {
  public:
   /// `options` by segment, then configuration; `gpus` of each configuration. `current` runs when
-  /// the first segment begins, -1: none. `is_fresh`: the job has never run. False if no choice
-  /// does the work. O(segments x quanta x configurations).
+  /// the first segment begins, -1: none. `is_fresh`: the job has never run, and its first run does
+  /// something; then -1 runs. False if no choice does the work. O(segments x quanta x configurations).
   bool solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus, int quanta,
              int current, bool is_fresh);
 
@@ -46,8 +46,7 @@ class PlanOracle {
   }
   /// What is shared, what each configuration knows better, and the job's very first run.
   [[nodiscard]] std::size_t rows_per_segment() const noexcept { return num_configurations_ + 2; }
-  [[nodiscard]] int changed(const PlanOption& o) const noexcept;
-  [[nodiscard]] static int first_run(const PlanOption& o) noexcept;
+  [[nodiscard]] bool is_idle_first_run(int done, int left) const noexcept;
   void find_ranges();
   void fill(std::size_t segment);
   void read_choices(std::size_t current);

@@ -184,10 +184,11 @@ void Assignment::keep_cheapest(std::size_t row, std::size_t count) {
   const auto last = order_.begin() + kMostCandidates - 1;
   std::nth_element(order_.begin(), last, order_.begin() + static_cast<std::ptrdiff_t>(count));
   const double limit = rest_[row] = *last;
-  const auto equal = std::partition(scratch_.begin(), end, [&](const Candidate& each) {
+  // Stable, lest the standard library's order decide which of the equals stay.
+  const auto equal = std::stable_partition(scratch_.begin(), end, [&](const Candidate& each) {
     return reduced(each) < limit;
   });
-  const auto rest = std::partition(equal, end, [&](const Candidate& each) {
+  const auto rest = std::stable_partition(equal, end, [&](const Candidate& each) {
     return reduced(each) == limit;
   });
   const auto turn = (rest - equal) * static_cast<std::ptrdiff_t>(row) /

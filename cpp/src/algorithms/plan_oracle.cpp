@@ -128,13 +128,14 @@ void PlanOracle::fill(std::size_t segment) {
   std::fill(shared + std::max(first, idle_last + 1), shared + std::max(first, last + 1), kInfinity);
   for (std::size_t c = 0; c < num_configurations_; ++c) {
     const PlanOption& o = option(segment, c);
-    if (o.cost == kInfinity || changed(o) < 0) continue;
-    relax(shared, next_row(segment, c), o.cost, {first, last, o.changed, next_most});
+    if (o.cost == kInfinity || o.changed < 0) continue;
+    const int most = is_idle_first_run(o.changed, last) ? last - 1 : last;
+    relax(shared, next_row(segment, c), o.cost, {first, most, o.changed, next_most});
   }
   for (std::size_t c = 0; c < num_configurations_; ++c) {
     const PlanOption& o = option(segment, c);
     row(segment, c) = shared;
-    if (o.cost == kInfinity || o.same < 0 || o.same == changed(o)) continue;
+    if (o.cost == kInfinity || o.same < 0 || o.same == o.changed) continue;
     row(segment, c) = cells;
     cells[0] = 0.0;
     relax_into(cells, shared, next_row(segment, c), o.cost, {first, last, o.same, next_most});
@@ -145,7 +146,7 @@ void PlanOracle::fill(std::size_t segment) {
   // Nothing is done yet: the first run is free of restart costs. Only the idle row may know it.
   double best = shared[quanta_];
   for (std::size_t c = 0; c < num_configurations_; ++c) {
-    best = std::min(best, value(segment, c, first_run(option(segment, c)), quanta_));
+    best = std::min(best, value(segment, c, option(segment, c).first, quanta_));
   }
   if (best == shared[quanta_]) return;
   std::memcpy(cells + first, shared + first,
@@ -156,17 +157,15 @@ void PlanOracle::fill(std::size_t segment) {
 }
 
 // A job that has never run must do something in its first run, so that all work left means that
-// it has never run.
-int PlanOracle::changed(const PlanOption& o) const noexcept {
-  return is_fresh_ && o.changed == 0 ? -1 : o.changed;
+// it has never run. Later a change may well take a whole segment.
+bool PlanOracle::is_idle_first_run(int done, int left) const noexcept {
+  return is_fresh_ && done == 0 && left == quanta_;
 }
-
-int PlanOracle::first_run(const PlanOption& o) noexcept { return o.first == 0 ? -1 : o.first; }
 
 /// Cost from the segment on if the configuration runs in it and does `done` of `left`.
 double PlanOracle::value(std::size_t segment, std::size_t configuration, int done, int left) {
   const double cost = option(segment, configuration).cost;
-  if (cost == kInfinity || done < 0) return kInfinity;
+  if (cost == kInfinity || done < 0 || is_idle_first_run(done, left)) return kInfinity;
   if (done >= left) return cost;
   if (left - done > most_[segment + 1]) return kInfinity;
   return cost + next_row(segment, configuration)[left - done];
@@ -183,7 +182,7 @@ void PlanOracle::read_choices(std::size_t current) {
     for (std::size_t c = 0; c < num_configurations_; ++c) {
       const PlanOption& o = option(segment, c);
       const bool is_first = is_fresh_ && previous == idle && left == quanta_;
-      const int own = is_first ? first_run(o) : c == previous ? o.same : changed(o);
+      const int own = is_first ? o.first : c == previous ? o.same : o.changed;
       // The same sums as before, so the same bits.
       if (value(segment, c, own, left) != best) continue;
       const bool is_better = chosen == idle || gpus_[c] < gpus_[chosen] ||

@@ -175,7 +175,13 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
             "mean_queueing_delay_s": delay_us.mean() / 1e6,
             "makespan_s": window_us / 1e6,
         }
-        if ends.all():
+        if window_us <= 0:
+            case.problems.append(
+                f"wrong metric: the last job ends {-window_us / 1e6:g} s before the first submit"
+                if window_us < 0
+                else "wrong metric: the last job ends as the first one is submitted"
+            )
+        elif ends.all():
             length = (case.end_us - case.start_us).astype(np.float64)
             gpu_us = float(np.dot(case.width * case.share[case.job], length))
             truth["allocation"] = gpu_us / (case.cluster.num_gpus * window_us)
