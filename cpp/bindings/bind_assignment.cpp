@@ -8,6 +8,7 @@
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "signal_check.hpp"
+#include "turn.hpp"
 #include "gpusched/assignment.hpp"
 #include "gpusched/auction.hpp"
 #include "gpusched/transportation.hpp"
@@ -26,18 +27,18 @@ Solution solution_of(const Assignment::Result& found) {
 }
 
 /// Solves and lends: the costs that the solver borrowed stay as long as it does.
-struct LastingAssignment {
-  Assignment solver;
+struct LastingAssignment : Lasting<Assignment> {
   Column<double> cost;
 };
 
 /// Warm where it was asked before: keeps its buffers and prices.
-Solution transport(Transportation& solver, const Column<double>& value,
+Solution transport(Lasting<Transportation>& self, const Column<double>& value,
                    const Column<std::int32_t>& supply, const Column<std::int32_t>& capacity,
                    bool is_exact, bool is_warm) {
+  const Turn turn(self.is_at_work);
   SignalCheck signals;
-  const Listening listening(solver, signals);
-  const auto& found = solver.solve(
+  const Listening listening(self.solver, signals);
+  const auto& found = self.solver.solve(
       view(value, "value"), view(supply, "supply"), view(capacity, "capacity"),
       is_exact ? Transportation::Supply::exactly : Transportation::Supply::at_most,
       is_warm ? Transportation::Start::warm : Transportation::Start::cold);
@@ -69,6 +70,7 @@ void bind_assignment(py::module_& m) {
       .def(
           "solve",
           [](LastingAssignment& self, const Column<double>& cost, int rows, int columns) {
+            const Turn turn(self.is_at_work);
             SignalCheck signals;
             const Listening listening(self.solver, signals);
             self.solver.solve(view(cost, "cost"), rows, columns);
@@ -80,6 +82,7 @@ void bind_assignment(py::module_& m) {
       .def(
           "change_row",
           [](LastingAssignment& self, int row, const Column<double>& cost) {
+            const Turn turn(self.is_at_work);
             SignalCheck signals;
             const Listening listening(self.solver, signals);
             self.solver.change_row(row, view(cost, "cost"));
@@ -87,7 +90,7 @@ void bind_assignment(py::module_& m) {
           },
           py::arg("row"), py::arg("cost").noconvert(), "The solution with another row of costs.");
 
-  py::class_<Transportation>(m, "Transportation", "Bundles of units to columns with room.")
+  py::class_<Lasting<Transportation>>(m, "Transportation", "Bundles of units to columns with room.")
       .def(py::init<>())
       .def("solve", &transport, py::arg("value").noconvert(), py::arg("supply").noconvert(),
            py::arg("capacity").noconvert(), py::arg("is_exact") = true, py::arg("is_warm") = false,

@@ -11,6 +11,7 @@
 #include "gpusched/proportional.hpp"
 #include "matching_columns.hpp"
 #include "signal_check.hpp"
+#include "turn.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -29,13 +30,16 @@ auto split(Samples global_batch, const Reals& rates, const Column<Samples>& max_
 
 using Options = py::typing::Dict<py::str, py::object>;
 
-MatchingMarket::Decision decide(MatchingMarket& market, const MatchingColumns& columns,
+using LastingMarket = Lasting<MatchingMarket>;
+
+MatchingMarket::Decision decide(LastingMarket& market, const MatchingColumns& columns,
                                 const Options& values, StopCheck& stop) {
+  const Turn turn(market.is_at_work);
   const MatchingMarket::Options options = matching_options(values);
   const MatchingProblem problem = columns.problem();
-  const Listening listening(market, stop);
+  const Listening listening(market.solver, stop);
   const py::gil_scoped_release unlocked;  // no Python object is touched below
-  return market.solve(problem, options);
+  return market.solver.solve(problem, options);
 }
 
 }  // namespace
@@ -76,18 +80,18 @@ void bind_market(py::module_& m) {
       .def_readonly("num_pruned", &Decision::num_pruned)
       .def_readonly("is_exhaustive", &Decision::is_exhaustive)
       .def_readonly("is_kept", &Decision::is_kept);
-  py::class_<MatchingMarket>(m, "MatchingMarket", "Decides who holds which workers.")
+  py::class_<LastingMarket>(m, "MatchingMarket", "Decides who holds which workers, for one thread at a time.")
       .def(py::init<>())
       .def(
           "solve",
-          [](MatchingMarket& self, const MatchingColumns& problem, const Options& options) {
+          [](LastingMarket& self, const MatchingColumns& problem, const Options& options) {
             SignalCheck signals;
             return decide(self, problem, options, signals);
           },
           py::arg("problem"), py::arg("options"), "Listens for Ctrl-C.")
       .def(
           "solve",
-          [](MatchingMarket& self, const MatchingColumns& problem, const Options& options,
+          [](LastingMarket& self, const MatchingColumns& problem, const Options& options,
              const RunControl& control) {
             ControlCheck asked(control);
             return decide(self, problem, options, asked);

@@ -576,7 +576,7 @@ class MatchingDecision:
         ...
 class MatchingMarket:
     """
-    Decides who holds which workers.
+    Decides who holds which workers, for one thread at a time.
     """
     def __init__(self) -> None:
         ...

@@ -75,7 +75,9 @@ class DeadlinePlan:
         Of all jobs that were admitted.
     upper_bound
         No schedule in whole slots is worth more, however long the windows are; at least
-        ``value``. Whole slots by which all times are shifted do not change it.
+        ``value``. Slots that a window cuts count as far as they lie in it, with ``whole_slots``
+        (so at theory prices, unless told otherwise) not at all. Whole
+        slots by which all times are shifted do not change it.
     dual_objective, initial_objective, ratio, exponent
         The certificate: at theory prices with known bounds, ``dual_objective`` is at most
         ``initial_objective + ratio * value``. ``ratio`` is alpha', derived for ``exponent`` (the

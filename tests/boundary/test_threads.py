@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 import gpusched as gs
 from gpusched import _core
 from gpusched.plugins import unregister
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
+from tests.time_limit import time_limit
 
 POLICIES = ["fifo", "sjf", "srtf", "2d-las", "easy", "conservative", "random"]
 
@@ -98,6 +100,37 @@ def test_one_instance_serves_two_runs_at_once_or_refuses_clearly(seam: str) -> N
         made = in_threads(*(lambda j=jobs: run(j) for jobs in workloads))
         assert all(m in (e, "refused") for m, e in zip(made, expected, strict=True))
     assert run(workloads[0]) == expected[0]
+
+
+def small_market(size: int, seed: int) -> _core.MatchingProblem:
+    random = np.random.default_rng(seed)
+    return _core.MatchingProblem(
+        rate=random.uniform(1, 3, size * 8),
+        capacity=np.full(8, 4, np.int32),
+        rounds=random.uniform(5, 9, size),
+        samples=np.full(size, 1e5),
+    )
+
+
+def test_one_market_serves_one_thread_at_a_time_and_refuses_the_others() -> None:
+    problems = [small_market(4 + 2 * (i % 3) + i % 5, i) for i in range(60)]
+    expected = [_core.MatchingMarket().solve(p, {}).counts.tolist() for p in problems]
+    shared = _core.MatchingMarket()
+
+    def solve_all() -> list[list[int] | None]:
+        made: list[list[int] | None] = []
+        for problem in problems:
+            try:
+                made.append(shared.solve(problem, {}).counts.tolist())
+            except ValueError as error:
+                assert "the solver is at work" in str(error)  # noqa: PT017 - either end is fine
+                made.append(None)
+        return made
+
+    with time_limit(60, "three threads on one market"):
+        for made in in_threads(*[solve_all] * 3):
+            assert all(m in (e, None) for m, e in zip(made, expected, strict=True))
+    assert shared.solve(problems[0], {}).counts.tolist() == expected[0]
 
 
 def test_a_placement_of_python_serves_all_policies_of_a_comparison() -> None:
