@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+from hypothesis import reject
 
 import gpusched as gs
 from tests.reference import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
@@ -15,6 +16,7 @@ from tests.reference.cases import JOB_TIMES, Case
 from tests.reference.model import WHOLE
 
 US_PER_S = 1_000_000
+MOST_INSTANTS = 4_000
 EXACT_US = 2**52
 """Up to here ticks survive being stated in seconds."""
 Room = Sequence[tuple[int | None, int | None]]
@@ -251,5 +253,9 @@ def assert_same(expected: Outcome, actual: Outcome) -> None:
 
 
 def assert_equal(case: Case) -> None:
-    """Replay a case in both engines."""
-    assert_same(case.replay(), run_core(*case.arguments(), **case.speeds()))
+    """Replay a case in both engines, unless it has too many instants for the readable one."""
+    try:
+        expected = case.replay(max_instants=MOST_INSTANTS)
+    except RuntimeError:
+        reject()
+    assert_same(expected, run_core(*case.arguments(), **case.speeds()))
