@@ -10,7 +10,6 @@ import pytest
 from tests.architecture.sources import CPP, CPP_FILES, HEADERS, code_of, includes, shown
 
 FLOORS = {
-<<<<<<< HEAD
     0: """allocation assignment auction backfill_queue buffer category change_log check
           class_tree cluster cut_memo dancer_batch dancer_bounds dancer_filling dancer_planner
           dancer_segments deadline_plan deadline_plan_ledger decision demand exchange
@@ -19,16 +18,6 @@ FLOORS = {
           one_type_search plan_oracle price_bound prices prices_market progressive_filling
           promise_runs proportional rng run_control running_index squashed_machine stage_graph
           stop_check time transportation virtual_machine waiting_queue wrapping""",
-=======
-    0: """allocation assignment auction backfill_queue buffer category change_log check class_tree
-          cluster dancer_batch dancer_bounds dancer_filling dancer_planner dancer_segments
-          deadline_plan deadline_plan_ledger decision demand exchange gang_packer gang_plan
-          graph_cut hash heap ids index_set job_classes job_table keyed_job lanes market
-          market_exact market_model matching_market network one_type_search plan_oracle price_bound
-          prices prices_market progressive_filling proportional rng run_control running_index
-          squashed_machine stage_graph time transportation virtual_machine waiting_queue
-          wrapping""",
->>>>>>> w-fuzz
     1: "contention fragmentation interval_log occupancy parameters registry speed state",
     2: """actions gained_servers heavy_edge livelock order packing packing_index placement
           placement_parts progress scheduler""",

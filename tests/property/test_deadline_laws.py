@@ -67,7 +67,7 @@ def rate_alone(table: Table, cluster: gs.Cluster, widths: list[int]) -> float:
 
 
 def ideal_rate(table: Table, cluster: gs.Cluster, width: int) -> float:
-    """The rate that services are stated at: of a gang on the fastest types that have so many GPUs."""
+    """The rate that services are stated at: of the fastest types that have so many GPUs."""
     num_gpus = 0
     by_rate = [(table[each.gpu_type].get(width, 0.0), each.count * each.gpus)
                for each in cluster.servers]  # fmt: skip
