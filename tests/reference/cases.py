@@ -12,7 +12,7 @@ from typing import Any
 from . import BY_DEADLINE, Job, Network, Outcome, replay
 from .drawing import Generator, Source, flag, is_rare, some_of
 from .policy_cases import PLACEMENT_PARAMETERS, policy_parameters
-from .scales import ALL_TYPES, SECOND, SHAPES, TYPES, times_of, widths_of
+from .scales import ALL_TYPES, IN_TICKS, SECOND, SHAPES, TYPES, WIDE, times_of, widths_of
 
 __all__ = ["ALL_TYPES", "SECOND", "TYPES", "Case", "cases", "clusters", "scaled"]
 
@@ -49,8 +49,8 @@ class Case:
     scale: str = "small"
 
     def at(self, unit: int) -> Case:
-        """Return the case with a time unit of ``unit`` microseconds; ages are in ticks."""
-        unit = 1 if self.scale == "ages" else unit
+        """Return the case with a time unit of ``unit`` microseconds, unless it is in ticks."""
+        unit = 1 if self.scale in IN_TICKS else unit
         params = dict(self.policy_params)
         for name in TIMES:
             if name in params:
@@ -88,7 +88,7 @@ class Case:
 def clusters(source: Source, scale: str = "small") -> list[tuple[int, str]]:
     """Up to four servers, of one size or several, of up to four GPU types."""
     types = source.one_of([TYPES[:1], TYPES, ALL_TYPES])
-    pools = [(64,), (1, 8, 33, 64)] if scale == "wide" else [(4,), (1, 2, 3, 4)]
+    pools = [(64,), (1, 8, 33, 64)] if scale in WIDE else [(4,), (1, 2, 3, 4)]
     sizes = source.one_of(pools)
     most = 1 if scale == "lone" else 4
     return [(source.one_of(sizes), source.one_of(types)) for _ in range(source.between(1, most))]
@@ -156,6 +156,8 @@ def cases(
 ) -> Case:
     """A replay of ``policy`` with ``placement`` at one of some scales."""
     scale = source.one_of(scales)
+    if scale == "wide" and policy == "2d-las" and flag(source):
+        scale = "fine"
     servers = clusters.draw(source, scale)
     kinds = ["none", "some", "predicted", "all", "predicted"]
     jobs = job_lists.draw(

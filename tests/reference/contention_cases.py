@@ -10,7 +10,7 @@ from . import Network, Profile
 from .cases import Case, cases
 from .drawing import Generator, Source, flag, shuffled, some_of
 from .policy_cases import TAKING_TURNS, Pools
-from .scales import ALL_TYPES, SHAPES
+from .scales import ALL_TYPES, SHAPES, WIDE
 
 SPEEDS = ("fixed", "ring")
 # In Gbit/s; some are no whole number of bytes per second, so that everything is rounded.
@@ -107,7 +107,7 @@ def contended_cases(
 ) -> Case:
     """A replay of ``policy`` with ``placement`` at a speed, under a contention."""
     case = cases.draw(source, policy, placement, scales=scales)
-    if case.scale not in ("lone", "wide") and source.between(0, 3):
+    if case.scale not in ("lone", *WIDE) and source.between(0, 3):
         case = crowded(case)
     models = [profiles.draw(source) for _ in range(source.between(1, 3))]
     shared = contention_parameters.draw(source, contention)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import PREEMPTIVE, orders
-from .drawing import Source, distinct, flag, is_rare, some_of
+from .drawing import Source, distinct, flag, some_of
 from .scales import SECOND
 
 Pools = Mapping[str, Sequence[Any]]
@@ -77,6 +77,8 @@ def policy_parameters(source: Source, policy: str, scale: str = "small") -> dict
             params["period_s"] = source.one_of(periods)
             params["cost_s"] = source.one_of(costs)
             params["wide_cost_s"] = source.one_of(costs)
+        if scale == "ages":
+            params.pop("promote", None)  # centuries would be served by the minute
         if params.get("promote", 0) > 0:
             params["restart"] = "time"  # with "work" a promotion may cost more than it serves
     if policy in TAKING_TURNS and params.get("restart") == "work":
@@ -90,7 +92,7 @@ def policy_parameters(source: Source, policy: str, scale: str = "small") -> dict
 def costs_and_periods(scale: str) -> tuple[Sequence[int], Sequence[int]]:
     """Return what the costs and the periods of a policy are drawn from."""
     if scale == "ages":  # a period counts as many instants as fit into centuries
-        return (0, 1, SECOND, MOST * SECOND), (10**7 * SECOND, 10**8 * SECOND, MOST * SECOND)
+        return (0, 1, SECOND, MOST * SECOND), (2 * 10**8 * SECOND, MOST * SECOND)
     return (range(41) if scale == "costly" else range(4)), range(1, 11)
 
 
@@ -98,6 +100,6 @@ def limits(source: Source, scale: str) -> list[int]:
     """Draw the limits of 2d-las; wide gangs reach hundreds of them in a few ticks."""
     if scale == "ages":
         return distinct(source, 1, 9_000 * MOST, 3)
-    if scale == "wide" and not is_rare(source, 3):
+    if scale == "fine":
         return list(range(1, source.one_of([514, 700, 1100])))
     return distinct(source, 1, 30, 3)

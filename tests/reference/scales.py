@@ -22,6 +22,12 @@ than all work."""
 NARROW = tuple(name for name in SHAPES if name != "wide")
 """Clusters of at most 16 GPUs: times that are multiples of every width stay whole when divided."""
 
+WIDE = ("wide", "fine")
+"""``fine`` is what becomes of ``wide`` where limits of 2d-las lie one tick of GPU time apart."""
+
+IN_TICKS = ("fine", "ages")
+"""What :meth:`~tests.reference.cases.Case.at` leaves as it is."""
+
 SCALES = (*SHAPES, "ages")
 """With ``ages``: times in ticks, from one tick up to the longest that are legal."""
 
@@ -78,8 +84,9 @@ def times_of(source: Source, scale: str) -> Times:
             grain=source.one_of([1000, YEAR]),
         )
     last = 0 if scale == "tied" else source.one_of([20, 8, 3])
+    longest = 30 if scale == "fine" else 10
     return Times(
-        services=source.one_of([(5,), (1, 2)]) if scale == "tied" else range(1, 11),
+        services=source.one_of([(5,), (1, 2)]) if scale == "tied" else range(1, longest + 1),
         submits=range(last + 1),
         estimates=estimates,
         costs=range(31) if scale == "costly" else range(3),
@@ -91,6 +98,6 @@ def widths_of(source: Source, num_gpus: int, scale: str) -> Sequence[int]:
     half = max(1, num_gpus // 2)
     if scale == "tied":
         return (source.between(1, half), source.between(1, num_gpus + 1))
-    if scale == "wide" and not is_rare(source, 3):
+    if scale in WIDE and not is_rare(source, 3):
         return (1, 2, 8, 31, 33, 63, 64, 65, half, half + 1, num_gpus - 1 or 1, num_gpus)
     return range(1, (num_gpus + 1 if source.one_of((False, True)) else half) + 1)

@@ -10,7 +10,7 @@ from . import Graph, GraphStage
 from .cases import Case
 from .contention_cases import SLOWER, by_type, contended_cases
 from .drawing import Generator, Source, flag, some_of
-from .scales import SHAPES
+from .scales import SHAPES, WIDE
 
 # Few values, so that weights and iteration times tie; some are not exact.
 BYTES = (0.0, 1e7, 1e8, 2e8, 1.23e9)
@@ -47,7 +47,7 @@ def staged_cases(
 ) -> Case:
     """A replay of ``policy`` with ``placement`` at the speed ``stages``."""
     case = contended_cases.draw(source, policy, placement, "ring", contention, scales)
-    if case.scale == "wide" or flag(source):  # wide enough to be cut in many ways
+    if case.scale in WIDE or flag(source):  # wide enough to be cut in many ways
         num_gpus = sum(gpus for gpus, _ in case.servers)
         wide = [replace(job, gpus=min(num_gpus, 3 + job.gpus % 6)) for job in case.jobs]
         case = replace(case, jobs=wide)
