@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .cases import Case, cases
-from .drawing import Generator, Source, flag, is_rare
+from .drawing import Generator, Source, flag
 from .model import WHOLE, Job
 from .scales import SHAPES
 
@@ -42,7 +42,7 @@ def demand_cases(
 ) -> Case:
     """A replay of ``policy`` in which some job asks for more than GPUs."""
     case = cases.draw(source, policy, "first-fit", scales=scales)
-    is_huddled = is_rare(source, 3)
+    is_huddled = flag(source)
     if is_huddled:
         case = huddled(source, case)
     amounts = source.one_of([(0,), (0, 400), (0, 300, 1000), (0, 2**39)])
