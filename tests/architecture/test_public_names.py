@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import gpusched as gs
-from tests.architecture.sources import MODULES, PYTHON
+from tests.architecture.sources import MODULES
 
 # In a process of its own: what is imported here stays for all other tests.
 SCRIPT = """
@@ -57,7 +57,6 @@ def test_public_names_are_what_they_should_be_once_all_submodules_are_imported()
         text=True,
         check=True,
         timeout=300,
-        env={"PYTHONPATH": str(PYTHON.parent)},
     )
     *wrong, count = done.stdout.split()
     assert not wrong
