@@ -52,13 +52,4 @@ py::array_t<Value> column_of(std::vector<Value> values) {
   return py::array_t<Value>({size}, {static_cast<py::ssize_t>(sizeof(Value))}, data, capsule);
 }
 
-/// A read-only array over memory that `owner` keeps alive.
-template <class Value>
-py::array_t<Value> borrowed(std::span<const Value> values, py::handle owner) {
-  py::array_t<Value> array({static_cast<py::ssize_t>(values.size())},
-                           {static_cast<py::ssize_t>(sizeof(Value))}, values.data(), owner);
-  array.attr("setflags")(py::arg("write") = false);
-  return array;
-}
-
 }  // namespace gpusched::bindings

@@ -89,6 +89,7 @@ class Proportional:
     def round_s(self, job: Active, workers: Sequence[str], bandwidth: float) -> float:
         """Return the seconds of a round; another order of operations would round in others."""
         samples = samples_of(job)
+        workers = self.fastest_first(job, workers)
         rates = [samples.per_s[name] for name in workers]
         if 0.0 in rates:
             return math.inf
@@ -101,6 +102,11 @@ class Proportional:
         num_workers = float(len(workers))
         sent = 2.0 * (num_workers - 1.0) / num_workers * samples.gradient_bytes
         return slowest_s + sent / bandwidth
+
+    def fastest_first(self, job: Active, names: Sequence[str]) -> list[str]:
+        """Return names of types from the fastest on, among equals in the order of the cluster."""
+        per_s, types = samples_of(job).per_s, self.cluster.gpu_types
+        return sorted(names, key=lambda name: (-per_s[name], types.index(name)))
 
     def parts(
         self, samples: Samples, rates: Sequence[float], most: Sequence[float]
@@ -120,7 +126,7 @@ class Proportional:
         Either on the fastest GPUs that there are, with the best links, or on GPUs of one type.
         """
         names = [self.cluster.gpu_types[index] for index in self.cluster.allowed_types(job.job)]
-        fastest = sorted(names, key=lambda name: -samples_of(job).per_s[name])
+        fastest = self.fastest_first(job, names)
         workers = [name for name in fastest for _ in range(self.cluster.gpus_of(name))][: job.gpus]
         candidates = [(workers, names)]
         candidates += [

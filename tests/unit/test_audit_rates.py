@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gpusched as gs
 from gpusched.audit import rates
 from gpusched.audit.case import Case
 from gpusched.audit.links import Links
@@ -248,3 +250,18 @@ def test_links_of_a_tree_with_oversubscription():
 def test_the_cluster_of_a_network_has_its_bandwidths():
     cluster = cluster_of([(4, "V100"), (4, "V100")], Network([8.0, 16.0], [80.0, 80.0]))
     assert Links.of(cluster).bytes_per_s.tolist() == [1e9, 2e9]
+
+
+@pytest.mark.parametrize("service_s", [1e-6, 40.0, 9e9])
+@pytest.mark.parametrize("rates", [(3.1, 3.0), (7.0, 3.1), (0.1, 0.3), (0.3, 0.1)])
+def test_unequal_workers_on_the_whole_cluster_run_at_full_speed_to_the_last_bit(rates, service_s):
+    a, b = rates
+    profile = gs.JobProfile("p", samples_per_s={"A": a, "B": b}, global_batch=12)
+    for of_a, of_b in itertools.product(range(1, 5), repeat=2):
+        trace = gs.Trace.from_columns(
+            [0], [service_s], [of_a + of_b], profile=[0], profiles=[profile]
+        )
+        cluster = gs.Cluster((gs.ServerGroup(1, of_a, "A"), gs.ServerGroup(1, of_b, "B")))
+        result = gs.simulate(trace, cluster, placement="first-fit", speed="proportional")
+        assert result.schedule.finish_us[0] == trace.service_us[0]
+        assert not result.audit().problems

@@ -84,19 +84,27 @@ class Proportional final : public Speed {
 
   [[nodiscard]] double iteration_s(const PlacedGang& gang) const override {
     double bytes_per_s = kInfinite;
-    clear();
+    held_.clear();
     for (const Piece& piece : gang.pieces) {
-      add(gang.job, cluster_->type(piece.server), piece.gpus);
+      hold(gang.job, cluster_->type(piece.server), piece.gpus);
       bytes_per_s = std::min(bytes_per_s, cluster_->network().intra(piece.server));
     }
     for (const LinkShare& share : gang.shares) {
       bytes_per_s = std::min(bytes_per_s, share.bytes_per_s);
     }
+    clear();
+    for (const Held& held : held_) add(gang.job, held.type, held.gpus);
     return at_least_ideal(gang.job, static_cast<int>(rates_.size()),
                           round_s(gang.job, bytes_per_s));
   }
 
  private:
+  struct Held {
+    double rate;
+    int type;
+    int gpus;
+  };
+
   [[nodiscard]] std::size_t row(JobId job, int type) const {
     return static_cast<std::size_t>(columns_->profile[job]) *
                static_cast<std::size_t>(cluster_->num_types()) +
@@ -109,6 +117,20 @@ class Proportional final : public Speed {
   void clear() const {
     rates_.clear();
     limits_.clear();
+  }
+
+  /// From the fastest type on, as the ideal counts: sums in another order would round in another
+  /// way, and the same GPUs would be worth less than themselves.
+  void hold(JobId job, int type, int gpus) const {
+    const double own = rate(job, type);
+    auto at = std::find_if(held_.begin(), held_.end(), [&](const Held& held) {
+      return held.type == type || held.rate < own || (held.rate == own && held.type > type);
+    });
+    if (at != held_.end() && at->type == type) {
+      at->gpus += gpus;
+    } else {
+      held_.insert(at, {own, type, gpus});
+    }
   }
 
   void add(JobId job, int type, int gpus) const {
@@ -245,6 +267,7 @@ class Proportional final : public Speed {
   std::vector<Bandwidth> bandwidths_;  // of each type
   std::vector<double> ideal_s_;        // of each job
   // Of the workers at hand; one run asks at a time.
+  mutable std::vector<Held> held_;
   mutable std::vector<double> rates_;
   mutable std::vector<std::int64_t> limits_;
   mutable std::vector<std::int64_t> counts_;
