@@ -110,6 +110,7 @@ void bind_simulation(py::module_& m) {
   py::class_<RunControl>(m, "RunControl", "Stops a run from another thread and shows its progress.")
       .def(py::init<>())
       .def("stop", [](RunControl& control) { control.stop.store(true); })
+      .def("check", &RunControl::check, "Raise Stopped once a stop was asked for.")
       .def_property_readonly("num_finished",
                              [](const RunControl& c) { return c.num_finished.load(); });
 

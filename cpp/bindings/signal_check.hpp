@@ -26,6 +26,21 @@ class SignalCheck final : public StopCheck {
   Clock::time_point last_ = Clock::now();
 };
 
+/// Ends native work that a policy written in Python called, with the GIL, once its run is to stop:
+/// other threads get a chance to say so.
+class YieldingCheck final : public StopCheck {
+ public:
+  explicit YieldingCheck(const RunControl& control) : control_(control) {}
+
+ private:
+  void look() override {
+    { const pybind11::gil_scoped_release unlocked; }
+    control_.check();
+  }
+
+  const RunControl& control_;
+};
+
 /// A solver asks as long as this lives.
 template <class Solver>
 class Listening {

@@ -14,6 +14,7 @@
 #include "gpusched/placement.hpp"
 #include "gpusched/reallocation.hpp"
 #include "gpusched/scheduler.hpp"
+#include "signal_check.hpp"
 
 namespace gpusched::bindings {
 
@@ -133,7 +134,9 @@ class FreeView : public Lent<const Occupancy> {};
 /// Actions as Python sees them, of one run.
 class ActionsView : public Lent<Actions> {
  public:
-  explicit ActionsView(const Setup& setup) : state_(setup.state) { reallocation_.begin(setup); }
+  explicit ActionsView(const Setup& setup) : state_(setup.state), stop_(setup.control) {
+    reallocation_.begin(setup, &stop_);
+  }
 
   [[nodiscard]] Actions& actions() const {
     Actions& open = get();
@@ -171,6 +174,7 @@ class ActionsView : public Lent<Actions> {
 
  private:
   const State& state_;  // looked at only while the actions are open
+  YieldingCheck stop_;
   Reallocation reallocation_;
   bool is_reallocating_ = false;
 };

@@ -29,6 +29,8 @@ void release(Occupancy& free, const State& state, const Slot& run) {
 
 /// A server beyond these is seldom better.
 constexpr std::size_t kMostCleared = 16;
+/// What finding a place for one job costs, in steps of a simple loop.
+constexpr std::size_t kStepsOfMove = 100;
 
 std::int64_t gpus_on(const Slot& run, ServerId server) noexcept {
   std::int64_t gpus = 0;
@@ -61,8 +63,9 @@ void parts_of(const Cluster& cluster, int gpus, std::span<const Piece> pieces,
   std::sort(out.begin(), out.end(), [](const Part& a, const Part& b) { return a.type < b.type; });
 }
 
-void Reallocation::begin(const Setup& setup) {
+void Reallocation::begin(const Setup& setup, StopCheck* stop) {
   placement_ = &setup.placement;
+  stop_ = stop != nullptr ? stop : &own_stop_.emplace(setup.control);
   clear();
   refused_.clear();
 }
@@ -216,6 +219,7 @@ bool Reallocation::defragment(const State& state, const Target& target, Actions&
   Occupancy without = state.occupancy();
   moves_.clear();
   for (const Slot* run : movable_) {
+    stop_->count(kStepsOfMove * (moves_.size() + 1));  // each is tried with all before it
     release(without, state, *run);
     moves_.push_back({run->job, run->gpus, false, {}});
     if (!place(without, state, target.job, parts(target), allocation_)) continue;

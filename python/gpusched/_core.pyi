@@ -365,6 +365,10 @@ class RunControl:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...
+    def check(self) -> None:
+        """
+        Raise Stopped once a stop was asked for.
+        """
     def stop(self) -> None:
         ...
     @property

@@ -94,8 +94,7 @@ def simulate(
         If a policy or a placement asks for something impossible; the message names the time,
         the job and the digest of the schedule so far.
     Cancelled
-        If ``stop`` was set, within a second (under ``gavel`` when the linear program at hand is
-        solved); it tells how many jobs had finished.
+        If ``stop`` was set, within a second; it tells how many jobs had finished.
     KeyboardInterrupt
         On Ctrl-C, within a second.
     """

@@ -15,6 +15,8 @@ _Outcome = TypeVar("_Outcome")
 # How often the waiting main thread looks up: Ctrl-C is heard and progress shown at about 10 Hz.
 _POLL_SECONDS = 0.1
 
+_supervised = threading.local()  # .control: that of the run of this thread
+
 
 class Cancelled(Exception):
     """A call ended because the ``stop`` that it was given was set.
@@ -86,7 +88,7 @@ def supervised(
     if not is_main and progress is None and stop is None:
         return run()
     with ThreadPoolExecutor(1, thread_name_prefix="gpusched-run") as pool:
-        future = pool.submit(run)
+        future = pool.submit(_listening, run, control)
         try:
             while True:
                 try:
@@ -111,20 +113,28 @@ def supervised(
     return outcome
 
 
+def _listening(run: Callable[[], _Outcome], control: _core.RunControl) -> _Outcome:
+    _supervised.control = control
+    return run()
+
+
 def attended(run: Callable[[], _Outcome]) -> _Outcome:
-    """Run what cannot be asked to stop, a library's solver, so that Ctrl-C is heard all the same.
+    """Run what cannot be asked to stop, a library's solver, so that a stop is heard all the same.
 
     Parameters
     ----------
     run
-        Lets other threads go on, and ends by itself in some time: after Ctrl-C it does so unheard.
+        Lets other threads go on, and ends by itself in some time: after a stop it does so unheard.
 
     Raises
     ------
     KeyboardInterrupt
-        On Ctrl-C, at once.
+        On Ctrl-C, at once, in the main thread.
+    gpusched._core.Stopped
+        In a policy of a run that shall stop, within a tenth of a second.
     """
-    if threading.current_thread() is not threading.main_thread():
+    control = getattr(_supervised, "control", None)
+    if control is None and threading.current_thread() is not threading.main_thread():
         return run()
     future: Future[_Outcome] = Future()
 
@@ -142,3 +152,5 @@ def attended(run: Callable[[], _Outcome]) -> _Outcome:
         except FutureTimeout:
             if future.done():
                 raise
+        if control is not None:
+            control.check()

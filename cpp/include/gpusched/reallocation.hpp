@@ -12,6 +12,7 @@
 #include "gpusched/placement.hpp"
 #include "gpusched/scheduler.hpp"
 #include "gpusched/state.hpp"
+#include "gpusched/stop_check.hpp"
 
 namespace gpusched {
 
@@ -31,7 +32,8 @@ void parts_of(const Cluster& cluster, int gpus, std::span<const Piece> pieces,
 /// schedulers that count GPUs need not know servers.
 class Reallocation {
  public:
-  void begin(const Setup& setup);
+  /// It asks `stop` whether to go on, which outlives it, or else the run's control.
+  void begin(const Setup& setup, StopCheck* stop = nullptr);
 
   /// What the job, which waits or runs, shall hold from now on; parts by ascending type. At most
   /// once per job.
@@ -99,6 +101,8 @@ class Reallocation {
   void give_up(const State& state, Actions& actions);
 
   Placement* placement_ = nullptr;
+  std::optional<ControlCheck> own_stop_;
+  StopCheck* stop_ = nullptr;
   std::vector<Target> targets_;
   std::vector<Part> parts_;
   std::vector<Part> held_;

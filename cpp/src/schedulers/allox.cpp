@@ -2,12 +2,14 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
 #include "gpusched/assignment.hpp"
 #include "gpusched/elastic_jobs.hpp"
 #include "gpusched/registry.hpp"
+#include "gpusched/stop_check.hpp"
 
 namespace gpusched {
 namespace {
@@ -41,7 +43,7 @@ class AlloX final : public Scheduler {
 
   void begin(const Setup& setup) override {
     jobs_.begin(setup, true);
-    control_ = &setup.control;
+    solver_.listen_to(&stop_.emplace(setup.control));
     type_of_.clear();
     has_changed_ = false;
   }
@@ -109,7 +111,6 @@ class AlloX final : public Scheduler {
   }
 
   void match(const State& state) {
-    control_->check();
     rows_.clear();
     std::int64_t gpus = 0;
     for (const Entry& entry : line_) {
@@ -196,7 +197,7 @@ class AlloX final : public Scheduler {
   std::size_t window_;
   bool preempts_;
   bool has_changed_ = false;  // since the last matching
-  const RunControl* control_ = nullptr;
+  std::optional<ControlCheck> stop_;
   ElasticJobs jobs_;
   Assignment solver_;
   std::map<JobId, int> type_of_;  // of the jobs of the last matching

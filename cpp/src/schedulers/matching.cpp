@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "gpusched/reallocation.hpp"
 #include "gpusched/registry.hpp"
 #include "gpusched/scheduler.hpp"
+#include "gpusched/stop_check.hpp"
 
 namespace gpusched {
 namespace {
@@ -101,14 +103,13 @@ class Matching final : public Scheduler {
 
   void begin(const Setup& setup) override {
     placement_ = &setup.placement;
-    control_ = &setup.control;
+    market_.listen_to(&stop_.emplace(setup.control));
     jobs_.begin(setup, keeps_widths_);
     reallocation_.begin(setup);
     consolidation_.begin(setup);
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    control_->check();
     jobs_.open(state, instant);
     if (jobs_.empty()) return;
     targets_.open(state, jobs_);
@@ -378,7 +379,7 @@ class Matching final : public Scheduler {
   Reallocation reallocation_;
   Consolidation consolidation_;
   Placement* placement_ = nullptr;
-  const RunControl* control_ = nullptr;
+  std::optional<ControlCheck> stop_;
   Allocation allocation_;
 
   std::vector<std::size_t> chosen_;                    // by the GPU time left

@@ -16,6 +16,7 @@ import numpy as np
 from gpusched.arrays import Float64, Int32, Int64
 from gpusched.market import place_jobs
 from gpusched.papers.matching_instances import TYPES, Instance
+from gpusched.supervision import attended
 
 
 def equal_shares(instance: Instance) -> Int64:
@@ -134,7 +135,9 @@ def gavel(instance: Instance) -> Int32:
         use[kind:-1:num_types] = share
         rows.append(use)
         limits.append(float(room[kind]))
-    solved = optimize.linprog(objective, np.array(rows), np.array(limits), method="highs")
+    solved = attended(
+        lambda: optimize.linprog(objective, np.array(rows), np.array(limits), method="highs")
+    )
     shares = solved.x[:-1].reshape(num_jobs, num_types)
     counts = np.zeros(instance.rates.shape, dtype=np.int32)
     left = equal_shares(instance)

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched.arrays import Float64
 from gpusched.papers.matching_instances import BANDWIDTH_GBPS, Instance
+from gpusched.supervision import attended
 
 # Tangents of work / rate, in parts of the rate of the decision to begin with.
 _TANGENTS: Final = np.geomspace(0.4, 2.5, 81)
@@ -78,12 +79,14 @@ def solve(instance: Instance, estimate: Float64, time_limit_s: float = 60.0) -> 
     whole = np.ones(size)
     whole[first_time:] = 0
     upper = np.where(whole > 0, 1.0, np.inf)
-    found = optimize.milp(
-        cost,
-        constraints=limits,
-        integrality=whole,
-        bounds=optimize.Bounds(0.0, upper),
-        options={"time_limit": time_limit_s, "mip_rel_gap": 1e-6},
+    found = attended(
+        lambda: optimize.milp(
+            cost,
+            constraints=limits,
+            integrality=whole,
+            bounds=optimize.Bounds(0.0, upper),
+            options={"time_limit": time_limit_s, "mip_rel_gap": 1e-6},
+        )
     )
     held = np.zeros((num_jobs, num_workers), dtype=np.int32)
     if found.x is not None:

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from gpusched.supervision import attended
+
 Array = np.ndarray[Any, Any]
 
 # Among equally good answers the one with more throughput, whatever the units of the objective.
@@ -208,7 +210,9 @@ def _level_of(
     bound = np.concatenate([np.ones(num), capacity, np.zeros(num)])
     scale = max(float((gain * count[:, None]).max()), 1e-12) * num
     cost = np.append(-_TIE * (gain * count[:, None]).ravel() / scale, -1.0)
-    found = linprog(cost, A_ub=matrix, b_ub=bound, bounds=(0, None), method="highs")
+    found = attended(
+        lambda: linprog(cost, A_ub=matrix, b_ub=bound, bounds=(0, None), method="highs")
+    )
     if found.x is None:
         raise UnsolvedError
     return float(found.x[-1]), _clean(found.x[:-1].reshape(num, types))
@@ -245,7 +249,7 @@ def _solve(
         bound = np.concatenate([bound, -need])
         costs, highest = np.concatenate([costs, penalty]), np.concatenate([highest, need])
     bounds = np.column_stack([np.zeros(len(costs)), highest])
-    found = linprog(costs, A_ub=matrix, b_ub=bound, bounds=bounds, method="highs")
+    found = attended(lambda: linprog(costs, A_ub=matrix, b_ub=bound, bounds=bounds, method="highs"))
     if found.x is None:
         raise UnsolvedError
     return _clean(found.x[: num * types].reshape(num, types))
