@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "bindings.hpp"
-#include "gpusched/allocation.hpp"
-#include "gpusched/check.hpp"
-#include "gpusched/reallocation.hpp"
+#include "elastic/reallocation.hpp"
+#include "model/allocation.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -8,10 +8,10 @@
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "signal_check.hpp"
+#include "solvers/assignment.hpp"
+#include "solvers/auction.hpp"
+#include "solvers/transportation.hpp"
 #include "turn.hpp"
-#include "gpusched/assignment.hpp"
-#include "gpusched/auction.hpp"
-#include "gpusched/transportation.hpp"
 
 namespace gpusched::bindings {
 namespace {

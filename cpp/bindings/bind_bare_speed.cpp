@@ -1,6 +1,6 @@
+#include "base/registry.hpp"
 #include "bindings.hpp"
-#include "gpusched/registry.hpp"
-#include "gpusched/speed.hpp"
+#include "seams/speed.hpp"
 
 namespace gpusched::bindings {
 namespace {

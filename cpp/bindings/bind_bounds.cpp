@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "columns.hpp"
-#include "gpusched/squashed_machine.hpp"
+#include "solvers/squashed_machine.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <memory>
 
+#include "base/check.hpp"
 #include "bindings.hpp"
 #include "data.hpp"
-#include "gpusched/check.hpp"
-#include "gpusched/cluster.hpp"
-#include "gpusched/simulation.hpp"
+#include "engine/simulation.hpp"
+#include "model/cluster.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "gpusched/dancer_planner.hpp"
-#include "gpusched/plan_oracle.hpp"
-#include "gpusched/prices.hpp"
+#include "deadlines/plan_oracle.hpp"
+#include "deadlines/planner.hpp"
+#include "deadlines/prices.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "bindings.hpp"
 #include "columns.hpp"
-#include "gpusched/dancer_batch.hpp"
-#include "gpusched/prices.hpp"
+#include "deadlines/batch.hpp"
+#include "deadlines/prices.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "bindings.hpp"
 #include "data.hpp"
-#include "gpusched/filling.hpp"
-#include "gpusched/policy.hpp"
+#include "placing/filling.hpp"
 #include "run.hpp"
+#include "seams/named.hpp"
 
 namespace gpusched::bindings {
 namespace {

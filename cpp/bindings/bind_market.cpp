@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "gpusched/market_exact.hpp"
-#include "gpusched/matching_market.hpp"
-#include "gpusched/proportional.hpp"
+#include "market/exact_market.hpp"
+#include "market/matching_market.hpp"
 #include "matching_columns.hpp"
 #include "signal_check.hpp"
+#include "solvers/batch_split.hpp"
 #include "turn.hpp"
 
 namespace gpusched::bindings {

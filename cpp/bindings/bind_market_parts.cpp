@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "bindings.hpp"
-#include "gpusched/category.hpp"
-#include "gpusched/check.hpp"
-#include "gpusched/exchange.hpp"
-#include "gpusched/market.hpp"
-#include "gpusched/price_bound.hpp"
+#include "market/category.hpp"
+#include "market/exchange.hpp"
+#include "market/market.hpp"
+#include "market/price_bound.hpp"
 #include "matching_columns.hpp"
 
 namespace gpusched::bindings {

@@ -5,14 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/check.hpp"
+#include "base/registry.hpp"
 #include "bindings.hpp"
 #include "data.hpp"
-#include "gpusched/bound_scheduler.hpp"
-#include "gpusched/check.hpp"
-#include "gpusched/cluster.hpp"
-#include "gpusched/gang_plan.hpp"
-#include "gpusched/policy.hpp"
-#include "gpusched/registry.hpp"
+#include "gangs/bound_scheduler.hpp"
+#include "gangs/gang_plan.hpp"
+#include "model/cluster.hpp"
 
 namespace gpusched::bindings {
 namespace {

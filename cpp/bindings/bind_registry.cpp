@@ -1,8 +1,8 @@
 #include <pybind11/stl.h>
 
 #include "bindings.hpp"
-#include "gpusched/job_classes.hpp"
-#include "gpusched/policy.hpp"
+#include "listing/policy.hpp"
+#include "model/job_classes.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "bindings.hpp"
 #include "columns.hpp"
-#include "gpusched/schedule.hpp"
+#include "engine/schedule.hpp"
 
 namespace gpusched::bindings {
 namespace {

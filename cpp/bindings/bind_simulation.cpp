@@ -10,8 +10,8 @@
 
 #include "bindings.hpp"
 #include "data.hpp"
-#include "gpusched/policy.hpp"
 #include "run.hpp"
+#include "seams/named.hpp"
 
 namespace gpusched::bindings {
 namespace {

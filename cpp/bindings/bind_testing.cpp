@@ -5,17 +5,17 @@
 #include <tuple>
 #include <utility>
 
+#include "base/hash.hpp"
+#include "base/heap.hpp"
+#include "base/index_set.hpp"
+#include "base/rng.hpp"
 #include "bindings.hpp"
-#include "gpusched/actions.hpp"
-#include "gpusched/cut_memo.hpp"
-#include "gpusched/graph_cut.hpp"
-#include "gpusched/hash.hpp"
-#include "gpusched/heap.hpp"
-#include "gpusched/index_set.hpp"
-#include "gpusched/rng.hpp"
-#include "gpusched/running_index.hpp"
-#include "gpusched/virtual_machine.hpp"
-#include "gpusched/waiting_queue.hpp"
+#include "listing/running_index.hpp"
+#include "listing/waiting_queue.hpp"
+#include "placing/cut_memo.hpp"
+#include "seams/actions.hpp"
+#include "solvers/graph_cut.hpp"
+#include "solvers/virtual_machine.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
+#include "base/parameters.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
-#include "gpusched/check.hpp"
-#include "gpusched/policy.hpp"
+#include "listing/policy.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/check.hpp"
 #include "columns.hpp"
-#include "gpusched/check.hpp"
-#include "gpusched/job_table.hpp"
+#include "model/job_table.hpp"
 
 namespace gpusched::bindings {
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "gpusched/check.hpp"
+#include "base/check.hpp"
 
 namespace gpusched::bindings {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "columns.hpp"
-#include "gpusched/matching_market.hpp"
+#include "market/matching_market.hpp"
 
 namespace gpusched::bindings {
 

@@ -3,7 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "gpusched/check.hpp"
+#include "base/check.hpp"
+#include "listing/policy.hpp"
 #include "trampolines.hpp"
 
 namespace gpusched::bindings {

@@ -7,9 +7,16 @@
 #include <variant>
 #include <vector>
 
+
+#include "base/parameters.hpp"
 #include "data.hpp"
-#include "gpusched/policy.hpp"
-#include "gpusched/simulation.hpp"
+#include "engine/simulation.hpp"
+#include "seams/contention.hpp"
+#include "seams/named.hpp"
+#include "seams/order.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
+#include "seams/speed.hpp"
 
 namespace gpusched::bindings {
 

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "gpusched/stop_check.hpp"
+#include "base/stop_check.hpp"
 
 namespace gpusched::bindings {
 

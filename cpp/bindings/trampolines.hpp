@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/check.hpp"
 #include "columns.hpp"
-#include "gpusched/check.hpp"
-#include "gpusched/order.hpp"
-#include "gpusched/placement.hpp"
-#include "gpusched/scheduler.hpp"
+#include "seams/order.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
 #include "views.hpp"
 
 namespace gpusched::bindings {

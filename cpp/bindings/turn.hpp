@@ -1,6 +1,6 @@
 #pragma once
 
-#include "gpusched/check.hpp"
+#include "base/check.hpp"
 
 namespace gpusched::bindings {
 

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "columns.hpp"
-#include "gpusched/check.hpp"
-#include "gpusched/placement.hpp"
-#include "gpusched/reallocation.hpp"
-#include "gpusched/scheduler.hpp"
+#include "elastic/reallocation.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
 #include "signal_check.hpp"
 
 namespace gpusched::bindings {

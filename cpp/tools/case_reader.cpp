@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/check.hpp"
 #include "case_seal.hpp"
-#include "gpusched/check.hpp"
 
 namespace gpusched {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "gpusched/cluster.hpp"
-#include "gpusched/job_table.hpp"
-#include "gpusched/parameters.hpp"
+#include "base/parameters.hpp"
+#include "model/cluster.hpp"
+#include "model/job_table.hpp"
 
 namespace gpusched {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <span>
 
-#include "gpusched/check.hpp"
-#include "gpusched/hash.hpp"
+#include "base/check.hpp"
+#include "base/hash.hpp"
 
 namespace gpusched {
 

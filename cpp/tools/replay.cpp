@@ -17,10 +17,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.hpp"
 #include "case_reader.hpp"
-#include "gpusched/check.hpp"
-#include "gpusched/policy.hpp"
-#include "gpusched/simulation.hpp"
+#include "engine/simulation.hpp"
+#include "listing/policy.hpp"
+#include "seams/named.hpp"
 #include "watchdog.hpp"
 
 namespace {

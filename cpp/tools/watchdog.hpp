@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "gpusched/run_control.hpp"
+#include "base/run_control.hpp"
 
 namespace gpusched {
 

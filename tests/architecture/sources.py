@@ -8,7 +8,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CPP = ROOT / "cpp"
-HEADERS = CPP / "include" / "gpusched"
 PYTHON = ROOT / "python" / "gpusched"
 
 CPP_FILES = sorted(path for path in CPP.rglob("*") if path.suffix in (".hpp", ".cpp"))
@@ -16,8 +15,14 @@ PYTHON_FILES = sorted(PYTHON.rglob("*.py"))
 PLUG_IN_FILES = sorted(
     path
     for seam in ("contentions", "orders", "placements", "schedulers", "speeds")
-    for path in (CPP / "src" / seam).iterdir()
+    for path in (CPP / "plugins" / seam).iterdir()
 )
+CORE = [path for path in CPP_FILES if path.relative_to(CPP).parts[0] not in ("bindings", "tools")]
+
+
+def room_of(path: Path) -> str:
+    """The folder of the core, the bindings or the tools in which a C++ file stands."""
+    return path.relative_to(CPP).parts[0]
 
 
 def shown(path: Path) -> str:
@@ -32,7 +37,7 @@ def code_of(path: Path) -> str:
 
 
 def includes(path: Path) -> set[str]:
-    """What a C++ file includes: ``gpusched/time.hpp``, ``vector`` ..."""
+    """What a C++ file includes: ``base/time.hpp``, ``vector`` ..."""
     return set(re.findall(r'#include\s+[<"]([^>"]+)[>"]', path.read_text()))
 
 

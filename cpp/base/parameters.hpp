@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace gpusched {
+
+using ParameterValue =
+    std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+
+/// One option of a plug-in: its default (which fixes the type), its range, what it means.
+struct ParameterInfo {
+  std::string name;
+  ParameterValue fallback;
+  std::string help;
+  double minimum = -std::numeric_limits<double>::infinity();
+  double maximum = std::numeric_limits<double>::infinity();
+  /// For texts: the values allowed; empty for any.
+  std::vector<std::string> choices = {};
+};
+
+/// What a user set. Reading a name that was not declared is a programming error.
+class Parameters {
+ public:
+  using Values = std::map<std::string, ParameterValue, std::less<>>;
+
+  Parameters() = default;
+  /// Checks names, types and ranges against the declarations; `owner` names the plug-in in errors.
+  Parameters(std::string_view owner, const std::vector<ParameterInfo>& declared,
+             const Values& given);
+
+  [[nodiscard]] bool is_set(std::string_view name) const { return given_.contains(name); }
+  [[nodiscard]] bool flag(std::string_view name) const;
+  [[nodiscard]] std::int64_t integer(std::string_view name) const;
+  [[nodiscard]] double number(std::string_view name) const;
+  [[nodiscard]] const std::string& text(std::string_view name) const;
+  [[nodiscard]] const std::vector<double>& list(std::string_view name) const;
+  /// A number of seconds as ticks, rounded half to even.
+  [[nodiscard]] Time seconds(std::string_view name) const;
+
+  /// Gives a value to a parameter that the user left alone: how a preset speaks.
+  void preset(std::string_view name, ParameterValue value);
+
+ private:
+  template <class Value>
+  const Value& get(std::string_view name) const;
+
+  Values given_;
+  Values defaults_;
+};
+
+/// Seconds as ticks, rounded half to even; throws InvalidInput where that overflows.
+[[nodiscard]] Time ticks_of_seconds(double seconds, std::string_view what);
+
+}  // namespace gpusched

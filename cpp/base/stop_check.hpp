@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+
+#include "base/run_control.hpp"
+
+namespace gpusched {
+
+/// Lets a long computation be stopped from outside: it says how much it has done, and is ended by
+/// an exception where it is to end. Costs an addition each time.
+class StopCheck {
+ public:
+  virtual ~StopCheck() = default;
+
+  /// So many steps of a loop were done since the last call.
+  void count(std::size_t steps) {
+    steps_ += steps;
+    if (steps_ < kMostSteps) return;
+    steps_ = 0;
+    look();
+  }
+
+ private:
+  static constexpr std::size_t kMostSteps = std::size_t{1} << 20;  // a few milliseconds
+
+  /// Throws to end the computation.
+  virtual void look() = 0;
+
+  std::size_t steps_ = 0;
+};
+
+/// Ends it once a stop was asked for.
+class ControlCheck final : public StopCheck {
+ public:
+  explicit ControlCheck(const RunControl& control) : control_(control) {}
+
+ private:
+  void look() override { control_.check(); }
+
+  const RunControl& control_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "deadlines/plan.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// What of a job's GPUs may differ from what it asked for.
+struct Freedom {
+  bool in_number = true;
+  bool in_type = true;
+};
+
+/// The configurations that jobs can run on, kept once for all jobs that have the same.
+class ConfigurationSets {
+ public:
+  explicit ConfigurationSets(Freedom freedom) : freedom_(freedom) {}
+
+  void clear() {
+    sets_.clear();
+    known_.clear();
+  }
+  /// By type, then number of GPUs: the powers of two within the job's limits on which it runs (and
+  /// its own width where none of them is as narrow), except those that are no faster than fewer
+  /// GPUs of the type. None if no single type runs it. Valid until `clear`.
+  [[nodiscard]] std::span<const PlanConfiguration> of(const State& state, JobId job);
+
+ private:
+  using Key = std::tuple<ClassId, std::int32_t, std::int32_t, std::int32_t>;
+
+  [[nodiscard]] std::vector<PlanConfiguration> find(const State& state, JobId job) const;
+  [[nodiscard]] std::vector<PlanConfiguration> find_on(const State& state, JobId job, int type,
+                                                       std::int64_t available) const;
+
+  Freedom freedom_;
+  std::deque<std::vector<PlanConfiguration>> sets_;
+  std::map<Key, const std::vector<PlanConfiguration>*> known_;
+};
+
+/// How a job stands to its deadline.
+enum class Promise : std::uint8_t {
+  made,  ///< it holds slots that meet it
+  open,  ///< it was turned down, and could still meet it
+  none,  ///< it has none, or cannot meet it any more
+  never, ///< no single type runs it, so there is no plan for it
+};
+
+/// A job that has arrived and has not finished.
+struct DancerJob {
+  JobId job = kNoJob;
+  std::span<const PlanConfiguration> configurations;
+  std::vector<PlanStep> steps;  ///< promised, from the present slot on
+  Time deadline{0};             ///< kNever: none
+  Time change{0};
+  double value = 1.0;
+  double greatest_rate = 0.0;
+  std::int64_t decision = -1;  ///< index in the log; -1: none
+  std::int32_t asked = 0;      ///< GPUs that it gets at most without a promise
+  std::int32_t held = -1;      ///< the configuration that it runs on
+  Promise promise = Promise::none;
+
+  /// Where it stands. Its configurations must outlive the query.
+  [[nodiscard]] PlanQuery query(const State& state) const;
+  /// Whether all GPUs together could still meet the deadline.
+  [[nodiscard]] bool is_in_time(const State& state) const;
+};
+
+/// GPUs of each type; of a pool, all of them as type 0.
+[[nodiscard]] std::vector<std::int64_t> gpus_by_type(const State& state);
+
+}  // namespace gpusched

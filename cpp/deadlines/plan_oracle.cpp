@@ -1,0 +1,200 @@
+#include "deadlines/plan_oracle.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace gpusched {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Quanta left in [first, last]; what is left after an option that does `done` lies in the next
+/// segment's row up to `next_most`.
+struct Range {
+  int first;
+  int last;
+  int done;
+  int next_most;
+
+  /// Up to here the option does all that is left.
+  [[nodiscard]] int whole() const noexcept { return std::min(done, last); }
+  /// Up to here what is left after it can be done.
+  [[nodiscard]] int reach() const noexcept { return std::min(last, next_most + whole()); }
+};
+
+// Written so that compilers turn them into vector code without being told to reorder anything.
+
+/// out = min(out, cost + next shifted)
+void relax(double* __restrict out, const double* __restrict next, double cost,
+           const Range& range) noexcept {
+  int left = range.first;
+  for (; left <= range.whole(); ++left) out[left] = cost < out[left] ? cost : out[left];
+  const int reach = range.reach();
+  for (; left <= reach; ++left) {
+    const double there = cost + next[left - range.done];
+    out[left] = there < out[left] ? there : out[left];
+  }
+}
+
+/// out = min(shared, cost + next shifted)
+void relax_into(double* __restrict out, const double* __restrict shared,
+                const double* __restrict next, double cost, const Range& range) noexcept {
+  int left = range.first;
+  for (; left <= range.whole(); ++left) out[left] = cost < shared[left] ? cost : shared[left];
+  const int reach = range.reach();
+  for (; left <= reach; ++left) {
+    const double there = cost + next[left - range.done];
+    out[left] = there < shared[left] ? there : shared[left];
+  }
+  for (; left <= range.last; ++left) out[left] = shared[left];
+}
+
+}  // namespace
+
+bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus,
+                       int quanta, int current, bool is_fresh) {
+  options_ = options;
+  gpus_ = gpus;
+  num_configurations_ = gpus.size();
+  num_segments_ = gpus.empty() ? 0 : options.size() / gpus.size();
+  quanta_ = quanta;
+  is_fresh_ = is_fresh;
+  choices_.assign(num_segments_, -1);
+  cost_ = 0.0;
+  if (quanta <= 0) return true;
+  cost_ = kInfinity;
+  if (num_segments_ == 0) return false;
+  find_ranges();
+  if (most_[0] < quanta) return false;
+
+  const std::size_t width = static_cast<std::size_t>(quanta) + 1;
+  const std::size_t num_cells = (1 + num_segments_ * rows_per_segment()) * width;
+  if (cells_.size() < num_cells) cells_.resize(num_cells);
+  rows_.resize((num_segments_ + 1) * (num_configurations_ + 1));
+  // After the last segment nothing can be done: only what has nothing left costs nothing.
+  cells_[0] = 0.0;
+  for (std::size_t previous = 0; previous <= num_configurations_; ++previous) {
+    row(num_segments_, previous) = cells_.data();
+  }
+  for (std::size_t segment = num_segments_; segment > 0; --segment) fill(segment - 1);
+
+  const std::size_t begin = current < 0 ? num_configurations_ : static_cast<std::size_t>(current);
+  cost_ = row(0, begin)[quanta];
+  if (cost_ == kInfinity) return false;
+  read_choices(begin);
+  return true;
+}
+
+void PlanOracle::find_ranges() {
+  least_.assign(num_segments_ + 1, 0);
+  most_.assign(num_segments_ + 1, 0);
+  const auto best = [&](std::size_t segment) {
+    int most = 0;
+    for (std::size_t c = 0; c < num_configurations_; ++c) {
+      const PlanOption& o = option(segment, c);
+      if (o.cost == kInfinity) continue;
+      most = std::max({most, o.same, o.changed, is_fresh_ ? o.first : 0});
+    }
+    return std::min(most, quanta_);
+  };
+  least_[0] = quanta_;
+  for (std::size_t s = 0; s < num_segments_; ++s) least_[s + 1] = std::max(0, least_[s] - best(s));
+  for (std::size_t s = num_segments_; s > 0;) {
+    --s;
+    most_[s] = std::min(quanta_, most_[s + 1] + best(s));
+  }
+}
+
+void PlanOracle::fill(std::size_t segment) {
+  const std::size_t idle = num_configurations_;
+  const std::size_t width = static_cast<std::size_t>(quanta_) + 1;
+  double* cells = cells_.data() + (1 + segment * rows_per_segment()) * width;
+  const int first = std::max(1, least_[segment]);
+  const int last = most_[segment];
+  const int next_most = most_[segment + 1];
+
+  // The best that does not go on with the configuration before: it is the same for all of them,
+  // for going on is never worse than changing to the configuration that runs.
+  double* const shared = cells;
+  cells += width;
+  shared[0] = 0.0;
+  const double* const next_idle = row(segment + 1, idle);
+  const int idle_last = std::min(last, next_most);
+  if (first <= idle_last) {
+    std::memcpy(shared + first, next_idle + first,
+                static_cast<std::size_t>(idle_last - first + 1) * sizeof(double));
+  }
+  std::fill(shared + std::max(first, idle_last + 1), shared + std::max(first, last + 1), kInfinity);
+  for (std::size_t c = 0; c < num_configurations_; ++c) {
+    const PlanOption& o = option(segment, c);
+    if (o.cost == kInfinity || o.changed < 0) continue;
+    const int most = is_idle_first_run(o.changed, last) ? last - 1 : last;
+    relax(shared, next_row(segment, c), o.cost, {first, most, o.changed, next_most});
+  }
+  for (std::size_t c = 0; c < num_configurations_; ++c) {
+    const PlanOption& o = option(segment, c);
+    row(segment, c) = shared;
+    if (o.cost == kInfinity || o.same < 0 || o.same == o.changed) continue;
+    row(segment, c) = cells;
+    cells[0] = 0.0;
+    relax_into(cells, shared, next_row(segment, c), o.cost, {first, last, o.same, next_most});
+    cells += width;
+  }
+  row(segment, idle) = shared;
+  if (!is_fresh_ || last < quanta_) return;
+  // Nothing is done yet: the first run is free of restart costs. Only the idle row may know it.
+  double best = shared[quanta_];
+  for (std::size_t c = 0; c < num_configurations_; ++c) {
+    best = std::min(best, value(segment, c, option(segment, c).first, quanta_));
+  }
+  if (best == shared[quanta_]) return;
+  std::memcpy(cells + first, shared + first,
+              static_cast<std::size_t>(last - first + 1) * sizeof(double));
+  cells[0] = 0.0;
+  cells[quanta_] = best;
+  row(segment, idle) = cells;
+}
+
+// A job that has never run must do something in its first run, so that all work left means that
+// it has never run. Later a change may well take a whole segment.
+bool PlanOracle::is_idle_first_run(int done, int left) const noexcept {
+  return is_fresh_ && done == 0 && left == quanta_;
+}
+
+/// Cost from the segment on if the configuration runs in it and does `done` of `left`.
+double PlanOracle::value(std::size_t segment, std::size_t configuration, int done, int left) {
+  const double cost = option(segment, configuration).cost;
+  if (cost == kInfinity || done < 0 || is_idle_first_run(done, left)) return kInfinity;
+  if (done >= left) return cost;
+  if (left - done > most_[segment + 1]) return kInfinity;
+  return cost + next_row(segment, configuration)[left - done];
+}
+
+void PlanOracle::read_choices(std::size_t current) {
+  const std::size_t idle = num_configurations_;
+  std::size_t previous = current;
+  int left = quanta_;
+  for (std::size_t segment = 0; segment < num_segments_ && left > 0; ++segment) {
+    const double best = row(segment, previous)[left];
+    std::size_t chosen = idle;
+    int done = 0;
+    for (std::size_t c = 0; c < num_configurations_; ++c) {
+      const PlanOption& o = option(segment, c);
+      const bool is_first = is_fresh_ && previous == idle && left == quanta_;
+      const int own = is_first ? o.first : c == previous ? o.same : o.changed;
+      // The same sums as before, so the same bits.
+      if (value(segment, c, own, left) != best) continue;
+      const bool is_better = chosen == idle || gpus_[c] < gpus_[chosen] ||
+                             (gpus_[c] == gpus_[chosen] && c == previous);
+      if (!is_better) continue;
+      chosen = c;
+      done = own;
+    }
+    left -= done;
+    choices_[segment] = chosen == idle ? -1 : static_cast<std::int32_t>(chosen);
+    previous = chosen != idle && option(segment, chosen).goes_on ? chosen : idle;
+  }
+}
+
+}  // namespace gpusched

@@ -1,0 +1,305 @@
+#include "deadlines/planner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "base/check.hpp"
+
+namespace gpusched {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Fewer quanta than this waste too much of a short window.
+constexpr int kLeastQuanta = 200;
+constexpr int kQuantaPerSegment = 20;
+/// What rounding may cost in a run: in ticks of service, and of the work.
+constexpr double kRoundingTicks = 3.0;
+constexpr double kRounding = 1e-9;
+/// Costs are known up to so many times the value.
+constexpr double kKnownCost = 2.0;
+
+double greatest_rate(const PlanQuery& query) noexcept {
+  double most = 0.0;
+  for (const PlanConfiguration& c : query.configurations) most = std::max(most, c.rate);
+  return most;
+}
+
+}  // namespace
+
+const char* name_of(PlanVerdict verdict) noexcept {
+  switch (verdict) {
+    case PlanVerdict::found: return "admitted";
+    case PlanVerdict::too_dear: return "too dear";
+    case PlanVerdict::no_room: return "no room";
+    case PlanVerdict::impossible: return "impossible";
+    case PlanVerdict::too_long: return "too long";
+    case PlanVerdict::unrunnable: return "cannot run";
+  }
+  return "";
+}
+
+DeadlinePlanner::DeadlinePlanner(const PlannerOptions& options,
+                                 std::span<const std::int64_t> type_gpus)
+    : options_(options),
+      prices_(options.prices, type_gpus),
+      ledger_(static_cast<int>(type_gpus.size())),
+      segments_(options_, prices_, ledger_),
+      market_(options.market_decay),
+      worths_(type_gpus.size()) {}
+
+PlanWindow DeadlinePlanner::full_window_of(const PlanQuery& query) const noexcept {
+  const std::int64_t slot = options_.slot.count();
+  PlanWindow window;
+  window.first = query.now.count() / slot;
+  if (options_.whole_slots) {
+    window.first = ceil_div(query.now.count(), slot);
+    window.last = query.deadline.count() / slot;
+  } else {
+    window.last = query.deadline.count() / slot + (query.deadline.count() % slot != 0 ? 1 : 0);
+  }
+  window.begin = std::max(query.now, options_.slot * window.first);
+  window.end = std::min(query.deadline, options_.slot * window.last);
+  window.last = std::max(window.last, window.first);
+  return window;
+}
+
+PlanWindow DeadlinePlanner::window_of(const PlanQuery& query) const noexcept {
+  PlanWindow window = full_window_of(query);
+  if (window.first < ledger_.begin()) {
+    window.first = ledger_.begin();
+    window.begin = std::max(window.begin, options_.slot * window.first);
+    window.last = std::max(window.last, window.first);
+  }
+  const std::int64_t last = std::max(window.first, ledger_.begin() + options_.max_slots);
+  if (window.last > last) {
+    window.last = last;
+    window.end = std::min(window.end, options_.slot * last);
+  }
+  return window;
+}
+
+void DeadlinePlanner::see(const PlanQuery& query) {
+  if (!(query.work > 0.0)) return;
+  for (int type = 0; type < prices_.num_types(); ++type) {
+    Prices::Sight sight{kInfinity, 0.0, query.value, 0, 0};
+    for (const PlanConfiguration& c : query.configurations) {
+      if (c.type != type) continue;
+      const double gpus = static_cast<double>(c.gpus);
+      // A plan pays for all that it holds: whole slots, and the reserve for a migration.
+      const double slot = ticks_of(options_.slot) * c.rate;
+      const double held = std::max(slot, query.work + ticks_of(query.change) * c.rate);
+      const double density = query.value * slot / (gpus * held);
+      sight.least_density = std::min(sight.least_density, density);
+      sight.greatest_density = std::max(sight.greatest_density, density);
+      sight.least_gpus = sight.least_gpus == 0 ? c.gpus : std::min(sight.least_gpus, c.gpus);
+      sight.greatest_gpus = std::max(sight.greatest_gpus, c.gpus);
+    }
+    if (sight.greatest_gpus > 0) prices_.see(type, sight);
+  }
+  if (options_.prices == PriceRule::market) see_market(query);
+  const PlanWindow window = full_window_of(query);
+  prices_.see_window(window.last - window.first);
+}
+
+void DeadlinePlanner::see_market(const PlanQuery& query) {
+  const auto num_types = static_cast<std::size_t>(prices_.num_types());
+  std::vector<double> best(num_types, 0.0);
+  double most = 0.0;
+  for (const PlanConfiguration& c : query.configurations) {
+    const double rate = c.rate / static_cast<double>(c.gpus);
+    double& own = best[static_cast<std::size_t>(c.type)];
+    own = std::max(own, rate);
+    most = std::max(most, rate);
+  }
+  if (!(most > 0.0)) return;
+  double gpus = 0.0;
+  for (std::size_t type = 0; type < num_types; ++type) {
+    if (best[type] > 0.0) {
+      worths_[type].sum += best[type] / most;
+      worths_[type].count += 1.0;
+    }
+    gpus += worths_[type].mean() * prices_.gpus(static_cast<int>(type));
+  }
+  // The least GPU time, in GPUs that are worth 1, that meets the deadline in one configuration.
+  const double length = ticks_of(query.deadline - query.now);
+  double least = kInfinity;
+  double width = 0.0;  // in such GPUs
+  for (const PlanConfiguration& c : query.configurations) {
+    if (c.rate * length < query.work) continue;
+    const double own =
+        worths_[static_cast<std::size_t>(c.type)].mean() * static_cast<double>(c.gpus);
+    if (own * query.work / c.rate < least) {
+      least = own * query.work / c.rate;
+      width = own;
+    }
+  }
+  // Of the jobs before: none drives up its own price.
+  const double price = market_.clearing(options_.supply * gpus);
+  for (std::size_t type = 0; type < num_types; ++type) {
+    prices_.set_floor(static_cast<int>(type), price * worths_[type].mean());
+  }
+  if (least == kInfinity) return;
+  const double slot = ticks_of(options_.slot);
+  const double density = std::min(query.value / width, query.value * slot / least);
+  market_.see(slot_of(query.now), density, least / slot);
+}
+
+double DeadlinePlanner::needed(const PlanQuery& query, double rate) const {
+  double work = query.work;
+  if (!options_.is_exact) {
+    work += query.work * kRounding + kRoundingTicks * std::max(1.0, greatest_rate(query));
+  }
+  return work + ticks_of(query.change) * rate;
+}
+
+/// Without the reserve if nobody migrates the job: that happens at borders of slots, and seldom to
+/// a job that runs on as it began over one of them.
+double DeadlinePlanner::enough(const PlanQuery& query, std::span<const PlanStep> steps,
+                               double rate) const {
+  const PlanWindow window = window_of(query);
+  const bool is_steady = steps.size() == 1 && steps.front().begin == window.first &&
+                         (query.is_fresh || steps.front().configuration == query.current);
+  const std::int64_t borders = window.last - window.first - 1;
+  const bool stays = borders == 0 || (is_steady && borders == 1);
+  return needed(query, stays ? 0.0 : rate);
+}
+
+bool DeadlinePlanner::solve(const PlanQuery& query, double work, double limit,
+                            std::vector<PlanStep>& steps) {
+  const int quanta = std::max(std::min(options_.quanta, kLeastQuanta),
+                              std::min(options_.quanta, kQuantaPerSegment * segments_.count()));
+  segments_.make_options(query, work / static_cast<double>(quanta), quanta);
+  is_pruned_ = limit < kInfinity && segments_.prune(quanta, limit);
+  if (!oracle_.solve(segments_.options(), widths_, quanta, query.current, query.is_fresh)) {
+    return false;
+  }
+  segments_.read_steps(query, oracle_.choices(), steps);
+  return true;
+}
+
+bool DeadlinePlanner::is_too_dear(const PlanQuery& query) {
+  const PlanWindow window = window_of(query);
+  if (window.end <= window.begin) return false;
+  segments_.cut(window, query.change);
+  return segments_.costs_at_least(query, needed(query, 0.0), query.value);
+}
+
+PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>& steps,
+                                  double& cost) {
+  const PlanVerdict verdict = find_below(query, kKnownCost * query.value, steps, cost);
+  // What no plan below the limit does may be dear, or may not be possible.
+  const bool is_none = verdict == PlanVerdict::no_room || verdict == PlanVerdict::too_long;
+  if (!is_none || !is_pruned_) return verdict;
+  return find_below(query, kInfinity, steps, cost);
+}
+
+bool DeadlinePlanner::find_affordable(const PlanQuery& query, std::vector<PlanStep>& steps,
+                                      double& cost) {
+  return !is_too_dear(query) &&
+         find_below(query, query.value, steps, cost) == PlanVerdict::found;
+}
+
+/// Among the plans that cost less than `limit`.
+PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
+                                        std::vector<PlanStep>& steps, double& cost) {
+  cost = kInfinity;
+  steps.clear();
+  is_pruned_ = false;
+  const double most = greatest_rate(query);
+  if (!(most > 0.0)) return PlanVerdict::unrunnable;
+  const PlanWindow window = window_of(query);
+  const PlanWindow full = full_window_of(query);
+  const auto is_enough = [&](const PlanWindow& some) {
+    return some.end > some.begin && ticks_of(some.end - some.begin) * most >= needed(query, 0.0);
+  };
+  if (!is_enough(full)) return PlanVerdict::impossible;
+  const PlanVerdict none =
+      full.last > window.last ? PlanVerdict::too_long : PlanVerdict::no_room;
+  if (!is_enough(window)) return none;
+  const Time length = window.end - window.begin;
+
+  widths_.clear();
+  for (const PlanConfiguration& c : query.configurations) widths_.push_back(c.gpus);
+  segments_.cut(window, query.change);
+  // The reserve for a migration is lost at the rate of the configuration that migrates, which only
+  // the plan tells: a guess, and what the plan found by it tells.
+  double rate = 0.0;
+  if (query.change > Time{0}) {
+    rate = most;
+    for (const PlanConfiguration& c : query.configurations) {
+      if (c.rate * ticks_of(length) >= 2.0 * query.work) rate = std::min(rate, c.rate);
+    }
+  }
+  bool is_found = false;
+  double dear = kInfinity;  // a plan that held, and was followed by one that did not
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    if (!solve(query, needed(query, rate), limit, steps)) {
+      if (rate == 0.0) break;
+      rate = 0.0;
+      continue;
+    }
+    const PlanOutcome outcome = follow(query, steps, options_.slot, kInfinity);
+    is_found = outcome.done >= enough(query, steps, outcome.greatest_rate);
+    if (is_found) {
+      cost = oracle_.cost();
+      if (cost < query.value || outcome.greatest_rate >= rate) break;
+      dear = std::min(dear, cost);
+    }
+    rate = outcome.greatest_rate;
+  }
+  if (!is_found || !(cost < kInfinity)) {
+    steps.clear();
+    cost = dear;
+    return dear < kInfinity ? PlanVerdict::too_dear : none;
+  }
+  if (!options_.whole_slots) {
+    trim(query, steps);
+    cost = cost_of(query, steps);
+  }
+  return cost < query.value ? PlanVerdict::found : PlanVerdict::too_dear;
+}
+
+double DeadlinePlanner::cost_of(const PlanQuery& query, std::span<const PlanStep> steps) const {
+  const PlanWindow window = window_of(query);
+  double cost = 0.0;
+  for (const PlanStep& step : steps) {
+    const PlanConfiguration& c = query.configurations[static_cast<std::size_t>(step.configuration)];
+    for (std::int64_t slot = std::max(step.begin, window.first); slot < step.end; ++slot) {
+      cost += prices_.of(c.type, ledger_.promised(c.type, slot)) *
+              share_of(window, slot, options_.slot) * static_cast<double>(c.gpus);
+    }
+  }
+  return cost;
+}
+
+bool DeadlinePlanner::trim(const PlanQuery& query, std::vector<PlanStep>& steps) const {
+  // With all of them, then with those that are enough: fewer may use a lower greatest rate.
+  PlanOutcome outcome = follow(query, steps, options_.slot, kInfinity);
+  double least = enough(query, steps, outcome.greatest_rate);
+  if (outcome.done < least) return false;
+  for (int round = 0; round < 2; ++round) {
+    outcome = follow(query, steps, options_.slot, least);
+    cut_from(steps, outcome.end);
+    least = enough(query, steps, outcome.greatest_rate);
+  }
+  return true;
+}
+
+void DeadlinePlanner::promise(const PlanQuery& query, std::span<const PlanStep> steps, int sign) {
+  for (const PlanStep& step : steps) {
+    const PlanConfiguration& c = query.configurations[static_cast<std::size_t>(step.configuration)];
+    ledger_.add(c.type, sign * c.gpus, step.begin, step.end);
+    const std::int64_t first = std::max(step.begin, ledger_.begin());
+    for (std::int64_t slot = first; slot < step.end; ++slot) {
+      const int promised = ledger_.promised(c.type, slot);
+      if (promised >= 0 && promised <= prices_.gpus(c.type)) continue;
+      throw InvariantError("of " + std::to_string(prices_.gpus(c.type)) + " GPUs of type " +
+                           std::to_string(c.type) + " " + std::to_string(promised) +
+                           " are promised in slot " + std::to_string(slot));
+    }
+  }
+}
+
+}  // namespace gpusched

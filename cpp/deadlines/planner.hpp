@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/time.hpp"
+#include "deadlines/market_prices.hpp"
+#include "deadlines/plan.hpp"
+#include "deadlines/plan_ledger.hpp"
+#include "deadlines/plan_oracle.hpp"
+#include "deadlines/prices.hpp"
+#include "deadlines/segments.hpp"
+
+namespace gpusched {
+
+/// What became of the search for a plan.
+enum class PlanVerdict : std::uint8_t {
+  found,
+  too_dear,     ///< the cheapest costs the value or more
+  no_room,      ///< too many GPUs are promised
+  impossible,   ///< not even with all GPUs
+  too_long,     ///< no plan in those slots of the window that are looked at
+  unrunnable,   ///< no configuration of the job can run
+};
+
+[[nodiscard]] const char* name_of(PlanVerdict verdict) noexcept;
+
+/// Finds the cheapest schedules that meet deadlines at the prices of the GPUs promised so far, and
+/// keeps account of what is promised. Knows nothing of a simulation.
+class DeadlinePlanner {
+ public:
+  DeadlinePlanner(const PlannerOptions& options, std::span<const std::int64_t> type_gpus);
+  DeadlinePlanner(const DeadlinePlanner&) = delete;  // its parts know each other
+  DeadlinePlanner& operator=(const DeadlinePlanner&) = delete;
+
+  [[nodiscard]] const PlannerOptions& options() const noexcept { return options_; }
+  [[nodiscard]] const Prices& prices() const noexcept { return prices_; }
+  [[nodiscard]] const PromiseLedger& ledger() const noexcept { return ledger_; }
+  [[nodiscard]] std::int64_t slot_of(Time at) const noexcept {
+    return at.count() / options_.slot.count();
+  }
+  void advance(Time now) { ledger_.advance(slot_of(now)); }
+
+  /// Lets prices know of a job before it is planned for the first time.
+  void see(const PlanQuery& query);
+  /// The cheapest plan at present prices, restart costs and the reserve for a migration included.
+  /// `steps` and `cost` are set if one was found; `cost` too where it is too dear.
+  [[nodiscard]] PlanVerdict find(const PlanQuery& query, std::vector<PlanStep>& steps,
+                                 double& cost);
+  /// Whether a bound says that every plan costs the value or more; much faster than to look.
+  [[nodiscard]] bool is_too_dear(const PlanQuery& query);
+  /// Whether it costs less than the value; faster where it does not.
+  [[nodiscard]] bool find_affordable(const PlanQuery& query, std::vector<PlanStep>& steps,
+                                     double& cost);
+  /// What the steps cost at present prices; they are not promised at the time.
+  [[nodiscard]] double cost_of(const PlanQuery& query, std::span<const PlanStep> steps) const;
+  /// Ticks of service that steps must do: the work, a little for rounding, and the reserve.
+  [[nodiscard]] double needed(const PlanQuery& query, double greatest_rate) const;
+  /// The same for steps that the job follows.
+  [[nodiscard]] double enough(const PlanQuery& query, std::span<const PlanStep> steps,
+                              double greatest_rate) const;
+  /// Whether the steps do what is needed; drops the slots at their end that do not matter.
+  bool trim(const PlanQuery& query, std::vector<PlanStep>& steps) const;
+
+  /// Throws InvariantError if more would be promised than there is.
+  void promise(const PlanQuery& query, std::span<const PlanStep> steps, int sign = 1);
+  void withdraw(const PlanQuery& query, std::span<const PlanStep> steps) {
+    promise(query, steps, -1);
+  }
+  /// As far as it is looked at.
+  [[nodiscard]] PlanWindow window_of(const PlanQuery& query) const noexcept;
+  [[nodiscard]] PlanWindow full_window_of(const PlanQuery& query) const noexcept;
+
+ private:
+  /// Of a GPU of a type beside one of the type that is best for the job: the mean over jobs.
+  struct Worth {
+    double sum = 0.0;
+    double count = 0.0;
+
+    [[nodiscard]] double mean() const noexcept { return count == 0.0 ? 0.0 : sum / count; }
+  };
+
+  void see_market(const PlanQuery& query);
+  [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit,
+                                       std::vector<PlanStep>& steps, double& cost);
+  [[nodiscard]] bool solve(const PlanQuery& query, double work, double limit,
+                           std::vector<PlanStep>& steps);
+
+  PlannerOptions options_;
+  Prices prices_;
+  PromiseLedger ledger_;
+  DeadlineSegments segments_;  // of the last window
+  PlanOracle oracle_;
+  MarketPrice market_;
+  std::vector<Worth> worths_;  // of each type
+  std::vector<std::int32_t> widths_;
+  bool is_pruned_ = false;
+};
+
+}  // namespace gpusched

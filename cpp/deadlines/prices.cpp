@@ -1,0 +1,126 @@
+#include "deadlines/prices.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "base/check.hpp"
+
+namespace gpusched {
+namespace {
+
+constexpr double kLeastRatio = 10.0;
+constexpr double kGreatestRatio = 1e6;
+/// Between a floor and the price of the last GPU.
+constexpr double kLeastSpan = 2.0;
+
+double power(double base, int exponent) noexcept {
+  double result = 1.0;
+  for (; exponent > 0; exponent >>= 1) {
+    if ((exponent & 1) != 0) result *= base;
+    base *= base;
+  }
+  return result;
+}
+
+}  // namespace
+
+PriceRule price_rule_of(std::string_view name) {
+  if (name == "market") return PriceRule::market;
+  if (name == "density") return PriceRule::density;
+  if (name == "theory") return PriceRule::theory;
+  if (name == "constant") return PriceRule::constant;
+  fail_input("prices: '" + std::string(name) + "' is none of market, density, theory, constant");
+}
+
+double portable_root(double value, int degree) {
+  if (!(value >= 1.0) || degree < 1) {
+    throw std::invalid_argument("a root is asked for of a number below 1, or of no degree");
+  }
+  double low = 1.0;
+  double high = value;
+  for (;;) {
+    const double middle = low + (high - low) / 2.0;
+    if (middle <= low || middle >= high) return low;
+    if (power(middle, degree) <= value) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+}
+
+Prices::Prices(PriceRule rule, std::span<const std::int64_t> type_gpus)
+    : rule_(rule), types_(type_gpus.size()) {
+  for (std::size_t i = 0; i < types_.size(); ++i) {
+    if (type_gpus[i] < 0 || type_gpus[i] > 1'000'000) {
+      throw std::invalid_argument("GPUs of a type must lie between 0 and a million");
+    }
+    types_[i].gpus = types_[i].exponent_gpus = static_cast<int>(type_gpus[i]);
+    types_[i].table.assign(static_cast<std::size_t>(type_gpus[i]) + 1, 1.0);
+    all_gpus_ += type_gpus[i];
+  }
+}
+
+void Prices::see(int type, const Sight& sight) {
+  Type& own = types_[static_cast<std::size_t>(type)];
+  const double per_gpu = sight.value / static_cast<double>(sight.least_gpus);
+  if (!own.is_seen) {
+    own.least_density = sight.least_density;
+    own.greatest_density = sight.greatest_density;
+    own.greatest_value_per_gpu = per_gpu;
+    own.is_seen = true;
+  }
+  own.least_density = std::min(own.least_density, sight.least_density);
+  own.greatest_density = std::max(own.greatest_density, sight.greatest_density);
+  own.greatest_value_per_gpu = std::max(own.greatest_value_per_gpu, per_gpu);
+  own.greatest_gpus = std::max(own.greatest_gpus, sight.greatest_gpus);
+  least_value_ = least_value_ == 0.0 ? sight.value : std::min(least_value_, sight.value);
+}
+
+void Prices::see_window(std::int64_t slots) {
+  longest_window_ = std::max(longest_window_, slots);
+  for (Type& type : types_) {
+    if (type.is_seen) renew(type);
+  }
+}
+
+void Prices::renew(Type& type) {
+  Bounds bounds{};
+  int exponent_gpus = std::max(1, type.gpus);
+  if (rule_ == PriceRule::theory) {
+    bounds.high = type.greatest_value_per_gpu;
+    bounds.low = least_value_ / (2.0 * static_cast<double>(longest_window_) *
+                                 static_cast<double>(all_gpus_));
+    // From here on no configuration fits: the price must have reached what none would pay.
+    exponent_gpus = std::max(1, type.gpus - type.greatest_gpus + 1);
+  } else {
+    bounds.high = type.greatest_density;
+    bounds.low = type.least_density / 4.0;
+    bounds.low = std::clamp(bounds.low, bounds.high / kGreatestRatio, bounds.high / kLeastRatio);
+    if (rule_ == PriceRule::market) {
+      bounds.low = std::max(bounds.low, type.floor);
+      bounds.high = std::max(bounds.high, bounds.low * kLeastSpan);
+    }
+  }
+  bounds.high = std::max(bounds.high, bounds.low);
+  if (bounds == type.bounds && exponent_gpus == type.exponent_gpus) return;
+  type.bounds = bounds;
+  type.exponent_gpus = exponent_gpus;
+  if (rule_ == PriceRule::constant) {
+    std::fill(type.table.begin(), type.table.end(), bounds.low);
+    return;
+  }
+  const double step = portable_root(bounds.high / bounds.low, exponent_gpus);
+  double price = bounds.low;
+  for (double& entry : type.table) {
+    entry = std::min(price, bounds.high);
+    price *= step;
+  }
+  // There the price is the upper bound, whatever rounding did.
+  for (auto g = static_cast<std::size_t>(exponent_gpus); g < type.table.size(); ++g) {
+    type.table[g] = bounds.high;
+  }
+}
+
+}  // namespace gpusched

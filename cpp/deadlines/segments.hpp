@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/time.hpp"
+#include "deadlines/plan.hpp"
+#include "deadlines/plan_ledger.hpp"
+#include "deadlines/plan_oracle.hpp"
+#include "deadlines/prices.hpp"
+
+namespace gpusched {
+
+struct PlannerOptions {
+  Time slot{300'000'000};
+  PriceRule prices = PriceRule::density;
+  double supply = 0.5;         ///< of `market`: the part of the GPUs that sets the floor
+  double market_decay = 0.98;  ///< and how much less the slot before counts
+  int quanta = 640;    ///< the work of a job is cut into at most so many
+  int segments = 32;   ///< and the slots of its window are merged into at most so many
+  /// Windows begin and end with whole slots, and what slots do beyond the work is kept: as the
+  /// competitive ratio is derived.
+  bool whole_slots = false;
+  /// Slots of a window beyond these are not looked at.
+  std::int64_t max_slots = PromiseLedger::kMaxSlots - 1;
+  /// No allowance for what rounding costs in a run.
+  bool is_exact = false;
+};
+
+/// When a job may run, and the slots [first, last) that this touches.
+struct PlanWindow {
+  Time begin{0};
+  Time end{0};
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+};
+
+/// The part of the slot that is left when the window begins. One that the deadline cuts is paid for
+/// in full: it is promised to its end.
+[[nodiscard]] double share_of(const PlanWindow& window, std::int64_t slot, Time length) noexcept;
+
+/// The slots of a window in groups, and what a job's configurations cost and do in each of them at
+/// the prices of the GPUs promised so far. What it is made with outlives it. Keeps its memory.
+class DeadlineSegments {
+ public:
+  DeadlineSegments(const PlannerOptions& options, const Prices& prices,
+                   const PromiseLedger& ledger)
+      : options_(options), prices_(prices), ledger_(ledger) {}
+
+  /// All else is about the window cut last, and what is promised then.
+  void cut(const PlanWindow& window, Time change);
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(segments_.size()); }
+  /// By segment, then configuration; `quanta` of work are all of it.
+  void make_options(const PlanQuery& query, double quantum, int quanta);
+  [[nodiscard]] std::span<const PlanOption> options() const noexcept { return plan_options_; }
+  /// Takes out what no plan that costs less than `limit` could use. Whether anything was.
+  [[nodiscard]] bool prune(int quanta, double limit);
+  /// Whether a bound says that every plan costs `limit` or more, whatever is dropped at its end.
+  [[nodiscard]] bool costs_at_least(const PlanQuery& query, double work, double limit) const;
+  /// The slots of the configuration chosen in each segment, -1 for none, in which it fits.
+  void read_steps(const PlanQuery& query, std::span<const std::int32_t> choices,
+                  std::vector<PlanStep>& steps) const;
+
+ private:
+  struct Segment {
+    std::int64_t begin;
+    std::int64_t end;
+  };
+  /// Of the slots of a segment, for a type: the sum of the prices, the least and the most GPUs
+  /// promised.
+  struct SegmentSum {
+    double price;
+    std::int32_t least;
+    std::int32_t most;
+  };
+  /// What segments choose if a tick of service is worth `price`.
+  struct Relaxed {
+    double price;
+    double cost;  ///< no plan costs less
+    double left;  ///< of the work; negative: they do more
+  };
+
+  void sum_up();
+  [[nodiscard]] PlanOption option_of(const PlanQuery& query, const Segment& segment,
+                                     std::span<const SegmentSum> sums, std::size_t configuration,
+                                     double quantum, int quanta) const;
+  [[nodiscard]] Relaxed relax(const PlanQuery& query, double price, double work) const;
+  [[nodiscard]] bool has_room(const PlanConfiguration& configuration,
+                              std::int64_t slot) const noexcept {
+    return ledger_.promised(configuration.type, slot) + configuration.gpus <=
+           prices_.gpus(configuration.type);
+  }
+
+  const PlannerOptions& options_;
+  const Prices& prices_;
+  const PromiseLedger& ledger_;
+  PlanWindow window_;
+  std::vector<Segment> segments_;
+  std::vector<SegmentSum> sums_;  // by segment, then type
+  std::vector<PlanOption> plan_options_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,220 @@
+#include "elastic/elastic_jobs.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace gpusched {
+namespace {
+
+/// Widths worth a look, ascending: the powers of two between the limits, and the limits
+/// themselves and the own width where they are finite.
+std::vector<int> widths_of(const State& state, JobId job, std::int64_t num_gpus) {
+  const int own = state.jobs().gpus(job);
+  const int least = state.min_gpus(job);
+  const auto most = static_cast<int>(std::min<std::int64_t>(state.max_gpus(job), num_gpus));
+  std::vector<int> widths{own};
+  if (state.speed().is_elastic()) {
+    for (int width = 1; width <= most; width *= 2) {
+      if (width >= least) widths.push_back(width);
+      if (width > most / 2) break;
+    }
+    widths.push_back(least);
+  }
+  std::sort(widths.begin(), widths.end());
+  widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
+  return widths;
+}
+
+}  // namespace
+
+void ElasticJobs::begin(const Setup& setup, bool own_width_only) {
+  placement_ = &setup.placement;
+  reallocation_.begin(setup);
+  own_width_only_ = own_width_only;
+  jobs_.clear();
+  const Cluster& cluster = setup.state.cluster();
+  if (setup.state.occupancy().is_pooled()) {
+    total_.assign(1, cluster.num_gpus());
+  } else {
+    total_.clear();
+    for (int type = 0; type < cluster.num_types(); ++type) {
+      total_.push_back(cluster.gpus_of(TypeMask{1} << type));
+    }
+  }
+  left_ = total_;
+  all_left_ = cluster.num_gpus();
+}
+
+void ElasticJobs::describe(const State& state, Job& job) const {
+  const std::vector<int> widths = own_width_only_
+                                      ? std::vector<int>{state.jobs().gpus(job.id)}
+                                      : widths_of(state, job.id, state.cluster().num_gpus());
+  for (int type = 0; type < num_types(); ++type) {
+    double best = 0;
+    for (const int width : widths) {
+      if (width > total(type)) break;
+      const double rate = state.rate(job.id, type, width);
+      if (!(rate > best)) continue;
+      job.configurations.push_back({type, width, rate});
+      best = rate;
+    }
+  }
+  if (job.configurations.empty()) describe_mixed(state, job);
+}
+
+/// The types that the speed can run the gang on if others complete it, the fastest first.
+void ElasticJobs::describe_mixed(const State& state, Job& job) const {
+  const int own = state.jobs().gpus(job.id);
+  job.configurations.push_back({kSeveralTypes, own, 1.0});
+  std::vector<std::pair<double, int>> types;
+  const TypeMask allowed = state.request(job.id).types;
+  for (int type = 0; type < num_types(); ++type) {
+    if ((allowed >> type & 1) == 0) continue;
+    double iteration_s = 1.0;
+    if (state.speed().is_elastic()) {
+      // What one server of the type would make of the whole gang, if it were large enough.
+      ServerId server = 0;
+      while (state.cluster().type(server) != type) ++server;
+      const Piece piece(server, ~GpuMask{0}, own);
+      iteration_s = state.speed().iteration_s({job.id, {&piece, 1}, {}, {}});
+    }
+    if (std::isfinite(iteration_s)) types.emplace_back(iteration_s, type);
+  }
+  std::sort(types.begin(), types.end());
+  for (const auto& [iteration_s, type] : types) job.mixed_types.push_back(type);
+}
+
+void ElasticJobs::open(const State& state, const Instant& instant) {
+  for (const JobId id : instant.finished) jobs_.erase(id);
+  for (const JobId id : instant.arrived) {
+    Job job{};
+    job.id = id;
+    describe(state, job);
+    jobs_.emplace_hint(jobs_.end(), id, std::move(job));
+  }
+  for (auto& [id, job] : jobs_) {
+    job.wanted.clear();
+    job.wanted_rate = 0;
+  }
+  left_ = total_;
+  all_left_ = state.cluster().num_gpus();
+}
+
+void ElasticJobs::take(std::span<const Part> parts, int sign) noexcept {
+  for (const Part& part : parts) {
+    left_[index(part.type)] -= sign * part.gpus;
+    all_left_ -= sign * part.gpus;
+  }
+}
+
+bool ElasticJobs::fits(const Job& job, const Configuration& configuration) const noexcept {
+  const auto available = [&](int type) {
+    std::int64_t gpus = left(type);
+    for (const Part& part : job.wanted) gpus += part.type == type ? part.gpus : 0;
+    return gpus;
+  };
+  if (configuration.type != kSeveralTypes) return configuration.gpus <= available(configuration.type);
+  std::int64_t sum = 0;
+  for (const int type : job.mixed_types) sum += available(type);
+  return configuration.gpus <= sum;
+}
+
+bool ElasticJobs::give(Job& job, const Configuration& configuration) {
+  if (!fits(job, configuration)) return false;
+  withdraw(job);
+  if (configuration.type != kSeveralTypes) {
+    job.wanted.push_back({configuration.type, configuration.gpus});
+  } else {
+    std::int64_t missing = configuration.gpus;
+    for (const int type : job.mixed_types) {
+      const std::int64_t gpus = std::min(missing, left(type));
+      if (gpus > 0) job.wanted.push_back({type, static_cast<int>(gpus)});
+      missing -= gpus;
+    }
+    std::sort(job.wanted.begin(), job.wanted.end(),
+              [](const Part& a, const Part& b) { return a.type < b.type; });
+  }
+  job.wanted_rate = configuration.rate;
+  take(job.wanted, 1);
+  return true;
+}
+
+bool ElasticJobs::keep(Job& job) {
+  if (job.held.empty()) return false;
+  take(job.wanted, -1);
+  const bool is_enough = std::all_of(job.held.begin(), job.held.end(), [&](const Part& part) {
+    return part.gpus <= left(part.type);
+  });
+  if (is_enough) {
+    job.wanted = job.held;
+    job.wanted_rate = job.held_rate;
+  }
+  take(job.wanted, 1);
+  return is_enough;
+}
+
+void ElasticJobs::withdraw(Job& job) {
+  take(job.wanted, -1);
+  job.wanted.clear();
+  job.wanted_rate = 0;
+}
+
+const Configuration* ElasticJobs::fastest(const Job& job, int max_gpus) const noexcept {
+  const Configuration* best = nullptr;
+  for (const Configuration& candidate : job.configurations) {
+    if (candidate.gpus > max_gpus || !fits(job, candidate)) continue;
+    const bool is_better = best == nullptr || candidate.rate > best->rate ||
+                           (candidate.rate == best->rate && candidate.gpus < best->gpus);
+    if (is_better) best = &candidate;
+  }
+  return best;
+}
+
+bool ElasticJobs::is_worth(const State& state, const Job& job, double rate) {
+  const auto work = static_cast<double>(state.remaining(job.id).count());
+  const auto cost = static_cast<double>(state.jobs().restart_cost(job.id).count());
+  return work / rate + cost < work / job.held_rate;
+}
+
+bool ElasticJobs::is_restarting(const State& state, const Job& job) {
+  if (!state.is_running(job.id)) return false;
+  const Slot& run = state.slot(job.id);
+  return run.cost > Time{0} && state.now() <= run.start + run.cost;
+}
+
+void ElasticJobs::apply(const State& state, Actions& actions) {
+  for (const auto& [id, job] : jobs_) {
+    if (!job.wanted.empty()) reallocation_.add(id, job.wanted);
+  }
+  reallocation_.apply(state, actions);
+  const std::vector<JobId>& refused = reallocation_.refused();
+  for (auto& [id, job] : jobs_) {
+    if (!state.is_running(id)) {
+      job.held.clear();
+      job.held_rate = 0;
+    } else if (!std::binary_search(refused.begin(), refused.end(), id)) {
+      job.held = job.wanted;
+      job.held_rate = job.wanted_rate;
+    }
+  }
+  if (state.num_running() == 0 && !jobs_.empty()) start_any(state, actions);
+}
+
+void ElasticJobs::start_any(const State& state, Actions& actions) {
+  for (auto& [id, job] : jobs_) {
+    const JobRecord& record = state.record(id);
+    if (record.start != kNever && record.idle_since == state.now()) continue;
+    if (!placement_->place(state.occupancy(), state.request(id), allocation_)) continue;
+    actions.start(id, allocation_);
+    parts_of(state.cluster(), allocation_.gpus, allocation_.pieces, job.held);
+    job.held_rate = job.held.size() == 1
+                        ? state.rate(id, job.held.front().type, job.held.front().gpus)
+                        : 1.0;
+    return;
+  }
+  // Those that have just stopped cannot start at the same instant.
+  actions.wake(state.now() + kTick);
+}
+
+}  // namespace gpusched

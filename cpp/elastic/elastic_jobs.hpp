@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "elastic/reallocation.hpp"
+#include "seams/scheduler.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// A width on one GPU type, and the service per time that a job gets from it.
+struct Configuration {
+  int type;
+  int gpus;
+  double rate;
+};
+
+/// The type of a gang that no single type can hold: its own width on GPUs of several types.
+inline constexpr int kSeveralTypes = -1;
+
+/// The live jobs of a policy that gives out numbers of GPUs per type: what each can run on, what
+/// it holds, and what is left to give in the present decision. A pool is one type.
+class ElasticJobs {
+ public:
+  struct Job {
+    JobId id;
+    /// By type, then by width; a wider one is faster. Never empty.
+    std::vector<Configuration> configurations;
+    /// Where the only configuration is kSeveralTypes: the types it may use, the fastest first.
+    std::vector<int> mixed_types;
+    std::vector<Part> held;    ///< empty while it waits
+    std::vector<Part> wanted;  ///< from this decision on; empty: nothing
+    double held_rate = 0;
+    double wanted_rate = 0;
+
+    [[nodiscard]] bool is_mixed() const noexcept {
+      return configurations.front().type == kSeveralTypes;
+    }
+    /// The type it holds GPUs of, and how many; -1 and 0 where it waits or holds several types.
+    [[nodiscard]] int held_type() const noexcept {
+      return held.size() == 1 ? held.front().type : -1;
+    }
+    [[nodiscard]] int held_gpus() const noexcept {
+      return held.size() == 1 ? held.front().gpus : 0;
+    }
+  };
+
+  /// `own_width_only`: jobs are never given another width than their own.
+  void begin(const Setup& setup, bool own_width_only = false);
+
+  /// Forgets the finished, takes up the arrived; nothing is wanted, and all GPUs are to be given.
+  void open(const State& state, const Instant& instant);
+
+  /// By JobId. Addresses hold as long as the job lives.
+  [[nodiscard]] std::map<JobId, Job>& all() noexcept { return jobs_; }
+  [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }
+
+  [[nodiscard]] int num_types() const noexcept { return static_cast<int>(total_.size()); }
+  [[nodiscard]] std::int64_t total(int type) const noexcept { return total_[index(type)]; }
+  [[nodiscard]] std::int64_t left(int type) const noexcept { return left_[index(type)]; }
+  [[nodiscard]] std::int64_t all_left() const noexcept { return all_left_; }
+
+  [[nodiscard]] bool fits(const Job& job, const Configuration& configuration) const noexcept;
+  /// Wants the configuration instead of what the job wanted; false, and nothing is changed, if the
+  /// GPUs left and those it wanted do not suffice.
+  bool give(Job& job, const Configuration& configuration);
+  /// Wants what the job holds; as `give`.
+  bool keep(Job& job);
+  /// Wants nothing.
+  void withdraw(Job& job);
+
+  /// The fastest configuration that fits what is left and is at most so wide; ties to fewer GPUs,
+  /// then the lower type. Null if none fits.
+  [[nodiscard]] const Configuration* fastest(const Job& job, int max_gpus) const noexcept;
+
+  /// Whether to change to a rate pays for the restart: the job ends earlier.
+  [[nodiscard]] static bool is_worth(const State& state, const Job& job, double rate);
+  /// Whether the job is paying for a restart and has made no progress since.
+  [[nodiscard]] static bool is_restarting(const State& state, const Job& job);
+
+  /// Makes `held` what is wanted. Where nothing runs afterwards, though jobs live, the first that
+  /// the run's placement takes at its own width is started: what was wanted may never fit.
+  void apply(const State& state, Actions& actions);
+
+  /// Which jobs may be moved to make room for others.
+  void set_may_move(std::function<bool(JobId)> may_move) {
+    reallocation_.may_move = std::move(may_move);
+  }
+  /// Asked where the run's placement has no place for what is wanted; null: nobody is.
+  void set_last_resort(Placement* placement) noexcept { reallocation_.last_resort = placement; }
+
+ private:
+  static std::size_t index(int type) noexcept { return static_cast<std::size_t>(type); }
+
+  void describe(const State& state, Job& job) const;
+  void describe_mixed(const State& state, Job& job) const;
+  void take(std::span<const Part> parts, int sign) noexcept;
+  void start_any(const State& state, Actions& actions);
+
+  Reallocation reallocation_;
+  Placement* placement_ = nullptr;
+  bool own_width_only_ = false;
+  std::map<JobId, Job> jobs_;
+  std::vector<std::int64_t> total_;
+  std::vector<std::int64_t> left_;
+  std::int64_t all_left_ = 0;
+  Allocation allocation_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/heap.hpp"
+#include "elastic/elastic_jobs.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
+#include "solvers/progressive_filling.hpp"
+
+namespace gpusched {
+
+/// How a policy makes promises.
+struct PromiseRules {
+  Time slot;
+  bool own_width_only;  ///< jobs are not elastic
+  bool is_pinned;       ///< a job uses its best GPU type alone
+  bool by_slack;        ///< plans are made in the order of slack instead of deadlines
+  bool is_firm;         ///< best effort keeps its GPUs until the slot ends
+};
+
+/// Admits a job with a deadline iff GPUs can be set aside, slot by slot, so that it and every
+/// admitted job end in time, and then keeps to it while jobs run as fast as they were said to. A
+/// job stays with the type that it was admitted on. GPUs that no promise needs now go where they
+/// save most GPU time later. All other jobs are best effort, by JobId: they run on what is left,
+/// at most at their own width. Where the run's placement has no place for what is wanted, GPUs on
+/// any servers are taken while there are promises: fragments must not break them.
+class PromisingScheduler : public Scheduler {
+ public:
+  explicit PromisingScheduler(PromiseRules rules);
+
+  void begin(const Setup& setup) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+  [[nodiscard]] std::vector<Decision> take_decisions() override { return std::move(decisions_); }
+  [[nodiscard]] std::vector<std::string> warnings() const override;
+
+ private:
+  struct Promise {
+    ElasticJobs::Job* job;
+    int type;
+    std::vector<WidthRate> widths;
+    SlotPlan plan;
+    double key;  // in the order of plans
+    Claim claim;
+  };
+  /// One more step for a job with a promise.
+  struct Step {
+    double saved;  // GPU time that it will not need later, per GPU added
+    Promise* promise;
+    WidthRate to;
+
+    /// For a heap with the greatest saving on top.
+    friend bool operator<(const Step& a, const Step& b) noexcept {
+      return a.saved != b.saved ? a.saved > b.saved : a.promise->job->id < b.promise->job->id;
+    }
+  };
+
+  void pin(const State& state, ElasticJobs::Job& job);
+  void unpin(JobId job);
+  void consider(const State& state, ElasticJobs::Job& job);
+  /// Alone. Sets `is_cut_off` where it is not known, as the plan would be too long.
+  [[nodiscard]] bool could_meet(const State& state, Promise& candidate, bool& is_cut_off);
+  bool plan_beside(const State& state, Promise& candidate);
+  void set_claim(const State& state, Promise& promise) const;
+  void find_promises(const State& state, int type);
+  void adopt_plans();
+  void renew(const State& state);
+  void refill(const State& state, int type);
+
+  void give_promised(const State& state);
+  void keep_leases();
+  void give_spare();
+  void offer(Promise& promise);
+  void give_best_effort(const State& state);
+  void give_free(const State& state, ElasticJobs::Job& job);
+  [[nodiscard]] bool may_move(JobId job);
+
+  [[nodiscard]] ProgressiveFilling& ledger(int type) noexcept {
+    return ledgers_[static_cast<std::size_t>(type)];
+  }
+
+  PromiseRules rules_;
+  std::unique_ptr<Placement> anywhere_;
+  ElasticJobs jobs_;
+  const State* state_ = nullptr;
+  const RunControl* control_ = nullptr;
+  std::vector<ProgressiveFilling> ledgers_;  // by type
+  std::map<JobId, Promise> promises_;
+  std::vector<Promise*> line_;  // of one type, in the order of plans
+  std::vector<SlotPlan> plans_;
+  std::map<JobId, int> pinned_type_;
+  std::vector<std::int64_t> pinned_gpus_;  // by type
+  std::vector<Decision> decisions_;
+  std::uint64_t num_broken_ = 0;
+  Heap<Step> steps_;
+};
+
+}  // namespace gpusched

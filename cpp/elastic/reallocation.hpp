@@ -1,0 +1,119 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/stop_check.hpp"
+#include "model/allocation.hpp"
+#include "seams/actions.hpp"
+#include "seams/occupancy.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// GPUs of one type.
+struct Part {
+  int type;
+  int gpus;
+
+  friend bool operator==(const Part&, const Part&) = default;
+};
+
+/// The parts of an allocation, by type. In a pool, which has no types, all are of type 0.
+void parts_of(const Cluster& cluster, int gpus, std::span<const Piece> pieces,
+              std::vector<Part>& out);
+
+/// Turns how many GPUs of which types each job shall hold into GPUs, through the run's placement:
+/// schedulers that count GPUs need not know servers.
+class Reallocation {
+ public:
+  /// It asks `stop` whether to go on, which outlives it, or else the run's control.
+  void begin(const Setup& setup, StopCheck* stop = nullptr);
+
+  /// What the job, which waits or runs, shall hold from now on; parts by ascending type. At most
+  /// once per job.
+  void add(JobId job, std::span<const Part> parts);
+
+  /// Forgets what was added.
+  void clear() noexcept {
+    targets_.clear();
+    parts_.clear();
+  }
+
+  /// Running jobs that were not added are preempted. Whose parts have not changed keep their
+  /// GPUs. The others get GPUs anew, wider first, then by JobId, each part from the placement.
+  /// Where no place is found though enough GPUs of the type are free, narrower unchanged jobs
+  /// move, the smallest first; and where jobs may be stopped, a server is cleared. Empties the list.
+  void apply(const State& state, Actions& actions);
+
+  /// Whether a job may be moved to make room; all may where this is empty.
+  std::function<bool(JobId)> may_move;
+  /// Whether a job may lose its GPUs to one that fits nowhere else; none may where this is empty.
+  std::function<bool(JobId)> may_stop;
+  /// Asked where the run's placement has no place for a job, though there are GPUs enough.
+  Placement* last_resort = nullptr;
+
+  /// The jobs of the last `apply` that found no place, by JobId. Those that ran go on with the
+  /// GPUs they had if these are still free, and wait if not.
+  [[nodiscard]] const std::vector<JobId>& refused() const noexcept { return refused_; }
+
+ private:
+  struct Target {
+    JobId job;
+    int gpus;
+    std::uint32_t begin;  // in parts_
+    std::uint32_t end;
+  };
+  struct Move {
+    JobId job;
+    int gpus;
+    bool stops;
+    Allocation allocation;
+  };
+  /// A server, and the GPUs on it of jobs that can leave it.
+  struct Vacancy {
+    std::int64_t gpus;
+    ServerId server;
+
+    auto operator<=>(const Vacancy&) const = default;
+  };
+
+  [[nodiscard]] std::span<const Part> parts(const Target& target) const noexcept {
+    return {parts_.data() + target.begin, parts_.data() + target.end};
+  }
+  [[nodiscard]] bool place(const Occupancy& free, const State& state, JobId job,
+                           std::span<const Part> parts, Allocation& out,
+                           Placement* placement = nullptr);
+  [[nodiscard]] bool has_free(const Occupancy& free, std::span<const Part> parts) const;
+  void preempt_others(const State& state, Actions& actions);
+  void suspend_changed(const State& state, Actions& actions);
+  void settle(const State& state, JobId job, const Allocation& allocation, Actions& actions);
+  [[nodiscard]] bool defragment(const State& state, const Target& target, Actions& actions);
+  void find_movable(const State& state, const Target& target);
+  [[nodiscard]] bool clear_server(const State& state, const Target& target, Actions& actions);
+  [[nodiscard]] bool place_moved(Occupancy& plan, const State& state);
+  void carry_out(const State& state, const Target& target, Actions& actions);
+  void give_up(const State& state, Actions& actions);
+
+  Placement* placement_ = nullptr;
+  std::optional<ControlCheck> own_stop_;
+  StopCheck* stop_ = nullptr;
+  std::vector<Target> targets_;
+  std::vector<Part> parts_;
+  std::vector<Part> held_;
+  std::vector<Target> changed_;
+  std::vector<JobId> refused_;
+  std::vector<JobId> others_;
+  std::vector<const Slot*> movable_;
+  std::vector<Move> moves_;
+  std::vector<Vacancy> vacancies_;
+  Allocation allocation_;
+  Allocation piece_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,45 @@
+#include "engine/interval_log.hpp"
+
+#include <algorithm>
+
+namespace gpusched {
+
+std::vector<IntervalRow> IntervalLog::rows(std::size_t num_jobs) const {
+  // Counting sort by job: the rows of one job are few, and only those are compared.
+  std::vector<std::size_t> first(num_jobs + 1);
+  intervals_.for_each([&](const Interval& interval) {
+    first[interval.job + 1] += std::max<std::uint32_t>(1, interval.num_pieces);
+  });
+  for (std::size_t job = 0; job < num_jobs; ++job) first[job + 1] += first[job];
+
+  std::vector<IntervalRow> rows(first[num_jobs]);
+  std::vector<std::size_t> next(first.begin(), first.end() - 1);
+  std::vector<Piece> pieces;
+  pieces.reserve(pieces_.size());
+  pieces_.for_each([&](const Piece& piece) { pieces.push_back(piece); });
+  auto piece = pieces.cbegin();
+  intervals_.for_each([&](const Interval& interval) {
+    const auto add = [&](std::int64_t server, GpuMask mask) {
+      rows[next[interval.job]++] = {interval.job, interval.start.count(), interval.end.count(),
+                                    server, mask};
+    };
+    if (interval.num_pieces == 0) add(kPool, 0);
+    for (std::uint32_t k = 0; k < interval.num_pieces; ++k, ++piece) {
+      add(piece->server, piece->mask);
+    }
+  });
+
+  // Adjacent intervals of a job never hold the same GPUs: a run that stops and one that changes are
+  // not resumed as they were within one instant.
+  const auto by_start = [](const IntervalRow& a, const IntervalRow& b) {
+    return a.start_us != b.start_us ? a.start_us < b.start_us : a.server < b.server;
+  };
+  for (std::size_t job = 0; job < num_jobs; ++job) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first[job]);
+    const auto end = rows.begin() + static_cast<std::ptrdiff_t>(first[job + 1]);
+    if (end - begin > 1) std::sort(begin, end, by_start);
+  }
+  return rows;
+}
+
+}  // namespace gpusched

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/network.hpp"
+#include "seams/contention.hpp"
+#include "seams/speed.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// Keeps the rates of running jobs right where they depend on allocations. Rings join and leave
+/// links as jobs start and stop; once per instant the jobs on links whose load has changed, and
+/// no others, get a new rate.
+class Progress {
+ public:
+  /// `verify`: after each update compute everything anew and compare to the last bit.
+  Progress(State& state, Speed& speed, const Contention& contention, bool verify);
+
+  /// Whether rates change at all; if not, nothing else may be called.
+  [[nodiscard]] bool is_active() const noexcept { return is_active_; }
+
+  /// The job of the slot starts; `update` gives it its rate and finish.
+  void start(std::uint32_t slot, std::span<const std::int32_t> ranks);
+  /// The job of the slot has done all its work, or loses its GPUs now.
+  void finish(std::uint32_t slot);
+  void stop(std::uint32_t slot);
+  /// Finds the slots whose finish moved since the last call; their paces hold their new rates.
+  [[nodiscard]] const std::vector<std::uint32_t>& update();
+  /// When the job of the slot will be done at its present rate.
+  [[nodiscard]] Time finish_of(std::uint32_t slot) const;
+
+  [[nodiscard]] std::uint64_t num_computed() const noexcept { return num_computed_; }
+  [[nodiscard]] std::uint64_t num_changed() const noexcept { return num_changed_; }
+
+ private:
+  /// A ring on a link: where the link lists it, so that it leaves in one step.
+  struct Stay {
+    Crossing crossing;
+    std::uint32_t position;
+  };
+  struct Ring {
+    std::uint32_t slot;
+    std::uint32_t stay;  // index among the slot's stays
+  };
+  struct Link {
+    std::vector<Ring> rings;
+    double share = 0;  // of each ring, at the last update
+    bool is_dirty = false;
+  };
+
+  void join(std::uint32_t slot);
+  void leave(std::uint32_t slot);
+  void soil(LinkId link);
+  void touch(std::uint32_t slot);
+  void end_run(std::uint32_t slot, double done);
+  [[nodiscard]] LinkUse use_of(const Crossing& crossing, std::size_t num_rings) const;
+  [[nodiscard]] double rate_of(std::uint32_t slot, bool is_free);
+  void verify() const;
+
+  State& state_;
+  Speed& speed_;
+  const Contention& contention_;
+  bool is_active_;
+  bool verify_;
+  bool is_shared_;
+  RingLinks finder_;
+  std::vector<Link> links_;
+  std::vector<std::vector<Stay>> stays_;  // of each slot
+  std::vector<std::vector<std::int32_t>> ranks_;  // of each slot: see Allocation
+  std::vector<char> is_touched_;          // of each slot
+  std::vector<LinkId> dirty_;
+  std::vector<std::uint32_t> started_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<std::uint32_t> moved_;
+  std::vector<Crossing> crossings_;
+  std::vector<LinkShare> shares_;
+  std::uint64_t num_computed_ = 0;
+  std::uint64_t num_changed_ = 0;
+};
+
+}  // namespace gpusched

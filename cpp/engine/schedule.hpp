@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "engine/interval_log.hpp"
+#include "seams/decision.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+enum class Status : std::uint8_t { finished, rejected, unfinished };
+
+struct Counters {
+  std::uint64_t num_instants = 0;
+  std::uint64_t num_events = 0;
+  std::uint64_t num_preemptions = 0;
+  std::uint64_t max_running = 0;
+  /// Rates that were looked at because a job started or a link's load changed, and of running jobs
+  /// those that were found changed.
+  std::uint64_t num_rates_computed = 0;
+  std::uint64_t num_rates_changed = 0;
+};
+
+/// What a run leaves behind: a record per job and the interval log.
+class Schedule {
+ public:
+  Schedule(JobId num_jobs, Buffer<JobRecord> records, IntervalLog log,
+           std::vector<double> uncontended_us, std::vector<std::int32_t> num_resizes,
+           std::vector<Decision> decisions, Counters counters, std::vector<std::string> warnings)
+      : num_jobs_(num_jobs),
+        records_(std::move(records)),
+        log_(std::move(log)),
+        uncontended_us_(std::move(uncontended_us)),
+        num_resizes_(std::move(num_resizes)),
+        decisions_(std::move(decisions)),
+        counters_(counters),
+        warnings_(std::move(warnings)) {}
+
+  [[nodiscard]] JobId num_jobs() const noexcept { return num_jobs_; }
+  [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
+  [[nodiscard]] Status status(JobId job) const noexcept;
+  /// Time that each job's runs would have taken where they ran without contention; empty where no
+  /// speed depends on the allocation.
+  [[nodiscard]] const std::vector<double>& uncontended_us() const noexcept {
+    return uncontended_us_;
+  }
+  /// Changes of allocation without a stop between.
+  [[nodiscard]] int num_resizes(JobId job) const noexcept {
+    return num_resizes_.empty() ? 0 : num_resizes_[job];
+  }
+  /// Of a scheduler that admits jobs: each job that it took or turned down.
+  [[nodiscard]] const std::vector<Decision>& decisions() const noexcept { return decisions_; }
+  [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+  [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  [[nodiscard]] std::vector<IntervalRow> intervals() const { return log_.rows(num_jobs_); }
+  /// SHA-256 over the interval rows, then the rejects as (job, reason), all little-endian int64.
+  [[nodiscard]] std::string digest() const;
+
+ private:
+  JobId num_jobs_;
+  Buffer<JobRecord> records_;
+  IntervalLog log_;
+  std::vector<double> uncontended_us_;
+  std::vector<std::int32_t> num_resizes_;
+  std::vector<Decision> decisions_;
+  Counters counters_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,122 @@
+#include "listing/backfill_queue.hpp"
+
+#include <algorithm>
+
+namespace gpusched {
+namespace {
+
+constexpr std::size_t kNotFound = std::numeric_limits<std::size_t>::max();
+
+}  // namespace
+
+void BackfillQueue::begin(const JobTable& jobs, const JobClasses& classes) {
+  jobs_ = &jobs;
+  classes_ = &classes;
+  lines_.assign(classes.num_classes(), {});
+  size_ = 0;
+}
+
+void BackfillQueue::add(JobId job) {
+  Line& line = lines_[classes_->of(job)];
+  if (line.num_waiting == 0) {
+    line.jobs.clear();
+    line.estimate.clear();
+    line.block_least.clear();
+    line.super_least.clear();
+    line.head = 0;
+  } else if (line.head > 4 * kBlock && line.head > line.jobs.size() / 2) {
+    compact(line);
+  }
+  const std::int64_t estimate = jobs_->estimate(job).count();
+  const std::size_t at = line.jobs.size();
+  line.jobs.push_back(job);
+  line.estimate.push_back(estimate);
+  if (at % kBlock == 0) line.block_least.push_back(kGone);
+  if (at % (kBlock * kBlock) == 0) line.super_least.push_back(kGone);
+  line.block_least.back() = std::min(line.block_least.back(), estimate);
+  line.super_least.back() = std::min(line.super_least.back(), estimate);
+  ++line.num_waiting;
+  ++size_;
+}
+
+void BackfillQueue::compact(Line& line) {
+  const auto gone = static_cast<std::ptrdiff_t>(line.head / kBlock * kBlock);
+  line.jobs.erase(line.jobs.begin(), line.jobs.begin() + gone);
+  line.estimate.erase(line.estimate.begin(), line.estimate.begin() + gone);
+  line.block_least.erase(line.block_least.begin(),
+                         line.block_least.begin() + gone / static_cast<std::ptrdiff_t>(kBlock));
+  line.head -= static_cast<std::size_t>(gone);
+  line.super_least.clear();
+  for (std::size_t block = 0; block < line.block_least.size(); ++block) {
+    if (block % kBlock == 0) line.super_least.push_back(kGone);
+    line.super_least.back() = std::min(line.super_least.back(), line.block_least[block]);
+  }
+}
+
+void BackfillQueue::remove(JobId job) {
+  Line& line = lines_[classes_->of(job)];
+  const auto at = static_cast<std::size_t>(
+      std::lower_bound(line.jobs.begin() + static_cast<std::ptrdiff_t>(line.head),
+                       line.jobs.end(), job) -
+      line.jobs.begin());
+  const std::int64_t estimate = line.estimate[at];
+  line.estimate[at] = kGone;
+  --line.num_waiting;
+  --size_;
+  const std::size_t size = line.jobs.size();
+  while (line.head < size && line.estimate[line.head] == kGone) ++line.head;
+  const std::size_t block = at / kBlock;
+  if (line.block_least[block] != estimate) return;
+  const auto least = [](const std::vector<std::int64_t>& values, std::size_t group) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(group * kBlock);
+    const auto end =
+        values.begin() + static_cast<std::ptrdiff_t>(std::min((group + 1) * kBlock, values.size()));
+    return *std::min_element(begin, end);
+  };
+  line.block_least[block] = least(line.estimate, block);
+  const std::size_t super = block / kBlock;
+  if (line.super_least[super] == estimate) {
+    line.super_least[super] = least(line.block_least, super);
+  }
+}
+
+std::size_t BackfillQueue::find(const Line& line, std::size_t from, std::int64_t longest) {
+  const std::size_t size = line.jobs.size();
+  for (std::size_t at = from; at < size;) {
+    if (at % (kBlock * kBlock) == 0 && line.super_least[at / (kBlock * kBlock)] > longest) {
+      at += kBlock * kBlock;
+    } else if (at % kBlock == 0 && line.block_least[at / kBlock] > longest) {
+      at += kBlock;
+    } else if (line.estimate[at] <= longest) {
+      return at;
+    } else {
+      ++at;
+    }
+  }
+  return kNotFound;
+}
+
+JobId BackfillQueue::first() const noexcept {
+  JobId first = kNoJob;
+  for (const Line& line : lines_) {
+    if (line.num_waiting > 0) first = std::min(first, line.jobs[line.head]);
+  }
+  return first;
+}
+
+JobId BackfillQueue::next(ClassId id, JobId after, Time longest) const noexcept {
+  const Line& line = lines_[id];
+  if (line.num_waiting == 0) return kNoJob;
+  std::size_t from = line.head;
+  if (after != kNoJob && line.jobs[from] <= after) {
+    from = static_cast<std::size_t>(
+        std::upper_bound(line.jobs.begin() + static_cast<std::ptrdiff_t>(from), line.jobs.end(),
+                         after) -
+        line.jobs.begin());
+  }
+  const std::int64_t limit = std::min(longest.count(), kGone - 1);
+  const std::size_t at = find(line, from, limit);
+  return at == kNotFound ? kNoJob : line.jobs[at];
+}
+
+}  // namespace gpusched

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "model/job_classes.hpp"
+#include "model/job_table.hpp"
+
+namespace gpusched {
+
+/// Waiting jobs by arrival, asked for the first of a class that is short enough: a minimum of
+/// the estimates over blocks, and over blocks of blocks, skips the ones that are not.
+class BackfillQueue {
+ public:
+  /// `jobs` and `classes` outlive the queue.
+  void begin(const JobTable& jobs, const JobClasses& classes);
+
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  [[nodiscard]] std::size_t num_waiting(ClassId id) const noexcept {
+    return lines_[id].num_waiting;
+  }
+
+  /// Jobs of a class are added in order of their JobIds.
+  void add(JobId job);
+  void remove(JobId job);
+
+  /// The waiting job with the lowest JobId; kNoJob if there is none.
+  [[nodiscard]] JobId first() const noexcept;
+  /// The first waiting job of the class after `after` (kNoJob: from the start) whose estimate is
+  /// at most `longest`; kNoJob if there is none.
+  [[nodiscard]] JobId next(ClassId id, JobId after, Time longest) const noexcept;
+
+ private:
+  static constexpr std::size_t kBlock = 64;
+  static constexpr std::int64_t kGone = std::numeric_limits<std::int64_t>::max();
+
+  /// The jobs of one class that have waited or wait, with their estimates (kGone once they left).
+  struct Line {
+    std::vector<JobId> jobs;
+    std::vector<std::int64_t> estimate;
+    std::vector<std::int64_t> block_least;
+    std::vector<std::int64_t> super_least;
+    std::size_t head = 0;  // all before it are gone
+    std::size_t num_waiting = 0;
+  };
+
+  [[nodiscard]] static std::size_t find(const Line& line, std::size_t from, std::int64_t longest);
+  static void compact(Line& line);
+
+  const JobTable* jobs_ = nullptr;
+  const JobClasses* classes_ = nullptr;
+  std::vector<Line> lines_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace gpusched

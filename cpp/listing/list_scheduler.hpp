@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/parameters.hpp"
+#include "listing/gained_servers.hpp"
+#include "listing/waiting_queue.hpp"
+#include "seams/order.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// Non-preemptive list scheduling: walk the waiting jobs in the order's sequence and start what
+/// can be placed. `strict` stops at the first that cannot, `skip` goes on.
+class ListScheduler final : public Scheduler {
+ public:
+  ListScheduler(std::unique_ptr<Order> order, const Parameters& parameters);
+
+  /// What every non-preemptive order takes; `strict` is the default scan.
+  static std::vector<ParameterInfo> parameters(bool strict);
+
+  void begin(const Setup& setup) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+
+ private:
+  void enqueue(const State& state, std::span<const JobId> jobs);
+  void rerank(const State& state);
+  void scan_skip(const State& state, Actions& actions);
+  void decide_strict(const State& state, const Instant& instant, Actions& actions);
+  void decide_skip(const State& state, const Instant& instant, Actions& actions);
+  [[nodiscard]] KeyedJob least_placeable(const State& state, ClassId& id) const;
+  bool try_start(const State& state, JobId job, Actions& actions);
+
+  std::unique_ptr<Order> order_;
+  bool is_strict_;
+  bool is_clocked_;
+  Placement* placement_ = nullptr;
+  std::uint64_t seed_ = 0;
+  RunHeap<KeyedJob> line_;  // the waiting jobs when strict
+  WaitingQueue queue_;      // and when skipping
+  bool remembers_refusals_ = false;
+  GainedServers gained_;
+  Allocation allocation_;
+  std::vector<double> keys_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,70 @@
+#include "listing/policy.hpp"
+
+#include <string>
+#include <utility>
+
+#include "base/check.hpp"
+#include "listing/list_scheduler.hpp"
+#include "listing/pooled_srpt.hpp"
+#include "listing/preemptive_scheduler.hpp"
+
+namespace gpusched {
+namespace {
+
+/// Whether PooledSrpt gives the same schedule as the general scheduler would.
+bool is_pooled_srpt(const Order& order, const Parameters& parameters, const Placement& placement,
+                    const JobTable& jobs) {
+  return order.is_remaining_service() && placement.is_pooled() && jobs.is_clairvoyant() &&
+         !jobs.has_restart_costs() && parameters.text("scan") == "skip" &&
+         parameters.text("epoch") == "event" && parameters.number("period_s") == 0 &&
+         parameters.number("cost_s") == 0 && parameters.number("wide_cost_s") <= 0;
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> policy_parameters(const PluginInfo& info) {
+  std::vector<ParameterInfo> all = info.parameters;
+  const auto append = [&](std::vector<ParameterInfo> more) {
+    for (auto& parameter : more) {
+      bool is_own = false;
+      for (const auto& own : info.parameters) is_own = is_own || own.name == parameter.name;
+      if (!is_own) all.push_back(std::move(parameter));
+    }
+  };
+  if (info.has("preemptive")) {
+    append(PreemptiveScheduler::parameters());
+  } else if (info.has("strict") || info.has("skip")) {
+    append(ListScheduler::parameters(info.has("strict")));
+  }
+  return all;
+}
+
+std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
+                                               std::unique_ptr<Order> order,
+                                               const Parameters& parameters,
+                                               const Placement& placement, const JobTable& jobs) {
+  if (!info.has("preemptive")) {
+    return std::make_unique<ListScheduler>(std::move(order), parameters);
+  }
+  if (is_pooled_srpt(*order, parameters, placement, jobs)) return std::make_unique<PooledSrpt>();
+  return std::make_unique<PreemptiveScheduler>(std::move(order), parameters);
+}
+
+std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
+                                          const Parameters::Values& values,
+                                          const Placement& placement, const JobTable& jobs) {
+  const std::string owner = "policy " + std::string(name);
+  if (const auto* entry = Registry<Scheduler>::find(name)) {
+    Parameters parameters(owner, entry->info.parameters, values);
+    if (entry->info.adjust) entry->info.adjust(parameters);
+    return entry->make(parameters);
+  }
+  if (const auto* entry = Registry<Order>::find(name)) {
+    Parameters parameters(owner, policy_parameters(entry->info), values);
+    if (entry->info.adjust) entry->info.adjust(parameters);
+    return make_list_scheduler(entry->info, entry->make(parameters), parameters, placement, jobs);
+  }
+  fail_input("policy: unknown name '" + std::string(name) + "'");
+}
+
+}  // namespace gpusched

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/parameters.hpp"
+#include "base/registry.hpp"
+#include "model/job_table.hpp"
+#include "seams/order.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// All parameters of the order `info` describes: its own and those of its list scheduler.
+[[nodiscard]] std::vector<ParameterInfo> policy_parameters(const PluginInfo& info);
+
+/// The scheduler of a registered policy: a scheduler of that name, or an order of that name in a
+/// list scheduler. Throws InvalidInput for an unknown name or parameter.
+[[nodiscard]] std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
+                                                        const Parameters::Values& values,
+                                                        const Placement& placement,
+                                                        const JobTable& jobs);
+
+/// The list scheduler for an order that is not registered here, as the flags of `info` ask.
+[[nodiscard]] std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
+                                                             std::unique_ptr<Order> order,
+                                                             const Parameters& parameters,
+                                                             const Placement& placement,
+                                                             const JobTable& jobs);
+
+}  // namespace gpusched

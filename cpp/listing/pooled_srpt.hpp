@@ -1,0 +1,51 @@
+#pragma once
+
+#include <vector>
+
+#include "listing/running_index.hpp"
+#include "listing/waiting_queue.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// SRTF with skipping on one pool of GPUs, incrementally. A running job's remaining service is
+/// (end - now), so the running jobs keep their order for ever; a waiting one's stands still. The
+/// greedy choice therefore survives the passing of time, and an event changes it only from the
+/// first waiting head that newly fits onwards. Equal to PreemptiveScheduler, which is its slow
+/// twin (tests/parity).
+class PooledSrpt final : public Scheduler {
+ public:
+  void begin(const Setup& setup) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+
+ private:
+  /// A waiting job by its remaining service, frozen until it runs again.
+  struct Waiting {
+    Time remaining;
+    JobId job;
+
+    friend bool operator<(const Waiting& a, const Waiting& b) noexcept {
+      return a.remaining != b.remaining ? a.remaining < b.remaining : a.job < b.job;
+    }
+  };
+
+  void push(const State& state, JobId job, Time remaining);
+  [[nodiscard]] bool fits(const State& state, int gpus, const Waiting& job) const;
+  void admit(const State& state, ClassId id);
+  void evict(const State& state);
+  void settle(const State& state);
+
+  std::int64_t num_gpus_ = 0;
+  RunningIndex running_;
+  std::vector<Heap<Waiting>> waiting_;
+  std::size_t num_waiting_ = 0;
+  /// GPUs let go so far, and for each class from which count on its head may fit: what it lacked
+  /// at the last look, a bound because running jobs only move ahead of it meanwhile.
+  std::int64_t num_released_ = 0;
+  std::vector<std::int64_t> retry_at_;
+  std::vector<JobId> started_;
+  std::vector<JobId> evicted_;
+  Allocation allocation_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/parameters.hpp"
+#include "listing/waiting_queue.hpp"
+#include "seams/order.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// Preemptive list scheduling: give all GPUs out anew in the order's sequence, keep the chosen
+/// that run, place the chosen that wait, preempt whoever holds what they claim, and let the rest
+/// of the cluster go on. The five steps stand in docs/semantics.md.
+class PreemptiveScheduler : public Scheduler {
+ public:
+  PreemptiveScheduler(std::unique_ptr<Order> order, const Parameters& parameters);
+
+  /// What every preemptive order takes.
+  static std::vector<ParameterInfo> parameters();
+
+  void begin(const Setup& setup) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+  [[nodiscard]] RestartRule restart_rule() const override { return rule_; }
+
+ protected:
+  /// Step 1: moves the jobs that shall run from `queue_` to `taken_`, in key order, and splits
+  /// the sorted `running_` into `kept_` and `untaken_`.
+  virtual void choose(const State& state);
+
+  void take_waiting(ClassId id, KeyedJob job);
+
+  struct Waiting {
+    KeyedJob job;
+    ClassId id;
+  };
+
+  WaitingQueue queue_;
+  std::vector<KeyedJob> running_;  // sorted, with the keys of the present decision
+  std::vector<Waiting> taken_;
+  std::vector<KeyedJob> kept_;
+  std::vector<KeyedJob> untaken_;
+
+ private:
+  void forget(std::span<const JobId> finished);
+  void redistribute(const State& state, Actions& actions);
+  void rank_running(const State& state);
+  void enqueue(const State& state, std::span<const JobId> jobs);
+  void place_taken(const State& state, Actions& actions);
+  bool try_start(const State& state, JobId job, Actions& actions);
+  bool try_displace(const State& state, const KeyedJob& job, Actions& actions);
+  void start_all(const State& state, Actions& actions);
+  void start_others(const State& state, Actions& actions);
+  [[nodiscard]] Time least_gain(const State& state, JobId job, Time time) const;
+  void check_waste(const State& state) const;
+  void check_progress(const State& state) const;
+  [[nodiscard]] bool is_due(const State& state) const;
+  void ask_again(const State& state, Actions& actions);
+
+  std::unique_ptr<Order> order_;
+  RestartRule rule_;
+  KeyLifetime lifetime_;
+  bool is_strict_;
+  bool holds_quota_;
+  bool displaces_;
+  bool is_periodic_;
+  Time period_;
+  Placement* placement_ = nullptr;
+  std::uint64_t seed_ = 0;
+  std::int64_t active_gpus_ = 0;  // of running and waiting jobs together
+  Allocation allocation_;
+  std::vector<JobId> unranked_;
+  std::vector<JobId> preempted_;
+  std::vector<Waiting> refused_;
+  std::vector<KeyedJob> started_;
+  std::vector<JobId> jobs_;
+  std::vector<double> keys_;
+};
+
+}  // namespace gpusched

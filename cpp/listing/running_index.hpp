@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+
+namespace gpusched {
+
+/// Running jobs sorted by (end, JobId) with their widths summed over any prefix: a sorted list
+/// in blocks of at most 64. Insert, erase and prefix sums touch one block and the blocks' sums.
+class RunningIndex {
+ public:
+  struct Entry {
+    Time end;
+    JobId job;
+    std::int32_t gpus;
+
+    friend bool operator<(const Entry& a, const Entry& b) noexcept {
+      return a.end != b.end ? a.end < b.end : a.job < b.job;
+    }
+  };
+
+  [[nodiscard]] bool empty() const noexcept { return blocks_.empty(); }
+  [[nodiscard]] std::int64_t total() const noexcept { return total_; }
+  /// The latest entry; the index must not be empty.
+  [[nodiscard]] const Entry& back() const noexcept {
+    const Block& last = *blocks_.back();
+    return last.entries[last.size - 1];
+  }
+  void clear() noexcept {
+    blocks_.clear();
+    lasts_.clear();
+    total_ = 0;
+  }
+
+  void insert(Entry entry);
+  /// The entry with this end and job must be in the index.
+  void erase(Time end, JobId job);
+
+  /// Widths of the entries from (end, job) on, that one included.
+  [[nodiscard]] std::int64_t sum_from(Time end, JobId job) const;
+  /// The first entry, in order, at which the prefix sum, it included, reaches `need`;
+  /// nullptr if all together do not. `before` receives the sum of what precedes it.
+  [[nodiscard]] const Entry* reach(std::int64_t need, std::int64_t& before) const;
+  /// Widths of the entries that end at or before `end`.
+  [[nodiscard]] std::int64_t sum_until(Time end) const;
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const auto& block : blocks_) {
+      for (int i = 0; i < block->size; ++i) visit(block->entries[i]);
+    }
+  }
+
+ private:
+  static constexpr int kCapacity = 64;
+  struct Block {
+    int size = 0;
+    std::int64_t sum = 0;
+    Entry entries[kCapacity];
+  };
+
+  /// The first block whose last entry is not before `entry`; the number of blocks if none is.
+  [[nodiscard]] std::size_t find_block(const Entry& entry) const;
+  [[nodiscard]] static int find_in(const Block& block, const Entry& entry);
+  [[nodiscard]] std::unique_ptr<Block> new_block();
+
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Entry> lasts_;
+  std::vector<std::unique_ptr<Block>> spare_;
+  std::int64_t total_ = 0;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "market/market_model.hpp"
+
+namespace gpusched {
+
+/// Lower bounds on total completion time at given prices of the workers. By Lagrange, no decision
+/// of a category takes less than the sum over the jobs of the least seconds + price that a job
+/// with so many workers can have, less the price of all workers. What a job can have is bounded by
+/// tangents of work / rate, any of which is valid: for a slope the cheapest workers are those of
+/// least price - slope x rate.
+class PriceBound {
+ public:
+  /// `price` of a worker of each class; `estimate`: of the jobs' sums of rates, where the bounds
+  /// are to be close.
+  void begin(const MarketModel& model, std::span<const double> price,
+             std::span<const double> estimate);
+
+  /// Asked in all that follows whether to go on; null: never.
+  void listen_to(StopCheck* stop) noexcept { stop_ = stop; }
+
+  /// On the summed seconds of all decisions of the category.
+  [[nodiscard]] double of_category(std::span<const std::int32_t> category) const noexcept;
+  /// Of a job with so many workers: seconds + price.
+  [[nodiscard]] double of_job(std::size_t job, std::int32_t workers) const noexcept {
+    return table_[job * width_ + static_cast<std::size_t>(workers)] +
+           fixed_s_[job * width_ + static_cast<std::size_t>(workers)];
+  }
+  /// Puts a tangent at the best place for that.
+  void refine(std::size_t job, std::int32_t workers);
+  /// Of all workers.
+  [[nodiscard]] double price() const noexcept { return total_price_; }
+
+  /// On the summed seconds of every decision whatsoever; closer after more rounds of refining.
+  double of_all(std::int32_t rounds);
+  /// What every price is raised by there: then nobody would rather have fewer workers, or more.
+  [[nodiscard]] double shift() const noexcept { return shift_; }
+  /// The number of workers of each job at which that bound is reached: no more than there are.
+  [[nodiscard]] std::span<const std::int32_t> best() const noexcept { return best_; }
+
+ private:
+  void rank_offers(std::size_t job, double slope);
+  void add_tangent(std::size_t job, double estimate, double least, double most);
+  void set_least(std::size_t job);
+  [[nodiscard]] std::size_t num_blocks() const noexcept;
+  double add_point(std::size_t job, std::int32_t workers, double estimate);
+  std::int64_t shifted(double shift, std::span<const std::int32_t> from,
+                       std::span<const std::int32_t> to);
+
+  const MarketModel* model_ = nullptr;
+  StopCheck* stop_ = nullptr;
+  std::size_t width_ = 0;
+  std::vector<double> price_;
+  double total_price_ = 0.0;
+  std::vector<double> table_;             // by job, then number of workers
+  std::vector<std::uint8_t> is_refined_;  // the same
+  std::vector<double> fixed_s_;           // the same
+  std::vector<double> least_;             // of table_ + fixed_s_ in blocks of numbers of workers
+  std::vector<std::int32_t> best_;        // number of workers of each job at the last shift
+  std::vector<std::int32_t> least_at_, most_at_;  // at the shifts around the best one
+  double of_all_ = 0.0;
+  double shift_ = 0.0;
+  struct Offer {
+    double cost, rate;
+    std::int32_t count, type;
+  };
+  std::vector<Offer> offers_;
+  std::vector<double> slowest_, fastest_;  // rates of the workers that a job can use
+};
+
+}  // namespace gpusched

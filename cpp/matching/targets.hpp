@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elastic/reallocation.hpp"
+#include "matching/jobs.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// What each job shall hold from now on, by GPU type, and what that leaves idle.
+class MatchingTargets {
+ public:
+  /// Nothing for anybody; all GPUs are idle.
+  void open(const State& state, const MatchingJobs& jobs);
+
+  [[nodiscard]] std::span<const Part> of(std::size_t job) const noexcept { return targets_[job]; }
+  /// What the job holds now.
+  [[nodiscard]] std::span<const Part> held(std::size_t job) const noexcept { return held_[job]; }
+  [[nodiscard]] bool is_anything_idle() const noexcept;
+
+  /// GPUs of these types; parts of one type may repeat. Nothing where the job cannot run so.
+  void give(const State& state, std::size_t job, std::span<const Part> parts);
+  /// Idle GPUs for a job without any: its least width, on the types fastest for it; where types do
+  /// not add up, the fastest of its widths.
+  void give_idle(const State& state, std::size_t job);
+  /// Idle GPUs, as many of a type as can be, for those of the jobs that have some and end earlier
+  /// by more than the part `least_gain` of the time they have left, restart included; the greatest
+  /// gain in weighted seconds first. Where types add up.
+  void grow(const State& state, std::span<const std::size_t> jobs, std::span<const double> weight,
+            double least_gain);
+
+ private:
+  [[nodiscard]] const MatchingJobs::Job& job_at(std::size_t job) const noexcept {
+    return jobs_->all()[job];
+  }
+  void gather(const MatchingJobs::Job& job, std::vector<Part>& parts) const;
+  void take(std::span<const Part> parts);
+  static void add(const Part& more, std::vector<Part>& parts);
+
+  const MatchingJobs* jobs_ = nullptr;
+  std::vector<std::vector<Part>> targets_, held_;
+  std::vector<std::int32_t> idle_;  // of each type
+  std::vector<Part> wider_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "model/demand.hpp"
+
+namespace gpusched {
+
+/// GPUs of one server. The width is kept beside the mask: counting bits is a library call where
+/// the oldest processors are supported.
+struct Piece {
+  ServerId server;
+  std::int32_t gpus;
+  GpuMask mask;
+
+  Piece() = default;
+  Piece(ServerId on_server, GpuMask gpu_mask)
+      : Piece(on_server, gpu_mask, std::popcount(gpu_mask)) {}
+  Piece(ServerId on_server, GpuMask gpu_mask, int num_gpus)
+      : server(on_server), gpus(num_gpus), mask(gpu_mask) {}
+
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+
+/// Where a gang runs. Without pieces it holds `gpus` of the one pool (placement `count`).
+struct Allocation {
+  int gpus = 0;
+  std::vector<Piece> pieces;
+  /// Which worker runs on each GPU, in the order of the pieces; empty: one after the other.
+  std::vector<std::int32_t> ranks;
+
+  void reset(int num_gpus) noexcept {
+    gpus = num_gpus;
+    pieces.clear();
+    ranks.clear();
+  }
+};
+
+/// What a placement is asked for: a gang that starts or resumes.
+struct Request {
+  JobId job;
+  int gpus;
+  TypeMask types;
+  /// How often the job was preempted: keys random draws.
+  int preemptions;
+  /// What its workers ask for beside GPUs; null: nothing.
+  const Demand* demand = nullptr;
+
+  [[nodiscard]] bool is_share() const noexcept { return demand != nullptr && demand->is_share(); }
+  /// GPUs that must be wholly free.
+  [[nodiscard]] int room() const noexcept { return is_share() ? 0 : gpus; }
+};
+
+}  // namespace gpusched

@@ -1,0 +1,83 @@
+#include "model/cluster.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "base/check.hpp"
+#include "base/index_set.hpp"
+
+namespace gpusched {
+
+Cluster::Cluster(std::span<const std::int32_t> server_gpus,
+                 std::span<const std::int32_t> server_type, const NetworkColumns& network,
+                 const CapacityColumns& capacity)
+    : gpus_(server_gpus.begin(), server_gpus.end()),
+      types_(server_type.begin(), server_type.end()) {
+  if (gpus_.empty()) fail_input("server_gpus: a cluster needs at least one server");
+  if (gpus_.size() > IndexSet::kMaxSize) {
+    fail_input("server_gpus: at most " + std::to_string(IndexSet::kMaxSize) + " servers, got " +
+               std::to_string(gpus_.size()));
+  }
+  if (gpus_.size() != types_.size()) {
+    fail_input("server_type: length " + std::to_string(types_.size()) +
+               " differs from server_gpus: " + std::to_string(gpus_.size()));
+  }
+  for (std::size_t server = 0; server < gpus_.size(); ++server) {
+    const int gpus = gpus_[server];
+    const int type = types_[server];
+    if (gpus < 1 || gpus > kMaxGpusPerServer) {
+      fail_input("server_gpus: server " + std::to_string(server) + " has " + std::to_string(gpus) +
+                 " GPUs; 1 to 64 are allowed");
+    }
+    if (type < 0 || type >= kMaxGpuTypes) {
+      fail_input("server_type: server " + std::to_string(server) + " has type " +
+                 std::to_string(type) + "; 0 to 63 are allowed");
+    }
+    const auto at = static_cast<std::size_t>(type);
+    if (at >= gpus_of_type_.size()) {
+      gpus_of_type_.resize(at + 1);
+      largest_of_type_.resize(at + 1);
+    }
+    gpus_of_type_[at] += gpus;
+    largest_of_type_[at] = std::max(largest_of_type_[at], gpus);
+    num_gpus_ += gpus;
+    all_types_ |= TypeMask{1} << type;
+  }
+  network_ = Network(gpus_, network);
+  read_capacity(capacity);
+}
+
+void Cluster::read_capacity(const CapacityColumns& capacity) {
+  const auto read = [&](const char* column, std::span<const std::int64_t> given,
+                        std::vector<std::int64_t>& out) {
+    if (given.empty()) return;
+    if (given.size() != gpus_.size()) {
+      fail_input(std::string(column) + ": length " + std::to_string(given.size()) +
+                 " differs from server_gpus: " + std::to_string(gpus_.size()));
+    }
+    for (const std::int64_t amount : given) {
+      out.push_back(amount < 0 ? kUnlimited : std::min(amount, kUnlimited));
+    }
+  };
+  read("cpu_milli", capacity.cpu_milli, cpu_milli_);
+  read("memory_mib", capacity.memory_mib, memory_mib_);
+}
+
+std::int64_t Cluster::gpus_of(TypeMask types) const noexcept {
+  std::int64_t sum = 0;
+  for (TypeMask rest = types & all_types_; rest != 0; rest &= rest - 1) {
+    sum += gpus_of_type_[static_cast<std::size_t>(std::countr_zero(rest))];
+  }
+  return sum;
+}
+
+int Cluster::largest_server(TypeMask types) const noexcept {
+  int largest = 0;
+  for (TypeMask rest = types & all_types_; rest != 0; rest &= rest - 1) {
+    largest = std::max(largest, largest_of_type_[static_cast<std::size_t>(std::countr_zero(rest))]);
+  }
+  return largest;
+}
+
+}  // namespace gpusched

@@ -1,0 +1,226 @@
+#include "placing/fragmentation.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <string>
+
+#include "base/check.hpp"
+
+namespace gpusched {
+namespace {
+
+/// Distinct CPU demands, and distinct shares, that are told apart.
+constexpr std::size_t kMaxKinds = 128;
+
+/// The least number of so many significant bits that is not below.
+std::int64_t rounded_up(std::int64_t value, int bits) noexcept {
+  const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)));
+  const int shift = std::max(0, width - bits);
+  return ((value + (std::int64_t{1} << shift) - 1) >> shift) << shift;
+}
+
+void sort_unique(std::vector<std::int64_t>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+/// Rounds values up to fewer and fewer bits until at most kMaxKinds are distinct.
+int bits_for(const std::vector<std::int64_t>& values) {
+  for (int bits = 62;; --bits) {
+    std::vector<std::int64_t> rounded;
+    rounded.reserve(values.size());
+    for (const std::int64_t value : values) rounded.push_back(rounded_up(value, bits));
+    sort_unique(rounded);
+    if (rounded.size() <= kMaxKinds || bits == 1) return bits;
+  }
+}
+
+}  // namespace
+
+Fragmentation::Fragmentation(std::span<const TaskType> tasks, const Cluster& cluster) {
+  for (std::size_t row = 0; row < tasks.size(); ++row) {
+    if (tasks[row].weight < 0) {
+      fail_input("popularity: row " + std::to_string(row) + ", value " +
+                 std::to_string(tasks[row].weight) + ": at least 0");
+    }
+    total_weight_ += tasks[row].weight;
+  }
+  if (total_weight_ == 0) fail_input("popularity: no task has any weight");
+  count(tasks, cluster);
+}
+
+void Fragmentation::count(std::span<const TaskType> tasks, const Cluster& cluster) {
+  // What a task asks of one server: a gang that no server holds asks for whole ones.
+  struct Part {
+    int gpus;
+    std::int64_t cpu_milli;
+  };
+  std::vector<Part> parts;
+  std::vector<std::int64_t> cpu;
+  std::vector<std::int64_t> shares;
+  for (const TaskType& task : tasks) {
+    const int gpus = std::min(task.gpus, cluster.largest_server(task.types));
+    parts.push_back({gpus, task.cpu_milli * std::max(1, gpus)});
+    cpu.push_back(parts.back().cpu_milli);
+    if (task.share_milli < kWholeGpu) shares.push_back(task.share_milli);
+  }
+  sort_unique(cpu);
+  sort_unique(shares);
+  const int cpu_bits = bits_for(cpu);
+  const int share_bits = bits_for(shares);
+  const auto share_of = [&](const TaskType& task) {
+    return std::min<std::int64_t>(kWholeGpu, rounded_up(task.share_milli, share_bits));
+  };
+  for (std::int64_t& value : cpu) value = rounded_up(value, cpu_bits);
+  for (std::int64_t& value : shares) {
+    value = std::min<std::int64_t>(kWholeGpu, rounded_up(value, share_bits));
+  }
+  sort_unique(cpu);
+  sort_unique(shares);
+  cpu_ = cpu;
+  num_ranks_ = cpu_.size() + 1;
+  first_width_ = shares.size() + 1;
+  stride_ = first_width_ + kMaxGpusPerServer + 1;
+  for (std::size_t milli = 0; milli <= kWholeGpu; ++milli) {
+    const auto above = std::upper_bound(shares.begin(), shares.end(),
+                                        static_cast<std::int64_t>(milli));
+    column_of_milli_[milli] = static_cast<std::uint16_t>(above - shares.begin());
+  }
+
+  rows_.assign(static_cast<std::size_t>(cluster.num_types()) * num_ranks_ * stride_, 0);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const TaskType& task = tasks[i];
+    const Part& part = parts[i];
+    if (part.gpus == 0) continue;  // a task without GPUs, or whose types nobody has
+    const std::size_t least_rank = rank(rounded_up(part.cpu_milli, cpu_bits));
+    const std::size_t column = task.share_milli < kWholeGpu
+                                   ? column_of_milli_[static_cast<std::size_t>(share_of(task))]
+                                   : first_width_ + static_cast<std::size_t>(part.gpus);
+    for (int type = 0; type < cluster.num_types(); ++type) {
+      if ((task.types >> type & 1) != 0) row(type, least_rank)[column] += task.weight;
+    }
+  }
+  // Those of one CPU demand and share or width become those of no more.
+  for (int type = 0; type < cluster.num_types(); ++type) {
+    for (std::size_t at = 0; at < num_ranks_; ++at) {
+      std::int64_t* own = row(type, at);
+      for (std::size_t column = 1; column < stride_; ++column) {
+        if (column != first_width_) own[column] += own[column - 1];
+      }
+    }
+    for (std::size_t at = 1; at < num_ranks_; ++at) {
+      const std::int64_t* fewer = row(type, at - 1);
+      std::int64_t* own = row(type, at);
+      for (std::size_t column = 0; column < stride_; ++column) own[column] += fewer[column];
+    }
+  }
+}
+
+std::vector<TaskType> Fragmentation::popularity(const JobTable& jobs) {
+  std::map<TaskType, std::int64_t> weights;
+  auto last = weights.end();  // jobs that ask for the same thing often follow each other
+  for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+    const Demand demand = jobs.demand(job) == nullptr ? Demand{} : *jobs.demand(job);
+    const TaskType task{jobs.gpus(job), demand.share_milli, demand.cpu_milli, jobs.types(job)};
+    if (last == weights.end() || last->first != task) last = weights.try_emplace(task, 0).first;
+    ++last->second;
+  }
+  std::vector<TaskType> tasks;
+  tasks.reserve(weights.size());
+  for (const auto& [task, weight] : weights) {
+    tasks.push_back(task);
+    tasks.back().weight = weight;
+  }
+  return tasks;
+}
+
+std::size_t Fragmentation::rank(std::int64_t cpu_milli) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(cpu_.begin(), cpu_.end(), cpu_milli) -
+                                  cpu_.begin());
+}
+
+Leftover Fragmentation::leftover(const Occupancy& free, ServerId server) {
+  Leftover left;
+  left.type = free.cluster().type(server);
+  left.whole_gpus = free.free_gpus(server);
+  left.num_parts = 0;
+  left.cpu_milli = Cluster::kUnlimited;
+  if (!free.has_demands()) return left;
+  left.cpu_milli = free.free_cpu_milli(server);
+  for (GpuMask rest = free.shared_mask(server); rest != 0; rest &= rest - 1) {
+    left.parts[static_cast<std::size_t>(left.num_parts++)] =
+        static_cast<std::int16_t>(free.free_milli(server, std::countr_zero(rest)));
+  }
+  return left;
+}
+
+std::int64_t Fragmentation::usable(const std::int64_t* row, const Leftover& left) const noexcept {
+  std::int64_t sum = whole_usable(row, left.whole_gpus);
+  for (int part = 0; part < left.num_parts; ++part) {
+    sum += part_usable(row, left.parts[static_cast<std::size_t>(part)]);
+  }
+  return sum;
+}
+
+std::int64_t Fragmentation::usable(const Leftover& left) const noexcept {
+  return usable(row(left.type, rank(left.cpu_milli)), left);
+}
+
+std::int64_t Fragmentation::growth(const Leftover& left, int gpus,
+                                   std::int64_t cpu_milli) const noexcept {
+  const std::int64_t* after = row(left.type, rank(left.cpu_milli - cpu_milli));
+  const std::int64_t still = usable(after, left) - whole_usable(after, left.whole_gpus) +
+                             whole_usable(after, left.whole_gpus - gpus);
+  return usable(left) - still - total_weight_ * kWholeGpu * gpus;
+}
+
+std::int64_t Fragmentation::growth(const Leftover& left, int gpu_milli, int share_milli,
+                                   std::int64_t cpu_milli) const noexcept {
+  const std::int64_t* after = row(left.type, rank(left.cpu_milli - cpu_milli));
+  std::int64_t still = usable(after, left) + part_usable(after, gpu_milli - share_milli);
+  if (gpu_milli == kWholeGpu) {
+    still += whole_usable(after, left.whole_gpus - 1) - whole_usable(after, left.whole_gpus);
+  } else {
+    still -= part_usable(after, gpu_milli);
+  }
+  return usable(left) - still - total_weight_ * share_milli;
+}
+
+std::int64_t Fragmentation::fragments(const Leftover& left) const noexcept {
+  std::int64_t milli = std::int64_t{kWholeGpu} * left.whole_gpus;
+  for (int part = 0; part < left.num_parts; ++part) {
+    milli += left.parts[static_cast<std::size_t>(part)];
+  }
+  return milli * total_weight_ - usable(left);
+}
+
+double Fragmentation::of_server(const Occupancy& free, ServerId server) const {
+  return static_cast<double>(fragments(leftover(free, server))) /
+         static_cast<double>(total_weight_);
+}
+
+double Fragmentation::total(const Occupancy& free) {
+  const ChangeLog& changes = free.changes();
+  const auto num_servers = static_cast<std::size_t>(free.cluster().num_servers());
+  const auto refresh = [&](ServerId server) {
+    std::int64_t& own = of_server_[static_cast<std::size_t>(server)];
+    const std::int64_t now = fragments(leftover(free, server));
+    sum_ += now - own;
+    own = now;
+  };
+  const bool is_known = changes.is_kept() && history_ == changes.history() &&
+                        changes.num_changes() - seen_ <= changes.num_kept();
+  if (is_known) {
+    for (; seen_ < changes.num_changes(); ++seen_) refresh(changes.server(seen_));
+  } else {
+    of_server_.assign(num_servers, 0);
+    sum_ = 0;
+    for (ServerId server = 0; server < free.cluster().num_servers(); ++server) refresh(server);
+    history_ = changes.history();
+    seen_ = changes.num_changes();
+  }
+  return static_cast<double>(sum_) / static_cast<double>(total_weight_);
+}
+
+}  // namespace gpusched

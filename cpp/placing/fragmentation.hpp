@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "model/cluster.hpp"
+#include "model/demand.hpp"
+#include "model/job_table.hpp"
+#include "seams/occupancy.hpp"
+
+namespace gpusched {
+
+/// What some jobs of a workload ask for, and how many they are.
+struct TaskType {
+  int gpus;  ///< 0: CPU only
+  std::int32_t share_milli = kWholeGpu;
+  std::int64_t cpu_milli = 0;  ///< of each worker
+  TypeMask types = ~TypeMask{0};
+  std::int64_t weight = 1;
+
+  friend auto operator<=>(const TaskType&, const TaskType&) = default;
+};
+
+/// What a server has left, as fragmentation counts it.
+struct Leftover {
+  int type;
+  std::int64_t cpu_milli;
+  int whole_gpus;
+  std::array<std::int16_t, kMaxGpusPerServer> parts;  ///< thousandths of the partly used GPUs
+  int num_parts;
+};
+
+/// How much of the free GPUs a workload cannot use: for each type of task, the free capacity of a
+/// server that such a task has no use for there, weighted by how popular the type is (Weng et al.,
+/// ATC 2023). A task that lacks CPU or GPUs, or asks for another GPU type, can use nothing; a
+/// share all GPUs with that much left; a gang the wholly free ones. One that spans servers counts
+/// as its worth of one. Memory is left out, as in the paper.
+///
+/// Counted in integers: (weight of the tasks) x (thousandths of a GPU).
+class Fragmentation {
+ public:
+  /// Throws InvalidInput if a weight is negative or all are 0. Where more than some hundred kinds
+  /// of CPU demand or share are asked for, similar ones are merged.
+  Fragmentation(std::span<const TaskType> tasks, const Cluster& cluster);
+
+  /// The types of task in a workload, each weighted by its jobs.
+  static std::vector<TaskType> popularity(const JobTable& jobs);
+
+  /// Thousandths of a GPU of the server that a task of the workload cannot use on average.
+  [[nodiscard]] double of_server(const Occupancy& free, ServerId server) const;
+  /// Of all servers together. Only those that have changed since the last call are counted anew
+  /// where the occupancy writes changes down.
+  [[nodiscard]] double total(const Occupancy& free);
+
+  [[nodiscard]] static Leftover leftover(const Occupancy& free, ServerId server);
+
+  /// By how much fragmentation grows where so many wholly free GPUs are taken, and CPU.
+  [[nodiscard]] std::int64_t growth(const Leftover& left, int gpus,
+                                    std::int64_t cpu_milli) const noexcept;
+  /// The same where a share is taken of a GPU with so much left: partly used, or wholly free.
+  [[nodiscard]] std::int64_t growth(const Leftover& left, int gpu_milli, int share_milli,
+                                    std::int64_t cpu_milli) const noexcept;
+
+ private:
+  void count(std::span<const TaskType> tasks, const Cluster& cluster);
+  [[nodiscard]] std::size_t rank(std::int64_t cpu_milli) const noexcept;
+  /// Of the tasks that a server of the type with that much CPU can host: the weight of those whose
+  /// share is at most `milli`, and of the gangs at most so wide.
+  [[nodiscard]] const std::int64_t* row(int type, std::size_t rank) const noexcept {
+    return rows_.data() + (static_cast<std::size_t>(type) * num_ranks_ + rank) * stride_;
+  }
+  [[nodiscard]] std::int64_t part_usable(const std::int64_t* row, int milli) const noexcept {
+    return row[column_of_milli_[static_cast<std::size_t>(milli)]] * milli;
+  }
+  [[nodiscard]] std::int64_t whole_usable(const std::int64_t* row, int gpus) const noexcept {
+    const std::int64_t weight = row[column_of_milli_[kWholeGpu]] +
+                                row[first_width_ + static_cast<std::size_t>(gpus)];
+    return weight * kWholeGpu * gpus;
+  }
+  [[nodiscard]] std::int64_t* row(int type, std::size_t rank) noexcept {
+    return rows_.data() + (static_cast<std::size_t>(type) * num_ranks_ + rank) * stride_;
+  }
+  [[nodiscard]] std::int64_t usable(const std::int64_t* row, const Leftover& left) const noexcept;
+  [[nodiscard]] std::int64_t usable(const Leftover& left) const noexcept;
+  [[nodiscard]] std::int64_t fragments(const Leftover& left) const noexcept;
+
+  std::int64_t total_weight_ = 0;
+  std::vector<std::int64_t> cpu_;  // what some task asks for in all, ascending
+  std::size_t num_ranks_ = 0;
+  std::size_t stride_ = 0;
+  std::size_t first_width_ = 0;
+  std::array<std::uint16_t, kWholeGpu + 1> column_of_milli_{};
+  std::vector<std::int64_t> rows_;
+  // What `total` remembers.
+  std::uint64_t history_ = 0;
+  std::uint64_t seen_ = 0;
+  std::vector<std::int64_t> of_server_;
+  std::int64_t sum_ = 0;
+};
+
+}  // namespace gpusched

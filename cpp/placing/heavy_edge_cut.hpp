@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/allocation.hpp"
+#include "model/cluster.hpp"
+#include "model/job_table.hpp"
+#include "model/network.hpp"
+#include "placing/cut_memo.hpp"
+#include "seams/occupancy.hpp"
+#include "seams/speed.hpp"
+#include "solvers/graph_cut.hpp"
+
+namespace gpusched {
+
+/// Places gangs so that heavy communication stays inside servers: on the server with the least
+/// free GPUs that holds the gang; else on the fewest servers in order of their free GPUs, the job
+/// graph cut by GraphCut. Exchanges count with the iteration time under reserved shares.
+///
+/// Cuts are remembered: servers alike must give like iteration times, to the last bit, whichever
+/// job of the graph asks.
+class HeavyEdge {
+ public:
+  /// The arguments outlive it. `swaps`: whether exchanges follow the cut.
+  HeavyEdge(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool swaps);
+
+  /// As Placement::place. `fewest_first`: a gang that no server holds takes the servers with the
+  /// fewest free GPUs, not those with the most.
+  bool place(const Occupancy& free, const Request& request, bool fewest_first, Allocation& out);
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{32} << 20;
+
+  void number_kinds();
+  [[nodiscard]] bool is_cut(JobId job) const;
+  void find_key(JobId job, std::span<const Piece> pieces);
+  void append_domains(ServerId server);
+  [[nodiscard]] const std::vector<std::int32_t>& cut(JobId job, std::span<const Piece> pieces);
+  void improve(JobId job, const StageGraph& graph);
+  void sort(std::span<const std::int32_t> ranks, Allocation& out);
+  void permute(std::span<const std::int32_t> ranks, std::vector<std::int32_t>& out) const;
+
+  const JobTable& jobs_;
+  const Cluster& cluster_;
+  const Speed& speed_;
+  bool swaps_;
+  bool has_cuts_;
+  GraphCut graph_cut_;
+  RingLinks finder_;
+  CutMemo memo_{kMostBytes};
+  std::vector<std::int32_t> kind_of_server_;
+  std::vector<std::int32_t> kind_in_domain_;  // of each server; those of one domain are alike
+  std::vector<std::int32_t> kind_of_domain_;
+  std::vector<std::int32_t> label_;  // of each domain in the present key; -1 between calls
+  std::vector<std::int32_t> labelled_;
+
+  // Of the allocation at hand: servers as they were filled, and where each comes by server id.
+  std::vector<std::int32_t> key_;
+  std::vector<std::int32_t> quotas_;
+  std::vector<std::int32_t> kinds_;
+  std::vector<std::size_t> order_;
+  std::vector<std::size_t> begin_;
+  std::vector<Piece> pieces_;
+  std::vector<Crossing> crossings_;
+  std::vector<LinkShare> shares_;
+  std::vector<std::int32_t> ranks_;
+  std::vector<std::int32_t> permuted_;
+  std::vector<double> pipeline_weights_;
+  std::vector<double> allreduce_weights_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,219 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "model/allocation.hpp"
+#include "placing/packing_index.hpp"
+#include "placing/placement_parts.hpp"
+#include "seams/occupancy.hpp"
+#include "seams/placement.hpp"
+
+namespace gpusched {
+
+/// What servers of a cluster have at most; each resource that somebody stated counts alike.
+class Capacities {
+ public:
+  Capacities() = default;
+  explicit Capacities(const Cluster& cluster);
+
+  /// What is free of a server, each resource as a part of the largest server's, added up.
+  [[nodiscard]] double room(const Occupancy& free, ServerId server) const noexcept {
+    double sum = static_cast<double>(free_milli(free, server)) / gpu_milli_;
+    if (!free.has_demands()) return sum;
+    if (cpu_milli_ > 0) sum += part(free.free_cpu_milli(server), cpu_milli_);
+    if (memory_mib_ > 0) sum += part(free.free_memory_mib(server), memory_mib_);
+    return sum;
+  }
+  /// The same with each part times what is asked of it.
+  [[nodiscard]] double match(const Occupancy& free, ServerId server, const Ask& ask) const noexcept;
+
+  /// Thousandths of the GPUs of a server that are free.
+  [[nodiscard]] static std::int64_t free_milli(const Occupancy& free, ServerId server) noexcept {
+    return free.has_demands() ? free.free_milli(server)
+                              : std::int64_t{kWholeGpu} * free.free_gpus(server);
+  }
+
+ private:
+  /// A server without a limit counts as one that is all free.
+  [[nodiscard]] static double part(std::int64_t free, double most) noexcept {
+    return std::min(1.0, static_cast<double>(free) / most);
+  }
+
+  double gpu_milli_ = 1;
+  double cpu_milli_ = 0;  // 0: nobody stated any
+  double memory_mib_ = 0;
+};
+
+/// The lowest free GPUs of the server; for a share the partly used GPU with the least left that
+/// holds it, else a free one.
+[[nodiscard]] Piece tight_piece(const Occupancy& free, ServerId server, const Ask& ask) noexcept;
+/// The same with the most left, a free GPU above all.
+[[nodiscard]] Piece loose_piece(const Occupancy& free, ServerId server, const Ask& ask) noexcept;
+
+/// What a rule of packing has where it says nothing else. A rule scores one server by what is
+/// free there and on it alone; the least score wins, the lowest server of equals:
+///
+///     double score(const Occupancy& free, ServerId server, const Ask& ask) const;
+///
+/// is asked of servers that can host the ask, and LeastScore::kNever where the rule refuses.
+struct PackingRule {
+  /// Whether it scores equal parts of gangs of different widths differently.
+  static constexpr bool kTellsGangs = false;
+
+  /// Whether the least score wins; else every server has one that can host the ask, and `choose`
+  /// picks one of them.
+  static constexpr bool kTakesLeast = true;
+
+  /// Whether a score takes much longer than to tell whether the server can host the ask.
+  static constexpr bool kIsCostly = false;
+
+  /// Before a run, and before each placement.
+  void begin(const PlacementSetup& /*setup*/) {}
+  void start(const Request& /*request*/) {}
+
+  /// A server with a score, -1 if there is none.
+  [[nodiscard]] ServerId choose(const LeastScore& scores) { return scores.best(); }
+  [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) {
+    return tight_piece(free, server, ask);
+  }
+};
+
+/// The server with the least free GPUs, whatever else it has.
+struct LeastFreeGpus : PackingRule {
+  [[nodiscard]] double score(const Occupancy& free, ServerId server,
+                             const Ask& /*ask*/) const noexcept {
+    return static_cast<double>(Capacities::free_milli(free, server));
+  }
+};
+
+/// Places by a rule in all resources. A gang that the largest server of its types could hold goes
+/// to one server; a wider one takes whole servers of that size, one after the other by the rule,
+/// and then a server for what is left over. All or nothing.
+template <class Rule>
+class Packer {
+ public:
+  void begin(const PlacementSetup& setup) {
+    rule_.begin(setup);
+    index_.begin(setup.state.occupancy().changes().history());
+  }
+
+  /// Kept out of placements that seldom need it.
+  [[gnu::noinline]] bool place(const Occupancy& free, const Request& request, Allocation& out) {
+    const int size = start(free, request, out);
+    if (request.gpus <= size) return add(free, ask(request, request.gpus), 1, out) == 1;
+    const int num_whole = size > 0 ? request.gpus / size : 0;
+    const int rest = size > 0 ? request.gpus % size : 0;
+    if (num_whole == 0 || free.num_servers_at(request.types, size) < num_whole) return false;
+    if (add(free, whole(request, size), num_whole, out) < num_whole) return false;
+    if (rest > 0 && add(free, ask(request, rest), 1, out) == 0) return false;
+    sort_by_server(out);
+    return true;
+  }
+
+  /// The parts of `place`, for placements that put wide gangs together in another way. Returns the
+  /// size of the largest server that the gang may use.
+  int start(const Occupancy& free, const Request& request, Allocation& out) {
+    rule_.start(request);
+    out.reset(request.gpus);
+    return free.cluster().largest_server(request.types);
+  }
+  [[nodiscard]] static Ask ask(const Request& request, int workers) noexcept {
+    const Demand demand = request.demand == nullptr ? Demand{} : *request.demand;
+    return {request.types, workers, false, demand, Rule::kTellsGangs ? request.gpus : workers};
+  }
+  [[nodiscard]] static Ask whole(const Request& request, int size) noexcept {
+    Ask whole = ask(request, size);
+    whole.is_whole = true;
+    return whole;
+  }
+  /// Adds up to `count` servers that `out` does not have, each for one ask; returns how many.
+  int add(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    if (count == 1 && out.pieces.empty() && !index_.pays(free, ask, Rule::kIsCostly)) {
+      const ServerId server = look_once(free, ask);
+      if (server < 0) return 0;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      return 1;
+    }
+    LeastScore& scores = index_.find(free, ask, [&](ServerId server) {
+      return rule_.score(free, server, ask);
+    });
+    for (const Piece& piece : out.pieces) hide(scores, piece.server);
+    int num_added = 0;
+    while (num_added < count) {
+      const ServerId server = rule_.choose(scores);
+      if (server < 0) break;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      if (++num_added < count) hide(scores, server);
+    }
+    for (; !hidden_.empty(); hidden_.pop_back()) {
+      scores.set(hidden_.back().first, hidden_.back().second);
+    }
+    return num_added;
+  }
+
+ private:
+  /// What the scores would give, without them.
+  ServerId look_once(const Occupancy& free, const Ask& ask) {
+    if constexpr (Rule::kTakesLeast) {
+      ServerId best = -1;
+      double least = LeastScore::kNever;
+      PackingIndex::for_each_host(free, ask, [&](ServerId server) {
+        const double score = rule_.score(free, server, ask);
+        if (score < least || (score == least && server < best)) {
+          least = score;
+          best = server;
+        }
+      });
+      return best;
+    } else {
+      hosts_.clear();
+      for (ServerId server = 0; server < free.cluster().num_servers(); ++server) {
+        if (can_host(free, server, ask)) hosts_.push_back(server);
+      }
+      return rule_.choose(hosts_);
+    }
+  }
+
+  void hide(LeastScore& scores, ServerId server) {
+    hidden_.emplace_back(server, scores.score(server));
+    scores.set(server, LeastScore::kNever);
+  }
+
+  Rule rule_;
+  PackingIndex index_;
+  std::vector<std::pair<ServerId, double>> hidden_;
+  std::vector<ServerId> hosts_;
+};
+
+/// A placement that goes by a rule of packing where gangs ask for more than GPUs.
+template <class Rule>
+class DemandPlacement : public Placement {
+ public:
+  void begin(const PlacementSetup& setup) override { packer_.begin(setup); }
+  [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
+    return free.has_demands() ? widest_consolidated(free, types) : free.num_free(types);
+  }
+  [[nodiscard]] bool knows_demands() const override { return true; }
+  [[nodiscard]] bool judges_servers_alone() const override { return true; }
+
+ protected:
+  Packer<Rule> packer_;
+};
+
+/// A placement that is nothing but a rule of packing.
+template <class Rule>
+class PackingPlacement : public DemandPlacement<Rule> {
+ public:
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    return this->packer_.place(free, request, out);
+  }
+  [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
+    return widest_consolidated(free, types);
+  }
+  [[nodiscard]] bool needs_shapes() const override { return true; }
+};
+
+}  // namespace gpusched

@@ -1,0 +1,18 @@
+#include "base/registry.hpp"
+#include "seams/contention.hpp"
+
+namespace gpusched {
+namespace {
+
+class None final : public Contention {
+ public:
+  [[nodiscard]] double share(const LinkUse& use) const override { return use.bytes_per_s; }
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(Contention, None, .name = "none",
+                  .summary = "Every ring has its links to itself.",
+                  .source = "Common assumption of placement-aware simulators.")
+
+}  // namespace gpusched

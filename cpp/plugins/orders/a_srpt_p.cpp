@@ -1,0 +1,51 @@
+#include "base/parameters.hpp"
+#include "base/registry.hpp"
+#include "seams/order.hpp"
+
+namespace gpusched {
+
+/// Remaining virtual work: what a machine as fast as all GPUs would still need, times their
+/// number. A job that runs is ahead by the work that its restart would cost, so that it gives way
+/// only to one that gains more than that.
+class RemainingVirtualWorkOrder final : public Order {
+ public:
+  explicit RemainingVirtualWorkOrder(const Parameters& parameters)
+      : cost_(parameters.seconds("cost_s")),
+        wide_cost_(parameters.number("wide_cost_s") < 0 ? cost_
+                                                        : parameters.seconds("wide_cost_s")),
+        narrow_gpus_(parameters.integer("narrow_gpus")) {}
+
+  [[nodiscard]] KeyLifetime lifetime() const override { return KeyLifetime::service; }
+
+  void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
+    const State& state = view.state();
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const JobId job = jobs[i];
+      double ticks = key_of(view.remaining(job));
+      if (!state.speed().is_fixed()) {
+        const IterationLimits limits = state.speed().limits(job);
+        ticks = ticks * (limits.min / limits.low);
+      }
+      if (state.is_running(job)) ticks = ticks - key_of(restart_cost(state, job));
+      key[i] = static_cast<double>(view.gpus(job)) * ticks;
+    }
+  }
+
+ private:
+  [[nodiscard]] Time restart_cost(const State& state, JobId job) const {
+    const Time extra = state.jobs().gpus(job) > narrow_gpus_ ? wide_cost_ : cost_;
+    return state.jobs().restart_cost(job) + extra;
+  }
+
+  Time cost_;
+  Time wide_cost_;
+  std::int64_t narrow_gpus_;
+};
+
+GPUSCHED_REGISTER(
+    Order, RemainingVirtualWorkOrder, .name = "a-srpt-p",
+    .summary = "Preemptive A-SRPT: least remaining virtual work; a restart must pay for itself.",
+    .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+    .flags = {"preemptive", "clairvoyant"})
+
+}  // namespace gpusched

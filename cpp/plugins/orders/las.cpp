@@ -1,0 +1,23 @@
+#include "base/registry.hpp"
+#include "seams/order.hpp"
+
+namespace gpusched {
+
+struct AttainedService {
+  static constexpr KeyLifetime kLifetime = KeyLifetime::service;
+  static constexpr bool kTakesTurns = true;
+
+  double operator()(const QueueView& view, JobId job) const noexcept {
+    return exact_key(view.attained(job).count());
+  }
+};
+
+using AttainedServiceOrder = KeyOrder<AttainedService>;
+GPUSCHED_REGISTER(
+    Order, AttainedServiceOrder, .name = "las",
+    .summary = "Least attained service first, decided anew each period while a job waits.",
+    .source = "Nuyens, Wierman, Performance Evaluation 65, 2008; Tiresias, NSDI 2019.",
+    .flags = {"preemptive"},
+    .parameters = {turn_period()})
+
+}  // namespace gpusched

@@ -1,0 +1,25 @@
+#include "base/registry.hpp"
+#include "seams/order.hpp"
+
+namespace gpusched {
+
+struct LeastLaxity {
+  static constexpr KeyLifetime kLifetime = KeyLifetime::clock;
+  // The laxity of who waits falls below that of who runs.
+  static constexpr bool kTakesTurns = true;
+
+  double operator()(const QueueView& view, JobId job) const noexcept {
+    const Time deadline = view.deadline(job);
+    if (deadline == kNever) return kLastKey;
+    return exact_key((deadline - view.now() - view.remaining(job)).count());
+  }
+};
+
+using LeastLaxityOrder = KeyOrder<LeastLaxity>;
+GPUSCHED_REGISTER(
+    Order, LeastLaxityOrder, .name = "llf",
+    .summary = "Least laxity first: time to the deadline less the remaining service.",
+    .source = "Mok, PhD thesis, MIT, 1983.", .flags = {"preemptive", "deadlines", "clairvoyant"},
+    .parameters = {turn_period()})
+
+}  // namespace gpusched

@@ -1,0 +1,20 @@
+#include "base/registry.hpp"
+#include "seams/order.hpp"
+
+namespace gpusched {
+
+struct RemainingWork {
+  static constexpr KeyLifetime kLifetime = KeyLifetime::service;
+
+  double operator()(const QueueView& view, JobId job) const noexcept {
+    return static_cast<double>(view.gpus(job)) * key_of(view.remaining(job));
+  }
+};
+
+using RemainingWorkOrder = KeyOrder<RemainingWork>;
+GPUSCHED_REGISTER(Order, RemainingWorkOrder, .name = "srsf",
+                  .summary = "Shortest remaining work first: GPUs times remaining service.",
+                  .source = "Gu et al., Tiresias (shortest-gpu), NSDI 2019.",
+                  .flags = {"preemptive", "clairvoyant"})
+
+}  // namespace gpusched

@@ -1,0 +1,21 @@
+#include "base/registry.hpp"
+#include "seams/order.hpp"
+
+namespace gpusched {
+
+struct RemainingService {
+  static constexpr KeyLifetime kLifetime = KeyLifetime::service;
+  static constexpr bool kIsRemainingService = true;
+
+  double operator()(const QueueView& view, JobId job) const noexcept {
+    return exact_key(view.remaining(job).count());
+  }
+};
+
+using RemainingServiceOrder = KeyOrder<RemainingService>;
+GPUSCHED_REGISTER(Order, RemainingServiceOrder, .name = "srtf",
+                  .summary = "Shortest remaining service first.",
+                  .source = "Schrage, Operations Research 16, 1968; Tiresias shortest.",
+                  .flags = {"preemptive", "clairvoyant"})
+
+}  // namespace gpusched

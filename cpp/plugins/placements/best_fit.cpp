@@ -1,0 +1,47 @@
+#include "base/registry.hpp"
+#include "placing/packing.hpp"
+#include "placing/placement_parts.hpp"
+
+namespace gpusched {
+namespace {
+
+struct LeastRoom : PackingRule {
+  void begin(const PlacementSetup& setup) { capacities = Capacities(setup.state.cluster()); }
+
+  [[nodiscard]] double score(const Occupancy& free, ServerId server,
+                             const Ask& /*ask*/) const noexcept {
+    return capacities.room(free, server);
+  }
+
+  Capacities capacities;
+};
+
+class BestFit final : public DemandPlacement<LeastRoom> {
+ public:
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (request.gpus > free.num_free(request.types)) return false;
+    out.reset(request.gpus);
+    int rest = request.gpus;
+    LevelCursor fullest(free, request.types, LevelCursor::Direction::up);
+    while (rest > 0) {
+      // Servers are used up in (free, id) order, so one that holds the rest and lies further up
+      // has not been touched; where none lies further up, the cursor's own is the best fit.
+      fullest.advance();
+      const int taken = fullest.level();
+      if (taken < rest && take_best_fit(free, request.types, rest, out)) break;
+      rest -= take(free, fullest.server(), rest, out);
+    }
+    sort_by_server(out);
+    return true;
+  }
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Placement, BestFit, .name = "best-fit",
+    .summary = "The server with the least free GPUs that holds the gang; else the fullest first.",
+    .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.")
+
+}  // namespace gpusched

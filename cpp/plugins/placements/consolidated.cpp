@@ -1,0 +1,26 @@
+#include "base/registry.hpp"
+#include "placing/packing.hpp"
+#include "placing/placement_parts.hpp"
+
+namespace gpusched {
+namespace {
+
+class Consolidated final : public DemandPlacement<LeastFreeGpus> {
+ public:
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
+    return place_consolidated(free, request, out);
+  }
+
+  [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
+    return widest_consolidated(free, types);
+  }
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(Placement, Consolidated, .name = "consolidated",
+                  .summary = "The fewest servers possible, best fit for the remainder, or wait.",
+                  .source = "Jeon et al., ATC 2019 (Philly); Lucid, ASPLOS 2023.")
+
+}  // namespace gpusched

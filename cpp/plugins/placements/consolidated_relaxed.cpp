@@ -1,0 +1,56 @@
+#include <cmath>
+
+#include "base/registry.hpp"
+#include "placing/packing.hpp"
+#include "placing/placement_parts.hpp"
+
+namespace gpusched {
+namespace {
+
+// A gang that asks for more than GPUs is never spread: kappa counts for the others.
+class ConsolidatedRelaxed final : public DemandPlacement<LeastFreeGpus> {
+ public:
+  explicit ConsolidatedRelaxed(const Parameters& parameters)
+      : kappa_(parameters.number("kappa")) {}
+
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (place_consolidated(free, request, out)) return true;
+    if (request.gpus > free.num_free(request.types)) return false;
+    const int size = free.cluster().largest_server(request.types);
+    const auto fewest = static_cast<double>(ceil_div(request.gpus, size));
+    const double allowed = std::floor(kappa_ * fewest);
+    out.reset(request.gpus);
+    LevelCursor emptiest(free, request.types, LevelCursor::Direction::down);
+    for (int rest = request.gpus; rest > 0;) {
+      if (static_cast<double>(out.pieces.size()) >= allowed) return false;
+      emptiest.advance();
+      const int level = free.least_level(request.types, rest);
+      if (emptiest.level() >= rest && level < emptiest.level()) {
+        // Levels below the cursor's are untouched: the best fit for what is left.
+        out.pieces.push_back(free.lowest_free(free.next_server(request.types, level, -1), rest));
+        break;
+      }
+      rest -= take(free, emptiest.server(), rest, out);
+    }
+    sort_by_server(out);
+    return true;
+  }
+
+ private:
+  double kappa_;
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Placement, ConsolidatedRelaxed, .name = "consolidated-relaxed",
+    .summary = "As consolidated, but up to kappa times the fewest servers, emptiest first.",
+    .source = "Gu et al., Tiresias (skew rule), NSDI 2019.",
+    .parameters = {{.name = "kappa",
+                    .fallback = 2.0,
+                    .help = "how many times the fewest possible servers a gang may span",
+                    .minimum = 1,
+                    .maximum = 1e9}})
+
+}  // namespace gpusched

@@ -1,0 +1,85 @@
+#include <bit>
+#include <limits>
+#include <optional>
+
+#include "base/registry.hpp"
+#include "placing/fragmentation.hpp"
+#include "placing/packing.hpp"
+
+namespace gpusched {
+namespace {
+
+/// Where fragmentation, by the popularity of what the whole trace asks for, grows least.
+struct FgdRule : PackingRule {
+  static constexpr bool kIsCostly = true;
+
+  void begin(const PlacementSetup& setup) {
+    const State& state = setup.state;
+    fragmentation.reset();
+    if (state.jobs().num_jobs() == 0) return;
+    const auto tasks = Fragmentation::popularity(state.jobs());
+    fragmentation.emplace(tasks, state.cluster());
+    step = 0;
+    for (const TaskType& task : tasks) step += kStepMilli * task.weight;
+  }
+
+  [[nodiscard]] double score(const Occupancy& free, ServerId server,
+                             const Ask& ask) const noexcept {
+    return static_cast<double>(least_growth(free, server, ask).growth) * 65536.0 +
+           static_cast<double>(Capacities::free_milli(free, server));
+  }
+
+  [[nodiscard]] Piece piece(const Occupancy& free, ServerId server,
+                            const Ask& ask) const noexcept {
+    if (!ask.demand.is_share()) return tight_piece(free, server, ask);
+    return {server, GpuMask{1} << least_growth(free, server, ask).gpu, 1};
+  }
+
+  struct Growth {
+    int gpu;  // of a share
+    std::int64_t growth;
+  };
+
+  /// The growth, for a share on the GPU where it is least, the lowest of equals.
+  [[nodiscard]] Growth least_growth(const Occupancy& free, ServerId server,
+                                    const Ask& ask) const noexcept {
+    const Leftover left = Fragmentation::leftover(free, server);
+    const Demand& demand = ask.demand;
+    if (!demand.is_share()) {
+      const std::int64_t cpu_milli = demand.cpu_milli * std::max(1, ask.workers);
+      return {-1, in_steps(fragmentation->growth(left, ask.workers, cpu_milli))};
+    }
+    Growth best{-1, std::numeric_limits<std::int64_t>::max()};
+    const auto look = [&](int gpu) {
+      const int milli = free.free_milli(server, gpu);
+      if (milli < demand.share_milli) return;
+      const std::int64_t growth =
+          in_steps(fragmentation->growth(left, milli, demand.share_milli, demand.cpu_milli));
+      if (growth < best.growth || (growth == best.growth && gpu < best.gpu)) best = {gpu, growth};
+    };
+    for (GpuMask rest = free.shared_mask(server); rest != 0; rest &= rest - 1) {
+      look(std::countr_zero(rest));
+    }
+    if (free.free_gpus(server) > 0) look(std::countr_zero(free.free_mask(server)));
+    return best;
+  }
+
+  [[nodiscard]] std::int64_t in_steps(std::int64_t growth) const noexcept {
+    return growth > 0 ? (growth + step - 1) / step : -(-growth / step);
+  }
+
+  static constexpr std::int64_t kStepMilli = 40;
+  std::int64_t step = 1;
+  std::optional<Fragmentation> fragmentation;  // by the jobs of the run
+};
+
+using Fgd = PackingPlacement<FgdRule>;
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Placement, Fgd, .name = "fgd",
+    .summary = "Where the GPUs that typical jobs of the trace cannot use grow least.",
+    .source = "Weng et al., Fragmentation Gradient Descent, ATC 2023.")
+
+}  // namespace gpusched

@@ -1,0 +1,45 @@
+#include <algorithm>
+
+#include "base/registry.hpp"
+#include "placing/packing.hpp"
+
+namespace gpusched {
+namespace {
+
+struct AnyServer : PackingRule {
+  [[nodiscard]] double score(const Occupancy& /*free*/, ServerId /*server*/,
+                             const Ask& /*ask*/) const noexcept {
+    return 0;
+  }
+};
+
+class FirstFit final : public DemandPlacement<AnyServer> {
+ public:
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    if (request.demand != nullptr) return packer_.place(free, request, out);
+    if (request.gpus > free.num_free(request.types)) return false;
+    out.reset(request.gpus);
+    const ServerId whole = free.next_fitting(request.types, request.gpus, -1);
+    if (whole >= 0) {
+      out.pieces.push_back(free.lowest_free(whole, request.gpus));
+      return true;
+    }
+    ServerId server = -1;
+    for (int rest = request.gpus; rest > 0;) {
+      server = free.next_fitting(request.types, 1, server);
+      const int taken = std::min(rest, free.free_gpus(server));
+      out.pieces.push_back(free.lowest_free(server, taken));
+      rest -= taken;
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Placement, FirstFit, .name = "first-fit",
+    .summary = "The lowest server that holds the gang; else the servers in order of their ids.",
+    .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.")
+
+}  // namespace gpusched

@@ -1,0 +1,46 @@
+#include "placing/heavy_edge_cut.hpp"
+
+#include <optional>
+
+#include "base/registry.hpp"
+#include "seams/placement.hpp"
+
+namespace gpusched {
+namespace {
+
+class HeavyEdgePlacement final : public Placement {
+ public:
+  explicit HeavyEdgePlacement(const Parameters& parameters)
+      : swaps_(parameters.flag("swaps")), fewest_first_(parameters.text("fill") == "fewest") {}
+
+  void begin(const PlacementSetup& setup) override {
+    const State& state = setup.state;
+    heavy_edge_.emplace(state.jobs(), state.cluster(), state.speed(), swaps_);
+  }
+
+  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
+    return heavy_edge_->place(free, request, fewest_first_, out);
+  }
+
+ private:
+  bool swaps_;
+  bool fewest_first_;
+  std::optional<HeavyEdge> heavy_edge_;  // of the run
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Placement, HeavyEdgePlacement, .name = "heavy-edge",
+    .summary = "Best fit on one server, else few servers with the job graph cut at light edges.",
+    .source = "Luo et al., INFOCOM 2025 (Heavy-Edge).",
+    .parameters = {{.name = "swaps",
+                    .fallback = true,
+                    .help = "exchange replicas between servers where that shortens an iteration"},
+                   {.name = "fill",
+                    .fallback = std::string("most-free"),
+                    .help = "a gang that no server holds goes to the servers with the most free "
+                            "GPUs first, or with the fewest: the fragments",
+                    .choices = {"most-free", "fewest"}}})
+
+}  // namespace gpusched

@@ -1,0 +1,372 @@
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "base/heap.hpp"
+#include "base/registry.hpp"
+#include "listing/waiting_queue.hpp"
+#include "model/network.hpp"
+#include "seams/named.hpp"
+#include "seams/scheduler.hpp"
+#include "seams/speed.hpp"
+#include "solvers/virtual_machine.hpp"
+
+namespace gpusched {
+namespace {
+
+/// The order in which a virtual machine, as fast as the whole cluster, would complete the jobs;
+/// and a gang that communicates much waits a while for a placement that keeps it together.
+///
+/// Jobs of one width, set of types and model are of one kind: they fit, and are well placed,
+/// alike. Under `skip` each kind waits in a line of its own, under `strict` all jobs in one; only
+/// the head of a line is looked at. What a head was refused it is refused until GPUs are given
+/// back, so that without a finish only new heads are looked at, and those whose patience ends.
+class ASrpt final : public Scheduler {
+ public:
+  explicit ASrpt(const Parameters& parameters)
+      : is_strict_(parameters.text("scan") == "strict"),
+        starts_early_(parameters.flag("idle")),
+        fills_fragments_(parameters.text("fill") == "fewest"),
+        counts_low_(parameters.text("work") == "low"),
+        sorts_by_work_(parameters.text("queue") == "work"),
+        waits_for_loss_(parameters.text("wait") == "loss"),
+        tau_(parameters.number("tau")),
+        heavy_(parameters.number("heavy")),
+        near_(parameters.number("near")),
+        fragments_(make_placement("best-fit", {})) {}
+
+  void begin(const Setup& setup) override {
+    placement_ = &setup.placement;
+    fragments_->begin({setup.seed, setup.state});
+    finder_.reset();
+    const bool has_links = !setup.state.speed().is_fixed();
+    if (has_links) finder_.emplace(setup.state.cluster().network());
+    machine_.begin(setup.state.cluster().num_gpus());
+    jobs_ = make_buffer<Known>(setup.state.jobs().num_jobs());
+    kinds_.clear();
+    kind_of_.clear();
+    lines_.clear();
+    if (is_strict_) lines_.emplace_back();
+    fresh_.clear();
+    patient_.clear();
+    num_queued_ = num_held_ = 0;
+    num_sent_ = 0;
+  }
+
+  void decide(const State& state, const Instant& instant, Actions& actions) override {
+    is_release_ = !instant.finished.empty();
+    for (const JobId job : machine_.advance(state.now())) send(state, job);
+    for (const JobId job : instant.arrived) admit(state, job);
+    if (num_queued_ > 0) dispatch(state, actions);
+    fresh_.clear();
+    if (starts_early_ && num_queued_ == 0) start_early(state, actions);
+    ask_again(state, actions);
+  }
+
+ private:
+  using KindId = std::uint32_t;
+  using LineId = std::uint32_t;
+
+  struct Kind {
+    double ticks_per_service;  // on a good placement of the empty cluster
+    double least_s;            // seconds per iteration on that placement
+    std::size_t fewest_servers;
+    bool is_heavy;
+    bool fills_fragments;
+  };
+  /// Jobs that wait for each other's turn.
+  struct Line {
+    RunHeap<KeyedJob> queue;  // completed by the machine, in that order or by work
+    Time patience = kNever;   // until when it waits for a good placement of its head
+  };
+  struct Known {
+    KindId kind;
+    bool is_held;  // on the machine, and not started
+  };
+  struct Candidate {
+    KeyedJob job;
+    LineId line;
+
+    /// For a heap with the first on top.
+    friend bool operator<(const Candidate& a, const Candidate& b) noexcept {
+      return b.job < a.job;
+    }
+  };
+
+  // The kinds of jobs, and what each needs.
+
+  [[nodiscard]] KindId kind_of(const State& state, JobId job) {
+    const JobTable& jobs = state.jobs();
+    const bool has_model = finder_.has_value();
+    const auto [found, is_new] = kind_of_.try_emplace(
+        {state.classes().of(job), has_model && jobs.has_profiles() ? jobs.profile(job) : -1,
+         has_model && jobs.has_graphs() ? jobs.graph(job) : -1},
+        static_cast<KindId>(kinds_.size()));
+    if (is_new) {
+      kinds_.push_back(make_kind(state, job));
+      if (!is_strict_) lines_.emplace_back();
+    }
+    return found->second;
+  }
+
+  [[nodiscard]] Kind make_kind(const State& state, JobId job) const {
+    Kind kind{1.0, 0.0, 1, false, false};
+    if (!finder_) return kind;
+    const Request request = state.request(job);
+    const IterationLimits limits = state.speed().limits(job);
+    if (!counts_low_) kind.ticks_per_service = limits.min / limits.low;
+    kind.least_s = limits.min;
+    kind.is_heavy = limits.max >= heavy_ * limits.min;
+    kind.fewest_servers = static_cast<std::size_t>(
+        ceil_div(request.gpus, state.cluster().largest_server(request.types)));
+    kind.fills_fragments = fills_fragments_ && !kind.is_heavy;
+    return kind;
+  }
+
+  [[nodiscard]] LineId line_of(JobId job) const noexcept {
+    return is_strict_ ? 0 : jobs_[job].kind;
+  }
+
+  /// GPUs over all GPUs, times the predicted ticks on a good placement.
+  [[nodiscard]] double virtual_work(const State& state, JobId job) const {
+    // In this order: what is whole in GPU ticks is rounded once.
+    return static_cast<double>(state.jobs().gpus(job)) *
+           duration(state, kinds_[jobs_[job].kind], job) /
+           static_cast<double>(state.cluster().num_gpus());
+  }
+
+  /// Predicted ticks on a good placement.
+  [[nodiscard]] static double duration(const State& state, const Kind& kind, JobId job) {
+    const auto service = static_cast<double>(state.jobs().predicted(job).count());
+    return service * kind.ticks_per_service;
+  }
+
+  // From arrival over the machine into the queue.
+
+  void admit(const State& state, JobId job) {
+    jobs_[job] = {kind_of(state, job), true};
+    ++num_held_;
+    // In GPU ticks, of which the machine does as many per tick as there are GPUs.
+    const std::int64_t ticks = ceil_ticks(duration(state, kinds_[jobs_[job].kind], job));
+    machine_.add(job, VirtualMachine::Work{ticks} * state.jobs().gpus(job));
+  }
+
+  void let_go(JobId job) {
+    jobs_[job].is_held = false;
+    --num_held_;
+  }
+
+  /// Completed by the machine: into the queue, unless it was started early.
+  void send(const State& state, JobId job) {
+    if (!jobs_[job].is_held) return;
+    let_go(job);
+    const LineId line = line_of(job);
+    auto& queue = lines_[line].queue;
+    const KeyedJob keyed{sorts_by_work_ ? virtual_work(state, job) : num_sent_++, job};
+    if (queue.empty() || keyed < queue.top()) add_once(line, fresh_);
+    queue.push(keyed);
+    ++num_queued_;
+  }
+
+  // From the queue onto the cluster.
+
+  static void add_once(LineId line, std::vector<LineId>& lines) {
+    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+  }
+
+  void dispatch(const State& state, Actions& actions) {
+    candidates_.clear();
+    if (is_release_) {
+      for (LineId line = 0; line < lines_.size(); ++line) add_queued(state, line);
+    } else {
+      for (const LineId line : patient_) {
+        if (lines_[line].patience == state.now()) add_once(line, fresh_);
+      }
+      for (const LineId line : fresh_) add_queued(state, line);
+    }
+    std::make_heap(candidates_.begin(), candidates_.end());
+    while (!candidates_.empty()) {
+      std::pop_heap(candidates_.begin(), candidates_.end());
+      const Candidate candidate = candidates_.back();
+      candidates_.pop_back();
+      Line& line = lines_[candidate.line];
+      if (!try_start(state, candidate.job.job, &line, actions)) continue;
+      line.queue.pop();
+      --num_queued_;
+      lose_patience(candidate.line);
+      if (add_queued(state, candidate.line)) {
+        std::push_heap(candidates_.begin(), candidates_.end());
+      }
+    }
+  }
+
+  bool add_queued(const State& state, LineId id) {
+    auto& queue = lines_[id].queue;
+    if (queue.empty() || !may_fit(state, queue.top().job)) return false;
+    candidates_.push_back({queue.top(), id});
+    return true;
+  }
+
+  void lose_patience(LineId id) {
+    if (lines_[id].patience == kNever) return;
+    lines_[id].patience = kNever;
+    std::erase(patient_, id);
+  }
+
+  /// While the queue is empty, the job that the machine runs need not wait for its end there.
+  void start_early(const State& state, Actions& actions) {
+    const JobId job = machine_.running();
+    if (job == kNoJob || !jobs_[job].is_held || !may_fit(state, job)) return;
+    if (try_start(state, job, nullptr, actions)) let_go(job);
+  }
+
+  [[nodiscard]] Placement& placement_for(const Kind& kind) const noexcept {
+    return kind.fills_fragments ? *fragments_ : *placement_;
+  }
+
+  [[nodiscard]] bool may_fit(const State& state, JobId job) const {
+    const Placement& placement = placement_for(kinds_[jobs_[job].kind]);
+    const Request request = state.request(job);
+    return request.room() <= placement.widest(state.occupancy(), request.types);
+  }
+
+  /// `line`: where the job is the head of the queue; without one it has no patience to lose.
+  bool try_start(const State& state, JobId job, Line* line, Actions& actions) {
+    const Kind& kind = kinds_[jobs_[job].kind];
+    if (!placement_for(kind).place(state.occupancy(), state.request(job), allocation_)) {
+      return false;
+    }
+    if (kind.is_heavy && state.num_running() > 0) {
+      // One that waits looks again where something finished, and when its patience ends.
+      const bool waits = line != nullptr && line->patience != kNever &&
+                         state.now() < line->patience;
+      if (waits && !is_release_) return false;
+      const double seconds = judge(state, kind, job);
+      if (seconds > near_ * kind.least_s && !has_waited(state, kind, job, line, seconds)) {
+        return false;
+      }
+    }
+    actions.start(job, allocation_);
+    return true;
+  }
+
+  /// Whether the job, which could have iterations of `seconds`, has waited for a better placement.
+  bool has_waited(const State& state, const Kind& kind, JobId job, Line* line, double seconds) {
+    if (line == nullptr) return false;
+    if (line->patience == kNever) {
+      const double unit = waits_for_loss_
+                              ? duration(state, kind, job) * (seconds / kind.least_s - 1.0)
+                              : virtual_work(state, job);
+      line->patience = state.now() + Time{ceil_ticks(tau_ * unit)};
+      patient_.push_back(line_of(job));
+    }
+    return state.now() >= line->patience;
+  }
+
+  /// Seconds per iteration on `allocation_` if its links were cut up among the GPUs behind them;
+  /// on the fewest servers the least ones.
+  [[nodiscard]] double judge(const State& state, const Kind& kind, JobId job) {
+    if (allocation_.pieces.size() <= kind.fewest_servers) return kind.least_s;
+    finder_->find(allocation_.pieces, allocation_.gpus, crossings_);
+    reserved_shares(state.cluster().network(), crossings_, shares_);
+    return state.speed().iteration_s({job, allocation_.pieces, allocation_.ranks, shares_});
+  }
+
+  void ask_again(const State& state, Actions& actions) const {
+    Time next = num_held_ > 0 ? machine_.next_completion() : kNever;
+    for (const LineId line : patient_) {
+      if (lines_[line].patience > state.now()) next = std::min(next, lines_[line].patience);
+    }
+    if (next != kNever) actions.wake(next);
+  }
+
+  bool is_strict_;
+  bool starts_early_;
+  bool fills_fragments_;
+  bool counts_low_;
+  bool sorts_by_work_;
+  bool waits_for_loss_;
+  double tau_;
+  double heavy_;
+  double near_;
+  std::unique_ptr<Placement> fragments_;
+  Placement* placement_ = nullptr;
+  std::optional<RingLinks> finder_;  // absent where no link matters
+  VirtualMachine machine_;
+  Buffer<Known> jobs_;
+  std::vector<Kind> kinds_;
+  std::map<std::tuple<ClassId, std::int32_t, std::int32_t>, KindId> kind_of_;
+  std::vector<Line> lines_;
+  std::vector<LineId> fresh_;    // that have a new head, or whose patience ends
+  std::vector<LineId> patient_;  // whose head has met a placement that is not good
+  std::vector<Candidate> candidates_;
+  std::vector<Crossing> crossings_;
+  std::vector<LinkShare> shares_;
+  Allocation allocation_;
+  bool is_release_ = false;
+  std::size_t num_queued_ = 0;
+  std::size_t num_held_ = 0;
+  double num_sent_ = 0;
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, ASrpt, .name = "a-srpt",
+    .summary = "Follows one virtual server under SRPT; gangs that communicate much may wait.",
+    .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+    .flags = {"clairvoyant"},
+    .parameters =
+        {{.name = "scan",
+          .fallback = std::string("skip"),
+          .help = "strict stops at the first job that cannot start, skip goes on with the others "
+                  "but those of its width, GPU types and model",
+          .choices = {"skip", "strict"}},
+         {.name = "queue",
+          .fallback = std::string("fifo"),
+          .help = "how those wait that the virtual machine has completed: 'fifo': in that order; "
+                  "'work': the least virtual work first",
+          .choices = {"fifo", "work"}},
+         {.name = "wait",
+          .fallback = std::string("work"),
+          .help = "what tau counts in: 'work': virtual work; 'loss': the predicted time that the "
+                  "placement at hand would cost over a good one",
+          .choices = {"work", "loss"}},
+         {.name = "tau",
+          .fallback = 1.0,
+          .help = "how many times its virtual work, or that loss, a gang that communicates much "
+                  "waits for a good placement",
+          .minimum = 0,
+          .maximum = 1e6},
+         {.name = "heavy",
+          .fallback = 1.5,
+          .help = "a gang communicates much if its iterations can take this many times their "
+                  "least",
+          .minimum = 1,
+          .maximum = 1e9},
+         {.name = "near",
+          .fallback = 1.1,
+          .help = "a placement is good if iterations take at most this many times their least",
+          .minimum = 1,
+          .maximum = 1e9},
+         {.name = "idle",
+          .fallback = true,
+          .help = "while none waits that the virtual machine has completed, start the one that it "
+                  "runs"},
+         {.name = "fill",
+          .fallback = std::string("fewest"),
+          .help = "where a gang that communicates little goes: 'fewest': to the servers with the "
+                  "fewest free GPUs; 'most-free': where the placement puts it",
+          .choices = {"fewest", "most-free"}},
+         {.name = "work",
+          .fallback = std::string("min"),
+          .help = "what virtual work counts with: 'min': iterations on a good placement; 'low': "
+                  "the bound that no placement beats",
+          .choices = {"min", "low"}}})
+
+}  // namespace gpusched

@@ -1,0 +1,34 @@
+#include "base/registry.hpp"
+#include "elastic/promising_scheduler.hpp"
+
+namespace gpusched {
+namespace {
+
+/// Leases of a fixed length for jobs of a fixed width, in the order of slack.
+class Chronus final : public PromisingScheduler {
+ public:
+  explicit Chronus(const Parameters& parameters)
+      : PromisingScheduler({.slot = parameters.seconds("lease_s"),
+                            .own_width_only = true,
+                            .is_pinned = false,
+                            .by_slack = true,
+                            .is_firm = true}) {}
+
+  static std::vector<ParameterInfo> parameters() {
+    return {{.name = "lease_s",
+             .fallback = 600.0,
+             .help = "seconds of a lease: jobs change at multiples of it",
+             .minimum = 1,
+             .maximum = 1e9}};
+  }
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, Chronus, .name = "chronus",
+    .summary = "Leases set aside for jobs with deadlines, by slack; best effort fills the rest.",
+    .source = "Gao, Ye, Sun, Wen, Zhang, SoCC 2021; greedy instead of the integer program.",
+    .flags = {"preemptive", "deadlines", "clairvoyant"}, .parameters = Chronus::parameters())
+
+}  // namespace gpusched

@@ -1,0 +1,21 @@
+#include "base/registry.hpp"
+#include "gangs/bound_scheduler.hpp"
+
+namespace gpusched {
+namespace {
+
+class FirstFitGangs final : public BoundScheduler {
+ public:
+  explicit FirstFitGangs(const Parameters& parameters)
+      : BoundScheduler({.narrow = Packing::first_fit, .wide = Packing::first_fit}, parameters) {}
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, FirstFitGangs, .name = "ff",
+    .summary = "The lowest GPUs of the lowest servers, under a cap on busy time. Chooses GPUs itself.",
+    .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.", .flags = {"places"},
+    .parameters = BoundScheduler::parameters(false))
+
+}  // namespace gpusched

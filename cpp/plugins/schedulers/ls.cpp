@@ -1,0 +1,21 @@
+#include "base/registry.hpp"
+#include "gangs/bound_scheduler.hpp"
+
+namespace gpusched {
+namespace {
+
+class LeastBusyGangs final : public BoundScheduler {
+ public:
+  explicit LeastBusyGangs(const Parameters& parameters)
+      : BoundScheduler({.narrow = Packing::least_busy, .wide = Packing::least_busy}, parameters) {}
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, LeastBusyGangs, .name = "ls",
+    .summary = "The GPUs with the least work bound to them, under a cap. Chooses GPUs itself.",
+    .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.", .flags = {"clairvoyant", "places"},
+    .parameters = BoundScheduler::parameters(false))
+
+}  // namespace gpusched

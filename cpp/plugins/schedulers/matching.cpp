@@ -1,0 +1,405 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/parameters.hpp"
+#include "base/registry.hpp"
+#include "base/stop_check.hpp"
+#include "elastic/consolidation.hpp"
+#include "elastic/reallocation.hpp"
+#include "market/matching_market.hpp"
+#include "matching/jobs.hpp"
+#include "matching/targets.hpp"
+#include "matching/widths.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+namespace {
+
+// Weights are scaled so that the market's figures are neither tiny nor huge.
+constexpr double kScale = 1e4;
+// The market's descent, see its options: the next decision goes on from there.
+constexpr std::int64_t kEffort = 4'000;
+// Jobs without GPUs that are offered idle ones.
+constexpr std::size_t kOffers = 64;
+
+/// Places all active jobs anew by a matching market over classes of equal GPUs, at arrivals and
+/// finishes; the run's placement chooses the GPUs.
+class Matching final : public Scheduler {
+ public:
+  explicit Matching(const Parameters& parameters)
+      : period_(parameters.seconds("period_s")),
+        focus_(static_cast<int>(parameters.integer("focus"))),
+        keeps_widths_(parameters.text("widths") == "own") {
+    options_.effort = kEffort;
+    options_.draws = static_cast<std::int32_t>(parameters.integer("draws"));
+    options_.hysteresis = parameters.number("hysteresis");
+    options_.goal.beta = parameters.number("beta");
+    options_.goal.guard = parameters.number("guard");
+    const std::string& sampling = parameters.text("sampling");
+    if (sampling == "uniform") options_.sampling = CategorySampling::uniform;
+    const std::string& valuation = parameters.text("valuation");
+    if (valuation == "one-pass") options_.market.valuation = Valuation::one_pass;
+    if (valuation == "raw") options_.market.valuation = Valuation::raw;
+    const std::string& clearing = parameters.text("clearing");
+    if (clearing == "auction") options_.market.clearing = Clearing::auction;
+    if (clearing == "jonker-volgenant") options_.market.clearing = Clearing::jonker_volgenant;
+  }
+
+  static std::vector<ParameterInfo> parameters() {
+    return {{.name = "widths",
+             .fallback = std::string("elastic"),
+             .help = "own: jobs keep their widths though the speed would allow others",
+             .choices = {"elastic", "own"}},
+            {.name = "focus",
+             .fallback = std::int64_t{2},
+             .help = "0: the sum of completion times if nothing changed any more counts; c >= 1: "
+                     "the jobs with the least left get most, the j-th of n from the last "
+                     "(j / n)^c - ((j - 1) / n)^c",
+             .minimum = 0,
+             .maximum = 16},
+            {.name = "draws",
+             .fallback = std::int64_t{59},
+             .help = "categories drawn for a decision (59: one of the best 5 % with 95 %); where "
+                     "types do not add up a search over widths follows instead",
+             .minimum = 1,
+             .maximum = 1e6},
+            {.name = "sampling",
+             .fallback = std::string("seeded"),
+             .help = "which categories: seeds and draws around a rule, or uniform draws",
+             .choices = {"seeded", "uniform"}},
+            {.name = "valuation",
+             .fallback = std::string("iterated"),
+             .help = "what a GPU is worth to a job: the JCT it saves, iterated or once, or its rate",
+             .choices = {"iterated", "one-pass", "raw"}},
+            {.name = "clearing",
+             .fallback = std::string("transportation"),
+             .help = "how a market is cleared",
+             .choices = {"transportation", "jonker-volgenant", "auction"}},
+            {.name = "beta",
+             .fallback = 1.0,
+             .help = "1: mean JCT alone; less: Jain's fairness counts as well",
+             .minimum = 0,
+             .maximum = 1},
+            {.name = "guard",
+             .fallback = 0.25,
+             .help = "part of an equal number of GPUs that every job gets at least",
+             .minimum = 0,
+             .maximum = 1},
+            {.name = "hysteresis",
+             .fallback = 0.03,
+             .help = "the old placement stays unless the score improves by more than this part",
+             .minimum = 0,
+             .maximum = 0.999},
+            {.name = "period_s",
+             .fallback = 0.0,
+             .help = "seconds between decisions; between them only idle GPUs are given out (0: at "
+                     "arrivals and finishes)",
+             .minimum = 0,
+             .maximum = 1e9}};
+  }
+
+  void begin(const Setup& setup) override {
+    placement_ = &setup.placement;
+    market_.listen_to(&stop_.emplace(setup.control));
+    jobs_.begin(setup, keeps_widths_);
+    reallocation_.begin(setup);
+    consolidation_.begin(setup);
+  }
+
+  void decide(const State& state, const Instant& instant, Actions& actions) override {
+    jobs_.open(state, instant);
+    if (jobs_.empty()) return;
+    targets_.open(state, jobs_);
+    choose(state, period_ == Time{0} || state.now().count() % period_.count() == 0);
+    if (is_any_possible()) {
+      weigh();
+      match(state);
+      if (jobs_.is_additive()) {
+        give_matched(state);
+      } else {
+        give_widths(state);
+      }
+    }
+    offer_idle(state);
+    apply(state, actions);
+    if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
+  }
+
+ private:
+  using Job = MatchingJobs::Job;
+
+  [[nodiscard]] const Job& job_at(std::size_t job) const noexcept { return jobs_.all()[job]; }
+  [[nodiscard]] int type_of(std::size_t own) const noexcept { return jobs_.classes()[own].type; }
+  [[nodiscard]] bool can_use(const Job& job, std::size_t own) const noexcept {
+    return job.gpu_rate[static_cast<std::size_t>(type_of(own))] > 0;
+  }
+
+  /// Who takes part: those with the least GPU time left, as far as each can have its least width.
+  /// Jobs that are settling, and all that run where no decision is due, stay where they are.
+  void choose(const State& state, bool is_due) {
+    capacity_.clear();
+    for (const GpuClass& own : jobs_.classes()) capacity_.push_back(own.gpus);
+    chosen_.clear();
+    for (std::size_t job = 0; job < jobs_.all().size(); ++job) {
+      if (!job_at(job).is_running || (is_due && !job_at(job).is_settling)) continue;
+      counts_.assign(capacity_.size(), 0);
+      jobs_.count_held(state, job_at(job), counts_);
+      targets_.give(state, job, targets_.held(job));
+      take_counts();
+    }
+    std::int64_t left = 0;
+    for (const std::int32_t gpus : capacity_) left += gpus;
+    for (const std::uint32_t job : jobs_.in_order()) {
+      if (left == 0) break;
+      if (!targets_.of(job).empty() || job_at(job).least > left) continue;
+      if (jobs_.is_additive() || !job_at(job).widths.empty()) {
+        chosen_.push_back(job);
+      } else if (!take_several(state, job)) {
+        continue;
+      }
+      left -= job_at(job).least;
+    }
+  }
+
+  void take_counts() {
+    for (std::size_t own = 0; own < capacity_.size(); ++own) capacity_[own] -= counts_[own];
+  }
+
+  /// A gang that no type alone holds, where types do not add up, gets GPUs before the market:
+  /// those it has, or of the classes it can use in their order. False if there are too few.
+  bool take_several(const State& state, std::size_t job) {
+    counts_.assign(capacity_.size(), 0);
+    jobs_.count_held(state, job_at(job), counts_);
+    bool keeps = job_at(job).is_running;
+    for (std::size_t own = 0; own < capacity_.size(); ++own) keeps &= counts_[own] <= capacity_[own];
+    std::int32_t missing = keeps ? 0 : job_at(job).least;
+    for (std::size_t own = 0; own < capacity_.size() && !keeps; ++own) {
+      counts_[own] = can_use(job_at(job), own) ? std::min(missing, capacity_[own]) : 0;
+      missing -= counts_[own];
+    }
+    if (missing > 0) return false;
+    take_counts();
+    targets_.give(state, job, parts_of_counts(counts_));
+    return true;
+  }
+
+  [[nodiscard]] std::span<const Part> parts_of_counts(std::span<const std::int32_t> counts) {
+    parts_.clear();
+    for (std::size_t own = 0; own < counts.size(); ++own) {
+      if (counts[own] > 0) parts_.push_back({type_of(own), counts[own]});
+    }
+    return parts_;
+  }
+
+  [[nodiscard]] bool is_any_possible() const {
+    return std::any_of(chosen_.begin(), chosen_.end(), [&](std::size_t job) {
+      std::int32_t usable = 0;
+      for (std::size_t own = 0; own < capacity_.size(); ++own) {
+        if (can_use(job_at(job), own)) usable += capacity_[own];
+      }
+      return usable >= job_at(job).least;
+    });
+  }
+
+  /// What a second of each job counts. With speedups k^p the shares of n jobs that are best for
+  /// the sum of completion times depend on the jobs' order alone (Berg, Vesilo, Harchol-Balter,
+  /// heSRPT, 2020; there focus = 1 / (1 - p)), and a market that minimises the sum of seconds x
+  /// weight divides GPUs so where weight x work is the square of the share. At own widths nothing
+  /// is divided, and the square of the share is what the job's time counts, in times of its gang on
+  /// average GPUs (by GPU time, wide gangs would count less by their width), and the jobs that wait
+  /// are among the n: what runs delays them as well.
+  void weigh() {
+    weight_.assign(jobs_.all().size(), 1.0);
+    if (focus_ == 0) return;
+    const auto power = [&](double base) {
+      double value = 1.0;
+      for (int factor = 0; factor < focus_; ++factor) value *= base;
+      return value;
+    };
+    const auto count =
+        static_cast<double>(keeps_widths_ ? jobs_.all().size() : chosen_.size());
+    for (std::size_t row = 0; row < chosen_.size(); ++row) {
+      const double place = count - static_cast<double>(row);
+      const double share = power(place / count) - power((place - 1.0) / count);
+      const Job& job = job_at(chosen_[row]);
+      const double gpus = keeps_widths_ ? job.least : 1.0;
+      weight_[chosen_[row]] = kScale * share * share * gpus / job.gpu_time();
+    }
+  }
+
+  void match(const State& state) {
+    const std::size_t jobs = chosen_.size();
+    const std::size_t classes = capacity_.size();
+    for (auto* column : {&rate_, &rounds_, &restart_s_, &gradients_}) column->clear();
+    least_.clear();
+    most_.clear();
+    previous_.assign(jobs * classes, 0);
+    ones_.assign(jobs, 1.0);
+    for (std::size_t row = 0; row < jobs; ++row) {
+      const Job& job = job_at(chosen_[row]);
+      for (std::size_t own = 0; own < classes; ++own) {
+        rate_.push_back(job.gpu_rate[static_cast<std::size_t>(type_of(own))]);
+      }
+      jobs_.count_held(state, job, {previous_.data() + row * classes, classes});
+      rounds_.push_back(weight_[chosen_[row]] * job.remaining_s);
+      restart_s_.push_back(weight_[chosen_[row]] * job.restart_s);
+      gradients_.push_back(job.exchange / 2.0);
+      least_.push_back(job.least);
+      most_.push_back(job.most);
+    }
+    market_.solve({.num_jobs = static_cast<std::int32_t>(jobs),
+                   .num_classes = static_cast<std::int32_t>(classes),
+                   .rate = rate_,
+                   .capacity = capacity_,
+                   .rounds = rounds_,
+                   .samples = ones_,
+                   .gradient_bytes = gradients_,
+                   .bytes_per_s = ones_,
+                   .waiting_s = {},
+                   .restart_s = restart_s_,
+                   .previous = previous_,
+                   .min_workers = least_,
+                   .max_workers = most_,
+                   .max_samples = {}},
+                  jobs_.is_additive() ? options_ : start_options());
+  }
+
+  /// Of a market whose matching is where another search begins.
+  [[nodiscard]] MatchingMarket::Options start_options() const {
+    MatchingMarket::Options options = options_;
+    options.draws = 1;
+    options.descend = false;
+    options.enumerate_up_to = 0;
+    return options;
+  }
+
+  [[nodiscard]] std::span<const Part> matched(std::size_t row) {
+    const std::size_t classes = capacity_.size();
+    return parts_of_counts({market_.decision().counts.data() + row * classes, classes});
+  }
+
+  void give_matched(const State& state) {
+    for (std::size_t row = 0; row < chosen_.size(); ++row) {
+      targets_.give(state, chosen_[row], matched(row));
+    }
+  }
+
+  void give_widths(const State& state) {
+    type_capacity_.assign(jobs_.gpus_of_type().size(), 0);
+    for (std::size_t own = 0; own < capacity_.size(); ++own) {
+      type_capacity_[static_cast<std::size_t>(type_of(own))] += capacity_[own];
+    }
+    widths_.begin(type_capacity_);
+    for (std::size_t row = 0; row < chosen_.size(); ++row) {
+      const std::size_t job = chosen_[row];
+      const std::span<const Part> held = targets_.held(job);
+      widths_.add(job_at(job), weight_[job], held.size() == 1 ? held.front() : Part{0, 0},
+                  matched(row));
+    }
+    widths_.solve(keeps_widths_, options_.hysteresis);
+    for (std::size_t row = 0; row < chosen_.size(); ++row) {
+      const Part found = widths_.found(row);
+      if (found.gpus > 0) targets_.give(state, chosen_[row], {&found, 1});
+    }
+  }
+
+  /// Whom the market gave nothing, or no more because all others would have had to move.
+  void offer_idle(const State& state) {
+    std::size_t offers = 0;
+    for (const std::uint32_t job : jobs_.in_order()) {
+      if (!targets_.is_anything_idle() || offers == kOffers) break;
+      if (!targets_.of(job).empty()) continue;
+      targets_.give_idle(state, job);
+      ++offers;
+    }
+    if (jobs_.is_additive()) targets_.grow(state, chosen_, weight_, options_.hysteresis);
+  }
+
+  void apply(const State& state, Actions& actions) {
+    for (std::size_t job = 0; job < jobs_.all().size(); ++job) {
+      if (!targets_.of(job).empty()) reallocation_.add(job_at(job).id, targets_.of(job));
+    }
+    reallocation_.apply(state, actions);
+    if (!reallocation_.refused().empty() || state.num_running() == 0) start_others(state, actions);
+    consolidate(state, actions);
+    // Those that have just stopped cannot start at the same instant.
+    if (state.num_running() == 0) actions.wake(state.now() + kTick);
+  }
+
+  /// What the market wants may find no place on any server; others may, at their own widths.
+  void start_others(const State& state, Actions& actions) {
+    std::size_t offers = 0;
+    for (const std::uint32_t job : jobs_.in_order()) {
+      const JobId id = job_at(job).id;
+      const JobRecord& record = state.record(id);
+      const bool has_stopped = record.start != kNever && record.idle_since == state.now();
+      if (!state.is_waiting(id) || has_stopped) continue;
+      if (offers == kOffers && state.num_running() > 0) return;
+      ++offers;
+      if (!placement_->place(state.occupancy(), state.request(id), allocation_)) continue;
+      actions.start(id, allocation_);
+    }
+  }
+
+  /// Gangs that are slower than they would be on fewer servers, where there are such now: all of
+  /// a type together, or one alone.
+  void consolidate(const State& state, Actions& actions) {
+    for (int type = 0; type < state.cluster().num_types(); ++type) {
+      spread_.clear();
+      for (const std::uint32_t job : jobs_.in_order()) {
+        if (would_gain(state, job_at(job), type)) spread_.push_back(job_at(job).id);
+      }
+      if (spread_.empty() || consolidation_.move(state, spread_, actions)) continue;
+      if (spread_.size() == 1) continue;
+      for (const JobId& job : spread_) consolidation_.move(state, {&job, 1}, actions);
+    }
+  }
+
+  [[nodiscard]] bool would_gain(const State& state, const Job& job, int type) const {
+    if (!(job.seen_rate > 0) || !state.is_running(job.id)) return false;
+    const Slot& run = state.slot(job.id);
+    if (run.start == state.now() || !Consolidation::is_spread(state, job.id)) return false;
+    if (state.cluster().type(run.pieces.front().server) != type) return false;
+    const double now = job.remaining_s / job.seen_rate;
+    const double then = job.remaining_s / state.rate(job.id, type, run.gpus) + job.restart_s;
+    return then < (1.0 - options_.hysteresis) * now;
+  }
+
+  Time period_;
+  int focus_;
+  bool keeps_widths_;
+  MatchingMarket::Options options_;
+  MatchingMarket market_;
+  MatchingJobs jobs_;
+  MatchingTargets targets_;
+  MatchingWidths widths_;
+  Reallocation reallocation_;
+  Consolidation consolidation_;
+  Placement* placement_ = nullptr;
+  std::optional<ControlCheck> stop_;
+  Allocation allocation_;
+
+  std::vector<std::size_t> chosen_;                    // by the GPU time left
+  std::vector<double> weight_;                         // of each job
+  std::vector<std::int32_t> capacity_, type_capacity_; // for those chosen
+  std::vector<std::int32_t> counts_;
+  std::vector<Part> parts_;
+  std::vector<JobId> spread_;
+  // The market's problem.
+  std::vector<double> rate_, rounds_, restart_s_, gradients_, ones_;
+  std::vector<std::int32_t> least_, most_, previous_;
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, Matching, .name = "matching",
+    .summary = "A matching market of jobs and GPU types, cleared in sampled categories.",
+    .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024.",
+    .flags = {"preemptive", "elastic", "clairvoyant"},
+    .parameters = Matching::parameters())
+
+}  // namespace gpusched

@@ -1,0 +1,21 @@
+#include "base/registry.hpp"
+#include "gangs/bound_scheduler.hpp"
+
+namespace gpusched {
+namespace {
+
+class RandomGangs final : public BoundScheduler {
+ public:
+  explicit RandomGangs(const Parameters& parameters)
+      : BoundScheduler({.narrow = Packing::random, .wide = Packing::random}, parameters) {}
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, RandomGangs, .name = "rand",
+    .summary = "Uniformly random GPUs under a cap on busy time, seeded. Chooses GPUs itself.",
+    .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.", .flags = {"random", "places"},
+    .parameters = BoundScheduler::parameters(false))
+
+}  // namespace gpusched

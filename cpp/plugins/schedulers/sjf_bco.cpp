@@ -1,0 +1,49 @@
+#include "base/registry.hpp"
+#include "gangs/bound_scheduler.hpp"
+
+namespace gpusched {
+namespace {
+
+/// Narrow gangs first. Up to `kappa` GPUs they are packed where they leave the fewest fragments,
+/// and wider ones on the least busy servers.
+class SjfBco final : public BoundScheduler {
+ public:
+  explicit SjfBco(const Parameters& parameters)
+      : BoundScheduler({.narrow = parameters.text("tie") == "least-u" ? Packing::least_busy
+                                                                      : Packing::fragment_aware,
+                        .wide = Packing::balanced,
+                        .kappa = parameters.integer("kappa"),
+                        .inflation = parameters.number("lambda")},
+                       parameters) {}
+
+  static std::vector<ParameterInfo> parameters() {
+    std::vector<ParameterInfo> all = BoundScheduler::parameters(true);
+    all.push_back({.name = "kappa",
+                   .fallback = std::int64_t{8},
+                   .help = "the widest gang that is packed by fragments (FA-FFP); wider ones go "
+                           "to the least busy servers (LBSGF)",
+                   .minimum = 0.0,
+                   .maximum = 2147483647.0});
+    all.push_back({.name = "lambda",
+                   .fallback = 1.0,
+                   .help = "GPUs of the least busy servers to choose from, per GPU asked for",
+                   .minimum = 1.0,
+                   .maximum = 1e6});
+    all.push_back({.name = "tie",
+                   .fallback = std::string("servers-first"),
+                   .help = "narrow gangs: 'servers-first': on servers that host jobs, where they "
+                           "fit best; 'least-u': on the least busy GPUs, as in the theorem",
+                   .choices = {"servers-first", "least-u"}});
+    return all;
+  }
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, SjfBco, .name = "sjf-bco",
+    .summary = "Narrow gangs packed, wide ones balanced, under a cap on busy time. Chooses GPUs itself.",
+    .source = "Yu, Ji, Rajan, Liu, MobiHoc 2022 (arXiv 2207.07817).",
+    .flags = {"clairvoyant", "places"}, .parameters = SjfBco::parameters())
+
+}  // namespace gpusched

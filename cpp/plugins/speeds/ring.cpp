@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/parameters.hpp"
+#include "base/registry.hpp"
+#include "seams/speed.hpp"
+
+namespace gpusched {
+namespace {
+
+/// Data-parallel training with ring all-reduce: each worker sends and receives 2 m (w - 1) / w
+/// bytes an iteration over the slowest link of the ring, reduces half of them, and computes.
+class Ring final : public Speed {
+ public:
+  explicit Ring(const Parameters& parameters)
+      : overhead_s_(parameters.number("overhead_s")),
+        reduction_(parameters.number("reduction_bytes_per_s")) {}
+
+  void begin(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
+    jobs_ = &jobs;
+    cluster_ = &cluster;
+    classes_ = &classes;
+    require_bandwidths("ring", cluster);
+    check_profiles();
+    best_.clear();
+    for (const auto& group : classes.groups()) find_best(group);
+  }
+
+  [[nodiscard]] double ideal_s(JobId job) const override {
+    const Best& best = best_[classes_->of(job)];
+    double compute_s = std::numeric_limits<double>::infinity();
+    for (TypeMask rest = best.types; rest != 0; rest &= rest - 1) {
+      compute_s = std::min(compute_s, jobs_->compute_s(job, std::countr_zero(rest)));
+    }
+    return seconds(job, best.span, best.bytes_per_s, compute_s);
+  }
+
+  [[nodiscard]] IterationLimits limits(JobId job) const override {
+    const Best& best = best_[classes_->of(job)];
+    double compute_s = 0;
+    for (TypeMask rest = best.types; rest != 0; rest &= rest - 1) {
+      compute_s = std::max(compute_s, jobs_->compute_s(job, std::countr_zero(rest)));
+    }
+    const double low = ideal_s(job);
+    const int workers = jobs_->gpus(job);
+    if (workers == 1) return {low, low, seconds(job, 1, best.bytes_per_s, compute_s)};
+    return {low, low, seconds(job, workers, best.least_bytes_per_s, compute_s)};
+  }
+
+  [[nodiscard]] double iteration_s(const PlacedGang& gang) const override {
+    const Network& network = cluster_->network();
+    double bytes_per_s = std::numeric_limits<double>::infinity();
+    double compute_s = 0;
+    int type = -1;
+    for (const Piece& piece : gang.pieces) {
+      bytes_per_s = std::min(bytes_per_s, network.intra(piece.server));
+      if (cluster_->type(piece.server) == type) continue;
+      type = cluster_->type(piece.server);
+      compute_s = std::max(compute_s, jobs_->compute_s(gang.job, type));
+    }
+    for (const LinkShare& share : gang.shares) {
+      bytes_per_s = std::min(bytes_per_s, share.bytes_per_s);
+    }
+    return seconds(gang.job, static_cast<int>(gang.pieces.size()), bytes_per_s, compute_s);
+  }
+
+ private:
+  /// What the empty cluster can give a class of jobs.
+  struct Best {
+    TypeMask types;
+    int span;
+    double bytes_per_s;
+    double least_bytes_per_s;  ///< of one GPU's share of a card
+  };
+
+  [[nodiscard]] double seconds(JobId job, int span, double bytes_per_s, double compute_s) const {
+    const double workers = jobs_->gpus(job);
+    const double bytes = jobs_->gradient_bytes(job) * (workers - 1) / workers;
+    return (2.0 * bytes / bytes_per_s + bytes / reduction_) + (overhead_s_ * span + compute_s);
+  }
+
+  void find_best(const JobClasses::Group& group) {
+    std::vector<int> sizes;
+    double intra = 0;
+    double nic = 0;
+    for (ServerId server = 0; server < cluster_->num_servers(); ++server) {
+      if ((group.types >> cluster_->type(server) & 1) == 0) continue;
+      sizes.push_back(cluster_->gpus(server));
+      intra = std::max(intra, cluster_->network().intra(server));
+      nic = std::max(nic, cluster_->network().bandwidth(server));
+    }
+    std::sort(sizes.rbegin(), sizes.rend());
+    const double least = least_reserved_bandwidth(*cluster_, group.types);
+    std::size_t span = 0;
+    std::int64_t held = 0;
+    for (ClassId id = group.begin; id < group.end; ++id) {  // by width ascending
+      while (held < classes_->gpus(id)) held += sizes[span++];
+      best_.push_back({group.types, static_cast<int>(span),
+                       span == 1 ? intra : std::min(intra, nic), least});
+    }
+  }
+
+  void check_profiles() const {
+    if (!jobs_->has_profiles()) {
+      fail_input("speed ring: profile is missing; every job needs gradient_bytes, forward_s and "
+                 "backward_s");
+    }
+    if (jobs_->num_profile_types() != cluster_->num_types()) {
+      fail_input("speed ring: compute_s knows " + std::to_string(jobs_->num_profile_types()) +
+                 " GPU types; the cluster has " + std::to_string(cluster_->num_types()));
+    }
+    for (JobId job = 0; job < jobs_->num_jobs(); ++job) {
+      for (TypeMask rest = jobs_->types(job) & cluster_->all_types(); rest != 0; rest &= rest - 1) {
+        const int type = std::countr_zero(rest);
+        if (!std::isnan(jobs_->compute_s(job, type))) continue;
+        fail_input("speed ring: profile " + std::to_string(jobs_->columns().profile[job]) +
+                   " has no compute_s for GPU type " + std::to_string(type) + ", which job " +
+                   std::to_string(job) + " may use");
+      }
+    }
+  }
+
+  double overhead_s_;
+  double reduction_;
+  const JobTable* jobs_ = nullptr;
+  const Cluster* cluster_ = nullptr;
+  const JobClasses* classes_ = nullptr;
+  std::vector<Best> best_;
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Speed, Ring, .name = "ring",
+    .summary = "Ring all-reduce: an iteration waits for the slowest link of the ring.",
+    .source = "Yu et al., MobiHoc 2022, equation of the iteration time.",
+    .parameters = {{.name = "overhead_s",
+                    .fallback = 0.0005,
+                    .help = "seconds an iteration takes more for each server the gang spans",
+                    .minimum = 0,
+                    .maximum = 1e6},
+                   {.name = "reduction_bytes_per_s",
+                    .fallback = 3e11,
+                    .help = "bytes per second at which a GPU adds gradients",
+                    .minimum = 1,
+                    .maximum = 1e18}})
+
+}  // namespace gpusched

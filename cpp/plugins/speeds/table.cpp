@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/registry.hpp"
+#include "seams/speed.hpp"
+
+namespace gpusched {
+namespace {
+
+/// Of one iteration; for ever where nothing is done.
+double seconds_of(double throughput) {
+  return throughput > 0 ? 1.0 / throughput : std::numeric_limits<double>::infinity();
+}
+
+/// Iterations per second as measured, by GPU type and number of GPUs; linear between the numbers
+/// in the table, impossible outside of them and where an entry is 0. A gang of several types runs
+/// as if all its GPUs were of the slowest; one on more servers than it needs has a table of its
+/// own, as far as that goes.
+class Table final : public Speed {
+ public:
+  void begin(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
+    jobs_ = &jobs;
+    cluster_ = &cluster;
+    columns_ = &jobs.columns();
+    check_columns();
+    best_.assign(jobs.num_jobs(), 0.0);
+    for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+      if (classes.of(job) != JobClasses::kNoClass) best_[job] = best_throughput(job);
+    }
+  }
+
+  [[nodiscard]] bool is_elastic() const override { return true; }
+  [[nodiscard]] bool uses_links() const override { return false; }
+  [[nodiscard]] bool can_run(JobId job) const override { return best_[job] > 0; }
+
+  [[nodiscard]] double ideal_s(JobId job) const override { return seconds_of(best_[job]); }
+
+  [[nodiscard]] double uniform_s(JobId job, int type, int gpus) const override {
+    if (gpus > cluster_->gpus_of(TypeMask{1} << type)) {
+      return std::numeric_limits<double>::infinity();
+    }
+    return seconds_of(throughput(columns_->throughput, job, type, gpus));
+  }
+
+  [[nodiscard]] double bound_s(JobId job, int gpus) const override {
+    double most = 0;
+    for (TypeMask rest = jobs_->types(job) & cluster_->all_types(); rest != 0; rest &= rest - 1) {
+      const int type = std::countr_zero(rest);
+      most = std::max({most, at(job, type, gpus, false), at(job, type, gpus, true)});
+    }
+    return seconds_of(std::min(most, limit(job, gpus)));
+  }
+
+  [[nodiscard]] int widest(JobId /*job*/) const override { return columns_->table_counts.back(); }
+
+  [[nodiscard]] IterationLimits limits(JobId job) const override {
+    double least = best_[job];
+    for (TypeMask rest = jobs_->types(job) & cluster_->all_types(); rest != 0; rest &= rest - 1) {
+      const double packed = at(job, std::countr_zero(rest), jobs_->gpus(job), false);
+      const double spread = at(job, std::countr_zero(rest), jobs_->gpus(job), true);
+      if (packed > 0) least = std::min(least, packed);
+      if (spread > 0) least = std::min(least, spread);
+    }
+    return {ideal_s(job), ideal_s(job), seconds_of(least)};
+  }
+
+  [[nodiscard]] double iteration_s(const PlacedGang& gang) const override {
+    int gpus = 0;
+    TypeMask types = 0;
+    for (const Piece& piece : gang.pieces) {
+      gpus += piece.gpus;
+      types |= TypeMask{1} << cluster_->type(piece.server);
+    }
+    const int size = cluster_->largest_server(types);
+    const auto fewest = static_cast<std::size_t>((gpus + size - 1) / size);
+    double least = std::numeric_limits<double>::infinity();
+    for (TypeMask rest = types; rest != 0; rest &= rest - 1) {
+      least = std::min(least, at(gang.job, std::countr_zero(rest), gpus,
+                                 gang.pieces.size() > fewest));
+    }
+    return seconds_of(std::min(least, limit(gang.job, gpus)));
+  }
+
+ private:
+  /// Tables need not be monotonic: nothing at the job's own width may pass the ideal.
+  [[nodiscard]] double limit(JobId job, int gpus) const {
+    return gpus == jobs_->gpus(job) ? best_[job] : std::numeric_limits<double>::infinity();
+  }
+
+  [[nodiscard]] double at(JobId job, int type, int gpus, bool is_spread) const {
+    if (is_spread && !columns_->spread_throughput.empty()) {
+      const double known = throughput(columns_->spread_throughput, job, type, gpus);
+      if (known > 0) return known;
+    }
+    return throughput(columns_->throughput, job, type, gpus);
+  }
+
+  [[nodiscard]] double throughput(std::span<const double> table, JobId job, int type,
+                                  int gpus) const {
+    const auto counts = columns_->table_counts;
+    const auto row = (static_cast<std::size_t>(columns_->profile[job]) *
+                          static_cast<std::size_t>(cluster_->num_types()) +
+                      static_cast<std::size_t>(type)) *
+                     counts.size();
+    const auto next = std::lower_bound(counts.begin(), counts.end(), gpus);
+    if (next == counts.end()) return 0.0;
+    const auto i = row + static_cast<std::size_t>(next - counts.begin());
+    if (*next == gpus) return table[i];
+    if (next == counts.begin() || table[i] == 0 || table[i - 1] == 0) return 0.0;
+    const double below = *(next - 1);
+    const double part = (gpus - below) / (*next - below);
+    return table[i - 1] + (table[i] - table[i - 1]) * part;
+  }
+
+  /// Of the job's own width on the fastest types that have so many GPUs.
+  [[nodiscard]] double best_throughput(JobId job) const {
+    const int gpus = jobs_->gpus(job);
+    TypeMask rest = jobs_->types(job) & cluster_->all_types();
+    std::int64_t held = 0;
+    double slowest = 0;
+    while (held < gpus) {
+      int fastest = -1;
+      slowest = 0;
+      for (TypeMask types = rest; types != 0; types &= types - 1) {
+        const int type = std::countr_zero(types);
+        const double own = throughput(columns_->throughput, job, type, gpus);
+        if (own <= slowest) continue;
+        slowest = own;
+        fastest = type;
+      }
+      if (fastest < 0) return 0.0;
+      rest &= ~(TypeMask{1} << fastest);
+      held += cluster_->gpus_of(TypeMask{1} << fastest);
+    }
+    return slowest;
+  }
+
+  void check_columns() const {
+    if (!jobs_->has_profiles() || columns_->throughput.empty()) {
+      fail_input("speed table: throughput is missing; every job needs a profile with a table of "
+                 "throughputs");
+    }
+    std::int32_t num_profiles = 0;
+    for (const std::int32_t profile : columns_->profile) {
+      num_profiles = std::max(num_profiles, profile + 1);
+    }
+    const std::size_t stride =
+        static_cast<std::size_t>(cluster_->num_types()) * columns_->table_counts.size();
+    const auto check_size = [&](const char* column, std::size_t size) {
+      if (stride > 0 && size % stride == 0 &&
+          size / stride >= static_cast<std::size_t>(num_profiles)) {
+        return;
+      }
+      fail_input("speed table: " + std::string(column) + " has " + std::to_string(size) +
+                 " entries; " + std::to_string(num_profiles) + " profiles on " +
+                 std::to_string(cluster_->num_types()) + " GPU types with " +
+                 std::to_string(columns_->table_counts.size()) + " counts need " +
+                 std::to_string(stride * static_cast<std::size_t>(num_profiles)));
+    };
+    check_size("throughput", columns_->throughput.size());
+    if (!columns_->spread_throughput.empty()) {
+      check_size("spread_throughput", columns_->spread_throughput.size());
+    }
+  }
+
+  const JobTable* jobs_ = nullptr;
+  const Cluster* cluster_ = nullptr;
+  const JobColumns* columns_ = nullptr;
+  std::vector<double> best_;  // of each job, at its own width; 0: it cannot run
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Speed, Table, .name = "table",
+    .summary = "Throughputs as measured, by GPU type and number of GPUs.",
+    .source = "Narayanan et al., OSDI 2020 (tables by type); interpolation between counts is ours.",
+    .flags = {"elastic"})
+
+}  // namespace gpusched

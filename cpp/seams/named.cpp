@@ -1,0 +1,37 @@
+#include "seams/named.hpp"
+
+#include <string>
+
+#include "base/check.hpp"
+#include "base/registry.hpp"
+
+namespace gpusched {
+namespace {
+
+/// A plug-in of a seam where a name stands for one file and its own parameters.
+template <class Seam>
+std::unique_ptr<Seam> make_plugin(const char* kind, std::string_view name,
+                                  const Parameters::Values& values) {
+  const auto* entry = Registry<Seam>::find(name);
+  if (entry == nullptr) fail_input(std::string(kind) + ": unknown name '" + std::string(name) + "'");
+  return entry->make(Parameters(std::string(kind) + " " + std::string(name),
+                                entry->info.parameters, values));
+}
+
+}  // namespace
+
+std::unique_ptr<Placement> make_placement(std::string_view name,
+                                          const Parameters::Values& values) {
+  return make_plugin<Placement>("placement", name, values);
+}
+
+std::unique_ptr<Speed> make_speed(std::string_view name, const Parameters::Values& values) {
+  return make_plugin<Speed>("speed", name, values);
+}
+
+std::unique_ptr<Contention> make_contention(std::string_view name,
+                                            const Parameters::Values& values) {
+  return make_plugin<Contention>("contention", name, values);
+}
+
+}  // namespace gpusched

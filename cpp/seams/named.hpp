@@ -1,0 +1,21 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/parameters.hpp"
+#include "seams/contention.hpp"
+#include "seams/placement.hpp"
+#include "seams/speed.hpp"
+
+namespace gpusched {
+
+/// Each throws InvalidInput for an unknown name or parameter.
+[[nodiscard]] std::unique_ptr<Placement> make_placement(std::string_view name,
+                                                        const Parameters::Values& values);
+[[nodiscard]] std::unique_ptr<Speed> make_speed(std::string_view name,
+                                                const Parameters::Values& values);
+[[nodiscard]] std::unique_ptr<Contention> make_contention(std::string_view name,
+                                                          const Parameters::Values& values);
+
+}  // namespace gpusched

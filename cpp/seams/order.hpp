@@ -1,0 +1,122 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "base/parameters.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// How long a key holds, so that the engine does the least work that is right.
+enum class KeyLifetime : std::uint8_t {
+  fixed,    ///< never changes after arrival
+  service,  ///< changes only while the job runs
+  clock,    ///< changes with time
+};
+
+/// What an order sees: the state, and the run's seed.
+class QueueView {
+ public:
+  QueueView(const State& state, std::uint64_t seed) : state_(state), seed_(seed) {}
+
+  [[nodiscard]] const State& state() const noexcept { return state_; }
+  [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
+  [[nodiscard]] Time now() const noexcept { return state_.now(); }
+  [[nodiscard]] Time submit(JobId job) const noexcept { return state_.jobs().submit(job); }
+  [[nodiscard]] int gpus(JobId job) const noexcept { return state_.jobs().gpus(job); }
+  [[nodiscard]] double weight(JobId job) const noexcept { return state_.jobs().weight(job); }
+  /// kNever where the job has none.
+  [[nodiscard]] Time deadline(JobId job) const noexcept { return state_.jobs().deadline(job); }
+  /// What it is worth to meet the deadline.
+  [[nodiscard]] double value(JobId job) const noexcept { return state_.jobs().value(job); }
+  [[nodiscard]] Time predicted(JobId job) const noexcept { return state_.jobs().predicted(job); }
+  /// Ticks that the job is expected to run on an otherwise empty cluster where a good placement
+  /// puts it: the predicted service, which counts with the best that any placement could do.
+  [[nodiscard]] double predicted_duration(JobId job) const {
+    const auto ticks = static_cast<double>(predicted(job).count());
+    if (state_.speed().is_fixed()) return ticks;
+    const IterationLimits limits = state_.speed().limits(job);
+    return ticks * (limits.min / limits.low);
+  }
+  [[nodiscard]] Time remaining(JobId job) const noexcept { return state_.remaining(job); }
+  [[nodiscard]] Time attained(JobId job) const noexcept { return state_.attained(job); }
+
+ private:
+  const State& state_;
+  std::uint64_t seed_;
+};
+
+/// Orders the jobs that compete for GPUs. One virtual call per decision, never one per job:
+/// the loop over `jobs` lives inside the implementation.
+class Order {
+ public:
+  virtual ~Order() = default;
+
+  [[nodiscard]] virtual KeyLifetime lifetime() const { return KeyLifetime::fixed; }
+
+  /// Writes one finite key per job. Smallest key first; ties go to the lower JobId.
+  virtual void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) = 0;
+
+  /// The next tick at which the key of a running job makes a step by itself; kNever if it does
+  /// not. An order of lifetime `service` is asked after each decision.
+  [[nodiscard]] virtual Time next_crossing(const QueueView& /*view*/, JobId /*job*/) const {
+    return kNever;
+  }
+  [[nodiscard]] virtual bool has_crossings() const { return false; }
+
+  /// Whether running makes a job less urgent for ever, so that equals take turns at each timer.
+  [[nodiscard]] virtual bool takes_turns() const { return false; }
+
+  /// Whether a rank depends on earlier calls, so that no decision may leave it out.
+  [[nodiscard]] virtual bool remembers() const { return false; }
+
+  /// Whether the key is the remaining service itself, which allows the fast engine for a pool.
+  [[nodiscard]] virtual bool is_remaining_service() const { return false; }
+};
+
+/// An order whose key is a function of the view and the job.
+template <class Key>
+class KeyOrder final : public Order {
+ public:
+  [[nodiscard]] KeyLifetime lifetime() const override { return Key::kLifetime; }
+  [[nodiscard]] bool is_remaining_service() const override {
+    return requires { requires Key::kIsRemainingService; };
+  }
+
+  [[nodiscard]] bool takes_turns() const override {
+    return requires { requires Key::kTakesTurns; };
+  }
+
+  void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
+    for (std::size_t i = 0; i < jobs.size(); ++i) key[i] = Key{}(view, jobs[i]);
+  }
+};
+
+/// `period_s` of an order under which waiting jobs get their turn as time goes by.
+inline ParameterInfo turn_period() {
+  return {.name = "period_s",
+          .fallback = 60.0,
+          .help = "seconds between decisions while a job waits; with epoch=period the only "
+                  "decisions",
+          .minimum = 0,
+          .maximum = 1e9};
+}
+
+/// Ticks as a number to calculate with: exact up to 2^53, where every predicted service lies.
+constexpr double key_of(Time time) noexcept { return static_cast<double>(time.count()); }
+
+/// A key that keeps any two whole numbers apart, up to 2^63 - 2^53 on both sides of 0: the number
+/// as the pattern of a double, which rises with its value. Nothing can be calculated with it.
+constexpr double exact_key(std::int64_t number) noexcept {
+  // Patterns below the least normal double may be taken for 0.
+  constexpr std::int64_t kLeastNormal = std::int64_t{1} << 52;
+  const double size = std::bit_cast<double>(kLeastNormal + (number < 0 ? -number : number));
+  return number < 0 ? -size : size;
+}
+
+/// Comes after the key of any time of a run.
+inline constexpr double kLastKey = exact_key(kMaxTicks + 1);
+
+}  // namespace gpusched

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/run_control.hpp"
+#include "seams/actions.hpp"
+#include "seams/decision.hpp"
+#include "seams/placement.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// What happened at the present instant, each by JobId.
+struct Instant {
+  std::span<const JobId> finished;
+  std::span<const JobId> arrived;
+};
+
+/// What a scheduler is given before a run; all of it outlives the run.
+struct Setup {
+  const State& state;
+  Placement& placement;
+  std::uint64_t seed;
+  const RunControl& control;
+};
+
+/// Decides which jobs hold which GPUs from now on, and when to be asked again. One call per
+/// instant, after its finishes and arrivals were applied. Rejected jobs are never shown.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  virtual void begin(const Setup& setup) = 0;
+  virtual void decide(const State& state, const Instant& instant, Actions& actions) = 0;
+  /// Whether it chooses GPUs itself, so that the run's placement is never asked. Then a job is
+  /// rejected only if it is wider than all servers that it may use.
+  [[nodiscard]] virtual bool chooses_gpus() const { return false; }
+  [[nodiscard]] virtual RestartRule restart_rule() const { return {}; }
+  /// Every job that it admitted or turned down, in the order of the decisions. Asked once, at the
+  /// end of a run.
+  [[nodiscard]] virtual std::vector<Decision> take_decisions() { return {}; }
+  /// What a user should know of the run, a sentence each.
+  [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
+};
+
+}  // namespace gpusched

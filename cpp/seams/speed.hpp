@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "model/allocation.hpp"
+#include "model/cluster.hpp"
+#include "model/job_classes.hpp"
+#include "model/job_table.hpp"
+#include "model/network.hpp"
+
+namespace gpusched {
+
+/// What a gang gets of a link that it uses.
+struct LinkShare {
+  LinkId link;
+  std::int32_t gpus;   ///< of the gang, behind the link
+  double bytes_per_s;  ///< for all of them
+};
+
+/// A gang on its GPUs.
+struct PlacedGang {
+  JobId job;
+  std::span<const Piece> pieces;
+  /// Which worker runs on each GPU, in the order of the pieces; empty: one after the other.
+  std::span<const std::int32_t> ranks;
+  /// In the order of RingLinks; empty on one server.
+  std::span<const LinkShare> shares;
+};
+
+/// Seconds per iteration that a job can meet on a cluster that is otherwise empty.
+struct IterationLimits {
+  double low;  ///< a lower bound, whatever the placement
+  double min;  ///< where a good placement puts it
+  double max;  ///< with every worker on a server of its own, and no more of its card than that
+};
+
+/// A performance model: how long an iteration takes, given where the job's workers are and what
+/// their links yield. A job's service is its run time at the least iteration time that the empty
+/// cluster can give; elsewhere it progresses at the ratio of the two.
+class Speed {
+ public:
+  virtual ~Speed() = default;
+
+  /// Whether a job runs for its service wherever it is, so that nothing need be computed.
+  [[nodiscard]] virtual bool is_fixed() const { return false; }
+
+  /// Before a run; the arguments outlive it. Throws InvalidInput that names what the jobs or the
+  /// cluster lack.
+  virtual void begin(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) = 0;
+
+  /// Least seconds per iteration on the empty cluster; the job has a class.
+  [[nodiscard]] virtual double ideal_s(JobId job) const = 0;
+
+  /// Whether jobs may run at other widths than their own.
+  [[nodiscard]] virtual bool is_elastic() const { return false; }
+
+  /// Whether a gang on GPUs of several types gets more of each; if not, it is as fast as if all were
+  /// of the slowest.
+  [[nodiscard]] virtual bool adds_types() const { return false; }
+
+  /// Whether iterations wait for links of the network; if not, none are looked up.
+  [[nodiscard]] virtual bool uses_links() const { return true; }
+
+  /// Whether the job can run at its own width on the empty cluster; if not it is rejected.
+  [[nodiscard]] virtual bool can_run(JobId /*job*/) const { return true; }
+
+  /// Seconds per iteration of a gang of so many GPUs of one type of the cluster, on as few servers
+  /// as hold it; infinity where it cannot run so. Asked of elastic speeds alone.
+  [[nodiscard]] virtual double uniform_s(JobId /*job*/, int /*type*/, int /*gpus*/) const {
+    return std::numeric_limits<double>::infinity();
+  }
+
+  /// No gang of so many GPUs, of whatever types the job may use, does an iteration sooner. Asked of
+  /// elastic speeds alone.
+  [[nodiscard]] virtual double bound_s(JobId /*job*/, int /*gpus*/) const {
+    return std::numeric_limits<double>::infinity();
+  }
+  /// The greatest width at which the job can run.
+  [[nodiscard]] virtual int widest(JobId /*job*/) const { return 0; }
+
+  /// `low` is `ideal_s`.
+  [[nodiscard]] virtual IterationLimits limits(JobId job) const = 0;
+
+  /// Seconds per iteration, at the job's own width never below `ideal_s`; infinity where the gang
+  /// cannot run so.
+  [[nodiscard]] virtual double iteration_s(const PlacedGang& gang) const = 0;
+};
+
+/// The shares of a gang that owns of each link as much as it holds of the GPUs behind it.
+void reserved_shares(const Network& network, std::span<const Crossing> crossings,
+                     std::vector<LinkShare>& out);
+
+/// The least that one GPU of an allowed server has to itself on its way out, links shared by all
+/// GPUs behind them; bytes per second.
+[[nodiscard]] double least_reserved_bandwidth(const Cluster& cluster, TypeMask types);
+
+/// Throws InvalidInput unless every server has both bandwidths.
+void require_bandwidths(const char* speed, const Cluster& cluster);
+
+}  // namespace gpusched

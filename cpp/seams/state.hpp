@@ -1,0 +1,185 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "model/allocation.hpp"
+#include "model/job_classes.hpp"
+#include "model/job_table.hpp"
+#include "seams/occupancy.hpp"
+#include "seams/speed.hpp"
+
+namespace gpusched {
+
+enum class Phase : std::uint8_t { waiting, running, rejected };
+
+/// All that is known of one job, in one cache line. Written when the job arrives, starts or is
+/// preempted; a finish touches nothing, because `finish`, `held` and `paid` are written at the
+/// start as if the job ran to its end, and corrected when it is preempted.
+struct alignas(64) JobRecord {
+  Time start;       ///< first start; kNever before
+  Time finish;      ///< of the present run while running
+  Time held;        ///< time with GPUs
+  Time paid;        ///< the part of `held` that went into restart costs
+  Time redo;        ///< work added by preemptions (restart cost on work)
+  Time idle_since;  ///< when it arrived or last lost its GPUs
+  std::int32_t preemptions;
+  std::int32_t num_servers;  ///< of the last allocation
+  std::uint32_t slot;        ///< while running
+  Phase phase;
+  RejectReason reason;
+};
+static_assert(sizeof(JobRecord) == 64);
+
+/// How a running job moves where its speed depends on its allocation. Service is counted in ticks
+/// of an idle cluster; `done` is settled only when the rate changes.
+struct Pace {
+  Time since;         ///< when `done` was settled, or when the restart cost is paid
+  double done;        ///< service done by `since`
+  double first_done;  ///< and when the run began
+  double rate;        ///< service per tick of time; above 1 on more GPUs than the job's own
+  double free_rate;   ///< what the rate would be without contention
+  double ideal_s;     ///< seconds per iteration at rate 1
+
+  [[nodiscard]] double done_at(Time now) const noexcept {
+    return now > since ? done + static_cast<double>((now - since).count()) * rate : done;
+  }
+};
+
+/// A running job: its allocation, and when the present run began and will end.
+struct Slot {
+  Time start;
+  Time finish;
+  Time cost;  ///< restart cost at the head of the run
+  JobId job = kNoJob;
+  std::int32_t gpus = 0;
+  std::uint32_t version = 0;  ///< counts the finishes this slot was given
+  bool is_suspended = false;
+  std::vector<Piece> pieces;
+
+  [[nodiscard]] bool is_busy() const noexcept { return job != kNoJob; }
+};
+
+/// What is kept of a job where speeds depend on allocations.
+struct JobProgress {
+  double done = 0;         ///< service done in the runs that have ended
+  double uncontended = 0;  ///< ticks that those would have taken without contention
+};
+
+/// What a scheduler may see of a run. Only the engine (Actions, Simulation) changes it.
+class State {
+ public:
+  /// `pooled`, `has_shapes`: see Occupancy.
+  State(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled,
+        bool has_shapes = false)
+      : jobs_(jobs),
+        speed_(speed),
+        classes_(jobs, cluster),
+        occupancy_(cluster, pooled, jobs.has_demands() && !pooled, has_shapes && !pooled),
+        records_(make_buffer<JobRecord>(jobs.num_jobs())),
+        progress_(speed.is_fixed() ? 0 : jobs.num_jobs()),
+        run_id_(next_run_id()) {}
+
+  /// Tells runs of one process apart, which addresses do not.
+  [[nodiscard]] std::uint64_t run_id() const noexcept { return run_id_; }
+
+  [[nodiscard]] Time now() const noexcept { return now_; }
+  [[nodiscard]] const JobTable& jobs() const noexcept { return jobs_; }
+  [[nodiscard]] const Speed& speed() const noexcept { return speed_; }
+  [[nodiscard]] const JobClasses& classes() const noexcept { return classes_; }
+  [[nodiscard]] const Occupancy& occupancy() const noexcept { return occupancy_; }
+  [[nodiscard]] const Cluster& cluster() const noexcept { return occupancy_.cluster(); }
+
+  /// Jobs that have arrived by now: rows [0, num_arrived).
+  [[nodiscard]] JobId num_arrived() const noexcept { return num_arrived_; }
+  [[nodiscard]] std::size_t num_running() const noexcept { return num_running_; }
+  /// The running jobs are the busy slots.
+  [[nodiscard]] std::span<const Slot> slots() const noexcept { return slots_; }
+  [[nodiscard]] bool is_running(JobId job) const noexcept {
+    const JobRecord& record = records_[job];
+    return record.phase == Phase::running && record.finish > now_;
+  }
+  [[nodiscard]] bool is_waiting(JobId job) const noexcept {
+    return job < num_arrived_ && records_[job].phase == Phase::waiting;
+  }
+  [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
+  [[nodiscard]] const Slot& slot(JobId job) const noexcept { return slots_[records_[job].slot]; }
+
+  /// True work left in ticks of service.
+  [[nodiscard]] Time true_remaining(JobId job) const noexcept {
+    if (has_progress()) return Time{remaining_ticks(job)};
+    const JobRecord& record = records_[job];
+    if (is_running(job)) {
+      const Slot& run = slots_[record.slot];
+      return std::min(run.finish - now_, run.finish - run.start - run.cost);
+    }
+    return jobs_.service(job) + record.redo - (record.held - record.paid);
+  }
+  /// Time with GPUs so far, restart costs left out.
+  [[nodiscard]] Time attained(JobId job) const noexcept {
+    const JobRecord& record = records_[job];
+    const Time all = record.held - record.paid;
+    if (!is_running(job)) return all;
+    const Slot& run = slots_[record.slot];
+    return all - std::min(run.finish - now_, run.finish - run.start - run.cost);
+  }
+  /// Service and the work that preemptions added, in ticks of service.
+  [[nodiscard]] double work(JobId job) const noexcept {
+    return static_cast<double>((jobs_.service(job) + records_[job].redo).count());
+  }
+  /// Service per time of a gang of so many GPUs of one type, on as few servers as hold it: above 1
+  /// where it is faster than at its own width on the best type, 0 where it cannot or may not run so.
+  [[nodiscard]] double rate(JobId job, int type, int gpus) const;
+  /// The widths that a job may run at.
+  [[nodiscard]] int min_gpus(JobId job) const noexcept {
+    return speed_.is_elastic() ? jobs_.min_gpus(job) : jobs_.gpus(job);
+  }
+  [[nodiscard]] int max_gpus(JobId job) const noexcept {
+    return speed_.is_elastic() ? jobs_.max_gpus(job) : jobs_.gpus(job);
+  }
+  /// Whether speeds depend on allocations, so that each slot has a pace.
+  [[nodiscard]] bool has_progress() const noexcept { return !progress_.empty(); }
+  /// What an order may know of the work left: by the prediction, at least one tick.
+  [[nodiscard]] Time remaining(JobId job) const noexcept {
+    const Time error = jobs_.predicted(job) - jobs_.service(job);
+    return std::max(kTick, true_remaining(job) + error);
+  }
+  [[nodiscard]] Request request(JobId job) const noexcept {
+    return {job, jobs_.gpus(job), jobs_.types(job) & cluster().all_types(),
+            records_[job].preemptions, jobs_.demand(job)};
+  }
+
+ private:
+  friend class Actions;
+  friend class Progress;
+  friend class Simulation;
+
+  [[nodiscard]] std::int64_t remaining_ticks(JobId job) const noexcept;
+
+  const JobTable& jobs_;
+  const Speed& speed_;
+  JobClasses classes_;
+  Occupancy occupancy_;
+  Buffer<JobRecord> records_;
+  std::vector<JobProgress> progress_;
+  std::vector<Slot> slots_;
+  std::vector<Pace> paces_;  // of each slot
+  std::vector<std::uint32_t> free_slots_;
+  Time now_{0};
+  JobId num_arrived_ = 0;
+  std::size_t num_running_ = 0;
+  std::uint64_t run_id_;
+
+  static std::uint64_t next_run_id() noexcept {
+    static std::atomic<std::uint64_t> next{1};
+    return next.fetch_add(1, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace gpusched
