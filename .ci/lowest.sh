@@ -28,4 +28,4 @@ lowest/bin/python -c 'import gpusched; assert "lowest" in gpusched.__file__, gpu
 lowest/bin/gpusched --help >/dev/null
 lowest/bin/python -m pytest -q -p no:cacheprovider -o filterwarnings=default \
   tests/unit tests/cli tests/boundary \
-  --ignore tests/unit/test_papers_dancer.py --ignore tests/unit/test_bench_floor.py
+  --ignore tests/unit/papers/test_dancer.py --ignore tests/unit/bench/test_bench_floor.py

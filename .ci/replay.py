@@ -19,7 +19,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.case import sealed, unsealed
+from gpusched.specs.case import sealed, unsealed
 
 PLACEMENTS = ("count", "consolidated", "consolidated-relaxed:kappa=1.5", "random")
 OTHER_PLACEMENTS = ("first-fit", "best-fit", "worst-fit", "spread", "buddy", "topology", "fgd")

@@ -12,8 +12,8 @@ from scipy.optimize import linear_sum_assignment
 from bench.measure import Timing, interleave, processor_s
 from bench.table import Bar, Section
 from gpusched import _core
-from gpusched.arrays import Float64
-from gpusched.assignment import AssignmentSolver, assign
+from gpusched.base.arrays import Float64
+from gpusched.deciding.assignment import AssignmentSolver, assign
 
 SIZE = 2048
 CHANGES = 100  # rows that are changed, one after the other

@@ -17,8 +17,8 @@ from bench.memory import forget_peak, in_a_process, peak_bytes, resident_bytes
 from bench.table import Bar, Section
 from bench.workloads import GPUS_PER_SERVER, SEED
 from gpusched import _core
-from gpusched.schedule import SCHEDULE_COLUMNS
-from gpusched.throughputs import Throughputs
+from gpusched.models.throughputs import Throughputs
+from gpusched.schedules.schedule import SCHEDULE_COLUMNS
 
 TYPES = ("V100", "P100", "K80")
 SERVERS = 32  # of each type

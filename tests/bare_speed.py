@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gpusched import plugins
 from gpusched._core import _testing
+from gpusched.plugins import registry as plugins
 
 
 @contextmanager

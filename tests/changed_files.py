@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from gpusched import container
+from gpusched.base import container
 
 MANIFEST = "manifest"
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from gpusched.schedule import FINISHED, REJECTED
+from gpusched.schedules.schedule import FINISHED, REJECTED
 from tests.time_limit import time_limit
 
 Random = np.random.Generator

@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from gpusched import _core, exact
-from gpusched.assignment import AssignmentSolver, assign, transport
+from gpusched import _core
+from gpusched.deciding import exact
+from gpusched.deciding.assignment import AssignmentSolver, assign, transport
 from tests.boundary.hostile_solvers import VALUES, check, error_of, optimum
 
 Random = np.random.Generator

@@ -12,22 +12,15 @@ from tests.architecture.sources import MODULES, imports
 
 # A folder stands for what is in it. Imports inside functions count as well.
 FLOORS = (
-    "arrays container draws failures files intake labels source suggest supervision ticks",
-    """assembly cluster cluster_columns columns deadlines demands elasticity figures
-    filling_requests fingerprints frames gavel_tables graph_models identity job_graphs model_zoo
-    network object_digests plugins policy presentation profile_columns profiles rejects schedule
-    schedulers server_group table_columns throughput_tables throughputs topologies trace_changes
-    trace_columns trace_facts workload""",
-    "assignment generator market market_columns market_decision spec traces",
-    """bounds calibration case contention deadline_bounds deadline_plan deadline_program
-    deadline_rates deadline_table event_table inventories jobs_table prediction series speed_limits
-    step_times throughput_files""",
-    "audit explain metrics notes",
-    "declared result result_store",
-    "seams simulation",
-    """exact exact_program filling filling_result graph_kinds graph_zoo planning plans policy_labels
-    study""",
-    "papers plotting report",
+    "base",
+    "clusters models traces",
+    "schedules plugins",
+    "specs",
+    "prediction generator audit bounds",
+    "results",
+    "engine",
+    "deciding studies",
+    "reporting papers",
     "cli __main__",
 )
 FLOOR = {name: floor for floor, names in enumerate(FLOORS) for name in names.split()}
@@ -57,7 +50,7 @@ def test_every_floor_has_its_modules() -> None:
 def test_modules_import_each_other_without_a_circle() -> None:
     # result and the file format it is kept in know each other; one of the two waits for a call.
     left = {name: set(needed) - {"_core", ""} for name, needed in INSIDE.items()}
-    left["result"] -= {"result_store"}
+    left["results.result"] -= {"results.result_store"}
     for package in {name for name in left if any(o.startswith(f"{name}.") for o in left if name)}:
         for inner in left:
             if inner.startswith(f"{package}."):
@@ -76,9 +69,10 @@ def test_only_the_command_imports_the_command() -> None:
 def test_few_modules_touch_the_native_core() -> None:
     users = {module for module, needed in INSIDE.items() if "_core" in needed}
     assert users <= {
-        "assignment", "bounds", "deadline_plan", "filling", "market", "planning", "plugins",
-        "policy_labels", "schedulers.gavel", "seams", "simulation", "speed_limits", "study",
-        "supervision",
+        "base.supervision", "bounds.lower_bounds", "deciding.assignment", "deciding.batch_planning",
+        "deciding.deadline_planning", "deciding.filling", "deciding.market", "engine.seams",
+        "engine.simulation", "plugins.policy_labels", "plugins.registry",
+        "plugins.schedulers.gavel", "specs.speed_limits", "studies.comparison",
     }  # fmt: skip
 
 
@@ -89,8 +83,10 @@ def test_the_audit_shares_nothing_with_what_it_judges() -> None:
         module = waiting.pop()
         seen.add(module)
         waiting |= INSIDE.get(module, set()) - seen
-    judged = {"_core", "metrics", "bounds", "simulation", "plugins", "policy", "series"}
-    assert not seen & (judged | {"contention"})
+    judged = {"results.metrics", "schedules.series", "schedules.contention"}
+    rooms = {"_core", "bounds", "engine", "plugins"}
+    assert not seen & judged
+    assert not {module.partition(".")[0] for module in seen} & rooms
 
 
 def test_the_package_itself_imports_nothing_at_once() -> None:

@@ -97,10 +97,19 @@ def test_no_code_branches_on_the_name_of_a_plug_in() -> None:
 
 
 def test_no_figure_and_no_reader_shares_its_file() -> None:
-    figures = [module for module in MODULES if module.startswith("plotting.")]
-    assert {"plotting.jct_cdf", "plotting.wait_cdf", "plotting.queue"} <= set(figures)
-    readers = [module for module in MODULES if module.startswith("traces.")]
-    assert {"traces.itp", "traces.swf", "traces.helios", "traces.gavel"} <= set(readers)
+    figures = [module for module in MODULES if module.startswith("reporting.plotting.")]
+    assert {
+        "reporting.plotting.jct_cdf",
+        "reporting.plotting.wait_cdf",
+        "reporting.plotting.queue",
+    } <= set(figures)
+    readers = [module for module in MODULES if module.startswith("traces.formats.")]
+    assert {
+        "traces.formats.itp",
+        "traces.formats.swf",
+        "traces.formats.helios",
+        "traces.formats.gavel",
+    } <= set(readers)
 
 
 def test_the_tables_of_the_documentation_are_those_of_the_registry() -> None:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpusched.traces import read_trace
-from gpusched.workload import Trace
+from gpusched.traces.reading import read_trace
+from gpusched.traces.workload import Trace
 
 ITP = "job_id,submission_time,duration,num_gpu\na,0,10,1\nb,1,20,2\n"
 ROW = "1 0 0 5 2 -1 -1 2 9 -1 1 1 1 1 1 1 -1 -1\n"

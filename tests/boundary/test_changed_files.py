@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from gpusched import container
+from gpusched.base import container
 from tests import changed_files
 from tests.changed_files import Parts, check_refused, leaves, put_together, taken_apart
 

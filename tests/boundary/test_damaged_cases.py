@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gpusched as gs
-from gpusched.case import sealed, unsealed
+from gpusched.specs.case import sealed, unsealed
 
 TOOL = os.environ.get("GPUSCHED_REPLAY")
 needs_tool = pytest.mark.skipif(

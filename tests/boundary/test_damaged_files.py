@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched.files import FREE_BYTES, MAX_COLUMNS, gunzip
+from gpusched.base.files import FREE_BYTES, MAX_COLUMNS, gunzip
 from tests import damaged_files
 
 CSV = "submit_s,service_s,gpus\n0,10,1\n1,20,2\n"

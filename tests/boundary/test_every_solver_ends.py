@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.assignment import AssignmentSolver, assign, transport
+from gpusched.deciding.assignment import AssignmentSolver, assign, transport
 from tests.boundary.hostile_solvers import SOLVERS
 from tests.boundary.test_interrupts import SOON_S, interrupted, posix
 
@@ -128,7 +128,7 @@ LONG = {
         gs.fill(requests, cluster, until=900.0)
     """,
     "exact": """
-        from gpusched import exact
+        from gpusched.deciding import exact
         profile = gs.JobProfile("model", 1e9, 32.0, 0.0, 0.1)
         jobs = dict(profile=np.zeros(8, np.int32), profiles=(profile,))
         trace = gs.Trace.from_columns(np.zeros(8), np.arange(8) + 10.0, [3, 2, 3, 2] * 2, **jobs)
@@ -139,7 +139,8 @@ LONG = {
     """,
 }
 IMPORTS = (
-    "import numpy as np\nfrom gpusched.assignment import AssignmentSolver, assign, transport\n"
+    "import numpy as np\n"
+    "from gpusched.deciding.assignment import AssignmentSolver, assign, transport\n"
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.labels import Labels
+from gpusched.base.labels import Labels
 from tests.boundary.workloads import CLUSTER, trace
 
 
@@ -123,6 +123,6 @@ def test_the_memory_of_a_column_is_not_copied_again() -> None:
 
 @pytest.mark.parametrize("dtype", ["m8[us]", "M8[us]", "O"])
 def test_what_lends_no_memory_is_read_only_all_the_same(dtype: str) -> None:
-    from gpusched.arrays import read_only
+    from gpusched.base.arrays import read_only
 
     assert not read_only(np.array([1, 2], dtype)).flags.writeable

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from gpusched import Trace
-from gpusched.columns import ALL, LABELS, NUMERIC
+from gpusched.traces.checked_columns import ALL, LABELS, NUMERIC
 
 # What every numeric column allows in a trace of three jobs of two GPUs.
 GOOD: dict[str, list[Any]] = {

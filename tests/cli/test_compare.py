@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import gpusched as gs
-from gpusched import study
 from gpusched.cli.given import split_policies
+from gpusched.studies import comparison as study
 from tests.unit.real_data import DATA, needs_data
 
 SMALL = ("--servers", 4, "--jobs", 200)

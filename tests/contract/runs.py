@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from gpusched.policy import Choice
+from gpusched.plugins.policy import Choice
 from tests.golden import workload as golden
 
 CLUSTER = golden.cluster()

@@ -8,9 +8,9 @@ import pytest
 
 import gpusched as gs
 from gpusched.audit import audit
-from gpusched.declared import declared
-from gpusched.plugins import unregister
-from gpusched.schedule import StoredSchedule, digest_of
+from gpusched.plugins.registry import unregister
+from gpusched.results.audited_names import declared
+from gpusched.schedules.schedule import StoredSchedule, digest_of
 
 POLICIES = gs.policies()
 RULE = "non-preemptive policy preempts"

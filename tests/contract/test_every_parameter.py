@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.policy import Choice
+from gpusched.plugins.policy import Choice
 from tests.contract.runs import check, run_choice, run_networked
 from tests.contract.values import COMPANIONS, bad_values, choice, choice_of, other_values
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import gpusched as gs
-from gpusched.policy import Choice
+from gpusched.plugins.policy import Choice
 
 Parameter = Mapping[str, Any]
 

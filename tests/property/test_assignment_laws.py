@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from gpusched import _core
-from gpusched.arrays import Float64
-from gpusched.assignment import AssignmentSolver, Matching, assign, transport
+from gpusched.base.arrays import Float64
+from gpusched.deciding.assignment import AssignmentSolver, Matching, assign, transport
 
 NUM_INSTANCES = 10_000
 MAX_SIDE = 6

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched import bounds
-from gpusched.bounds import JobColumns
+from gpusched.bounds import lower_bounds as bounds
+from gpusched.bounds.lower_bounds import JobColumns
 from tests.reference import PLACEMENTS, POLICIES, Job, replay
 
 optimize = pytest.importorskip("scipy.optimize")

@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.labels import Labels
+from gpusched.base.labels import Labels
 from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of, run_core
 from tests.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
 from tests.reference.cases import ALL_TYPES, SECOND, TYPES, Case, cases

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.schedule import FINISHED
+from gpusched.schedules.schedule import FINISHED
 from tests.random_elastic import (
     MAKERS,
     Instance,

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.labels import Labels
+from gpusched.base.labels import Labels
 from gpusched.prediction import Predictor, predictor, predictors
-from tests.unit.predicting import predicted, recurring
+from tests.unit.prediction.predicting import predicted, recurring
 
 FOREST = "forest:trees=3,leaf=2,refit_jobs=30,refit_s=600"
 TEXTS = {

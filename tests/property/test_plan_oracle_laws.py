@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpusched._core import _testing
-from gpusched.deadline_plan import DeadlineJob, plan_deadlines
+from gpusched.deciding.deadline_planning import DeadlineJob, plan_deadlines
 
 SLOT_S = 100.0
 

@@ -136,13 +136,13 @@ def test_objects_with_other_states_are_not_listed_twice() -> None:
     ids=lambda columns: next(iter(columns)),
 )
 def test_every_column_that_a_run_reads_is_in_the_fingerprint(columns: dict[str, Any]) -> None:
-    from gpusched.spec import fingerprint
+    from gpusched.specs.run_spec import fingerprint
 
     assert fingerprint(trace(**columns)) != fingerprint(trace())
 
 
 def test_traces_with_equal_profiles_have_equal_fingerprints_after_a_pickle() -> None:
-    from gpusched.spec import fingerprint
+    from gpusched.specs.run_spec import fingerprint
 
     jobs = trace(gpus=[2, 2, 2]).with_graphs(
         gs.JobGraph("g", (gs.Stage(1, 0.1, 1.0, 2.0), gs.Stage(1, 0.1, 1.0)))

@@ -132,7 +132,7 @@ def test_elasticflow_does_not_deny_that_a_longer_plan_meets_the_deadline() -> No
 
 def test_finish_time_fairness_is_found_for_jobs_that_waited_far_longer_than_they_run() -> None:
     # Its program had no solution for the solver, and all got equal shares without a word.
-    programs = pytest.importorskip("gpusched.schedulers.gavel_programs")
+    programs = pytest.importorskip("gpusched.plugins.schedulers.gavel_programs")
     pytest.importorskip("scipy")
     jobs = programs.Jobs(
         rates=np.ones((3, 1)),

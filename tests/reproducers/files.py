@@ -173,7 +173,7 @@ def test_a_header_of_a_million_columns_ends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("policy", ["a-srpt", "qssf", "spjf", "spwf", "wcs-duration"])
 def test_the_audit_knows_that_a_policy_never_preempts(policy: str) -> None:
-    from gpusched.declared import declared
+    from gpusched.results.audited_names import declared
 
     assert gs.policies()[policy].preempts is False
     trace = gs.Trace.from_columns([0], [10], [1])

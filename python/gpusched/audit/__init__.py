@@ -9,16 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpusched.arrays import AnyArray
 from gpusched.audit import accounts, capacity, rates
-from gpusched.audit.case import Case, malformed
-from gpusched.audit.rules import Flags
-from gpusched.schedule import Schedule
+from gpusched.audit.declarations import Flags
+from gpusched.audit.evidence import Case, malformed
+from gpusched.base.arrays import AnyArray
+from gpusched.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
-    from gpusched.cluster import Cluster
-    from gpusched.spec import RunSpec
-    from gpusched.workload import Trace
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.specs.run_spec import RunSpec
+    from gpusched.traces.workload import Trace
 
 __all__ = ["AuditError", "AuditReport", "Flags", "audit"]
 

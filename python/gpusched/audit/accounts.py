@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Int64
-from gpusched.audit.case import Case
-from gpusched.audit.rejects import rejects_for_good
-from gpusched.audit.rules import RestartRule
-from gpusched.schedule import FINISHED, REJECT_REASONS, REJECTED, digest_of
+from gpusched.audit.declarations import RestartRule
+from gpusched.audit.evidence import Case
+from gpusched.audit.refusals import rejects_for_good
+from gpusched.base.arrays import AnyArray, Int64
+from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, digest_of
 
 
 def check(case: Case, summary: Mapping[str, Any]) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Int64
-from gpusched.audit.case import Case
-from gpusched.audit.rules import widths
+from gpusched.audit.declarations import widths
+from gpusched.audit.evidence import Case
+from gpusched.base.arrays import AnyArray, Int64
 
 
 def check(case: Case) -> None:

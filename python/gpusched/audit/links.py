@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int64
-from gpusched.audit.case import Case
-from gpusched.audit.rules import parameters
+from gpusched.audit.declarations import parameters
+from gpusched.audit.evidence import Case
+from gpusched.base.arrays import AnyArray, Float64, Int64
 
 if TYPE_CHECKING:
-    from gpusched.cluster import Cluster
+    from gpusched.clusters.cluster import Cluster
 
 _BYTES_PER_S = 1e9 / 8  # of one Gbit/s
 

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.arrays import Bool, Float64, Int64
 from gpusched.audit.accounts import redo_us
-from gpusched.audit.case import Case
+from gpusched.audit.declarations import Flags, RestartRule, parameters
+from gpusched.audit.evidence import Case
 from gpusched.audit.links import OnLinks, Sharing
-from gpusched.audit.ring import Rings
-from gpusched.audit.rounds import Rounds, Samples
-from gpusched.audit.rules import Flags, RestartRule, parameters
-from gpusched.audit.tables import Tables
+from gpusched.audit.proportional_speed import Rounds, Samples
+from gpusched.audit.ring_speed import Rings
+from gpusched.audit.table_speed import Tables
+from gpusched.base.arrays import Bool, Float64, Int64
 
 if TYPE_CHECKING:
-    from gpusched.cluster import Cluster
-    from gpusched.workload import Trace
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.traces.workload import Trace
 
 MOST_SHARES: Final = 1_000_000_000
 """Bound on the shares of links that are computed, at about 20 million a second."""

@@ -8,15 +8,15 @@ from typing import Annotated, Final
 
 import typer
 
-from gpusched import study
 from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.table import comparison_table
-from gpusched.cli.workload import cluster_of, load_workload
-from gpusched.notes import caption, footnotes, remarks
-from gpusched.policy import Policy
+from gpusched.cli.run_table import comparison_table
+from gpusched.cli.workload_files import cluster_of, load_workload
+from gpusched.plugins.policy import Policy
+from gpusched.reporting.notes import caption, footnotes, remarks
+from gpusched.studies import comparison as study
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -173,7 +173,7 @@ def _canonical(policies: list[str] | None) -> list[str]:
 def _write(
     comparison: study.Comparison, folder: Path, assumptions: Sequence[str]
 ) -> dict[str, Path]:
-    from gpusched.report import write_report
+    from gpusched.reporting.report import write_report
 
     files = {"report": folder / "report.html", "jobs": folder / "jobs.parquet"}
     write_report(comparison, files["report"], assumptions)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpusched.cli.workload import ZOO, Network, Source
-from gpusched.policy import ContentionChoice, SpeedChoice
+from gpusched.cli.workload_files import ZOO, Network, Source
+from gpusched.plugins.policy import ContentionChoice, SpeedChoice
 
 
 def split_policies(texts: list[str]) -> list[str]:

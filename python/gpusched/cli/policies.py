@@ -9,12 +9,12 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from gpusched.base.suggest import nearest
 from gpusched.cli import options
 from gpusched.cli.console import show_json, show_lines, show_table
-from gpusched.cli.table import new_table
-from gpusched.policy import PluginInfo, contentions, placements, speeds
-from gpusched.policy import policies as known_policies
-from gpusched.suggest import nearest
+from gpusched.cli.run_table import new_table
+from gpusched.plugins.policy import PluginInfo, contentions, placements, speeds
+from gpusched.plugins.policy import policies as known_policies
 
 EPILOG: Final = """
 [bold]Examples[/]

@@ -7,13 +7,13 @@ from typing import Annotated, Final
 
 import typer
 
-from gpusched import papers
 from gpusched.cli import options
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.table import new_table
-from gpusched.papers.tables import Table
+from gpusched.cli.run_table import new_table
+from gpusched.papers import registry as papers
+from gpusched.papers.common.text_table import Table
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -70,7 +70,7 @@ def reproduce(
         return
     paper = papers.paper(name)
     if out is not None:
-        from gpusched.papers.drawing import need_matplotlib
+        from gpusched.papers.common.drawing import need_matplotlib
 
         need_matplotlib()  # now, and not after minutes of runs
         out.mkdir(parents=True, exist_ok=True)

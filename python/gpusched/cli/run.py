@@ -7,15 +7,15 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from gpusched import study
 from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.table import result_table
-from gpusched.cli.workload import cluster_of, load_workload
-from gpusched.notes import caption, remarks
-from gpusched.policy import Policy
-from gpusched.result import Result
+from gpusched.cli.run_table import result_table
+from gpusched.cli.workload_files import cluster_of, load_workload
+from gpusched.plugins.policy import Policy
+from gpusched.reporting.notes import caption, remarks
+from gpusched.results.result import Result
+from gpusched.studies import comparison as study
 
 EPILOG: Final = """
 [bold]Examples[/]

@@ -9,8 +9,8 @@ import typer
 
 from gpusched.cli import given, options
 from gpusched.cli.console import remark
-from gpusched.cli.workload import deadline_options
-from gpusched.presentation import plural
+from gpusched.cli.workload_files import deadline_options
+from gpusched.results.shown_metrics import plural
 
 EPILOG: Final = """
 [bold]Example[/]
@@ -39,7 +39,7 @@ def convert(
     deadlines: options.Deadlines = None,
 ) -> None:
     """Read a trace and write it under gpusched's own names, or as SWF."""
-    from gpusched.traces import write_trace
+    from gpusched.traces.reading import write_trace
 
     read = given.source_of(trace, format, column, option).read()
     if jobs is not None:

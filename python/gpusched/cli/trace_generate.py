@@ -9,8 +9,8 @@ import typer
 
 from gpusched.cli import options
 from gpusched.cli.console import remark
-from gpusched.cli.workload import cluster_of
-from gpusched.presentation import duration, plural
+from gpusched.cli.workload_files import cluster_of
+from gpusched.results.shown_metrics import duration, plural
 
 EPILOG: Final = """
 [bold]Example[/]
@@ -50,7 +50,7 @@ def generate(
 ) -> None:
     """Generate a seeded synthetic workload for a cluster."""
     import gpusched
-    from gpusched.traces import write_trace
+    from gpusched.traces.reading import write_trace
 
     made = gpusched.generate(
         name, jobs, load=load, cluster=cluster_of(servers, gpus_per_server, cluster), seed=seed

@@ -9,11 +9,11 @@ from rich.table import Table
 
 from gpusched.cli import given, options
 from gpusched.cli.console import show_json, show_lines, show_table
-from gpusched.cli.table import new_table
-from gpusched.cli.workload import cluster_of, load_workload
-from gpusched.cluster import Cluster
-from gpusched.presentation import duration, plural
-from gpusched.workload import Trace
+from gpusched.cli.run_table import new_table
+from gpusched.cli.workload_files import cluster_of, load_workload
+from gpusched.clusters.cluster import Cluster
+from gpusched.results.shown_metrics import duration, plural
+from gpusched.traces.workload import Trace
 
 _BAR: Final = "█"
 _BAR_WIDTH: Final = 40

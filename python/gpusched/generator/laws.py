@@ -12,8 +12,8 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.arrays import Float64, Int32, Int64
-from gpusched.generator.profiles import HOURS, WEEKDAYS, Profile
+from gpusched.base.arrays import Float64, Int32, Int64
+from gpusched.generator.published_clusters import HOURS, WEEKDAYS, Profile
 
 _NUM_KNOTS: Final = 8_192
 _BISECTIONS: Final = 100

@@ -7,8 +7,8 @@ when they have finished. See docs/prediction.md.
 from __future__ import annotations
 
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
-from gpusched.prediction.base import Predictor
 from gpusched.prediction.choose import load_predictor, predict, predictor, resolve
+from gpusched.prediction.interface import Predictor
 from gpusched.prediction.online import run_online
 from gpusched.prediction.registry import PredictorChoice, predictors, register_predictor
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 
 
 @dataclass(frozen=True)

@@ -8,20 +8,20 @@ from typing import Any, cast
 
 import numpy as np
 
-from gpusched.arrays import Int64
-from gpusched.case import PREDICTORS
-from gpusched.files import naming
+from gpusched.base.arrays import Int64
+from gpusched.base.files import naming
 
 # Imported for the names that they register.
 from gpusched.prediction import forest, known, simple
 from gpusched.prediction.accuracy import Accuracy
-from gpusched.prediction.base import Predictor
+from gpusched.prediction.interface import Predictor
 from gpusched.prediction.keys import LABELS
 from gpusched.prediction.learner import Learner
 from gpusched.prediction.online import replay_history
+from gpusched.prediction.predictor_store import read_model
 from gpusched.prediction.registry import PredictorChoice
-from gpusched.prediction.store import read_model
-from gpusched.workload import Trace
+from gpusched.specs.case import PREDICTORS
+from gpusched.traces.workload import Trace
 
 __all__ = ["forest", "known", "load_predictor", "predict", "predictor", "resolve", "simple"]
 

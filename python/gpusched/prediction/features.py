@@ -7,13 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int64
-from gpusched.columns import NOT_GIVEN
-from gpusched.prediction.base import UNKNOWN_US
+from gpusched.base.arrays import AnyArray, Float64, Int64
+from gpusched.base.ticks import us_to_seconds
 from gpusched.prediction.history import CompletionLog, quantiles
+from gpusched.prediction.interface import UNKNOWN_US
 from gpusched.prediction.keys import LABELS, JobKeys
-from gpusched.ticks import us_to_seconds
-from gpusched.workload import Trace
+from gpusched.traces.checked_columns import NOT_GIVEN
+from gpusched.traces.workload import Trace
 
 FEATURES: Final = (
     *LABELS,

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int64
+from gpusched.base.arrays import AnyArray, Float64, Int64
+from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
 from gpusched.prediction.features import FEATURES, FeatureTable, mean_log
 from gpusched.prediction.learner import Learner, require, take
+from gpusched.prediction.predictor_store import Header
 from gpusched.prediction.registry import register_predictor
-from gpusched.prediction.store import Header
 from gpusched.prediction.trees import Trees
-from gpusched.ticks import MAX_SERVICE_US, US_PER_S
-from gpusched.workload import Trace
+from gpusched.traces.workload import Trace
 
 MIN_JOBS: Final = 50
 """No forest is fitted to fewer finished jobs."""

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int32, Int64
+from gpusched.base.arrays import AnyArray, Float64, Int32, Int64
+from gpusched.base.ticks import us_to_seconds
 from gpusched.prediction.keys import JobKeys
-from gpusched.ticks import us_to_seconds
 
 LEVELS: Final = ("kind", "group", "user", "queue", "width")
 RECENT: Final = 1000

@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int32, Int64
-from gpusched.workload import Trace
+from gpusched.base.arrays import AnyArray, Float64, Int32, Int64
+from gpusched.traces.workload import Trace
 
 LABELS: Final = ("user", "group", "queue", "gpu_types", "model")
 NONE: Final = -1

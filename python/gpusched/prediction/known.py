@@ -6,12 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched.arrays import Float64, Int64
-from gpusched.case import complete_column
-from gpusched.prediction.base import Costs, Predictor
+from gpusched.base.arrays import Float64, Int64
+from gpusched.base.ticks import MAX_SERVICE_US
+from gpusched.prediction.interface import Costs, Predictor
 from gpusched.prediction.registry import register_predictor
-from gpusched.ticks import MAX_SERVICE_US
-from gpusched.workload import Trace
+from gpusched.specs.case import complete_column
+from gpusched.traces.workload import Trace
 
 
 class _AtOnce(Predictor):

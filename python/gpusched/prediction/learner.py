@@ -12,13 +12,13 @@ from typing import Any, ClassVar, Self
 import msgspec
 import numpy as np
 
-from gpusched.arrays import AnyArray, Bool, Int64
-from gpusched.prediction.base import UNKNOWN_US, Costs, Predictor
+from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.prediction.history import CompletionLog
+from gpusched.prediction.interface import UNKNOWN_US, Costs, Predictor
 from gpusched.prediction.keys import LABELS, JobKeys, Records
 from gpusched.prediction.online import replay_history
-from gpusched.prediction.store import Header, write_model
-from gpusched.workload import Trace
+from gpusched.prediction.predictor_store import Header, write_model
+from gpusched.traces.workload import Trace
 
 
 class Learner(Predictor):

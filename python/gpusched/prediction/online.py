@@ -10,14 +10,14 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from gpusched.arrays import Int64
-from gpusched.columns import NOT_GIVEN
+from gpusched.base.arrays import Int64
+from gpusched.base.supervision import Cancelled, is_asked
+from gpusched.base.ticks import MAX_SERVICE_US
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
-from gpusched.prediction.base import UNKNOWN_US, Predictor
-from gpusched.schedule import FINISHED, Schedule
-from gpusched.supervision import Cancelled, is_asked
-from gpusched.ticks import MAX_SERVICE_US
-from gpusched.workload import Trace
+from gpusched.prediction.interface import UNKNOWN_US, Predictor
+from gpusched.schedules.schedule import FINISHED, Schedule
+from gpusched.traces.checked_columns import NOT_GIVEN
+from gpusched.traces.workload import Trace
 
 MAX_BATCH: Final = 1000
 _BATCHES_PER_ARRIVALS: Final = 500

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from gpusched.plugins import PluginInfo, describe
-from gpusched.policy import Choice
+from gpusched.plugins.policy import Choice
+from gpusched.plugins.registry import PluginInfo, describe
 
 _Class = TypeVar("_Class", bound=type)
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from gpusched.arrays import AnyArray, Float64, Int64
+from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.prediction.learner import Learner
 from gpusched.prediction.registry import register_predictor
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from gpusched.arrays import AnyArray, Bool, Float64, Int32
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32
 
 Float32 = npt.NDArray[np.float32]
 

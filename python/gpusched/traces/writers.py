@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpusched import columns as check
-from gpusched.arrays import AnyArray
-from gpusched.frames import polars_of
-from gpusched.labels import Labels
-from gpusched.suggest import nearest
-from gpusched.workload import Trace
+from gpusched.base.arrays import AnyArray
+from gpusched.base.labels import Labels
+from gpusched.base.suggest import nearest
+from gpusched.traces import checked_columns as check
+from gpusched.traces.frames import polars_of
+from gpusched.traces.workload import Trace
 
 _SWF_STATUS: Final = {"ok": "1", "failed": "0", "killed": "5"}
 

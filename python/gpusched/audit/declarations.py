@@ -1,0 +1,96 @@
+"""What an audit must know about policies and placements: their flags, and their parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpusched.base.arrays import Int64
+
+if TYPE_CHECKING:
+    from gpusched.traces.workload import Trace
+
+_PRESETS: Final[dict[tuple[str, str], dict[str, str]]] = {
+    ("2d-las", "tiresias"): {},
+    ("2d-las", "lucid"): {"restart": "work", "cost_s": "40", "wide_cost_s": "60"},
+}
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What the registry declares of the names of a run.
+
+    Attributes
+    ----------
+    preempts
+        Whether the policy may take GPUs back; None if it does not say, and nothing is assumed.
+    places
+        Whether the policy chooses GPUs itself, whatever the placement.
+    is_pooled
+        Whether the placement takes the cluster for one pool of GPUs without servers.
+    is_elastic
+        Whether jobs may run at other widths than their own under the speed.
+    """
+
+    preempts: bool | None = None
+    places: bool = False
+    is_pooled: bool = False
+    is_elastic: bool = False
+
+
+@dataclass(frozen=True)
+class RestartRule:
+    """What a resume costs beyond the job's own checkpoint and restart.
+
+    Attributes
+    ----------
+    on_time
+        Whether the gang pays by holding GPUs without progress; otherwise each preemption adds to
+        the remaining service.
+    narrow_us, wide_us, narrow_gpus
+        Cost of gangs up to ``narrow_gpus``, and of wider ones.
+    """
+
+    on_time: bool
+    narrow_us: int
+    wide_us: int
+    narrow_gpus: int
+
+    @classmethod
+    def of(cls, policy: str) -> RestartRule:
+        """Read the rule from a policy's text."""
+        name, given = parameters(policy)
+        given = _PRESETS.get((name, given.get("preset", "")), {}) | given
+        cost_s = float(given.get("cost_s", "0"))
+        wide_cost_s = float(given.get("wide_cost_s", "-1"))
+        return cls(
+            on_time=given.get("restart", "time") == "time",
+            narrow_us=round(cost_s * 1e6),
+            wide_us=round((cost_s if wide_cost_s < 0 else wide_cost_s) * 1e6),
+            narrow_gpus=int(given.get("narrow_gpus", "8")),
+        )
+
+    def cost_us(self, trace: Trace, job: Int64, gpus: Int64) -> Int64:
+        """Return the cost of a restart of each ``job`` on so many ``gpus``, in microseconds."""
+        cost = np.where(gpus > self.narrow_gpus, self.wide_us, self.narrow_us)
+        for own in (trace.checkpoint_us, trace.restart_us):
+            if own is not None:
+                cost = cost + own[job]
+        return cost.astype(np.int64)
+
+
+def widths(trace: Trace) -> tuple[Int64, Int64]:
+    """Return the least and the greatest width of each job under an elastic speed."""
+    ones = np.ones(len(trace), dtype=np.int64)
+    least = ones if trace.min_gpus is None else trace.min_gpus.astype(np.int64)
+    most = ones * 2**31 if trace.max_gpus is None else trace.max_gpus.astype(np.int64)
+    return least, most
+
+
+def parameters(text: str) -> tuple[str, dict[str, str]]:
+    """Split ``name:key=value,key=value``."""
+    name, _, given = text.partition(":")
+    pairs = (entry.partition("=") for entry in given.split(",") if entry)
+    return name, {key.strip(): value.strip() for key, _, value in pairs}

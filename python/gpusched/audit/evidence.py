@@ -1,0 +1,185 @@
+"""The evidence of an audit: the log by rows and by intervals, and what was found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched.audit.declarations import Flags
+from gpusched.audit.type_speeds import Measured
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.schedules.schedule import (
+    FINISHED,
+    INTERVAL_COLUMNS,
+    REJECT_REASONS,
+    SCHEDULE_COLUMNS,
+    Schedule,
+)
+
+if TYPE_CHECKING:
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.specs.run_spec import RunSpec
+    from gpusched.traces.workload import Trace
+
+
+def malformed(trace: Trace, schedule: Schedule, log: Mapping[str, AnyArray]) -> list[str]:
+    """Return what makes the columns unreadable: lengths, job ids, codes."""
+    problems = []
+    num_jobs, num_rows = len(trace), len(log["job"])
+    for name in INTERVAL_COLUMNS:
+        if np.shape(log[name]) != (num_rows,):
+            problems.append(f"malformed log: {name} has shape {np.shape(log[name])}")
+    for name in SCHEDULE_COLUMNS:
+        if np.shape(getattr(schedule, name)) != (num_jobs,):
+            problems.append(f"malformed columns: {name} is not one value per job")
+    job = np.asarray(log["job"])
+    if num_rows and not 0 <= job.min() <= job.max() < num_jobs:
+        problems.append(f"malformed log: it names a job beyond the {num_jobs:,} of the trace")
+    if not problems and np.max(schedule.reason) >= len(REJECT_REASONS):
+        problems.append(f"malformed columns: reason {np.max(schedule.reason)} is not known")
+    return problems
+
+
+@dataclass
+class Case:
+    """One schedule under examination.
+
+    An *interval* is a stretch of time in which a job holds a set of GPUs; it has one row per
+    server in the log. ``flags`` are what the registry declares; ``measured`` is what is known of a
+    speed by figures per GPU type, None of all others.
+    """
+
+    trace: Trace
+    cluster: Cluster
+    spec: RunSpec
+    schedule: Schedule
+    log: Mapping[str, AnyArray]
+    flags: Flags
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    measured: Measured | None = None
+
+    def report(self, rule: str, broken: Bool, describe: Callable[[int], str]) -> None:
+        """Note the first index at which the ``rule`` is ``broken``, and count the others."""
+        cases = np.flatnonzero(broken)
+        if len(cases):
+            others = f" (and {len(cases) - 1:,} more)" if len(cases) > 1 else ""
+            self.problems.append(f"{rule}: {describe(int(cases[0]))}{others}")
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the cluster is one pool of GPUs without servers."""
+        return self.flags.is_pooled
+
+    @cached_property
+    def order(self) -> Int64:
+        """Rows by (job, start, server)."""
+        order: Int64 = np.lexsort((self.log["server"], self.log["start_us"], self.log["job"]))
+        return order
+
+    @cached_property
+    def rows(self) -> dict[str, AnyArray]:
+        """The log, in order."""
+        return {name: np.asarray(self.log[name])[self.order] for name in INTERVAL_COLUMNS}
+
+    @cached_property
+    def first(self) -> Int64:
+        """The first row of each interval."""
+        begins = np.diff(self.rows["job"], prepend=-1) != 0
+        begins[1:] |= np.diff(self.rows["start_us"]) != 0
+        return np.flatnonzero(begins).astype(np.int64, copy=False)
+
+    @cached_property
+    def job(self) -> Int64:
+        """The job of each interval."""
+        return self.rows["job"][self.first]
+
+    @cached_property
+    def start_us(self) -> Int64:
+        """The start of each interval."""
+        return self.rows["start_us"][self.first]
+
+    @cached_property
+    def end_us(self) -> Int64:
+        """The end of each interval."""
+        return self.rows["end_us"][self.first]
+
+    @cached_property
+    def opens(self) -> Int64:
+        """The first interval of each job that has one."""
+        return np.flatnonzero(np.diff(self.job, prepend=-1)).astype(np.int64, copy=False)
+
+    @cached_property
+    def closes(self) -> Int64:
+        """The last interval of each job that has one."""
+        return np.append(self.opens, len(self.job))[1:] - 1
+
+    @cached_property
+    def ran(self) -> Int64:
+        """The jobs that have an interval."""
+        return self.job[self.opens]
+
+    @cached_property
+    def width(self) -> Int64:
+        """The GPUs held in each interval; the job's own number in a pool."""
+        if self.pooled or not len(self.first):
+            return self.trace.gpus[self.job].astype(np.int64)
+        held = np.bitwise_count(self.rows["mask"]).astype(np.int64)
+        width: Int64 = np.add.reduceat(held, self.first)
+        return width
+
+    @cached_property
+    def is_resize(self) -> Bool:
+        """Whether each interval begins where the one before of the same job ends.
+
+        A job that was preempted waits for a microsecond at least.
+        """
+        follows = np.zeros(len(self.job), dtype=np.bool_)
+        same = self.job[1:] == self.job[:-1]
+        follows[1:] = same & (self.start_us[1:] == self.end_us[:-1])
+        return follows
+
+    @cached_property
+    def num_resizes(self) -> Int64:
+        """Resizes of each job of the trace."""
+        return self.per_job(self.is_resize.astype(np.int64))
+
+    @cached_property
+    def resumed(self) -> Bool:
+        """Whether each interval begins with a restart: all but the first of a job."""
+        resumed = np.ones(len(self.job), dtype=np.bool_)
+        resumed[self.opens] = False
+        return resumed
+
+    @cached_property
+    def share(self) -> Float64:
+        """The part of a GPU that each worker of each job of the trace holds."""
+        milli = self.trace.share_milli
+        return np.ones(len(self.trace)) if milli is None else milli / 1000.0
+
+    @cached_property
+    def num_intervals(self) -> Int64:
+        """Intervals of each job of the trace."""
+        return np.bincount(self.job, minlength=len(self.trace)).astype(np.int64, copy=False)
+
+    @cached_property
+    def held_us(self) -> Int64:
+        """Time with GPUs of each job of the trace."""
+        return self.per_job(self.end_us - self.start_us)
+
+    @cached_property
+    def finished(self) -> Bool:
+        """The jobs of the trace that are said to be finished."""
+        finished: Bool = np.asarray(self.schedule.status) == FINISHED
+        return finished
+
+    def per_job(self, values: Int64) -> Int64:
+        """Add up a value of each interval for each job of the trace."""
+        sums = np.zeros(len(self.trace), dtype=np.int64)
+        if len(self.opens):
+            sums[self.ran] = np.add.reduceat(values, self.opens)
+        return sums

@@ -1,0 +1,123 @@
+"""Who can never run, and why: what an audit holds against the rejects of a schedule."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpusched.audit.declarations import parameters
+from gpusched.audit.type_speeds import Measured, allowed_by_set
+from gpusched.base.arrays import Bool, Int64
+
+if TYPE_CHECKING:
+    from gpusched.audit.evidence import Case
+
+# On an empty cluster these place whatever the allowed GPUs can hold.
+_TAKES_ANY_GPUS: Final = frozenset(
+    ("count", "random", "first-fit", "best-fit", "worst-fit", "spread", "lwf", "heavy-edge")
+)
+# These do not place a gang wider than the largest server by whole servers of that size.
+_WIDE_IN_THEIR_OWN_WAY: Final = frozenset(("buddy", "topology"))
+
+
+def rejects_for_good(case: Case, measured: Measured | None) -> Int64:
+    """Return for each job why it can never run (an index in ``REJECT_REASONS``), 0 if it can.
+
+    Of a placement that is not known, the refusals on an empty cluster are taken for true.
+
+    Parameters
+    ----------
+    measured
+        What is known of the speed if it is one by figures per GPU type.
+    """
+    trace = case.trace
+    claimed = np.asarray(case.schedule.reason).astype(np.int64)
+    if measured is None:
+        allowed = allowed_by_set(trace, case.cluster)
+        of_job = np.zeros(len(trace), np.int64) if trace.type_set is None else trace.type_set
+        cannot_run = np.zeros(len(trace), dtype=np.bool_)
+    else:
+        allowed, of_job = measured.kinds.allowed, measured.kinds.of_job
+        cannot_run = ~measured.can_run[of_job]
+    asked = [of_job, trace.gpus]
+    demands = (trace.share_milli, trace.cpu_milli, trace.memory_mib)
+    asked += [np.full(len(trace), missing) if column is None else column
+              for column, missing in zip(demands, (1000, 0, 0), strict=True)]  # fmt: skip
+    rows = np.stack([column.astype(np.int64) for column in asked], axis=1)
+    kinds, kind_of_job = np.unique(rows, axis=0, return_inverse=True)
+    # What no job asks for beside GPUs no placement looks at.
+    has_demands = bool(((rows[:, 2] < 1000) | (rows[:, 3:] > 0).any(axis=1)).any())
+    # Who chooses GPUs itself takes any that the gang fits on.
+    name = "first-fit" if case.flags.places else case.spec.placement
+    known = [_reason(case, name, allowed[kind[0]], kind, has_demands) for kind in kinds.tolist()]
+    truth = np.array([-1 if reason is None else reason for reason in known])
+    reason = truth[kind_of_job.reshape(-1)]
+    reason = np.where(reason >= 0, reason, np.where(claimed == 3, 3, 0))
+    return np.where((reason == 0) & cannot_run, 4, reason)
+
+
+def _reason(
+    case: Case, placement: str, allowed: Bool, kind: list[int], has_demands: bool
+) -> int | None:
+    _, gpus, _, cpu_milli, memory_mib = kind
+    may_use = allowed[case.cluster.server_type]
+    sizes = case.cluster.server_gpus[may_use].astype(np.int64)
+    if not len(sizes):
+        return 1
+    if gpus > sizes.sum():
+        return 2
+    if has_demands:
+        if gpus > sizes.max() and placement.partition(":")[0] in _WIDE_IN_THEIR_OWN_WAY:
+            return None
+        return 0 if _has_room(case, may_use, gpus, cpu_milli, memory_mib) else 3
+    fits = _fits_when_empty(placement, sizes.tolist(), gpus)
+    return None if fits is None else 0 if fits else 3
+
+
+def _has_room(case: Case, may_use: Bool, gpus: int, cpu_milli: int, memory_mib: int) -> bool:
+    """One server holds the gang, or whole servers of the largest size do and one the remainder."""
+    sizes = case.cluster.server_gpus[may_use].astype(np.int64)
+    size = int(sizes.max())
+    whole, rest = divmod(gpus, size) if gpus > size else (0, gpus)
+
+    def holds(workers: int) -> Bool:
+        room = sizes >= workers
+        for asked, limits in (
+            (cpu_milli, case.cluster.server_cpu_milli),
+            (memory_mib, case.cluster.server_memory_mib),
+        ):
+            if limits is not None:
+                room &= (limits[may_use] < 0) | (limits[may_use] >= asked * workers)
+        return room
+
+    wholes = holds(size)
+    if whole and int(wholes.sum()) < whole:
+        return False
+    if rest == 0:
+        return True
+    others = holds(rest)
+    if whole:
+        others &= ~wholes if int(wholes.sum()) == whole else True
+    return bool(others.any())
+
+
+def _fits_when_empty(placement: str, sizes: list[int], gpus: int) -> bool | None:
+    """Whether the placement takes a gang that the GPUs can hold; None if it is not known."""
+    name, given = parameters(placement)
+    if name in _TAKES_ANY_GPUS:
+        return True
+    if name not in ("consolidated", "consolidated-relaxed"):
+        return None
+    size = max(sizes)
+    whole, rest = divmod(gpus, size)
+    num_largest = sizes.count(size)
+    others_fit = num_largest > whole or any(rest <= other < size for other in sizes)
+    if num_largest >= whole and (rest == 0 or others_fit):
+        return True
+    if name == "consolidated":
+        return False
+    limit = math.floor(float(given.get("kappa", "2")) * math.ceil(gpus / size))
+    held = np.cumsum(sorted(sizes, reverse=True))
+    return int(np.searchsorted(held, gpus)) + 1 <= limit

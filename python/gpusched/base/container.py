@@ -1,0 +1,349 @@
+"""Named arrays and a header in one file that is refused if a single byte of it was changed.
+
+The file is an ``.npz`` archive that NumPy opens, in one canonical form: uncompressed members
+without dates, ``manifest.npy`` first, then ``header.npy`` (JSON text) and the arrays in the order
+of the manifest. The manifest holds name, type, shape, size and SHA-256 of each member, and a
+SHA-256 of itself. From it every other byte of the archive follows, and is compared.
+
+This finds accidents and edits by other software. It does not find a forger, who can compute all
+sums anew; readers check ranges and references nevertheless.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+import secrets
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from gpusched.base.arrays import AnyArray
+from gpusched.base.files import read_bytes
+
+HEADER: Final = "header"
+_MANIFEST: Final = "manifest"
+_SUFFIX: Final = ".npy"
+_ALIGNMENT: Final = 64  # of the data of each array in the file
+_MAX_MEMBERS: Final = 1000
+_NAME: Final = re.compile(r"[a-z][a-z0-9_.]{0,79}")
+_DTYPE: Final = re.compile(r"[<|](?:[iuf][1248]|b1|U[1-9][0-9]{0,8})")
+_OLD_HEADER: Final = re.compile(rb'"format":"(gpusched-[a-z]{1,20})","layout":([0-9]{1,4})[,}]')
+_FILLED: Final = 0xFFFFFFFF  # the true figure stands in the 64-bit extra field
+
+
+class Kind(NamedTuple):
+    """What a file is: its name, and its layout, which goes up when older versions cannot read it.
+
+    Attributes
+    ----------
+    format
+        Such as ``"gpusched-result"``.
+    layout
+        The only one that is written and read.
+    """
+
+    format: str
+    layout: int
+
+
+class _Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    num_bytes: int
+    sha256: str
+
+
+class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    format: str
+    layout: int
+    members: tuple[_Member, ...]
+    sha256: str
+
+
+class _Layout(msgspec.Struct):
+    format: str
+    layout: int
+
+
+class _Place(NamedTuple):
+    """Where a member stands in the file: its entry, its data, and the text before the data."""
+
+    begin: int
+    data: int
+    end: int
+    head: bytes
+
+
+def write(
+    path: str | os.PathLike[str], kind: Kind, header: bytes, arrays: Mapping[str, AnyArray]
+) -> None:
+    """Write a file; one that is already there is replaced only by a complete one.
+
+    Parameters
+    ----------
+    header
+        JSON text.
+    arrays
+        Numbers, booleans or text by name: lower case letters, digits, ``_`` and ``.``.
+    """
+    every: dict[str, AnyArray] = {HEADER: np.frombuffer(header, dtype=np.uint8)}
+    for name, array in arrays.items():
+        every[name] = _plain(name, array)
+    target = Path(path)
+    partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with open(partial, "xb") as file:
+            for part in _parts(kind, every):
+                file.write(part)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read(
+    path: str | os.PathLike[str], kind: Kind, *, max_bytes: int | None = None
+) -> tuple[bytes, dict[str, AnyArray]]:
+    """Read the header and the arrays, which are read-only; nothing is decoded before it is checked.
+
+    Parameters
+    ----------
+    max_bytes
+        A longer file is refused before it is read; default: :data:`gpusched.base.files.MAX_BYTES`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is anything else than :func:`write` wrote under this kind; the message names the
+        member.
+    """
+    data = read_bytes(path, max_bytes=max_bytes)
+    manifest, end = _manifest(data, kind)
+    members = manifest.members
+    places = list(_places(members, end))
+    last = places[-1].end if places else end
+    size = last + _tail_size(members)
+    if size != len(data):
+        change = "it was cut short" if size > len(data) else "something was appended or put in"
+        raise ValueError(f"manifest: tells of {size:,} bytes, the file has {len(data):,}: {change}")
+    whole = memoryview(data)
+    entries = [(f"{_MANIFEST}{_SUFFIX}", zlib.crc32(whole[_ENTRY_SIZE:end]), end - _ENTRY_SIZE, 0)]
+    arrays: dict[str, AnyArray] = {}
+    for member, place in zip(members, places, strict=True):
+        content = whole[place.data : place.end]
+        if hashlib.sha256(content).hexdigest() != member.sha256:
+            raise ValueError(f"{member.name}: does not have the stored SHA-256: it was changed")
+        entry = _entry(member.name, place, content)
+        if whole[place.begin : place.data] != _local(*entry[:3]) + place.head:
+            raise ValueError(f"{member.name}: its entry in the archive was changed")
+        entries.append(entry)
+        dtype = np.dtype(member.dtype)
+        count = math.prod(member.shape)
+        array: AnyArray = np.frombuffer(data, dtype, count, place.data)
+        arrays[member.name] = array.reshape(member.shape)
+    if whole[last:] != b"".join(_tail(entries, last)):
+        raise ValueError("the archive's directory was changed")
+    if HEADER not in arrays or arrays[HEADER].dtype != np.uint8:
+        raise ValueError("it has no header")
+    return arrays.pop(HEADER).tobytes(), arrays
+
+
+def _plain(name: str, array: AnyArray) -> AnyArray:
+    values = np.asarray(array)
+    dtype = values.dtype.newbyteorder("<")
+    if not _DTYPE.fullmatch(dtype.str):
+        raise ValueError(f"member {name!r}: {dtype} must be plain numbers or text")
+    plain: AnyArray = np.ascontiguousarray(values).reshape(values.shape)
+    return plain.astype(dtype, copy=False)
+
+
+def _parts(kind: Kind, arrays: Mapping[str, AnyArray]) -> Iterator[bytes | memoryview]:
+    """The file piece by piece."""
+    contents = {name: array.reshape(-1).view(np.uint8).data for name, array in arrays.items()}
+    members = tuple(
+        _Member(
+            name, array.dtype.str, array.shape, array.nbytes,
+            hashlib.sha256(contents[name]).hexdigest(),
+        )
+        for name, array in arrays.items()
+    )  # fmt: skip
+    _check_members(members)
+    encoded = _signed(_Manifest(kind.format, kind.layout, members, ""))
+    place = _place(f"{_MANIFEST}{_SUFFIX}", "|u1", (len(encoded),), len(encoded), 0)
+    entry = _entry(_MANIFEST, place, encoded)
+    entries = [entry]
+    yield _local(*entry[:3]) + place.head + encoded
+    last = place.end
+    for member, where in zip(members, _places(members, last), strict=True):
+        entry = _entry(member.name, where, contents[member.name])
+        entries.append(entry)
+        yield _local(*entry[:3]) + where.head
+        yield contents[member.name]
+        last = where.end
+    yield from _tail(entries, last)
+
+
+def _signed(manifest: _Manifest) -> bytes:
+    unsigned = msgspec.json.encode(msgspec.structs.replace(manifest, sha256=""))
+    sha256 = hashlib.sha256(unsigned).hexdigest()
+    return msgspec.json.encode(msgspec.structs.replace(manifest, sha256=sha256))
+
+
+def _manifest(data: bytes, kind: Kind) -> tuple[_Manifest, int]:
+    """Return the manifest, once it is known to be whole, and where it ends."""
+    name = f"{_MANIFEST}{_SUFFIX}"
+    if data[30 : 30 + len(name)] != name.encode() or len(data) < _MANIFEST_DATA:
+        raise _foreign(data, kind)
+    (size,) = struct.unpack_from("<Q", data, 30 + len(name) + 4)
+    num_bytes = size - (_MANIFEST_DATA - _ENTRY_SIZE)
+    if not 0 < num_bytes <= len(data) - _MANIFEST_DATA:
+        raise ValueError("manifest: its entry in the archive was changed, or the file cut short")
+    place = _place(name, "|u1", (num_bytes,), num_bytes, 0)
+    encoded = data[place.data : place.end]
+    if data[: place.data] != _local(*_entry(_MANIFEST, place, encoded)[:3]) + place.head:
+        raise ValueError("manifest: it, or its entry in the archive, was changed")
+    try:
+        known = msgspec.json.decode(encoded, type=_Layout)
+        _check_kind(f"{_MANIFEST}: ", known.format, known.layout, kind)
+        manifest = msgspec.json.decode(encoded, type=_Manifest, strict=True)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"manifest: {error}") from None
+    if _signed(manifest) != encoded:
+        raise ValueError("manifest: does not have the stored SHA-256: it was changed")
+    _check_members(manifest.members)
+    return manifest, place.end
+
+
+def _foreign(data: bytes, kind: Kind) -> ValueError:
+    """Say what a file is that has no manifest where it must be."""
+    old = _OLD_HEADER.search(data)
+    if old is not None and data.startswith(b"PK"):
+        try:
+            _check_kind("", old[1].decode(), int(old[2]), kind)
+        except ValueError as error:
+            return error
+    if not data.startswith(b"PK"):
+        return ValueError(f"it is no .npz archive, so no {kind.format}")
+    return ValueError(
+        f"manifest: does not begin the archive; it is no {kind.format}, or was written anew by "
+        "other software"
+    )
+
+
+def _check_kind(where: str, format: str, layout: int, kind: Kind) -> None:
+    if format != kind.format:
+        raise ValueError(f"{where}it is a {format!r}, not a {kind.format!r}")
+    if layout != kind.layout:
+        raise ValueError(
+            f"{where}it has layout {layout}, this version of gpusched reads {kind.layout}"
+        )
+
+
+def _check_members(members: Sequence[_Member]) -> None:
+    """Check what the layout of the file is computed from."""
+    if len(members) > _MAX_MEMBERS:
+        raise ValueError(f"manifest: {len(members):,} members are more than {_MAX_MEMBERS:,}")
+    seen = {_MANIFEST}
+    for member in members:
+        where = f"manifest, member {member.name[:80]!r}"
+        if not _NAME.fullmatch(member.name):
+            raise ValueError(f"{where}: is not a name")
+        if member.name in seen:
+            raise ValueError(f"{where}: is there twice")
+        seen.add(member.name)
+        if not _DTYPE.fullmatch(member.dtype) or np.dtype(member.dtype).str != member.dtype:
+            raise ValueError(f"{where}: dtype {member.dtype[:20]!r} must be plain numbers or text")
+        if len(member.shape) > 8 or any(length < 0 for length in member.shape):
+            raise ValueError(f"{where}: shape {str(member.shape)[:80]} is not a shape")
+        if math.prod(member.shape) * np.dtype(member.dtype).itemsize != member.num_bytes:
+            raise ValueError(
+                f"{where}: {member.num_bytes} bytes do not hold {member.shape} of {member.dtype}"
+            )
+
+
+# The archive: every field of it follows from names, types, shapes and contents. All sizes stand in
+# 64-bit extra fields, so that there is one form and not two.
+
+_LOCAL: Final = struct.Struct("<4s5H3L2HHHQQ")
+_CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
+_CENTRAL_EXTRA: Final = struct.Struct("<HHQQQ")
+_END_64: Final = struct.Struct("<4sQ2H2L4Q4sLQL")
+_END: Final = struct.Struct("<4s4H2LH")
+_VERSION: Final = 45
+_DATE: Final = 1 << 5 | 1  # the first day of 1980
+_Entry = tuple[str, int, int, int]  # name, CRC, size, where it begins
+
+
+def _entry_size(name: str) -> int:
+    return 30 + len(name) + 20
+
+
+_ENTRY_SIZE: Final = _entry_size(f"{_MANIFEST}{_SUFFIX}")
+
+
+def _place(name: str, dtype: str, shape: tuple[int, ...], num_bytes: int, begin: int) -> _Place:
+    """Place the entry ``name`` at ``begin``; blanks in its head align the data that follow."""
+    text = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
+    used = begin + _entry_size(name) + 10 + len(text) + 1
+    text += " " * (-used % _ALIGNMENT) + "\n"
+    head = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
+    data = begin + _entry_size(name) + len(head)
+    return _Place(begin, data, data + num_bytes, head)
+
+
+_MANIFEST_DATA: Final = _place(f"{_MANIFEST}{_SUFFIX}", "|u1", (1,), 1, 0).data
+
+
+def _places(members: Sequence[_Member], begin: int) -> Iterator[_Place]:
+    for member in members:
+        name = f"{member.name}{_SUFFIX}"
+        place = _place(name, member.dtype, member.shape, member.num_bytes, begin)
+        yield place
+        begin = place.end
+
+
+def _entry(name: str, place: _Place, content: Any) -> _Entry:
+    crc = zlib.crc32(content, zlib.crc32(place.head))
+    return f"{name}{_SUFFIX}", crc, len(place.head) + len(content), place.begin
+
+
+def _local(name: str, crc: int, size: int) -> bytes:
+    fixed = _LOCAL.pack(
+        b"PK\3\4", _VERSION, 0, 0, 0, _DATE, crc, _FILLED, _FILLED, len(name), 20, 1, 16, size, size
+    )
+    return fixed[:30] + name.encode() + fixed[30:]
+
+
+def _tail(entries: Sequence[_Entry], begin: int) -> Iterator[bytes]:
+    """The directory of the archive, which begins at ``begin``, and its end."""
+    end = begin
+    for name, crc, size, at in entries:
+        central = _CENTRAL.pack(
+            b"PK\1\2", _VERSION, _VERSION, 0, 0, 0, _DATE, crc, _FILLED, _FILLED, len(name), 28,
+            0, 0, 0, 0, _FILLED,
+        )  # fmt: skip
+        central += name.encode() + _CENTRAL_EXTRA.pack(1, 24, size, size, at)
+        end += len(central)
+        yield central
+    num = len(entries)
+    yield _END_64.pack(
+        b"PK\6\6", 44, _VERSION, _VERSION, 0, 0, num, num, end - begin, begin,
+        b"PK\6\7", 0, end, 1,
+    )  # fmt: skip
+    yield _END.pack(b"PK\5\6", 0, 0, num, num, _FILLED, _FILLED, 0)
+
+
+def _tail_size(members: Sequence[_Member]) -> int:
+    names = [_MANIFEST, *(member.name for member in members)]
+    each = _CENTRAL.size + _CENTRAL_EXTRA.size + len(_SUFFIX)
+    return sum(each + len(name) for name in names) + _END_64.size + _END.size

@@ -1,0 +1,216 @@
+"""Delimited text as columns of text, each row with its physical line number."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched.base.arrays import Int64
+from gpusched.base.files import MAX_COLUMNS
+from gpusched.base.rejects import Screen
+from gpusched.base.source import Source
+
+if TYPE_CHECKING:
+    import polars
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of text.
+
+    Attributes
+    ----------
+    source
+        The file.
+    columns
+        Text of each column, as it stands in the file.
+    lines
+        int64: physical line of each row; 1 is the file's first line.
+    """
+
+    source: Source
+    columns: dict[str, polars.Series]
+    lines: Int64
+
+    def screen(self) -> Screen:
+        """Return a screen that judges this table's rows."""
+        return Screen(str(self.source), self.lines, "line")
+
+
+def read_table(
+    source: Source,
+    required: Sequence[str] = (),
+    *,
+    separator: str = ",",
+    header: Sequence[str] | None = None,
+) -> Table:
+    """Read delimited text.
+
+    Parameters
+    ----------
+    required
+        Columns that must be there.
+    header
+        Names of the columns of a file that does not name them in its first line.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or named twice, there is no row, a row has too few or too many
+        fields, a quote is not closed, or the text is not UTF-8; the message names file and line.
+    """
+    names = list(header) if header is not None else _names(source, separator)
+    for name in required:
+        if name not in names:
+            raise ValueError(
+                f"{source}, line 1: column {name!r} is missing; the header has {', '.join(names)}"
+            )
+    first_row = 0 if header is not None else 1
+    table = _read_lines(source, names, separator, first_row)
+    if table is None:
+        table = _read_records(source, names, separator, first_row)
+    if not table.lines.size:
+        raise ValueError(f"{source}: no jobs; the file has no row below its header")
+    return table
+
+
+def read_spaced(source: Source, names: Sequence[str], *, comment: str) -> Table:
+    """Read columns between blanks; lines that are empty or begin with ``comment`` are no rows.
+
+    Raises
+    ------
+    ValueError
+        If a row has too few or too many fields, or there is no row.
+    """
+    import polars
+
+    every = polars.Series(source.text.split("\n")).str.strip_chars()
+    is_row = (every != "") & ~every.str.starts_with(comment)
+    lines = is_row.arg_true().to_numpy().astype(np.int64) + 1
+    if not lines.size:
+        raise ValueError(f"{source}: no jobs; the file has only comments")
+    rows = every.filter(is_row).str.replace_all(r"[ \t]+", " ")
+    num_fields = rows.str.count_matches(" ", literal=True).to_numpy() + 1
+    _check_fields(source, names, lines, num_fields)
+    data = "\n".join(rows.to_list()).encode()
+    return Table(source, _columns(source, data, names, " ", lines, quote=None), lines)
+
+
+def _names(source: Source, separator: str) -> list[str]:
+    first = source.text.split("\n", 1)[0]
+    try:
+        fields = next(csv.reader([first], delimiter=separator), [])
+    except csv.Error as error:
+        raise ValueError(f"{source}, line 1: {error}") from None
+    names = [name.strip() for name in fields]
+    if len(names) > MAX_COLUMNS:
+        raise ValueError(f"{source}, line 1: {len(names):,} columns; there may be {MAX_COLUMNS:,}")
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"{source}, line 1: column {name!r} is named twice")
+        seen.add(name)
+    return names
+
+
+def _read_lines(source: Source, names: list[str], separator: str, first_row: int) -> Table | None:
+    """Read text in which one line is one row, found by counting bytes; None if that is not so."""
+    data = source.text.rstrip("\n").encode()
+    if data.startswith(b"\n") or b"\n\n" in data:
+        return None
+    characters = np.frombuffer(data, dtype=np.uint8)
+    is_mark, is_end = characters == ord(separator), characters == ord("\n")
+    is_quote = characters == ord('"')
+    if is_quote.any():
+        is_inside = (np.cumsum(is_quote, dtype=np.uint8) & 1).astype(np.bool_)
+        is_edge = is_mark | is_end
+        opened, closed = np.flatnonzero(is_quote & is_inside), np.flatnonzero(is_quote & ~is_inside)
+        # Only fields that are quoted as a whole, without line ends and quotes within.
+        simple = (
+            len(opened) == len(closed)
+            and not (is_end & is_inside).any()
+            and (is_edge[opened - 1] | (opened == 0)).all()
+            and is_edge[np.minimum(closed + 1, len(data) - 1)][closed + 1 < len(data)].all()
+        )
+        if not simple:
+            return None
+        is_mark &= ~is_inside
+    ends = np.append(np.flatnonzero(is_end), len(data))
+    lines = np.arange(first_row + 1, len(ends) + 1, dtype=np.int64)
+    if not lines.size:
+        return Table(source, {}, lines)
+    num_fields = np.diff(np.searchsorted(np.flatnonzero(is_mark), ends), prepend=0) + 1
+    _check_fields(source, names, lines, num_fields[first_row:])
+    start = int(ends[first_row - 1]) + 1 if first_row else 0
+    return Table(source, _columns(source, data[start:], names, separator, lines), lines)
+
+
+def _columns(
+    source: Source,
+    data: bytes,
+    names: Sequence[str],
+    separator: str,
+    lines: Int64,
+    *,
+    quote: str | None = '"',
+) -> dict[str, polars.Series]:
+    import polars
+
+    frame = polars.read_csv(
+        data,
+        has_header=False,
+        new_columns=list(names),
+        separator=separator,
+        quote_char=quote,
+        infer_schema=False,
+    )
+    if frame.height != lines.size:  # a guard: line numbers must never be guessed
+        raise ValueError(f"{source}: {frame.height} rows in {lines.size} lines")
+    return {name: frame[name].fill_null("") for name in names}
+
+
+def _check_fields(source: Source, names: Sequence[str], lines: Int64, num_fields: Int64) -> None:
+    ragged = np.flatnonzero(num_fields != len(names))
+    if ragged.size:
+        index = int(ragged[0])
+        raise _ragged(source, int(lines[index]), int(num_fields[index]), len(names))
+
+
+def _read_records(source: Source, names: list[str], separator: str, first_row: int) -> Table:
+    """Read any delimited text, record by record; a quoted field may span lines."""
+    import polars
+
+    text = io.StringIO(source.text, newline="\n")
+    reader = csv.reader(text, delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    start = 1
+    try:
+        for row in reader:
+            if row and start > first_row:
+                if len(row) != len(names):
+                    raise _ragged(source, start, len(row), len(names))
+                rows.append(row)
+                lines.append(start)
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{source}, line {start}: {error}") from None
+    columns = zip(*rows, strict=True)
+    return Table(
+        source,
+        {name: polars.Series(name, values) for name, values in zip(names, columns, strict=False)},
+        np.array(lines, dtype=np.int64),
+    )
+
+
+def _ragged(source: Source, line: int, num_fields: int, expected: int) -> ValueError:
+    plural = "field" if num_fields == 1 else "fields"
+    return ValueError(
+        f"{source}, line {line}: {num_fields} {plural}, but a row must have {expected} "
+        "(a malformed or truncated row)"
+    )

@@ -1,0 +1,148 @@
+"""A file that is to be read: its bytes, unpacked, and its text, checked."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from gpusched.base.files import gunzip, read_bytes, too_long, unpacked_limit
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_TAR_MAGIC: Final = slice(257, 262)
+_HEAD_BYTES: Final = 65_536
+
+
+class Source:
+    """A file, unpacked if it is gzip.
+
+    Parameters
+    ----------
+    path
+        The file; it is opened on first use, so ``OSError`` comes from there.
+    max_bytes
+        A file of more bytes, or that unpacks to more, is refused; for the default see
+        :func:`gpusched.base.files.unpacked_limit`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> None:
+        self.path = Path(path)
+        self.max_bytes = max_bytes
+        self.num_packed = 0
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    @property
+    def name(self) -> str:
+        """The file's name without its endings."""
+        return self.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+
+    @property
+    def suffix(self) -> str:
+        """The file's ending without ``.gz``, in lower case, e.g. ``".csv"``."""
+        return Path(self.path.name.removesuffix(".gz")).suffix.lower()
+
+    @cached_property
+    def data(self) -> bytes:
+        """All bytes.
+
+        Raises
+        ------
+        ValueError
+            If the file is empty, a damaged gzip, or too long.
+        """
+        data = read_bytes(self.path, max_bytes=self.max_bytes)
+        self.num_packed = len(data)
+        if data.startswith(_GZIP_MAGIC):
+            data = gunzip(self.path, data, max_bytes=self.max_bytes)
+        if not data:
+            raise ValueError(f"{self}: the file is empty")
+        return data
+
+    @cached_property
+    def text(self) -> str:
+        """All text, line ends as line feeds and without a byte order mark.
+
+        Raises
+        ------
+        ValueError
+            If it is not UTF-8 text; the message names the line.
+        """
+        try:
+            text = self.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = self.data.count(b"\n", 0, error.start) + 1
+            byte = self.data[error.start]
+            raise ValueError(f"{self}, line {line}: byte 0x{byte:02x} must be UTF-8 text") from None
+        text = text.replace("\r\n", "\n") if "\r\n" in text else text
+        for mark, name in (("\0", "zero byte"), ("\r", "carriage return without a line feed")):
+            place = text.find(mark)
+            if place >= 0:
+                line = text.count("\n", 0, place) + 1
+                raise ValueError(f"{self}, line {line}: a {name} must not occur in text")
+        return text
+
+    @cached_property
+    def first_line(self) -> str:
+        """The first line of text, or ``""`` if the file does not begin with text."""
+        head = self.data[:_HEAD_BYTES]
+        try:
+            line = head.split(b"\n", 1)[0].decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return ""
+        return "" if "\0" in line else line.rstrip("\r")
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The first line split at commas."""
+        return tuple(name.strip().strip('"') for name in self.first_line.split(","))
+
+
+class ArchivedSource(Source):
+    """A file, unpacked if it is gzip, an archive of one file, or both."""
+
+    @cached_property
+    def data(self) -> bytes:
+        """All bytes.
+
+        Raises
+        ------
+        ValueError
+            If the file is empty, damaged or too long, or an archive of several files.
+        """
+        data = super().data
+        if data[_TAR_MAGIC] != b"ustar":
+            return data
+        try:
+            return self._only_file(data)
+        except tarfile.TarError as error:
+            raise ValueError(f"{self}: damaged archive: {error}") from None
+
+    def _only_file(self, data: bytes) -> bytes:
+        limit = unpacked_limit(self.num_packed, self.max_bytes)
+        files = []
+        # "r:" - what was packed is unpacked by now; a packed archive in an archive is none.
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            place = -1
+            while (member := archive.next()) is not None:
+                if not place < member.offset <= len(data):
+                    raise ValueError(f"{self}: damaged archive: its members overlap")
+                place = member.offset
+                if member.isfile():
+                    files.append(member)
+                # The next one must lie behind it, or a damaged archive would never end.
+                if archive.offset <= member.offset:
+                    raise ValueError(f"{self}: damaged archive: its members overlap")
+            if len(files) != 1:
+                raise ValueError(f"{self}: the archive holds {len(files)} files, not one")
+            if files[0].size > limit:
+                raise too_long(self, files[0].size, limit)
+            if files[0].size > len(data) or files[0].issparse():
+                raise ValueError(f"{self}: damaged archive: a file is longer than the archive")
+            content = archive.extractfile(files[0])
+            assert content is not None  # it is a file
+            return content.read()

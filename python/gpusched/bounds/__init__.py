@@ -1,0 +1,1 @@
+"""Bounds on what any schedule can reach: the certificates of results."""

@@ -1,0 +1,236 @@
+"""How many deadlines any schedule can meet, at most: the certificate of a policy for deadlines."""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpusched.base.arrays import Bool, Float64, freeze_columns
+from gpusched.base.ticks import US_PER_S
+from gpusched.bounds.deadline_program import Windows, pooled_bound, upper_bound
+from gpusched.bounds.deadline_rates import rates_of
+from gpusched.plugins.policy import SpeedChoice
+from gpusched.traces.deadlines import NO_DEADLINE
+
+if TYPE_CHECKING:
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.traces.workload import Trace
+
+__all__ = ["DeadlineBound", "deadline_bound"]
+
+POOLED: Final = "pooled"
+TYPED: Final = "typed"
+ALONE: Final = "alone"
+_POOLED_CELLS: Final = 300
+_POOLED_CELLS_OF_MANY: Final = 50
+_TYPED_CELLS: Final = 64
+_TYPED_JOBS: Final = 800
+# What a summary can afford, in jobs that could meet their deadlines: about a second for each.
+_MOST_TYPED: Final = 10_000
+_MOST_POOLED: Final = 100_000
+# More than roundings to microseconds amount to, at each change of GPUs.
+_ROUNDING: Final = 1e-9
+_ROUNDING_S: Final = 2e-5
+
+
+@dataclass(frozen=True)
+class DeadlineBound:
+    """What no schedule exceeds; see :func:`deadline_bound`.
+
+    Attributes
+    ----------
+    bounds
+        By name: ``alone``, jobs that could meet their deadlines were they alone; ``pooled``, GPU
+        time of all types as one; ``typed``, GPU time by type. In deadlines, or in their value.
+    num_deadlines
+        Jobs that have one.
+    total
+        What it is worth to meet them all: ``num_deadlines``, or the sum of values.
+    is_possible
+        Which jobs could meet their deadlines alone, shape ``(jobs,)``.
+    """
+
+    bounds: dict[str, float]
+    num_deadlines: int
+    total: float
+    is_possible: Bool = field(repr=False)
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+
+    @property
+    def best(self) -> tuple[str, float]:
+        """The name and the value of the lowest bound; the first one of equals."""
+        name = min(self.bounds, key=self.bounds.__getitem__)
+        return name, self.bounds[name]
+
+    @property
+    def name(self) -> str:
+        """Of the lowest bound."""
+        return self.best[0]
+
+    @property
+    def met(self) -> float:
+        """The lowest bound: deadlines, or the value of those, that can be met."""
+        return self.best[1]
+
+    @property
+    def dsr(self) -> float:
+        """The lowest bound over ``total``; NaN without deadlines."""
+        return self.met / self.total if self.total else float("nan")
+
+
+def deadline_bound(
+    trace: Trace,
+    cluster: Cluster,
+    *,
+    speed: str | SpeedChoice = "table",
+    values: bool = False,
+) -> DeadlineBound:
+    """Bound from above how many deadlines any schedule of ``trace`` on ``cluster`` can meet.
+
+    It holds for every policy and placement, for jobs that change their widths and types as often
+    as they like, and whatever restarts cost. The jobs without a deadline are left out.
+
+    Parameters
+    ----------
+    speed
+        The rates of the jobs. Where it is neither ``table`` nor one that leaves jobs their own
+        width, types cannot be told apart.
+    values
+        Bound the value of the deadlines met instead of their number.
+
+    Raises
+    ------
+    ValueError
+        If the speed is unknown, or the trace or the cluster lacks what it needs.
+
+    Notes
+    -----
+    ``pooled`` needs no more than NumPy. ``typed`` is a linear program that tells types, widths and
+    time apart, and is left out where SciPy is not installed (extra: exact). It decides for each
+    job how long it runs on which number of GPUs of which type and when; what is relaxed is that a
+    job is met or not, that GPUs come in whole gangs, and the order within a cell of time.
+    """
+    if trace.deadline_us is None:
+        return DeadlineBound({ALONE: 0.0}, 0, 0.0, np.zeros(len(trace), dtype=np.bool_))
+    windows, is_possible = _possible(trace, cluster, speed, values)
+    bounds = {ALONE: float(windows.value.sum())}
+    if len(windows):
+        bounds[POOLED] = _pooled(windows, _POOLED_CELLS, values)
+        if find_spec("scipy") is not None:
+            bounds[TYPED] = _typed(windows, values)
+    has_deadline = trace.deadline_us != NO_DEADLINE
+    total = float(_value(trace, values)[has_deadline].sum())
+    return DeadlineBound(bounds, int(np.count_nonzero(has_deadline)), total, is_possible)
+
+
+def dsr_bound(
+    trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice, met: int = 0
+) -> tuple[float, str]:
+    """Return what bounds the deadline satisfactory ratio (DSR), and the name of the bound.
+
+    The lowest of those of :func:`deadline_bound` that so many jobs allow: beyond 10,000 that could
+    meet their deadlines no ``typed``, and ``pooled`` on a coarser grid; beyond 100,000 ``alone``.
+    Computed once for a trace, a cluster and a speed, and kept while the trace is.
+
+    Parameters
+    ----------
+    met
+        Deadlines that some schedule met. A bound that is equal to it is the lowest, whatever the
+        others are: they are not computed. The answer is the same for all schedules.
+
+    Returns
+    -------
+    tuple
+        NaN and an empty name if no job has a deadline.
+    """
+    deadline_us = trace.deadline_us
+    num_deadlines = 0 if deadline_us is None else np.count_nonzero(deadline_us != NO_DEADLINE)
+    if num_deadlines == 0:
+        return float("nan"), ""
+    of_trace = _certificates.setdefault(trace, {})
+    found = of_trace.get((cluster, str(speed)))
+    if found is None:
+        found = of_trace[cluster, str(speed)] = _Certificate(trace, cluster, speed)
+    best, name = found.down_to(met)
+    return float(best / num_deadlines), name
+
+
+class _Certificate:
+    """Bounds on the number of deadlines met, each computed when it may be the lowest."""
+
+    def __init__(self, trace: Trace, cluster: Cluster, speed: str | SpeedChoice) -> None:
+        windows, _ = _possible(trace, cluster, speed, False)
+        self._bounds = {ALONE: float(len(windows))}
+        # A trace of millions is not to be kept twice.
+        self._windows = windows if len(windows) <= _MOST_POOLED else None
+
+    def down_to(self, met: int) -> tuple[float, str]:
+        """Return the lowest bound and its name."""
+        windows = self._windows
+        if windows is not None and min(self._bounds.values()) > met:
+            is_many = len(windows) > _MOST_TYPED
+            if POOLED not in self._bounds:
+                cells = _POOLED_CELLS_OF_MANY if is_many else _POOLED_CELLS
+                self._bounds[POOLED] = _pooled(windows, cells, False)
+            if min(self._bounds.values()) > met:
+                if not is_many and find_spec("scipy") is not None:
+                    self._bounds[TYPED] = _typed(windows, False)
+                self._windows = None
+        name = min(self._bounds, key=self._bounds.__getitem__)
+        return self._bounds[name], name
+
+
+_certificates: weakref.WeakKeyDictionary[Trace, dict[tuple[Cluster, str], _Certificate]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _value(trace: Trace, values: bool) -> Float64:
+    if values and trace.value is not None:
+        return np.asarray(trace.value, dtype=np.float64)
+    return np.ones(len(trace))
+
+
+def _possible(
+    trace: Trace, cluster: Cluster, speed: str | SpeedChoice, values: bool
+) -> tuple[Windows, Bool]:
+    """Return the jobs that could meet their deadlines alone, and which they are."""
+    rates = rates_of(trace, cluster, SpeedChoice.parse(speed) if isinstance(speed, str) else speed)
+    deadline_us = np.asarray(trace.deadline_us)
+    work_s = np.maximum(trace.service_us / US_PER_S * (1 - _ROUNDING) - _ROUNDING_S, 0.5 / US_PER_S)
+    length_s = (deadline_us - trace.submit_us) / US_PER_S
+    greatest = np.where(rates.kind >= 0, rates.rate.max(axis=1)[rates.kind], 0.0)
+    is_possible: Bool = (
+        (deadline_us != NO_DEADLINE) & (length_s > 0) & (work_s <= length_s * greatest)
+    )
+    origin_us = int(trace.submit_us[0])
+    windows = Windows(
+        (trace.submit_us - origin_us) / US_PER_S,
+        (deadline_us - origin_us) / US_PER_S,
+        work_s,
+        _value(trace, values),
+        rates.kind,
+        rates,
+    )
+    return windows.part(is_possible), is_possible
+
+
+def _pooled(windows: Windows, cells: int, values: bool) -> float:
+    return _safe(pooled_bound(windows, cells), values)
+
+
+def _typed(windows: Windows, values: bool) -> float:
+    bound = upper_bound(windows, most_cells=_TYPED_CELLS, most_jobs=_TYPED_JOBS)
+    return _safe(bound, values)
+
+
+def _safe(bound: float, values: bool) -> float:
+    """Deadlines are whole; and no rounding may make a bound too low."""
+    raised = bound * (1 + 1e-9) + 1e-9
+    return raised if values else float(np.floor(raised))

@@ -1,0 +1,1 @@
+"""Clusters: servers, their network, and the columns that the core reads of them."""

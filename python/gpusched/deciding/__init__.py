@@ -1,0 +1,1 @@
+"""Single decisions without a run: assign, transport, place, plan, fill."""

@@ -1,0 +1,167 @@
+"""Fill a cluster: requests arrive one by one, are placed or lost, and nothing ever leaves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Final, Literal, cast
+
+import numpy as np
+
+from gpusched import _core
+from gpusched.base.arrays import Int64
+from gpusched.base.draws import ARRIVALS, check_seed, uniform
+from gpusched.base.supervision import supervised
+from gpusched.clusters.cluster import Cluster
+from gpusched.deciding.filling_result import FillResult, Pieces
+from gpusched.engine.seams import placement_seam
+from gpusched.plugins.policy import PlacementChoice
+from gpusched.traces.demands import WHOLE_GPU, demand_columns
+from gpusched.traces.filling_requests import Requests
+from gpusched.traces.workload import Trace
+
+__all__ = ["FillResult", "Order", "Requests", "fill"]
+
+Order = Literal["drawn", "listed"]
+MAX_ARRIVALS: Final = 50_000_000
+_EVERY_TYPE: Final = 2**64 - 1
+
+
+def fill(
+    requests: Requests | Trace,
+    cluster: Cluster,
+    *,
+    placement: str | PlacementChoice | _core.Placement = "fgd",
+    until: float = 1.3,
+    order: Order = "drawn",
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+    stop: threading.Event | None = None,
+) -> FillResult:
+    """Fill ``cluster`` with ``requests`` until they ask for ``until`` times its GPUs.
+
+    Each request is placed when it arrives, or lost; nothing ever leaves. After each arrival the
+    GPUs that are allocated and those that are fragmented are taken down (Weng et al., Beware of
+    Fragmentation, ATC 2023, section 6): what a request drawn from ``requests`` is expected to be
+    unable to use of the free GPUs.
+
+    Parameters
+    ----------
+    requests
+        What arrives; of a trace, its jobs without their times.
+    placement
+        A name listed by :func:`gpusched.placements`, with parameters in the same way, or an
+        instance of a Python :class:`gpusched.Placement`. Where requests ask for shares, CPU or
+        memory it must know them.
+    until
+        Ends with the arrival at which the GPUs asked for reach this multiple of the cluster's.
+    order
+        ``"drawn"``: each arrival is one of the requests, all with equal probability and with
+        replacement. ``"listed"``: the requests in their order, from the beginning again where
+        they do not suffice.
+    seed
+        Of the draws and of random placements, 0 to 2**64 - 1. Equal arguments fill equally, and
+        the arrivals do not depend on the placement.
+    progress
+        Called as ``progress(arrivals_done, arrivals_total)`` about ten times a second.
+    stop
+        Ends it when it is set, as for :func:`gpusched.simulate`.
+
+    Raises
+    ------
+    ValueError
+        If a name, a parameter or a value is wrong, no request asks for GPUs, or the placement
+        does not know what they ask for.
+    TypeError
+        If an argument has another type.
+    InvariantError
+        If the placement names GPUs that a request cannot have.
+    Cancelled
+        If ``stop`` was set, within a second; it tells how many arrivals were done.
+    KeyboardInterrupt
+        On Ctrl-C, within a second.
+    """
+    if isinstance(requests, Trace):
+        requests = Requests.from_trace(requests)
+    if not isinstance(requests, Requests):
+        raise TypeError(f"requests: expected Requests or a Trace, not {requests!r}")
+    if not isinstance(cluster, Cluster):
+        raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
+    seed = check_seed(seed)
+    places = placement_seam(placement)
+    arrivals = _arrivals(requests, cluster, until, order, seed)
+    servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
+    table = _core.JobTable(**_columns(requests, cluster))
+    control = _core.RunControl()
+
+    def run() -> dict[str, Any]:
+        filled: dict[str, Any] = _core.fill(
+            table, arrivals, servers, places.native, places.parameters, seed, control
+        )
+        return filled
+
+    filled = supervised(run, control, progress, stop, len(arrivals), "arrivals")
+    return FillResult(
+        requests=requests,
+        cluster=cluster,
+        placement=places.label,
+        order=order,
+        seed=seed,
+        arrivals=arrivals,
+        is_placed=filled["is_placed"].astype(np.bool_),
+        fragmented_milli=filled["fragmented_milli"],
+        pieces=Pieces(filled["piece_arrival"], filled["piece_server"], filled["piece_mask"]),
+    )
+
+
+def _arrivals(requests: Requests, cluster: Cluster, until: float, order: Order, seed: int) -> Int64:
+    """Rows of the requests as they arrive, to the first that reaches the demand."""
+    if order not in ("drawn", "listed"):
+        raise ValueError(f"order: {order!r} must be 'drawn' or 'listed'")
+    if isinstance(until, bool) or not isinstance(until, int | float):
+        raise TypeError(f"until: {until!r} must be a number")
+    if not (np.isfinite(until) and until > 0):
+        raise ValueError(f"until: {until!r} must be finite and positive")
+    asked = requests.gpu_milli
+    if not asked.any():
+        raise ValueError(f"{requests.name}: no request asks for GPUs")
+    wanted = until * cluster.num_gpus * WHOLE_GPU
+    expected = wanted / float(asked.mean())
+    if expected > MAX_ARRIVALS:
+        raise ValueError(
+            f"until: {until:g} takes about {expected:,.0f} arrivals, more than {MAX_ARRIVALS:,}"
+        )
+    num_rows = len(requests)
+    rows: Int64 = np.empty(0, dtype=np.int64)
+    num_drawn = int(expected * 1.1) + num_rows
+    while True:
+        position = np.arange(num_drawn, dtype=np.int64)
+        if order == "listed":
+            rows = position % num_rows
+        else:
+            rows = (uniform(seed, ARRIVALS, position) * num_rows).astype(np.int64)
+        reached = np.cumsum(asked[rows]) >= wanted
+        if reached.any():
+            return rows[: int(np.argmax(reached)) + 1].copy()
+        num_drawn *= 2
+
+
+def _columns(requests: Requests, cluster: Cluster) -> dict[str, Any]:
+    """Return the arguments of the core's job table: times do not matter."""
+    position = {name: index for index, name in enumerate(cluster.gpu_types)}
+    return {
+        "submit_us": np.zeros(len(requests), dtype=np.int64),
+        "service_us": np.ones(len(requests), dtype=np.int64),
+        "gpus": requests.gpus,
+        "type_set": requests.type_set,
+        "type_masks": [_mask(names, position) for names in requests.type_sets],
+        # It looks at no other columns than those three.
+        **demand_columns(cast(Trace, requests)),
+    }
+
+
+def _mask(names: Iterable[str], position: dict[str, int]) -> int:
+    named = list(names)
+    if not named:
+        return _EVERY_TYPE
+    return sum(1 << position[name] for name in named if name in position)

@@ -1,0 +1,1 @@
+"""What jobs compute and exchange: profiles, measured throughputs, graphs, zoos of models."""

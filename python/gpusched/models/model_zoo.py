@@ -1,0 +1,145 @@
+"""Profiles of well-known models: published gradient sizes, compute times measured or scaled.
+
+Measured: lines ``forward_s * batch + backward_s`` through throughput tables (least squares of the
+relative error, no coefficient below 0). T4 is the single-GPU row ``step_time - sync_time`` of the
+tables of Pollux (Qiao et al., OSDI 2021); V100, P100 and K80 are ``oracle_throughputs.json`` of
+Gavel (Narayanan et al., OSDI 2020), whose other table differs by up to a factor of two on V100.
+Where a model was not measured on a type, both coefficients are scaled as ResNet-50's seconds per
+sample are between two measured types; a model that was measured nowhere takes the time of a
+measured one in proportion to its multiply-adds per sample.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gpusched.models.profiles import JobProfile
+
+# Seconds per sample and per iteration, four digits. The unnamed type "gpu" is taken for a V100.
+MEASURED: Final[dict[str, dict[str, tuple[float, float]]]] = {
+    "resnet50": {
+        "V100": (0.002627, 0.01576),
+        "P100": (0.007227, 0.005552),
+        "K80": (0.02229, 0.0),
+        "T4": (0.004314, 0.07064),
+    },
+    "resnet18-cifar10": {
+        "V100": (0.0001850, 0.009512),
+        "P100": (0.0003162, 0.01534),
+        "K80": (0.001438, 0.03180),
+        "T4": (0.0006496, 0.01989),
+    },
+    "bert-base": {"T4": (0.05827, 0.2095)},
+    "deepspeech2": {"T4": (0.02548, 0.1894)},
+    "yolov3": {"T4": (0.02651, 0.1736)},
+    "ncf": {"T4": (4.564e-07, 0.007215)},
+}
+GPU_TYPES: Final = ("V100", "P100", "K80", "T4")
+
+# Multiply-adds per sample, 1e9: of an image for the first, 384 tokens of a sentence for BERT-base
+# (parameters outside of the embeddings times tokens; the products inside attention are left out).
+_RESNET50_WORK: Final = 4.09
+_BERT_BASE_WORK: Final = 12 * 12 * 768**2 * 384 / 1e9
+
+_POLLUX: Final = "T4: Pollux tables"
+_GAVEL: Final = "V100, P100, K80: Gavel oracle table"
+_SCALED: Final = "other types by ResNet-50's seconds per sample"
+
+
+def zoo() -> dict[str, JobProfile]:
+    """Return profiles of 14 well-known models by name.
+
+    Gradients are in single precision: 4 bytes per parameter. Each profile's ``source`` tells where
+    its parameters and its compute times come from, and what in them is an assumption. There are
+    figures for V100, P100, K80 and T4; ``gpu``, the type of a cluster that names none, has those
+    of V100.
+
+    Examples
+    --------
+    >>> import gpusched as gs
+    >>> gs.zoo()["resnet50"].gradient_bytes
+    102200000.0
+    """
+    profiles = (
+        _measured("resnet18-cifar10", 44.7e6, 128, f"11.2 M parameters; {_GAVEL}; {_POLLUX}"),
+        _measured("resnet50", 102.2e6, 64, f"25.6 M parameters (torchvision); {_GAVEL}; {_POLLUX}"),
+        _image("resnet152", 241e6, 32, 11.51, "60.2 M parameters (torchvision)"),
+        _image("vgg16", 553e6, 32, 15.47, "138.4 M parameters (torchvision)"),
+        _image("vgg19", 575e6, 32, 19.63, "143.7 M parameters (torchvision)"),
+        _image("inception-v3", 95.3e6, 64, 5.71, "23.8 M parameters, no auxiliary head (Keras)"),
+        _image("alexnet", 244.4e6, 128, 0.71, "61.1 M parameters (torchvision)"),
+        _measured("yolov3", 248e6, 8, f"62.0 M parameters (yolov3.weights); {_POLLUX}; {_SCALED}"),
+        _measured("deepspeech2", 152e6, 20, f"38 M parameters (Amodei et al., ICML 2016, the size "
+                  f"at which it compares models); {_POLLUX}; {_SCALED}"),
+        _measured("ncf", 6.41e6, 4096, f"1.60 M parameters (NeuMF, 32 factors, 3 layers, MovieLens "
+                  f"1M: assumed to be what was measured); {_POLLUX}; {_SCALED}"),
+        _measured("bert-base", 440e6, 12, f"110 M parameters (Devlin et al., NAACL 2019); {_POLLUX}"
+                  f" (SQuAD); {_SCALED}"),
+        _text("bert-large", 1.36e9, 4, 24 * 12 * 1024**2 * 384, "340 M parameters (Devlin et al., "
+              "NAACL 2019), 384 tokens"),
+        _text("xlnet-large", 1.44e9, 4, 24 * 12 * 1024**2 * 384, "360 M parameters (Yang et al., "
+              "NeurIPS 2019), 384 tokens"),
+        _text("gpt2-xl", 6.2e9, 1, 48 * 12 * 1600**2 * 1024, "1.56 G parameters (Radford et al., "
+              "2019), 1,024 tokens"),
+    )  # fmt: skip
+    return {profile.name: profile for profile in profiles}
+
+
+def _measured(name: str, gradient_bytes: float, batch: float, source: str) -> JobProfile:
+    return _profile(name, gradient_bytes, batch, _on_every_type(name), source)
+
+
+def _image(
+    name: str, gradient_bytes: float, batch: float, work: float, parameters: str
+) -> JobProfile:
+    """Scale ResNet-50's time per sample to ``work`` (1e9 multiply-adds of an image)."""
+    ratio = work / _RESNET50_WORK
+    lines = {
+        gpu_type: (per_sample * ratio, fixed)
+        for gpu_type, (per_sample, fixed) in _on_every_type("resnet50").items()
+    }
+    source = (
+        f"{parameters}; estimated: {ratio:.3g} times the seconds per sample of resnet50 "
+        f"({work:g} over {_RESNET50_WORK:g} GMAC), the same per iteration"
+    )
+    return _profile(name, gradient_bytes, batch, lines, source)
+
+
+def _text(
+    name: str, gradient_bytes: float, batch: float, work: float, parameters: str
+) -> JobProfile:
+    """Scale BERT-base's time per sample to ``work`` (multiply-adds of a sequence)."""
+    ratio = work / 1e9 / _BERT_BASE_WORK
+    lines = {
+        gpu_type: (per_sample * ratio, fixed)
+        for gpu_type, (per_sample, fixed) in _on_every_type("bert-base").items()
+    }
+    source = (
+        f"{parameters}; estimated: {ratio:.3g} times the seconds per sample of bert-base "
+        "(parameters outside of the embeddings times tokens), the same per iteration"
+    )
+    return _profile(name, gradient_bytes, batch, lines, source)
+
+
+def _on_every_type(name: str) -> dict[str, tuple[float, float]]:
+    lines = {}
+    for gpu_type in GPU_TYPES:
+        if gpu_type in MEASURED[name]:
+            lines[gpu_type] = MEASURED[name][gpu_type]
+        else:
+            ratio = MEASURED["resnet50"][gpu_type][0] / MEASURED["resnet50"]["T4"][0]
+            per_sample, fixed = MEASURED[name]["T4"]
+            lines[gpu_type] = (per_sample * ratio, fixed * ratio)
+    return lines | {"gpu": lines["V100"]}
+
+
+def _profile(
+    name: str,
+    gradient_bytes: float,
+    batch: float,
+    lines: dict[str, tuple[float, float]],
+    source: str,
+) -> JobProfile:
+    forward = {gpu_type: per_sample for gpu_type, (per_sample, _) in lines.items()}
+    backward = {gpu_type: fixed for gpu_type, (_, fixed) in lines.items()}
+    return JobProfile(name, gradient_bytes, batch, forward, backward, source)

@@ -1,0 +1,1 @@
+"""A-SRPT (Luo et al., INFOCOM 2025)."""

@@ -1,0 +1,181 @@
+"""A-SRPT (Luo et al., INFOCOM 2025): its gain over baselines with the same predictions."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.base.failures import Failures
+from gpusched.papers.a_srpt import tables as a_srpt_tables
+from gpusched.papers.a_srpt.runs import Run, Runner
+from gpusched.papers.a_srpt.settings import (
+    A_SRPT,
+    BASELINES,
+    HEAVY_SHARES,
+    LARGE,
+    NOISES,
+    OURS,
+    TAUS,
+    TESTBED,
+    TUNED,
+    WAITING,
+    Arm,
+    Place,
+    Setting,
+    by_tau,
+    noise,
+    requests,
+)
+from gpusched.papers.a_srpt.tables import Summary, jct, p99
+from gpusched.papers.a_srpt.workload import missing_places, real_places
+from gpusched.papers.common.plain_values import plain
+from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.written_files import write_files
+from gpusched.papers.registry import Interrupted, Progress, finish
+
+_STAGE: Final = "runs"
+
+
+@dataclass
+class ASrpt:
+    """All runs of the study.
+
+    Attributes
+    ----------
+    runs
+        A list by seed for every pair of a setting and a policy.
+    missing
+        Real traces that were not found.
+    """
+
+    runs: dict[tuple[Setting, Arm], list[Run]] = field(default_factory=dict)
+    missing: tuple[Place, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """The results."""
+        made = a_srpt_tables.all_tables(Summary(self.runs))
+        return with_left_out(made, (place.trace for place in self.missing))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All runs and tables as plain values for JSON."""
+        return plain(
+            paper="a-srpt",
+            runs=self._all_runs(),
+            missing=[place.trace for place in self.missing],
+            tables=self.tables(),
+        )
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write figures, tables.md, runs.csv and results.json; return the files."""
+        rows = map(dataclasses.asdict, self._all_runs())
+        return write_files(self, folder, self._figures(), rows)
+
+    def _all_runs(self) -> list[Run]:
+        return [run for runs in self.runs.values() for run in runs]
+
+    def _figures(self) -> dict[str, Any]:
+        from gpusched.papers.a_srpt import figures
+
+        summary = Summary(self.runs)
+        places = (TESTBED, LARGE)
+        seeds = len(next(iter(self.runs.values())))
+        note = f"Load 0.95, predictions of a forest; {seeds} seeds, mean and 95 % interval"
+        arms = (*OURS, *BASELINES, *WAITING)
+        drawn = {
+            "policies.png": figures.bars(
+                {
+                    place.name: {
+                        arm.name: (
+                            summary.mean(Setting(place), arm, jct),
+                            summary.mean(Setting(place), arm, p99),
+                        )
+                        for arm in arms
+                    }
+                    for place in places
+                },
+                note,
+            )
+        }
+        if not summary.has(Setting(LARGE), by_tau(A_SRPT, TAUS[0])):
+            return drawn
+        drawn["patience.png"] = figures.curves(
+            {
+                place.name: {
+                    base.name: [
+                        summary.mean(Setting(place), by_tau(base, tau), jct) for tau in TAUS
+                    ]
+                    for base in (A_SRPT, TUNED)
+                }
+                for place in places
+            },
+            range(len(TAUS)),
+            [f"{tau:g}" for tau in TAUS],
+            "patience tau",
+            note,
+        )
+        shown = (A_SRPT, TUNED, OURS[2], BASELINES[1], BASELINES[2], BASELINES[3], WAITING[2])
+        sigmas = (0.0, *NOISES)
+        drawn["errors.png"] = figures.curves(
+            {
+                place.name: {
+                    arm.name: [
+                        summary.mean(a_srpt_tables.errors_setting(place, noise(sigma)), arm, jct)
+                        for sigma in sigmas
+                    ]
+                    for arm in shown
+                }
+                for place in places
+            },
+            sigmas,
+            [f"{sigma:g}" for sigma in sigmas],
+            "sigma of the error's logarithm",
+            note.replace("predictions of a forest", "the truth times exp(N(0, sigma))"),
+        )
+        drawn["heavy-share.png"] = figures.curves(
+            {
+                LARGE.name: {
+                    arm.name: [
+                        summary.mean(Setting(LARGE, heavy_share=share), arm, jct)
+                        for share in HEAVY_SHARES
+                    ]
+                    for arm in shown
+                }
+            },
+            HEAVY_SHARES,
+            [f"{share:.0%}" for share in HEAVY_SHARES],
+            "jobs with more than one GPU that communicate heavily",
+            note,
+        )
+        return drawn
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> ASrpt:
+    """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
+    if exact:
+        raise ValueError("exact: a-srpt has no part with an exact optimum")
+    found = ASrpt(missing=() if quick else missing_places())
+    wanted = requests(quick, () if quick else real_places())
+    total = seeds * len(wanted)
+    failures = Failures()
+    try:
+        for seed in range(seeds):
+            made: dict[tuple[Setting, Arm], Run] = {}
+            with failures.part(f"seed {seed}"):
+                runner = Runner(seed)
+                for setting, arm in wanted:
+                    progress(_STAGE, seed * len(wanted) + len(made), total)
+                    made[setting, arm] = runner.run(setting, arm)
+                for pair, run in made.items():
+                    found.runs.setdefault(pair, []).append(run)
+        progress(_STAGE, total, total)
+    except KeyboardInterrupt:
+        raise Interrupted(found if _is_enough(found) else None) from None
+    finish(failures, found if _is_enough(found) else None)
+    return found
+
+
+def _is_enough(found: ASrpt) -> bool:
+    return bool(found.runs) and len(next(iter(found.runs.values()))) >= 2

@@ -1,0 +1,126 @@
+"""One run of the study, in figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpusched.base.arrays import Bool, Int64
+from gpusched.base.ticks import US_PER_S
+from gpusched.engine.simulation import simulate
+from gpusched.papers.a_srpt.settings import A_SRPT, Arm, Setting
+from gpusched.papers.a_srpt.workload import Recorded, Recorder, workload
+from gpusched.prediction import Predictor
+from gpusched.results.result import Result
+
+
+@dataclass(frozen=True)
+class Run:
+    """A policy on the jobs of one seed.
+
+    Attributes
+    ----------
+    completion_ratio
+        Sum of completion times over its lower bound.
+    wait_single_s, wait_server_s, wait_wide_s
+        Mean time without GPUs of jobs of one GPU, of more but one server, of several servers.
+    lost_to_placement, lost_to_contention
+        Parts of the cluster's GPU time.
+    r2_log, rank_correlation
+        Of the predictions; None under the truth.
+    """
+
+    place: str
+    load: float | None
+    heavy_share: float | None
+    contention: str
+    predictor: str
+    shares_predictions: bool
+    arm: str
+    policy: str
+    placement: str
+    seed: int
+    jobs: int
+    mean_jct_s: float
+    p99_jct_s: float
+    completion_ratio: float
+    mean_servers: float
+    wait_single_s: float
+    wait_server_s: float
+    wait_wide_s: float
+    lost_to_placement: float | None
+    lost_to_contention: float | None
+    r2_log: float | None
+    rank_correlation: float | None
+    coverage: float | None
+
+
+@dataclass
+class Runner:
+    """Runs the pairs of one seed; A-SRPT's predictions are kept for the others."""
+
+    seed: int
+    predicted_us: dict[Setting, Int64] = field(default_factory=dict)
+
+    def run(self, setting: Setting, arm: Arm) -> Run:
+        """Run one pair."""
+        trace = workload(setting.place, setting.load, setting.heavy_share, self.seed)
+        chosen: str | Predictor = setting.predictor
+        records = setting.predictor.startswith("forest") and setting.shares_predictions
+        if records and arm == A_SRPT:
+            chosen = Recorder(setting.predictor)
+        elif records:
+            chosen = Recorded(self.predicted_us[setting])
+        result = simulate(
+            trace,
+            setting.place.cluster(),
+            policy=arm.policy,
+            placement=arm.placement,
+            predictor=chosen,
+            speed="stages",
+            contention=setting.contention,
+            seed=self.seed,
+        )
+        if isinstance(chosen, Recorder):
+            self.predicted_us[setting] = chosen.predicted_us
+        return _figures(setting, arm, self.seed, result)
+
+
+def _figures(setting: Setting, arm: Arm, seed: int, result: Result) -> Run:
+    summary = result.summary()
+    trace, schedule = result.trace, result.schedule
+    wait_s = (schedule.finish_us - trace.submit_us - schedule.held_us) / US_PER_S
+
+    def number(key: str) -> float | None:
+        value = summary.get(key)
+        return None if not isinstance(value, float) or np.isnan(value) else value
+
+    def mean_wait_s(jobs: Bool) -> float:
+        return float(wait_s[jobs].mean()) if jobs.any() else 0.0
+
+    return Run(
+        place=setting.place.name,
+        load=setting.load,
+        heavy_share=setting.heavy_share,
+        contention=setting.contention,
+        predictor=setting.predictor,
+        shares_predictions=setting.shares_predictions,
+        arm=arm.name,
+        policy=arm.policy,
+        placement=arm.placement,
+        seed=seed,
+        jobs=len(trace),
+        mean_jct_s=float(summary["mean_jct_s"]),
+        p99_jct_s=float(summary["p99_jct_s"]),
+        completion_ratio=float(summary["completion_ratio"]),
+        mean_servers=float(summary["mean_servers"]),
+        wait_single_s=mean_wait_s(trace.gpus == 1),
+        wait_server_s=mean_wait_s((trace.gpus > 1) & (trace.gpus <= setting.place.gpus)),
+        wait_wide_s=mean_wait_s(trace.gpus > setting.place.gpus),
+        lost_to_placement=number("lost_to_placement"),
+        lost_to_contention=number("lost_to_contention"),
+        r2_log=number("prediction_r2_log"),
+        rank_correlation=number("prediction_rank_correlation"),
+        coverage=number("prediction_coverage"),
+    )

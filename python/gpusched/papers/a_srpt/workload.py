@@ -1,0 +1,99 @@
+"""The jobs of a setting, and predictions that several runs share."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from gpusched.base.arrays import Bool, Int64
+from gpusched.generator.graph_zoo import assign_graphs
+from gpusched.generator.synthetic_traces import generate
+from gpusched.papers.a_srpt.settings import MAX_GPUS, REAL, Place
+from gpusched.papers.common.real_data import data_folder
+from gpusched.prediction import Predictor, predictor
+from gpusched.traces.reading import read_trace
+from gpusched.traces.workload import Trace
+
+_PROFILE = "itp"
+
+
+@lru_cache(maxsize=4)
+def workload(place: Place, load: float | None, heavy_share: float | None, seed: int) -> Trace:
+    """Return jobs with graphs of the zoo; of a real trace the seed draws the graphs alone.
+
+    Generated jobs of more than ``MAX_GPUS`` are left out.
+    """
+    cluster = place.cluster()
+    if place.trace:
+        trace = read_trace(data_folder() / place.trace)
+        if place.jobs:
+            trace = trace.head(place.jobs)
+    else:
+        drawn = generate(_PROFILE, place.jobs, cluster=cluster, seed=seed)
+        trace = drawn.filter(drawn.gpus <= MAX_GPUS)
+    if load is not None:
+        trace = trace.with_load(load, cluster.num_gpus)
+    return assign_graphs(trace, cluster, heavy_share=heavy_share, seed=seed)
+
+
+def real_places() -> tuple[Place, ...]:
+    """Return the real traces that are there."""
+    return tuple(place for place in REAL if (data_folder() / place.trace).is_file())
+
+
+def missing_places() -> tuple[Place, ...]:
+    """Return the real traces that are not there."""
+    there = real_places()
+    return tuple(place for place in REAL if place not in there)
+
+
+class Recorder(Predictor):
+    """Passes everything on to a predictor and keeps what it predicts."""
+
+    def __init__(self, text: str) -> None:
+        self._inner = predictor(text)
+        self.learns = self._inner.learns  # type: ignore[misc]
+        self.batch_jobs = self._inner.batch_jobs
+
+    def begin(self, trace: Trace, seed: int = 0) -> None:
+        """Begin with nothing predicted."""
+        self.predicted_us = np.zeros(len(trace), np.int64)
+        self._inner.begin(trace, seed)
+        self.costs = self._inner.costs
+
+    def observe(self, jobs: Int64, finish_us: Int64) -> None:
+        """Pass it on."""
+        self._inner.observe(jobs, finish_us)
+
+    def predict(self, jobs: Int64) -> Int64:
+        """Pass it on, and keep the answer."""
+        self.predicted_us[jobs] = self._inner.predict(jobs)
+        found: Int64 = self.predicted_us[jobs]
+        return found
+
+    @property
+    def covered(self) -> Bool | None:
+        """As the predictor says."""
+        return self._inner.covered
+
+    def clone(self) -> Recorder:
+        """The object itself: who made it reads it after the run."""
+        return self
+
+
+class Recorded(Predictor):
+    """Predicts what was recorded in another run of the same trace."""
+
+    learns = False
+
+    def __init__(self, predicted_us: Int64) -> None:
+        self._predicted_us = predicted_us
+
+    def begin(self, trace: Trace, seed: int = 0) -> None:
+        """Nothing to prepare."""
+
+    def predict(self, jobs: Int64) -> Int64:
+        """Look them up."""
+        found: Int64 = self._predicted_us[jobs]
+        return found

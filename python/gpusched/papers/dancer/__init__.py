@@ -1,0 +1,1 @@
+"""Dancer (Zhang et al., IEEE TCC 2025)."""

@@ -1,0 +1,191 @@
+"""Dancer (Zhang et al., IEEE TCC 2025): deadlines met against baselines, and what is possible."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.base.failures import Failures
+from gpusched.papers.common.parallel import BySeed, run_all
+from gpusched.papers.common.plain_values import plain
+from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.unequal_gpus import Workload, absent
+from gpusched.papers.common.written_files import write_files
+from gpusched.papers.dancer import tables as dancer_tables
+from gpusched.papers.dancer.milp import Gap, gap
+from gpusched.papers.dancer.runs import Run, run_task
+from gpusched.papers.dancer.settings import (
+    CHRONUS,
+    DANCER,
+    EDF,
+    EDF_FASTEST,
+    FIRST_SEED,
+    GAINS,
+    GAVEL,
+    LARGE,
+    ORDERED,
+    PINNED,
+    SERIES,
+    TIRESIAS,
+    WORKLOADS,
+    Arm,
+    Series,
+    Setting,
+    requests,
+)
+from gpusched.papers.dancer.summary import Summary, bound
+from gpusched.papers.dancer.workload import need_tables
+from gpusched.papers.registry import Interrupted, Progress, finish
+
+_STAGE: Final = "jobs of a seed, all policies"
+_EXACT: Final = "integer programs"
+_DRAWN: Final = (DANCER, ORDERED, PINNED, EDF_FASTEST, CHRONUS, TIRESIAS, GAVEL, EDF)
+
+
+@dataclass
+class Dancer:
+    """All runs of the study.
+
+    Attributes
+    ----------
+    runs
+        A list by seed for every pair of a setting and a policy.
+    gaps
+        To the integer program, by seed; empty unless it was asked for.
+    missing
+        Workloads that were not found.
+    """
+
+    runs: dict[tuple[Setting, Arm], list[Run]] = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
+    missing: tuple[Workload, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """The results."""
+        made = dancer_tables.all_tables(Summary(self.runs), self.gaps)
+        return with_left_out(made, (workload.trace for workload in self.missing))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All runs and tables as plain values for JSON."""
+        return plain(
+            paper="dancer",
+            published={"gains": GAINS},
+            runs=self._rows(),
+            gaps=self.gaps,
+            missing=[workload.trace for workload in self.missing],
+            tables=self.tables(),
+        )
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write figures, tables.md, runs.csv and results.json; return the files."""
+        return write_files(self, folder, self._figures(), self._rows())
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [
+            dataclasses.asdict(run) | {"gap": run.gap}
+            for runs in self.runs.values()
+            for run in runs
+        ]
+
+    def _figures(self) -> dict[str, Any]:
+        from gpusched.papers.dancer import figures
+
+        summary = Summary(self.runs)
+        main = [setting for setting in summary.main() if setting.place != LARGE]
+        note = f"{summary.num_seeds} seeds, mean and 95 % interval"
+        panels = []
+        for workload in WORKLOADS:
+            here = [setting for setting in main if setting.workload == workload]
+            if here:
+                labels = [f"{setting.load:g}" for setting in here]
+                panels.append(_panel(summary, workload.name, "load", labels, here, _DRAWN))
+        drawn = {
+            "load.png": figures.curves(
+                panels,
+                f"{main[0].place.name}, {main[0].place.jobs} jobs; {note}",
+                min(2, len(panels)),
+            )
+        }
+        series = [one for one in SERIES if all(map(summary.has, one.settings.values()))]
+        if series:
+            setting = next(iter(series[0].settings.values()))
+            panels = [_varied(summary, one) for one in series]
+            about = f"{setting.workload.name}, load {setting.load:g}; {note}"
+            drawn["sensitivity.png"] = figures.curves(panels, about, 3)
+        return drawn
+
+
+def _panel(
+    summary: Summary,
+    title: str,
+    heading: str,
+    labels: Sequence[str],
+    settings: Sequence[Setting],
+    arms: Sequence[Arm],
+) -> Any:
+    from gpusched.papers.dancer.figures import Panel
+
+    return Panel(
+        title,
+        heading,
+        labels,
+        {
+            arm.name: [summary.mean(setting, arm) for setting in settings]
+            for arm in arms
+            if all(summary.has(setting, arm) for setting in settings)
+        },
+        [summary.mean(setting, DANCER, bound) for setting in settings],
+    )
+
+
+def _varied(summary: Summary, one: Series) -> Any:
+    settings = list(one.settings.values())
+    return _panel(summary, one.title, one.heading, list(one.settings), settings, one.arms)
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Dancer:
+    """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
+    need_tables()
+    missing = absent(WORKLOADS)
+    found = Dancer(missing=() if quick else missing)
+    wanted = {
+        setting: arms
+        for setting, arms in requests(quick).items()
+        if setting.workload not in missing
+    }
+    numbers = range(FIRST_SEED, FIRST_SEED + seeds)
+    tasks = [(setting, arms, seed) for seed in numbers for setting, arms in wanted.items()]
+    made: BySeed[Setting, list[Run]] = BySeed(wanted)
+    failures = Failures()
+    done = run_all(run_task, tasks, failures, lambda task: f"{task[0]}, seed {task[2]}")
+    try:
+        progress(_STAGE, 0, len(tasks))
+        for number, ((setting, _, seed), runs) in enumerate(done, 1):
+            made.add(setting, seed, runs)
+            progress(_STAGE, number, len(tasks))
+        for place, seed in enumerate(numbers if exact else ()):
+            progress(_EXACT, place, seeds)
+            with failures.part(f"optimum of seed {seed}"):
+                found.gaps.append(gap(seed, (DANCER, ORDERED, EDF_FASTEST)))
+        if exact:
+            progress(_EXACT, seeds, seeds)
+    except KeyboardInterrupt:
+        found.runs = _by_policy(wanted, made)
+        raise Interrupted(found if len(made.seeds()) >= 2 else None) from None
+    found.runs = _by_policy(wanted, made)
+    finish(failures, found if len(made.seeds()) >= 2 else None)
+    return found
+
+
+def _by_policy(
+    wanted: dict[Setting, tuple[Arm, ...]], made: BySeed[Setting, list[Run]]
+) -> dict[tuple[Setting, Arm], list[Run]]:
+    return {
+        (setting, arm): [runs[place] for runs in made.of(setting)]
+        for setting, arms in wanted.items()
+        for place, arm in enumerate(arms)
+    }

@@ -1,0 +1,123 @@
+"""The runs of the study of Dancer: all policies on the jobs of a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusched.bounds.deadline_bounds import deadline_bound
+from gpusched.engine.simulation import simulate
+from gpusched.papers.dancer.settings import PLACEMENT, SPEED, Arm, Setting
+from gpusched.papers.dancer.workload import workload
+from gpusched.results.result import Result
+
+
+@dataclass(frozen=True)
+class Run:
+    """A policy on the jobs of one seed.
+
+    Attributes
+    ----------
+    dsr
+        Part of the jobs that met their deadlines.
+    bound, bound_name
+        No schedule has a greater one; see :func:`gpusched.deadline_bound`.
+    admitted, broken
+        Parts of the jobs that were admitted, and that were and missed; None where all are.
+    changes
+        Preemptions and resizes per job.
+    utilisation
+        GPU time held over that of the cluster, until the last job ends.
+    decision_s
+        Time of the run over its instants (arrivals and finishes).
+    """
+
+    place: str
+    workload: str
+    load: float
+    recipe: str
+    tightness: float
+    slot_s: float
+    restart_s: float
+    error: float
+    arm: str
+    policy: str
+    seed: int
+    jobs: int
+    dsr: float
+    bound: float
+    bound_name: str
+    admitted: float | None
+    broken: float | None
+    mean_jct_s: float
+    changes: float
+    utilisation: float
+    decision_s: float
+    run_s: float
+
+    @property
+    def gap(self) -> float:
+        """What the bound leaves: bound / DSR - 1."""
+        return self.bound / self.dsr - 1 if self.dsr else float("inf")
+
+
+Task = tuple[Setting, tuple[Arm, ...], int]
+"""A setting, its policies, and a seed."""
+
+
+def run_task(task: Task) -> list[Run]:
+    """Run all policies of a task."""
+    setting, arms, seed = task
+    trace, cluster = workload(setting, seed), setting.place.cluster()
+    bound = deadline_bound(trace, cluster, speed=SPEED)
+    made = []
+    for arm in arms:
+        policy = arm.text(setting)
+        result = simulate(
+            trace,
+            cluster,
+            policy=policy,
+            placement=PLACEMENT,
+            speed=SPEED,
+            predictor="estimate" if setting.error else "oracle",
+            seed=seed,
+        )
+        made.append(_figures(setting, arm.name, policy, seed, result, bound.dsr, bound.name))
+    return made
+
+
+def _figures(
+    setting: Setting, arm: str, policy: str, seed: int, result: Result, bound: float, name: str
+) -> Run:
+    summary: dict[str, Any] = dict(result.summary())
+    jobs = len(result.trace)
+    if summary["dsr"] > bound:
+        raise RuntimeError(f"{arm} on {setting}, seed {seed}: a DSR above its bound {bound}")
+    admitted, broken = summary.get("num_admitted"), summary.get("broken_promises")
+    instants = np.union1d(result.trace.submit_us, result.schedule.finish_us)
+    return Run(
+        place=setting.place.name,
+        workload=setting.workload.name,
+        load=setting.load,
+        recipe=setting.recipe,
+        tightness=setting.tightness,
+        slot_s=setting.slot_s,
+        restart_s=setting.restart_s,
+        error=setting.error,
+        arm=arm,
+        policy=policy,
+        seed=seed,
+        jobs=jobs,
+        dsr=float(summary["dsr"]),
+        bound=bound,
+        bound_name=name,
+        admitted=None if admitted is None else admitted / jobs,
+        broken=None if broken is None else broken / jobs,
+        mean_jct_s=float(summary["mean_jct_s"]),
+        changes=float((summary["preemptions"] + summary["resizes"]) / jobs),
+        utilisation=float(summary["allocation"]),
+        decision_s=result.wall_s / len(instants),
+        run_s=result.wall_s,
+    )

@@ -1,0 +1,1 @@
+"""Fragmentation gradient descent (Weng et al., ATC 2023)."""

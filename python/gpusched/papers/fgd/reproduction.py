@@ -1,0 +1,130 @@
+"""Fragmentation gradient descent (Weng et al., ATC 2023): the filling experiment again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.base.failures import Failures
+from gpusched.papers.common.plain_values import plain
+from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.written_files import write_files
+from gpusched.papers.fgd import tables as fgd_tables
+from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
+from gpusched.papers.fgd.runs import DEFAULT, DEMANDS, PLACEMENTS, VARIANTS, Run, Workload, run
+from gpusched.papers.fgd.tables import Summary
+from gpusched.papers.registry import Interrupted, Progress, finish
+
+_STAGE: Final = "clusters filled"
+
+
+@dataclass
+class Fgd:
+    """All runs of the study.
+
+    Attributes
+    ----------
+    runs
+        Of every placement with every workload, seed by seed.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+
+    def tables(self) -> list[Table]:
+        """The results, ours beside the published ones."""
+        summary = Summary(self.runs)
+        workloads = self._workloads(summary)
+        made = [fgd_tables.against_fgd(summary, DEFAULT, is_published=True)]
+        for workload in workloads:
+            made.append(fgd_tables.by_demand(summary, workload, "unallocated"))
+            made.append(fgd_tables.by_demand(summary, workload, "fragmented"))
+        made += [
+            fgd_tables.against_fgd(summary, workload, is_published=False)
+            for workload in workloads
+            if workload is not DEFAULT
+        ]
+        return [*made, fgd_tables.lost(summary, workloads)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All runs at the demands of the tables, and the tables, as plain values for JSON."""
+        return plain(
+            paper="fgd",
+            published={
+                "allocated": ALLOCATED,
+                "largest_reduction": LARGEST_REDUCTION,
+                "more_gpus": MORE_GPUS,
+            },
+            runs=list(self._rows(fgd_tables.SHOWN)),
+            tables=self.tables(),
+        )
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write a figure, tables.md, runs.csv and results.json; return the files."""
+        from gpusched.papers.fgd import figures
+
+        summary = Summary(self.runs)
+        figure = figures.curves(
+            {
+                workload.title: (
+                    self._curves(summary, workload, "unallocated"),
+                    self._curves(summary, workload, "fragmented"),
+                )
+                for workload in self._workloads(summary)
+            },
+            DEMANDS.tolist(),
+            {name: 1 - allocated for name, allocated in ALLOCATED.items()},
+            f"{summary.num_gpus:,} GPUs filled; {summary.num_seeds} seeds, mean and 95 % interval",
+        )
+        rows = self._rows(DEMANDS.tolist())
+        return write_files(self, folder, {"filling.png": figure}, rows)
+
+    def _workloads(self, summary: Summary) -> list[Workload]:
+        return [workload for workload in (DEFAULT, *VARIANTS) if summary.has(workload)]
+
+    def _curves(self, summary: Summary, workload: Workload, column: str) -> dict[str, Any]:
+        return {name: summary.by_demand(workload, name, column) for name in PLACEMENTS}
+
+    def _rows(self, demands: Any) -> Iterator[dict[str, Any]]:
+        """A row for each run and demand."""
+        for filled in self.runs:
+            for demand in demands:
+                yield {
+                    "workload": filled.workload,
+                    "placement": filled.placement,
+                    "seed": filled.seed,
+                    "demand": demand,
+                    **{
+                        column: filled.at(column, demand)
+                        for column in ("unallocated", "fragmented", "lost")
+                    },
+                }
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Fgd:
+    """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
+    if exact:
+        raise ValueError("exact: fgd has no part with an exact optimum")
+    workloads = (DEFAULT,) if quick else (DEFAULT, *VARIANTS)
+    wanted = [(workload, name) for workload in workloads for name in PLACEMENTS]
+    total = seeds * len(wanted)
+    found = Fgd()
+    failures = Failures()
+    try:
+        for seed in range(seeds):
+            made: list[Run] = []
+            with failures.part(f"seed {seed}"):
+                for workload, name in wanted:
+                    progress(_STAGE, seed * len(wanted) + len(made), total)
+                    made.append(run(workload, name, seed))
+                found.runs += made
+        progress(_STAGE, total, total)
+    except KeyboardInterrupt:
+        raise Interrupted(found if _is_enough(found) else None) from None
+    finish(failures, found if _is_enough(found) else None)
+    return found
+
+
+def _is_enough(found: Fgd) -> bool:
+    return len({filled.seed for filled in found.runs}) >= 2

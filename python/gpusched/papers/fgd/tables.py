@@ -1,0 +1,120 @@
+"""The tables of the filling experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from gpusched.base.arrays import Float64
+from gpusched.papers.common.statistics import Mean, mean, reduction
+from gpusched.papers.common.text_table import Table, figure_of, table
+from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
+from gpusched.papers.fgd.runs import FGD, PLACEMENTS, PUBLISHED, UNTIL, Run, Workload
+
+SHOWN: Final = (0.5, 0.7, 0.9, 0.95, 1.0, 1.1, 1.3)
+"""Demands of the tables, over the GPUs of the cluster."""
+_MEASURES: Final = {"unallocated": "Unallocated GPUs", "fragmented": "Fragmented GPUs"}
+
+
+class Summary:
+    """The runs by workload and placement, one value per seed."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self._runs: dict[tuple[str, str], list[Run]] = {}
+        for run in runs:
+            self._runs.setdefault((run.workload, run.placement), []).append(run)
+        self.num_gpus = runs[0].num_gpus
+        self.num_seeds = len({run.seed for run in runs})
+
+    def has(self, workload: Workload) -> bool:
+        """Whether it was run."""
+        return (workload.name, FGD) in self._runs
+
+    def values(self, workload: Workload, placement: str, column: str, demand: float) -> Float64:
+        """One value per seed."""
+        runs = self._runs[workload.name, placement]
+        return np.array([run.at(column, demand) for run in runs])
+
+    def mean(self, workload: Workload, placement: str, column: str, demand: float) -> Mean:
+        """Over the seeds."""
+        return mean(self.values(workload, placement, column, demand))
+
+    def by_demand(self, workload: Workload, placement: str, column: str) -> list[Mean]:
+        """Over the seeds, at each of ``DEMANDS``."""
+        rows = np.array([getattr(run, column) for run in self._runs[workload.name, placement]])
+        return [mean(values) for values in rows.T]
+
+
+def by_demand(summary: Summary, workload: Workload, column: str) -> Table:
+    """One measure of every placement against the demand that has arrived."""
+    return table(
+        f"{_MEASURES[column]} against GPUs asked for, both in % of the cluster's: {workload.title}",
+        ("placement", *(f"{demand:.0%}".replace("%", " %") for demand in SHOWN)),
+        [
+            [name, *(_percent(summary.mean(workload, name, column, demand)) for demand in SHOWN)]
+            for name in PLACEMENTS
+        ],
+        (f"{summary.num_seeds} seeds, mean and 95 % interval.",),
+    )
+
+
+def against_fgd(summary: Summary, workload: Workload, *, is_published: bool) -> Table:
+    """How much less FGD leaves than each other, and what is published of it."""
+    headings = ["placement", "allocated, %", "FGD leaves less by, %", "GPUs more under FGD"]
+    if is_published:
+        headings += ["published: allocated, %", "FGD leaves less by, %", "GPUs more under FGD"]
+    gpus = summary.num_gpus
+    fgd = summary.values(workload, FGD, "unallocated", UNTIL)
+    rows = []
+    for name in PLACEMENTS:
+        left = summary.values(workload, name, "unallocated", UNTIL)
+        row = [name, _percent(mean(1 - left))]
+        row += ["", ""] if name == FGD else [
+            _percent(reduction(fgd, left)), figure_of(mean((left - fgd) * gpus)),
+        ]  # fmt: skip
+        if is_published:
+            row += _published(name, gpus)
+        rows.append(row)
+    notes = [
+        f"When {UNTIL:.0%} of the cluster's GPUs had been asked for; {summary.num_seeds} seeds, "
+        "mean and 95 % interval of the paired differences."
+    ]
+    if is_published:
+        notes += [
+            "Published: means over ten seeds of the results recorded in the authors' repository. "
+            f"The paper's abstract: FGD reduces unallocated GPUs by up to {LARGEST_REDUCTION:.0%} "
+            f"compared to existing packing-based schedulers, {MORE_GPUS} GPUs more.",
+        ]
+    return table(f"FGD against the others: {workload.title}", headings, rows, notes)
+
+
+def lost(summary: Summary, workloads: Sequence[Workload]) -> Table:
+    """The part of the arrivals that found no place."""
+    return table(
+        f"Arrivals that found no place until {UNTIL:.0%} had been asked for, %",
+        ("placement", *(workload.title for workload in workloads)),
+        [
+            [
+                name,
+                *(_percent(summary.mean(workload, name, "lost", UNTIL)) for workload in workloads),
+            ]
+            for name in PLACEMENTS
+        ],
+        (f"{summary.num_seeds} seeds, mean and 95 % interval.",),
+    )
+
+
+def _published(name: str, gpus: int) -> list[str]:
+    if name not in PUBLISHED:
+        return ["", "", ""]
+    allocated = ALLOCATED[name]
+    if name == FGD:
+        return [f"{allocated * 100:.1f}", "", ""]
+    more = ALLOCATED[FGD] - allocated
+    return [f"{allocated * 100:.1f}", f"{more / (1 - allocated) * 100:.1f}", f"{more * gpus:.0f}"]
+
+
+def _percent(value: Mean) -> str:
+    return figure_of(value, 1, 100)

@@ -1,0 +1,146 @@
+"""Matching markets (Liu et al., IEEE TPDS 2024): single decisions, and the policy online."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from gpusched.base.failures import Failures
+from gpusched.papers.common.plain_values import plain
+from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.written_files import write_files
+from gpusched.papers.matching import tables as matching_tables
+from gpusched.papers.matching.runs import (
+    MAIN,
+    SIZES,
+    TIMED,
+    Check,
+    Run,
+    Timing,
+    check_one,
+    gap_runs,
+    large_runs,
+    time_one,
+)
+from gpusched.papers.matching_online.reproduction import Online, study
+from gpusched.papers.registry import Interrupted, Progress, finish
+
+_GAPS: Final = "instances with a proven optimum"
+_TIMES: Final = "decisions timed"
+_CHECKS: Final = "mixed-integer programs"
+# Timing and the programs of HiGHS take long, and vary little.
+_TIMED_SEEDS: Final = 10
+_CHECKED_SEEDS: Final = 5
+
+
+@dataclass
+class Matching:
+    """All runs of the study.
+
+    Attributes
+    ----------
+    runs
+        Decisions on instances with a proven optimum.
+    large
+        Decisions at the scale of a cluster.
+    timings
+        Against the enumeration of all categories.
+    checks
+        Our optimum beside that of a mixed-integer program, if it was asked for.
+    online
+        The policy beside others.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    large: list[Run] = field(default_factory=list)
+    timings: list[Timing] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    online: Online = field(default_factory=Online)
+
+    def tables(self) -> list[Table]:
+        """The results."""
+        made = [
+            matching_tables.by_size(self.runs),
+            matching_tables.by_draws(self.runs),
+            matching_tables.against_baselines(self.runs),
+            matching_tables.ablations(self.runs),
+        ]
+        if self.timings:
+            made.append(matching_tables.timings(self.timings))
+        if self.large:
+            made.append(matching_tables.large(self.large))
+        if self.checks:
+            made.append(matching_tables.checks(self.checks))
+        online = self.online.tables()
+        return [*made, *online] if online else with_left_out(made, self.online.missing)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All runs and tables as plain values for JSON."""
+        return plain(
+            paper="matching",
+            published={"gap": matching_tables.PUBLISHED_GAP},
+            runs=(*self.runs, *self.large),
+            timings=self.timings,
+            checks=self.checks,
+            online=self.online.rows(),
+            missing=self.online.missing,
+            tables=self.tables(),
+        )
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write figures, tables.md, runs.csv, online.csv and results.json; return the files."""
+        import polars as pl
+
+        from gpusched.papers.matching import figures
+
+        seeds = len({run.seed for run in self.runs})
+        note = f"{MAIN[0]} jobs, {MAIN[1]} workers, {seeds} instances; mean, and dotted the worst"
+        drawn = {"gap.png": figures.gap_by_draws(self.runs, note)}
+        if self.timings:
+            note = "Time of a decision, one thread, median of the instances"
+            drawn["time.png"] = figures.time_by_size(self.timings, self.large, note)
+        rows = map(dataclasses.asdict, (*self.runs, *self.large))
+        files = write_files(self, folder, drawn | self.online.figures(), rows)
+        if self.online.runs:
+            files.append(folder / "online.csv")
+            pl.from_dicts(self.online.rows(), infer_schema_length=None).write_csv(files[-1])
+        return files
+
+
+def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Matching:
+    """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
+    found = Matching()
+    failures = Failures()
+    try:
+        for seed in range(seeds):
+            progress(_GAPS, seed, seeds)
+            with failures.part(f"seed {seed}"):
+                found.runs += gap_runs(seed, quick)
+        progress(_GAPS, seeds, seeds)
+        timed = min(seeds, _TIMED_SEEDS)
+        for seed in range(0 if quick else timed):
+            progress(_TIMES, seed, timed)
+            with failures.part(f"times of seed {seed}"):
+                found.timings += [time_one(size, seed) for size in TIMED]
+                found.large += large_runs(seed)
+        if not quick:
+            progress(_TIMES, timed, timed)
+        checked = min(seeds, _CHECKED_SEEDS)
+        for seed in range(checked if exact else 0):
+            progress(_CHECKS, seed, checked)
+            with failures.part(f"check of seed {seed}"):
+                found.checks += [check_one(size, seed) for size in (MAIN, SIZES[-1])]
+        if exact:
+            progress(_CHECKS, checked, checked)
+        study(found.online, seeds=seeds, quick=quick, progress=progress, failures=failures)
+    except KeyboardInterrupt:
+        raise Interrupted(found if _is_enough(found) else None) from None
+    finish(failures, found if _is_enough(found) else None)
+    return found
+
+
+def _is_enough(found: Matching) -> bool:
+    return len({run.seed for run in found.runs}) >= 2

@@ -1,0 +1,98 @@
+"""The policy matching online, beside gavel, allox and others on the same jobs."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from gpusched.base.failures import Failures
+from gpusched.papers.common.parallel import BySeed, run_all
+from gpusched.papers.common.real_data import data_folder, with_left_out
+from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.unequal_gpus import TABLES, absent
+from gpusched.papers.matching_online import tables as matching_online_tables
+from gpusched.papers.matching_online.runs import OnlineRun, run_task
+from gpusched.papers.matching_online.settings import SEEDS, WORKLOADS, Arm, Setting, requests
+from gpusched.papers.matching_online.tables import Summary
+from gpusched.papers.registry import Progress
+
+_STAGE: Final = "online: jobs of a seed, all policies"
+
+
+@dataclass
+class Online:
+    """All runs online.
+
+    Attributes
+    ----------
+    runs
+        A list by seed for every pair of a setting and a policy.
+    missing
+        Files that were not found; without the measured throughputs nothing is run.
+    """
+
+    runs: dict[tuple[Setting, Arm], list[OnlineRun]] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+    def tables(self) -> list[Table]:
+        """The results; none if nothing was run."""
+        if not self.runs:
+            return []
+        return with_left_out(matching_online_tables.all_tables(Summary(self.runs)), self.missing)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """All runs, as plain values."""
+        return [dataclasses.asdict(run) for runs in self.runs.values() for run in runs]
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figure by its file's name; none if nothing was run."""
+        if not self.runs:
+            return {}
+        from gpusched.papers.matching_online import figures as matching_online_figures
+
+        summary = Summary(self.runs)
+        place = summary.small()[0].place
+        note = f"{place.name}, {place.jobs} jobs; {summary.num_seeds} seeds, mean and 95 % interval"
+        return {"online.png": matching_online_figures.by_load(summary, note)}
+
+
+def study(
+    found: Online, *, seeds: int, quick: bool, progress: Progress, failures: Failures | None = None
+) -> None:
+    """Run all policies on the jobs of at most ``len(SEEDS)`` seeds, into ``found``.
+
+    After Ctrl-C it holds the seeds that were done, if there are two. Errors go to
+    ``failures``, or are raised at the end.
+    """
+    if not (data_folder() / TABLES).is_file():
+        found.missing = (TABLES,)
+        return
+    missing = absent(WORKLOADS)
+    found.missing = () if quick else tuple(of.trace for of in missing)
+    wanted = {
+        setting: arms
+        for setting, arms in requests(quick).items()
+        if setting.workload not in missing
+    }
+    tasks = [(setting, arms, seed) for seed in SEEDS[:seeds] for setting, arms in wanted.items()]
+    made: BySeed[Setting, list[OnlineRun]] = BySeed(wanted)
+    done = run_all(run_task, tasks, failures, lambda task: f"{task[0]}, seed {task[2]}")
+    try:
+        progress(_STAGE, 0, len(tasks))
+        for number, ((setting, _, seed), runs) in enumerate(done, 1):
+            made.add(setting, seed, runs)
+            progress(_STAGE, number, len(tasks))
+    finally:
+        if len(made.seeds()) >= 2:
+            found.runs = _by_policy(wanted, made)
+
+
+def _by_policy(
+    wanted: dict[Setting, tuple[Arm, ...]], made: BySeed[Setting, list[OnlineRun]]
+) -> dict[tuple[Setting, Arm], list[OnlineRun]]:
+    return {
+        (setting, arm): [runs[place] for runs in made.of(setting)]
+        for setting, arms in wanted.items()
+        for place, arm in enumerate(arms)
+    }

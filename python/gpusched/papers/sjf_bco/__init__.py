@@ -1,0 +1,1 @@
+"""SJF-BCO (Yu et al., MobiHoc 2022)."""

@@ -1,0 +1,223 @@
+"""One instance under every policy: the readings of the paper that we try, and their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from gpusched.base.ticks import US_PER_S
+from gpusched.deciding.batch_planning import Plan, plan
+from gpusched.papers.sjf_bco.published import BASELINES
+from gpusched.papers.sjf_bco.workload import CALIBRATION, Calibration, Instance, instance
+
+SJF_BCO: Final = "sjf-bco"
+# Caps to run, in units of the tightest one of each kappa.
+_LADDER: Final = tuple(1 + 0.02 * rung for rung in range(16))
+_LOOSE: Final = 1.5
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way to read what the paper leaves open.
+
+    Attributes
+    ----------
+    name
+        For tables.
+    calibration
+        Of the workload.
+    tie
+        Of FA-FFP, see ``gpusched policies sjf-bco``.
+    start
+        When a bound job starts: see the same.
+    baseline_order
+        In which order LS, FF and RAND bind the jobs.
+    cap
+        Which cap the baselines get. ``common``: the least one under which every policy binds all
+        jobs, SJF-BCO's chosen plan included. ``sjf-bco``: the one of that plan, raised where a
+        job fits nowhere under it, so not the same for all. ``own``: the tightest of each.
+        ``best``: of as many caps as SJF-BCO runs with one kappa, the one with the least makespan.
+    caps_run
+        Whether SJF-BCO runs caps above the tightest one of each kappa as well.
+    """
+
+    name: str
+    calibration: Calibration = CALIBRATION
+    tie: str = "servers-first"
+    start: str = "ready"
+    baseline_order: str = "width"
+    cap: Literal["common", "sjf-bco", "own", "best"] = "common"
+    caps_run: Literal["ladder", "tightest"] = "ladder"
+
+
+BASE: Final = Reading("as reported")
+VARIANTS: Final = (
+    Reading("SJF-BCO runs the tightest caps alone", caps_run="tightest"),
+    Reading("baselines: each its own tightest cap", cap="own"),
+    Reading("baselines: the best of 16 caps each", cap="best"),
+    Reading("baselines: the cap of SJF-BCO's plan", cap="sjf-bco"),
+    Reading("baselines bind in order of submission", baseline_order="submit"),
+    Reading("FA-FFP takes the least busy GPUs", tie="least-u"),
+    Reading("a GPU waits for the next job bound to it", start="in-order"),
+    Reading("no contention, no overhead", Calibration(ring_share=0.0, overhead_s=0.0)),
+    Reading("no job loses 15 % of its time", Calibration(ring_share=0.009, overhead_s=5e-5)),
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One policy on one instance.
+
+    Attributes
+    ----------
+    kappa, theta_s
+        Threshold and cap of the plan.
+    lower_bound_s
+        On the makespan, whatever the policy.
+    lost_to_contention, lost_to_overhead
+        Parts of the execution time, summed over jobs.
+    most_lost
+        The largest part that both took of a single job's execution time.
+    """
+
+    reading: str
+    seed: int
+    servers: int
+    policy: str
+    kappa: int | None
+    theta_s: float
+    makespan_s: float
+    mean_jct_s: float
+    lower_bound_s: float
+    lost_to_contention: float
+    lost_to_overhead: float
+    most_lost: float
+
+
+@dataclass(frozen=True)
+class KappaRun:
+    """Makespans of SJF-BCO with one threshold, in seconds.
+
+    Attributes
+    ----------
+    best_s
+        Under the best of the caps that are run; SJF-BCO itself takes the best of these.
+    tightest_s
+        Under the tightest cap with this threshold.
+    common_s, loose_s
+        Under one cap for all thresholds: the common one of all policies, and half as much again.
+    """
+
+    seed: int
+    kappa: int
+    best_s: float
+    tightest_s: float
+    common_s: float
+    loose_s: float
+
+
+def run_instance(seed: int, servers: int, reading: Reading) -> tuple[list[Run], list[KappaRun]]:
+    """Run all policies on the same jobs and servers."""
+    drawn = instance(seed, servers, reading.calibration)
+    plans, by_kappa, common_s = run_policies(drawn, reading)
+    kappa_runs = [
+        KappaRun(
+            seed=seed,
+            kappa=kappa,
+            best_s=min(tried, key=_makespan).makespan_s,
+            tightest_s=tried[0].makespan_s,
+            common_s=_sjf_bco(drawn, reading, kappa, common_s).makespan_s,
+            loose_s=_sjf_bco(drawn, reading, kappa, _LOOSE * common_s).makespan_s,
+        )
+        for kappa, tried in by_kappa.items()
+    ]
+    return [_run(drawn, reading, name, made) for name, made in plans.items()], kappa_runs
+
+
+def run_policies(
+    drawn: Instance, reading: Reading
+) -> tuple[dict[str, Plan], dict[int, list[Plan]], float]:
+    """Return each policy's plan, all plans of SJF-BCO by kappa, and the common cap in seconds."""
+    widths: list[int] = np.unique(drawn.trace.gpus).tolist()
+    by_kappa = {kappa: list(_tried(drawn, reading, kappa)) for kappa in widths}
+    chosen = min((made for tried in by_kappa.values() for made in tried), key=_makespan)
+    baselines = {name: _baseline(drawn, reading, name, None) for name in BASELINES}
+    common_s = max(made.theta_s for made in (chosen, *baselines.values()))
+    if reading.cap == "best":
+        baselines = {
+            name: min(
+                (_baseline(drawn, reading, name, factor * made.theta_s) for factor in _LADDER),
+                key=_makespan,
+            )
+            for name, made in baselines.items()
+        }
+    elif reading.cap != "own":
+        theta_s = common_s if reading.cap == "common" else chosen.theta_s
+        baselines = {name: _baseline(drawn, reading, name, theta_s) for name in BASELINES}
+    return {SJF_BCO: chosen} | baselines, by_kappa, common_s
+
+
+def _makespan(made: Plan) -> float:
+    return made.makespan_s
+
+
+def _tried(drawn: Instance, reading: Reading, kappa: int) -> Iterator[Plan]:
+    """Plans with one threshold: first the one with the tightest cap."""
+    tightest = _sjf_bco(drawn, reading, kappa, None)
+    yield tightest
+    if reading.caps_run == "ladder":
+        for factor in _LADDER[1:]:
+            yield _sjf_bco(drawn, reading, kappa, factor * tightest.theta_s)
+
+
+def _sjf_bco(drawn: Instance, reading: Reading, kappa: int, theta_s: float | None) -> Plan:
+    return plan(
+        drawn.trace,
+        drawn.cluster,
+        policy=SJF_BCO,
+        kappas=(kappa,),
+        theta_s=theta_s,
+        tie=reading.tie,
+        start=reading.start,
+        speed=reading.calibration.speed,
+        contention=reading.calibration.contention,
+    )
+
+
+def _baseline(drawn: Instance, reading: Reading, name: str, theta_s: float | None) -> Plan:
+    return plan(
+        drawn.trace,
+        drawn.cluster,
+        policy=name,
+        theta_s=theta_s,
+        order=reading.baseline_order,
+        start=reading.start,
+        speed=reading.calibration.speed,
+        contention=reading.calibration.contention,
+        seed=drawn.seed,
+    )
+
+
+def _run(drawn: Instance, reading: Reading, policy: str, made: Plan) -> Run:
+    schedule = made.result.schedule
+    held_s = schedule.held_us / US_PER_S
+    contention_s = held_s - np.asarray(schedule.uncontended_us) / US_PER_S
+    iterations = drawn.trace.service_s / drawn.iteration_s
+    overhead_s = iterations * reading.calibration.overhead_s * schedule.num_servers
+    return Run(
+        reading=reading.name,
+        seed=drawn.seed,
+        servers=drawn.num_servers,
+        policy=policy,
+        kappa=made.kappa,
+        theta_s=made.theta_s,
+        makespan_s=made.makespan_s,
+        mean_jct_s=made.mean_jct_s,
+        lower_bound_s=made.lower_bound_s,
+        lost_to_contention=float(contention_s.sum() / held_s.sum()),
+        lost_to_overhead=float(overhead_s.sum() / held_s.sum()),
+        most_lost=float(((contention_s + overhead_s) / held_s).max()),
+    )

@@ -1,0 +1,1 @@
+"""Policies, placements, speeds and contentions by name: the registry, and what a user writes."""

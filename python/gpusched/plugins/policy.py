@@ -1,0 +1,238 @@
+"""A policy, placement, speed or contention as a user names it: a name and its parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from gpusched.base.suggest import nearest
+from gpusched.plugins.registry import PluginInfo, contentions, placements, policies, speeds
+
+__all__ = [
+    "Choice",
+    "ContentionChoice",
+    "PlacementChoice",
+    "PluginInfo",
+    "Policy",
+    "SpeedChoice",
+    "contentions",
+    "placements",
+    "policies",
+    "speeds",
+]
+
+Value = bool | int | float | str | tuple[float, ...]
+
+
+class Choice:
+    """A registered name with values for some of its parameters; compare and hash by both.
+
+    Raises
+    ------
+    ValueError
+        If the name or a parameter is unknown (the message suggests the nearest), or a value is
+        out of its range. TypeError if a value is of another type than the parameter.
+    """
+
+    kind = "policy"
+
+    def __init__(self, name: str, /, **parameters: Any) -> None:
+        known = self._registry()
+        if not isinstance(name, str):
+            raise TypeError(f"{self.kind}: expected a name, not {name!r}")
+        if name not in known:
+            raise ValueError(f"unknown {self.kind} {name!r}{nearest(name, list(known))}")
+        self.name = name
+        self.info = known[name]
+        self.parameters: dict[str, Value] = {
+            key: self._checked(key, parameters[key]) for key in sorted(parameters)
+        }
+
+    @classmethod
+    def _registry(cls) -> Mapping[str, PluginInfo]:
+        return policies()
+
+    @classmethod
+    def parse(cls, text: str) -> Any:
+        """Read ``name`` or ``name:key=value,key=value``; a list is written ``1/2/3``.
+
+        Raises
+        ------
+        ValueError
+            As the constructor, or if the text has another form.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"{cls.kind}: expected a text, not {text!r}")
+        name, colon, rest = text.strip().partition(":")
+        known = cls._registry()
+        if name not in known:
+            raise ValueError(f"unknown {cls.kind} {name!r}{nearest(name, list(known))}")
+        values: dict[str, Any] = {}
+        for part in rest.split(",") if colon else ():
+            key, equals, value = (piece.strip() for piece in part.partition("="))
+            if not equals or not key or not value:
+                raise ValueError(f"{cls.kind} {text!r}: expected key=value, not {part!r}")
+            if key in values:
+                raise ValueError(f"{cls.kind} {text!r}: {key} is given twice")
+            values[key] = _read(cls.kind, known[name], key, value)
+        return cls(name, **values)
+
+    def core_values(self) -> dict[str, Any]:
+        """Return the parameters in the types that the core takes."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in self.parameters.items()
+        }
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The flags of the name, and those that the values of its parameters add."""
+        added: tuple[str, ...] = ()
+        for parameter in self.info.parameters:
+            value = self.parameters.get(parameter["name"], parameter["default"])
+            more = parameter.get("flags", {})
+            added += tuple(more.get(value, ())) if more else ()
+        return tuple(dict.fromkeys((*self.info.flags, *added)))
+
+    def __str__(self) -> str:
+        if not self.parameters:
+            return self.name
+        return f"{self.name}:" + ",".join(
+            f"{key}={_show(value)}" for key, value in self.parameters.items()
+        )
+
+    def __repr__(self) -> str:
+        values = "".join(f", {key}={value!r}" for key, value in self.parameters.items())
+        return f"{type(self).__name__}({self.name!r}{values})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and str(other) == str(self)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, str(self)))
+
+    def _checked(self, key: str, value: Any) -> Value:
+        parameter = _parameter(self.kind, self.info, key)
+        where = f"{self.kind} {self.name}: parameter {key}"
+        checked = _converted(where, parameter["type"], value)
+        numbers = checked if isinstance(checked, tuple) else (checked,)
+        low, high = parameter["minimum"], parameter["maximum"]
+        for number in numbers:
+            if isinstance(number, bool | str):
+                continue
+            # Written so that NaN fails.
+            if not ((low is None or number >= low) and (high is None or number <= high)):
+                raise ValueError(f"{where} is {number}; allowed: {_range(low, high)}")
+        if parameter["choices"] and checked not in parameter["choices"]:
+            near = nearest(str(checked), parameter["choices"])
+            raise ValueError(f"{where} is {checked!r}{near}")
+        return checked
+
+
+class Policy(Choice):
+    """A policy: ``Policy("2d-las", preset="lucid")``; see :func:`gpusched.policies`."""
+
+
+class PlacementChoice(Choice):
+    """A placement: ``PlacementChoice("consolidated-relaxed", kappa=2)``."""
+
+    kind = "placement"
+
+    @classmethod
+    def _registry(cls) -> Mapping[str, PluginInfo]:
+        return placements()
+
+
+class SpeedChoice(Choice):
+    """A performance model: ``SpeedChoice("ring", overhead_s=0.001)``."""
+
+    kind = "speed"
+
+    @classmethod
+    def _registry(cls) -> Mapping[str, PluginInfo]:
+        return speeds()
+
+
+class ContentionChoice(Choice):
+    """A contention model: ``ContentionChoice("shared", degradation=0.1)``."""
+
+    kind = "contention"
+
+    @classmethod
+    def _registry(cls) -> Mapping[str, PluginInfo]:
+        return contentions()
+
+
+def _parameter(kind: str, info: PluginInfo, key: str) -> Mapping[str, Any]:
+    parameter = info.parameter(key)
+    if parameter is None:
+        names = [known["name"] for known in info.parameters]
+        hint = nearest(key, names) if names else "; it has none"
+        raise ValueError(f"{kind} {info.name}: unknown parameter {key!r}{hint}")
+    return parameter
+
+
+def _converted(where: str, kind: str, value: Any) -> Value:
+    """Accept what loses nothing: an integer for a number, a number for a list of one."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind == "bool" and isinstance(value, bool):
+        return value
+    if kind == "int" and is_number and math.isfinite(value) and value == int(value):
+        return int(value)
+    if kind == "float" and is_number:
+        return float(value)
+    if kind == "str" and isinstance(value, str):
+        return value
+    if kind == "list":
+        entries = [value] if is_number else value
+        if isinstance(entries, list | tuple) and entries:
+            return tuple(_number(where, entry) for entry in entries)
+    raise TypeError(f"{where}: expected {_KINDS.get(kind, kind)}, not {value!r}")
+
+
+_KINDS = {
+    "bool": "true or false",
+    "int": "an integer",
+    "float": "a number",
+    "str": "a text",
+    "list": "a list of numbers",
+}
+
+
+def _number(where: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{where}: expected a list of numbers, not {value!r} in it")
+    return float(value)
+
+
+def _read(kind: str, info: PluginInfo, key: str, text: str) -> Any:
+    """Read a parameter's value from text by the parameter's type."""
+    expected = _parameter(kind, info, key)["type"]
+    where = f"{kind} {info.name}: parameter {key}"
+    try:
+        if expected == "bool":
+            return {"true": True, "false": False}[text.lower()]
+        if expected in ("int", "float"):
+            return float(text)
+        if expected == "list":
+            return [float(entry) for entry in text.split("/")]
+    except (ValueError, KeyError, OverflowError):
+        raise ValueError(f"{where}: expected {_KINDS[expected]}, not {text!r}") from None
+    return text
+
+
+def _show(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "/".join(_show(entry) for entry in value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+def _range(low: float | None, high: float | None) -> str:
+    if low is None or high is None:
+        return f"at most {high:g}" if low is None else f"at least {low:g}"
+    return f"{low:g} to {high:g}"

@@ -1,0 +1,254 @@
+"""Gavel: time fractions per GPU type from a linear program, followed in rounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gpusched import _core
+from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, Array, Jobs, solved
+
+Parts = list[tuple[int, int]]
+
+
+class Gavel(_core.Scheduler):
+    """Time on each GPU type by a linear program, followed in rounds.
+
+    At each multiple of ``round_s`` the pairs of a job and a type are taken by the fraction of time
+    that the program gives them over the one they have had since it was solved; a job runs at its
+    own width on one type. The program is solved at a round if jobs came or left (or each round,
+    where the objective looks at the work left). Within a round GPUs that fall idle go to waiting
+    jobs, and nobody is disturbed.
+
+    Jobs that the objectives ``max-min`` and ``throughput`` cannot tell apart share one row of the
+    program, so it stays small however many wait; with the other objectives it has a row per job.
+    """
+
+    source: ClassVar[str] = "Narayanan et al., Gavel, OSDI 2020."
+    flags: ClassVar[tuple[str, ...]] = ("preemptive",)
+    parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "objective": {
+            "choices": list(PROGRAMS),
+            "help": "max-min: the least share of throughput; ftf: the worst finish-time fairness; "
+            "makespan; throughput; deadlines: throughput once deadlines have what they need",
+            "flags": {
+                "ftf": ("clairvoyant",),
+                "makespan": ("clairvoyant",),
+                "deadlines": ("clairvoyant", "deadlines"),
+            },
+        },
+        "round_s": {"minimum": 1.0, "maximum": 1e9, "help": "seconds of a round"},
+    }
+
+    def __init__(self, objective: str = "max-min", round_s: float = 360.0) -> None:
+        super().__init__()
+        self.objective = objective
+        self.looks_at_work = objective in ("ftf", "makespan", "deadlines")
+        self.round_us = round(round_s * 1e6)
+
+    def begin(self, state: Any) -> None:
+        """Forget the last run."""
+        self.capacity = np.asarray(state.type_gpus, dtype=np.int64)
+        self.types = np.arange(len(self.capacity))
+        self.rates: dict[int, tuple[float, ...]] = {}  # of the active jobs, on each type
+        self.widths: dict[int, int] = {}
+        self.is_whole: dict[int, bool] = {}  # whether some type holds the whole gang
+        self.held: dict[int, Parts] = {}
+        self.restarting: dict[int, int] = {}  # until when a job pays for its restart
+        self.started: set[int] = set()
+        self.fractions: dict[int, Array] = {}
+        self.received: dict[int, Array] = {}  # microseconds on each type since the solution
+        self.solved_us = self.counted_us = state.now_us
+        self.is_stale = True
+        self.num_solved = 0
+        self.unsolved: Counter[str] = Counter()  # by what was taken instead
+
+    def warnings(self) -> list[str]:
+        """Say how often the program had no solution, and what was followed then."""
+        return [
+            f"gavel: {count} of {self.num_solved} programs for objective={self.objective} had no "
+            f"solution; {instead} followed instead"
+            for instead, count in sorted(self.unsolved.items())
+        ]
+
+    def decide(self, state: Any, finished: Array, arrived: Array, actions: Any) -> None:
+        """Hold what the round says, or fill what is idle until the next one."""
+        self._count(state.now_us)
+        for job in finished.tolist():
+            for known in (self.rates, self.widths, self.is_whole, self.held, self.fractions):
+                known.pop(job, None)
+            self.received.pop(job, None)
+            self.restarting.pop(job, None)
+            self.started.discard(job)
+        self._meet(state, arrived)
+        self.is_stale |= bool(len(finished) or len(arrived))
+        if not self.rates:
+            return
+        is_due = state.now_us % self.round_us == 0
+        free: list[int] = self.capacity.tolist()
+        wanted: dict[int, Parts] = {}
+        for job, parts in self.held.items():
+            if not is_due or state.now_us <= self.restarting.get(job, -1):
+                self._want(wanted, free, job, parts)
+        if is_due:
+            if self.is_stale or self.looks_at_work:
+                self._solve(state)
+            self._follow(wanted, free)
+        self._fill(wanted, free)
+        self._apply(state, actions, wanted)
+        actions.wake((state.now_us // self.round_us + 1) * self.round_us)
+
+    def _count(self, now_us: int) -> None:
+        """Charge the jobs for the time since the last decision."""
+        for job, parts in self.held.items():
+            if job in self.received and len(parts) == 1:
+                self.received[job][parts[0][0]] += now_us - self.counted_us
+        self.counted_us = now_us
+
+    def _meet(self, state: Any, arrived: Array) -> None:
+        """Look up how fast the jobs that have just arrived are on each type."""
+        widths = state.gpus[arrived]
+        rates = np.zeros((len(arrived), len(self.types)))
+        for width in np.unique(widths).tolist():
+            alike = widths == width
+            for kind in self.types.tolist():
+                rates[alike, kind] = state.rates(arrived[alike], kind, width)
+        whole = ((rates > 0) & (self.capacity >= widths[:, None])).any(axis=1)
+        ids = arrived.tolist()
+        self.rates.update(zip(ids, map(tuple, rates.tolist()), strict=True))
+        self.widths.update(zip(ids, widths.tolist(), strict=True))
+        self.is_whole.update(zip(ids, whole.tolist(), strict=True))
+
+    def _solve(self, state: Any) -> None:
+        ids = [job for job, is_whole in self.is_whole.items() if is_whole]
+        self.fractions, self.received = {}, {}
+        self.solved_us, self.is_stale = state.now_us, False
+        if not ids:
+            return
+        jobs, now_us = np.array(ids, dtype=np.int64), state.now_us
+        gpus, deadline = state.gpus[jobs].astype(float), state.deadline_us[jobs]
+        rates = np.array([self.rates[job] for job in ids])
+        rates[gpus[:, None] > self.capacity[None, :]] = 0.0
+        time_left = np.where(deadline < 0, np.inf, (deadline - now_us) / 1e6)
+        if self.looks_at_work:
+            remaining = state.remaining_us(jobs) / 1e6
+        else:
+            remaining = np.ones(len(ids))
+        fractions, instead = solved(
+            self.objective,
+            Jobs(
+                rates=rates,
+                gpus=gpus,
+                weight=state.weight[jobs],
+                remaining=remaining,
+                elapsed=(now_us - state.submit_us[jobs]) / 1e6,
+                served=state.attained_us(jobs) / 1e6,
+                time_left=time_left,
+                value=state.value[jobs],
+                capacity=self.capacity.astype(float),
+            ),
+        )
+        self.num_solved += 1
+        if instead:
+            self.unsolved[instead] += 1
+        fractions[rates <= 0] = 0.0
+        self.fractions = dict(zip(ids, fractions, strict=True))
+        self.received = {job: np.zeros(len(self.capacity)) for job in ids}
+
+    def _follow(self, wanted: dict[int, Parts], free: list[int]) -> None:
+        """Take pairs of a job and a type by their fraction over what they have had."""
+        ids = [job for job in self.fractions if job not in wanted]
+        if not ids:
+            return
+        fractions = np.array([self.fractions[job] for job in ids])
+        elapsed = max(1, self.counted_us - self.solved_us)
+        had = np.array([self.received[job] for job in ids]) / elapsed
+        priority = np.where(had > 0, fractions / np.maximum(had, 1e-12), fractions * 1e9)
+        on = [self.held[job][0][0] if len(self.held.get(job, ())) == 1 else -1 for job in ids]
+        is_new = np.array(on)[:, None] != self.types
+        rows, kinds = np.nonzero(fractions > 0)
+        order = np.lexsort((kinds, rows, is_new[rows, kinds], -priority[rows, kinds]))
+        for row, kind in zip(rows[order].tolist(), kinds[order].tolist(), strict=True):
+            job = ids[row]
+            if job not in wanted:
+                self._want(wanted, free, job, [(kind, self.widths[job])])
+                if not any(free):
+                    return
+
+    def _fill(self, wanted: dict[int, Parts], free: list[int]) -> None:
+        """Give what is left to those who hold it, then to whom it serves best, by JobId."""
+        for job, parts in self.held.items():
+            if job not in wanted:
+                self._want(wanted, free, job, parts)
+        refused: set[tuple[int, tuple[float, ...]]] = set()
+        for job, rates in self.rates.items():
+            if not any(free):
+                return
+            # What fits no more fits for none of its kind.
+            kind_of_job = (self.widths[job], rates)
+            if job in wanted or kind_of_job in refused:
+                continue
+            if parts := self._parts(job, free):
+                self._want(wanted, free, job, parts)
+            else:
+                refused.add(kind_of_job)
+
+    def _parts(self, job: int, free: list[int]) -> Parts:
+        """Where the job would run best on these GPUs; nothing if it does not fit."""
+        rates, missing = self.rates[job], self.widths[job]
+        if self.is_whole[job]:
+            rate, kind = max(
+                (rate if gpus >= missing else 0.0, -kind)
+                for kind, (rate, gpus) in enumerate(zip(rates, free, strict=True))
+            )
+            return [(-kind, missing)] if rate > 0 else []
+        parts = []
+        for kind, rate in enumerate(rates):
+            if rate > 0 and (taken := min(missing, free[kind])):
+                parts.append((kind, taken))
+                missing -= taken
+        return parts if missing == 0 else []
+
+    def _want(self, wanted: dict[int, Parts], free: list[int], job: int, parts: Parts) -> None:
+        if all(free[kind] >= gpus for kind, gpus in parts):
+            wanted[job] = parts
+            for kind, gpus in parts:
+                free[kind] -= gpus
+
+    def _apply(self, state: Any, actions: Any, wanted: dict[int, Parts]) -> None:
+        now_us, before = state.now_us, dict(self.held)
+        refused = set(actions.reallocate(sorted(wanted.items())))
+        running = set(state.running.tolist())
+        self.held = {
+            job: before.get(job, wanted[job]) if job in refused else wanted[job]
+            for job in sorted(running)
+            if job in wanted
+        }
+        if not running:
+            self._start_any(state, actions)
+        changed = [job for job, parts in self.held.items() if before.get(job) != parts]
+        again = [job for job in changed if job in self.started]
+        self.restarting = {job: t for job, t in self.restarting.items() if job in self.held}
+        if again:
+            costs = state.restart_us(np.array(again, dtype=np.int64)).tolist()
+            self.restarting.update(
+                {job: now_us + cost for job, cost in zip(again, costs, strict=True) if cost}
+            )
+        self.started.update(changed)
+
+    def _start_any(self, state: Any, actions: Any) -> None:
+        """Start the first job that finds a place: what was wanted may never fit."""
+        for job in self.rates:
+            allocation = state.place(job)
+            if allocation is None:
+                continue
+            try:
+                actions.start(job, allocation)
+            except _core.InvariantError:  # it has just stopped
+                continue
+            self.held[job] = state.parts_of(job)
+            return
+        actions.wake(state.now_us + 1)

@@ -1,0 +1,278 @@
+"""Gavel's linear programs: what part of the time each job should spend on each GPU type.
+
+Narayanan, Santhanam, Kazhamiaka, Phanishayee, Zaharia, "Heterogeneity-Aware Cluster Scheduling
+Policies for Deep Learning Workloads", OSDI 2020. Solved by HiGHS through SciPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from gpusched.base.supervision import attended
+
+Array = np.ndarray[Any, Any]
+
+# Among equally good answers the one with more throughput, whatever the units of the objective.
+_TIE: Final = 1e-4
+_HALVINGS: Final = 14
+_DOUBLINGS: Final = 200
+_SMALL: Final = 1e-3
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The active jobs of a round, one entry or row per job; times in seconds.
+
+    Attributes
+    ----------
+    rates
+        Service per second on each GPU type at the job's own width, float64[n, types]; each row
+        has a positive entry.
+    gpus, weight
+        Width and weight of each job.
+    remaining, elapsed, served
+        Service left, time since the submit, service received.
+    time_left
+        Until the deadline; infinite without one.
+    value
+        What it is worth to meet the deadline.
+    capacity
+        GPUs of each type.
+    """
+
+    rates: Array
+    gpus: Array
+    weight: Array
+    remaining: Array
+    elapsed: Array
+    served: Array
+    time_left: Array
+    value: Array
+    capacity: Array
+
+    def __len__(self) -> int:
+        return len(self.gpus)
+
+
+class UnsolvedError(Exception):
+    """A program has no solution that the solver could find."""
+
+
+def solved(objective: str, jobs: Jobs) -> tuple[Array, str]:
+    """Return the fractions of the program, and what they come from where it has no solution.
+
+    Instead of the worst finish-time fairness the least share of throughput is maximised; instead
+    of all else every job gets the share of each type that everybody can have.
+    """
+    try:
+        return PROGRAMS[objective](jobs), ""
+    except UnsolvedError:
+        if objective == "ftf":
+            fractions, instead = solved("max-min", jobs)
+            return fractions, instead or "max-min"
+        return _equal(jobs.gpus, np.ones(len(jobs)), jobs.capacity), "equal shares"
+
+
+def max_min(jobs: Jobs) -> Array:
+    """Maximise the least weighted throughput, in units of that of an equal share of all types."""
+    alike, group, count = _groups(jobs)
+    rates, gpus, weight = jobs.rates[alike], jobs.gpus[alike], jobs.weight[alike]
+    share = jobs.capacity / jobs.capacity.sum()
+    gain = rates * (gpus / (weight * (rates @ share)))[:, None]
+    return _level(gain, np.ones(len(alike)), gpus, count, jobs.capacity)[1][group]
+
+
+def throughput(jobs: Jobs) -> Array:
+    """Maximise the sum of the jobs' rates."""
+    alike, group, count = _groups(jobs)
+    cost = -(jobs.rates[alike] * count[:, None])
+    return _solve(cost, jobs.gpus[alike], count, jobs.capacity)[group]
+
+
+def makespan(jobs: Jobs) -> Array:
+    """Minimise the time at which the last job would end."""
+    need = jobs.remaining / jobs.remaining.max()
+    return _level(jobs.rates, need, jobs.gpus, np.ones(len(jobs)), jobs.capacity)[1]
+
+
+def finish_time_fairness(jobs: Jobs) -> Array:
+    """Minimise the worst ratio of a job's time in system to that with 1/n of each type alone.
+
+    By bisection: a ratio can be had if every job can have the rate that it asks for.
+    """
+    alone = jobs.capacity / (len(jobs) * jobs.gpus[:, None])
+    alone /= np.maximum(1.0, alone.sum(axis=1))[:, None]
+    isolated = (jobs.served + jobs.remaining) / (jobs.rates * alone).sum(axis=1)
+    ones = np.ones(len(jobs))
+
+    def attempt(rho: float) -> Array | None:
+        left = rho * isolated - jobs.elapsed
+        if not (left > 0).all():
+            return None
+        try:
+            level, fractions = _level(
+                jobs.rates, jobs.remaining / left, jobs.gpus, ones, jobs.capacity
+            )
+        except UnsolvedError:
+            return None
+        return fractions if level >= 1 else None
+
+    low, high = 0.0, 1.0
+    best = attempt(high)
+    for _ in range(_DOUBLINGS):
+        if best is not None:
+            break
+        low, high = high, 2 * high
+        best = attempt(high)
+    if best is None:
+        raise UnsolvedError
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        fractions = attempt(middle)
+        if fractions is None:
+            low = middle
+        else:
+            high, best = middle, fractions
+    return best
+
+
+def deadlines(jobs: Jobs) -> Array:
+    """Maximise throughput once each deadline that can be met is given the rate that it needs.
+
+    What the GPUs do not suffice for is missing where it costs the least value; jobs that no rate
+    can save ask for nothing.
+    """
+    need = np.where(jobs.time_left > 0, jobs.remaining / np.maximum(jobs.time_left, 1e-6), np.inf)
+    need[(need > jobs.rates.max(axis=1)) | np.isinf(jobs.time_left)] = 0.0
+    return _solve(
+        -_TIE * jobs.rates, jobs.gpus, np.ones(len(jobs)), jobs.capacity, need=need,
+        penalty=np.where(need > 0, jobs.value / np.maximum(need, 1e-12), 0.0), gain=jobs.rates,
+    )  # fmt: skip
+
+
+PROGRAMS: Final[Mapping[str, Callable[[Jobs], Array]]] = {
+    "max-min": max_min,
+    "ftf": finish_time_fairness,
+    "makespan": makespan,
+    "throughput": throughput,
+    "deadlines": deadlines,
+}
+"""By objective: from the active jobs to the fraction of time on each type, float64[n, types]."""
+
+
+def _groups(jobs: Jobs) -> tuple[Array, Array, Array]:
+    """Jobs that the program cannot tell apart: an example of each kind, the kind of each, counts.
+
+    Where the objective is concave and alike in all jobs of a kind, equal fractions lose nothing.
+    """
+    key = np.column_stack([jobs.rates, jobs.gpus, jobs.weight])
+    _, alike, group, count = np.unique(
+        key, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    return alike, group.reshape(-1), count.astype(float)
+
+
+def _level(
+    gain: Array, need: Array, gpus: Array, count: Array, capacity: Array
+) -> tuple[float, Array]:
+    """Maximise the level t such that each job's gain is at least t times its need."""
+    try:
+        return _level_of(gain, need, gpus, count, capacity)
+    except UnsolvedError:
+        # The solver takes factors below 1e-9 for none, and the program for one without a bound.
+        most = float(need.max())
+        if not 0 < most < _SMALL:
+            raise
+        level, fractions = _level_of(gain, need / most, gpus, count, capacity)
+        return level / most, fractions
+
+
+def _level_of(
+    gain: Array, need: Array, gpus: Array, count: Array, capacity: Array
+) -> tuple[float, Array]:
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    num, types = gain.shape
+    rows = np.repeat(np.arange(num), types)
+    limits = _limits(gpus, count, types)
+    reach = sparse.csr_array((-gain.ravel(), (rows, np.arange(num * types))), (num, num * types))
+    matrix = sparse.vstack(
+        [
+            sparse.hstack([limits, sparse.csr_array((num + types, 1))]),
+            sparse.hstack([reach, sparse.csr_array(need[:, None])]),
+        ]
+    ).tocsr()
+    bound = np.concatenate([np.ones(num), capacity, np.zeros(num)])
+    scale = max(float((gain * count[:, None]).max()), 1e-12) * num
+    cost = np.append(-_TIE * (gain * count[:, None]).ravel() / scale, -1.0)
+    found = attended(
+        lambda: linprog(cost, A_ub=matrix, b_ub=bound, bounds=(0, None), method="highs")
+    )
+    if found.x is None:
+        raise UnsolvedError
+    return float(found.x[-1]), _clean(found.x[:-1].reshape(num, types))
+
+
+def _solve(
+    cost: Array,
+    gpus: Array,
+    count: Array,
+    capacity: Array,
+    *,
+    need: Array | None = None,
+    penalty: Array | None = None,
+    gain: Array | None = None,
+) -> Array:
+    """Minimise the cost of fractions; what ``gain`` lacks of ``need`` is charged ``penalty``."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    num, types = cost.shape
+    matrix, bound = _limits(gpus, count, types), np.concatenate([np.ones(num), capacity])
+    costs, highest = cost.ravel(), np.full(num * types, np.inf)
+    if need is not None and penalty is not None and gain is not None:
+        rows = np.repeat(np.arange(num), types)
+        reach = sparse.csr_array(
+            (-gain.ravel(), (rows, np.arange(num * types))), (num, num * types)
+        )
+        matrix = sparse.vstack(
+            [
+                sparse.hstack([matrix, sparse.csr_array((num + types, num))]),
+                sparse.hstack([reach, -sparse.eye_array(num)]),
+            ]
+        ).tocsr()
+        bound = np.concatenate([bound, -need])
+        costs, highest = np.concatenate([costs, penalty]), np.concatenate([highest, need])
+    bounds = np.column_stack([np.zeros(len(costs)), highest])
+    found = attended(lambda: linprog(costs, A_ub=matrix, b_ub=bound, bounds=bounds, method="highs"))
+    if found.x is None:
+        raise UnsolvedError
+    return _clean(found.x[: num * types].reshape(num, types))
+
+
+def _limits(gpus: Array, count: Array, types: int) -> Any:
+    """Rows: no job more than all the time; no type more than its GPUs."""
+    from scipy import sparse
+
+    num = len(gpus)
+    entries = np.arange(num * types)
+    rows = np.concatenate([entries // types, num + entries % types])
+    values = np.concatenate([np.ones(num * types), np.repeat(gpus * count, types)])
+    return sparse.csr_array((values, (rows, np.tile(entries, 2))), (num + types, num * types))
+
+
+def _equal(gpus: Array, count: Array, capacity: Array) -> Array:
+    """The share of each type that everybody can have."""
+    share = capacity / max(1.0, float((gpus * count).sum()))
+    return np.broadcast_to(np.minimum(share, 1 / len(capacity)), (len(gpus), len(capacity))).copy()
+
+
+def _clean(fractions: Array) -> Array:
+    """Drop what is rounding: it must not decide who comes first."""
+    cleaned: Array = np.round(np.clip(fractions, 0.0, 1.0), 6)
+    return cleaned

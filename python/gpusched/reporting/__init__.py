@@ -1,0 +1,1 @@
+"""Results for people: figures, notes, and a page of HTML."""

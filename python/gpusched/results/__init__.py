@@ -1,0 +1,1 @@
+"""Results: what happened, what it cost, and how they are kept."""

@@ -1,0 +1,252 @@
+"""The result of one run: what happened, what it cost, how far from optimal it can be at most."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched.base.arrays import AnyArray, Float64, read_only
+from gpusched.schedules.event_table import Events
+from gpusched.schedules.jobs_table import Jobs
+from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
+from gpusched.schedules.series import Series, series_of
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+    from gpusched.audit import AuditReport
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.prediction import PredictionReport
+    from gpusched.results.explain import Explanation
+    from gpusched.results.metrics import Summary
+    from gpusched.schedules.contention import Contention
+    from gpusched.specs.run_spec import RunSpec
+    from gpusched.traces.workload import Trace
+
+
+class Result:
+    """A schedule with the trace, the cluster and the specification that led to it.
+
+    Everything is computed when it is first asked for, and then kept.
+
+    Attributes
+    ----------
+    trace, cluster, spec
+        What was simulated.
+    schedule
+        The core's columns in microseconds.
+    wall_s
+        Time that the simulation took, seconds.
+    clairvoyant
+        Whether the policy decided by the true service times, which no live scheduler knows.
+    prediction
+        How good the predictions were and what they cost; None if there were none.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        cluster: Cluster,
+        spec: RunSpec,
+        schedule: Schedule,
+        wall_s: float,
+        *,
+        clairvoyant: bool = False,
+        prediction: PredictionReport | None = None,
+    ) -> None:
+        self.trace = trace
+        self.cluster = cluster
+        self.spec = spec
+        self.schedule = schedule
+        self.wall_s = wall_s
+        self.clairvoyant = clairvoyant
+        self.prediction = prediction
+
+    def __repr__(self) -> str:
+        num_finished = int(np.count_nonzero(np.asarray(self.schedule.status) == FINISHED))
+        return (
+            f"Result({self.spec.policy}, {self.spec.placement} on {self.cluster}: "
+            f"{num_finished:,} of {len(self.trace):,} jobs finished)"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return {name: value for name, value in vars(self).items() if not _is_cached(self, name)}
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        """The jobs as columns, in seconds."""
+        return Jobs(self.trace, self.schedule)
+
+    @cached_property
+    def intervals(self) -> Mapping[str, AnyArray]:
+        """Who held which GPUs when: read-only columns job, start_us, end_us, server, mask.
+
+        One row per interval and server, sorted by (job, start, server); server -1 and mask 0 if
+        the cluster is one pool.
+        """
+        rows = self.schedule.intervals()
+        return {column: read_only(rows[column]) for column in INTERVAL_COLUMNS}
+
+    @cached_property
+    def events(self) -> Events:
+        """Finishes, arrivals, rejects, preemptions, starts, resumes and resizes, in order."""
+        return Events(self.trace, self.schedule, self.intervals)
+
+    @cached_property
+    def series(self) -> Series:
+        """Allocated GPUs, the queue and the running jobs over time."""
+        return series_of(self.trace, self.schedule, self.intervals)
+
+    @cached_property
+    def contention(self) -> Contention:
+        """How many rings (gangs on several servers) share each link over time."""
+        from gpusched.schedules.contention import Contention
+
+        return Contention(self.cluster, self.intervals)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every job ran for its service wherever it was, so that no link mattered."""
+        return self.spec.speed == "fixed"
+
+    def summary(self) -> Summary:
+        """Return all metrics with the settings of the run, see :mod:`gpusched.results.metrics`.
+
+        Keys that end in ``_s`` are seconds; ``allocation``, ``utilisation``, ``load`` and the gaps
+        are ratios; what is undefined is NaN.
+        """
+        return dict(self._summary)
+
+    @cached_property
+    def _summary(self) -> Summary:
+        from gpusched.plugins.registry import speeds
+        from gpusched.results.metrics import summarise
+
+        known = speeds().get(self.spec.speed.partition(":")[0])
+        return {
+            "policy": self.spec.policy,
+            "placement": self.spec.placement,
+            "predictor": self.spec.predictor,
+            "speed": self.spec.speed,
+            "contention": self.spec.contention,
+            "clairvoyant": self.clairvoyant,
+            "seed": self.spec.seed,
+            **summarise(
+                self.trace,
+                self.cluster,
+                self.schedule,
+                None if self.is_fixed else self.contention,
+                None if known is None else self._costs(known.flags),
+                None if known is None else self.spec.speed,
+            ),
+            **({} if self.prediction is None else self.prediction.summary()),
+            "wall_s": self.wall_s,
+            "jobs_per_s": self.jobs_per_s,
+            "digest": self.digest,
+        }
+
+    def _costs(self, flags: Sequence[str]) -> Mapping[str, Float64] | None:
+        """What jobs can save at other widths than their own; None where they cannot have them."""
+        from gpusched.specs.speed_limits import least_costs
+
+        if "elastic" not in flags:
+            return None
+        return least_costs(self.trace, self.cluster, speed=self.spec.speed)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the interval log and the rejects: equal if and only if the schedule is."""
+        return self.schedule.digest
+
+    @property
+    def jobs_per_s(self) -> float:
+        """Jobs simulated per second."""
+        return len(self.trace) / self.wall_s if self.wall_s > 0 else np.inf
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What the run had to say, one sentence each."""
+        return list(self.schedule.warnings)
+
+    def save_case(self, path: str | os.PathLike[str]) -> None:
+        """Write the run for the native replay tool; see :func:`gpusched.specs.case.save_case`."""
+        from gpusched.specs.case import save_case
+
+        save_case(self.trace, self.cluster, self.spec, path)
+
+    def explain(self, job: int) -> Explanation:
+        """Tell what happened to a job (its JobId) and why.
+
+        See :func:`gpusched.results.explain.explain`.
+        """
+        from gpusched.results.explain import explain
+
+        return explain(self, job)
+
+    def audit(self) -> AuditReport:
+        """Check the schedule against the trace and the cluster, independently of the core."""
+        from gpusched.audit import audit
+        from gpusched.results.audited_names import declared
+
+        return audit(
+            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary(),
+            declared(self.spec),
+        )  # fmt: skip
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return the jobs as a Polars frame."""
+        return self.jobs.to_polars()
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return the jobs as an Arrow table; needs the extra ``gpusched[arrow]``."""
+        _require("pyarrow", "arrow")
+        return self.to_polars().to_arrow()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return the jobs as a pandas frame; needs the extra ``gpusched[pandas]``."""
+        _require("pandas", "pandas")
+        import pandas
+
+        frame = self.to_polars()
+        columns: dict[str, Any] = {
+            name: self.jobs[name] if name in self.jobs.columns else frame[name].to_list()
+            for name in frame.columns
+        }
+        return pandas.DataFrame(columns)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the jobs as a Parquet file."""
+        self.to_polars().write_parquet(os.fspath(path))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole result, with trace, specification, version and digest, as one file.
+
+        The file is an uncompressed ``.npz`` archive of plain arrays; :meth:`load` reads it.
+        """
+        from gpusched.results.result_store import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
+        """Read what :meth:`save` wrote; parameters and errors as of :func:`gpusched.load`."""
+        from gpusched.results.result_store import load
+
+        return load(path, max_bytes=max_bytes)
+
+
+def _is_cached(result: Result, name: str) -> bool:
+    return isinstance(getattr(type(result), name, None), cached_property)
+
+
+def _require(module: str, extra: str) -> None:
+    if find_spec(module) is None:
+        raise ImportError(f"this needs {module}: pip install gpusched[{extra}]")

@@ -1,0 +1,253 @@
+"""Results as files: arrays and a JSON header in a :mod:`gpusched.base.container`, no pickle."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from gpusched.base import container
+from gpusched.base.arrays import AnyArray
+from gpusched.base.files import naming
+from gpusched.base.labels import Labels
+from gpusched.base.rejects import Rejects
+from gpusched.models.job_graphs import JobGraph
+from gpusched.models.profiles import JobProfile
+from gpusched.prediction.accuracy import PredictionReport
+from gpusched.results.result import Result
+from gpusched.schedules.schedule import (
+    DECISION_COLUMNS,
+    INTERVAL_COLUMNS,
+    OPTIONAL_COLUMNS,
+    REJECT_REASONS,
+    SCHEDULE_COLUMNS,
+    STATUSES,
+    StoredSchedule,
+    digest_of,
+)
+from gpusched.specs.run_spec import RunSpec, fingerprint
+from gpusched.traces.workload import Trace
+
+KIND: Final = container.Kind("gpusched-result", 5)
+# An id is an integer or text of any length.
+_TRACE_COLUMNS: Final[dict[str, str]] = {
+    "submit_us": "i8", "service_us": "i8", "gpus": "i4", "row": "i8", "id": "",
+    "estimate_us": "i8", "predicted_us": "i8", "weight": "f8", "checkpoint_us": "i8",
+    "restart_us": "i8", "source_wait_us": "i8", "type_set": "i4", "profile": "i4", "graph": "i4",
+    "share_milli": "i4", "cpu_milli": "i8", "memory_mib": "i8", "deadline_us": "i8", "value": "f8",
+    "min_gpus": "i4", "max_gpus": "i4",
+}  # fmt: skip
+_REQUIRED: Final = ("submit_us", "service_us", "gpus", "row", "id")
+_INDICES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
+_LABELS: Final = ("user", "queue", "group", "status")
+_MEMBERS: Final = frozenset((
+    *(f"trace.{column}" for column in (*_TRACE_COLUMNS, *_LABELS)),
+    *(f"schedule.{column}" for column in (*SCHEDULE_COLUMNS, *OPTIONAL_COLUMNS)),
+    *(f"intervals.{column}" for column in INTERVAL_COLUMNS),
+    *(f"decisions.{column}" for column in DECISION_COLUMNS),
+))  # fmt: skip
+
+
+class _TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    source: str
+    epoch: datetime | None
+    origin_s: float
+    rejects: Rejects
+    type_sets: tuple[tuple[str, ...], ...]
+    label_names: dict[str, tuple[str, ...]]
+    profiles: tuple[JobProfile, ...] = ()
+    graphs: tuple[JobGraph, ...] = ()
+
+
+class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    version: str
+    digest: str
+    spec: RunSpec
+    wall_s: float
+    clairvoyant: bool
+    counters: dict[str, int]
+    warnings: tuple[str, ...]
+    trace: _TraceHeader
+    prediction: PredictionReport | None = None
+
+
+def save(result: Result, path: str | os.PathLike[str]) -> None:
+    """Write ``result``; a file that is already there is replaced only by a complete one."""
+    trace, schedule = result.trace, result.schedule
+    arrays: dict[str, Any] = {}
+    label_names = {}
+    for column in _TRACE_COLUMNS:
+        if getattr(trace, column) is not None:
+            arrays[f"trace.{column}"] = getattr(trace, column)
+    for column in _LABELS:
+        labels = getattr(trace, column)
+        if labels is not None:
+            arrays[f"trace.{column}"] = labels.codes
+            label_names[column] = labels.names
+    for column in SCHEDULE_COLUMNS:
+        arrays[f"schedule.{column}"] = getattr(schedule, column)
+    for column in OPTIONAL_COLUMNS:
+        if len(getattr(schedule, column)):
+            arrays[f"schedule.{column}"] = getattr(schedule, column)
+    for column in INTERVAL_COLUMNS:
+        arrays[f"intervals.{column}"] = result.intervals[column]
+    decisions = schedule.decisions()
+    for column in DECISION_COLUMNS:
+        if len(decisions["job"]):
+            arrays[f"decisions.{column}"] = np.asarray(decisions[column])
+    header = _Header(
+        version=result.spec.version,
+        digest=result.digest,
+        spec=result.spec,
+        wall_s=result.wall_s,
+        clairvoyant=result.clairvoyant,
+        counters=dict(schedule.counters),
+        warnings=tuple(schedule.warnings),
+        trace=_TraceHeader(
+            name=trace.name,
+            source=trace.source,
+            epoch=trace.epoch,
+            origin_s=trace.origin_s,
+            rejects=trace.rejects,
+            type_sets=trace.type_sets,
+            label_names=label_names,
+            profiles=trace.profiles,
+            graphs=trace.graphs,
+        ),
+        prediction=result.prediction,
+    )
+    container.write(path, KIND, msgspec.json.encode(header), arrays)
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
+    """Read what :func:`save` wrote; ValueError if it is anything else, or was changed.
+
+    The checks find accidents and edits, not a forger who computes the stored sums anew.
+
+    Parameters
+    ----------
+    max_bytes
+        A longer file is refused before it is read; default: 4 GiB.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is anything else, of another layout, too long, or was changed in any byte; the
+        message names the file and the member.
+    """
+    with naming(path, "not a readable gpusched result"):
+        return _read(path, max_bytes)
+
+
+def _read(path: str | os.PathLike[str], max_bytes: int | None) -> Result:
+    encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
+    header = msgspec.json.decode(encoded, type=_Header, strict=True)
+    unknown = set(arrays) - _MEMBERS
+    if unknown:
+        raise ValueError(f"{min(unknown)} is not expected")
+
+    trace = _trace(header.trace, arrays)
+    rows = _rows(arrays)
+    columns = {
+        column: _column(arrays, f"schedule.{column}", dtype, len(trace))
+        for column, dtype in SCHEDULE_COLUMNS.items()
+    }
+    for column, dtype in OPTIONAL_COLUMNS.items():
+        if f"schedule.{column}" in arrays:
+            columns[column] = _column(arrays, f"schedule.{column}", dtype, len(trace))
+    if columns["status"].max() >= len(STATUSES) or columns["reason"].max() >= len(REJECT_REASONS):
+        raise ValueError("an unknown status or reason")
+    if fingerprint(trace) != header.spec.trace.sha256:
+        raise ValueError("its trace does not have the stored fingerprint: it was changed")
+    if digest_of(rows, columns["status"], columns["reason"]) != header.digest:
+        raise ValueError("its schedule does not have the stored digest: it was changed")
+    schedule = StoredSchedule(
+        **columns,
+        rows=rows,
+        decision_rows=_decisions(arrays),
+        digest=header.digest,
+        counters=header.counters,
+        warnings=header.warnings,
+    )
+    return Result(
+        trace,
+        header.spec.cluster,
+        header.spec,
+        schedule,
+        header.wall_s,
+        clairvoyant=header.clairvoyant,
+        prediction=header.prediction,
+    )
+
+
+def _trace(header: _TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
+    num_jobs = len(arrays.get("trace.submit_us", ()))
+    if num_jobs == 0:
+        raise ValueError("it has no jobs")
+    fields: dict[str, Any] = {}
+    for column, dtype in _TRACE_COLUMNS.items():
+        if f"trace.{column}" in arrays or column in _REQUIRED:
+            fields[column] = _column(arrays, f"trace.{column}", dtype, num_jobs)
+    for column, names in header.label_names.items():
+        if column not in _LABELS:
+            raise ValueError(f"header: unknown label {column!r}")
+        fields[column] = Labels(_column(arrays, f"trace.{column}", "i4", num_jobs), names)
+    for column, of in _INDICES.items():
+        index = fields.get(column)
+        if index is not None and not 0 <= index.min() <= index.max() < len(getattr(header, of)):
+            raise ValueError(f"trace.{column} points outside of the {of.replace('_', ' ')}")
+    return Trace(
+        **fields,
+        type_sets=header.type_sets,
+        profiles=header.profiles,
+        graphs=header.graphs,
+        name=header.name,
+        source=header.source,
+        epoch=header.epoch,
+        origin_s=header.origin_s,
+        rejects=header.rejects,
+    )
+
+
+def _rows(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    num_rows = len(arrays.get("intervals.job", ()))
+    num_jobs = len(arrays["trace.submit_us"])
+    rows = {
+        column: _column(arrays, f"intervals.{column}", dtype, num_rows)
+        for column, dtype in INTERVAL_COLUMNS.items()
+    }
+    if num_rows and not 0 <= rows["job"].min() <= rows["job"].max() < num_jobs:
+        raise ValueError("intervals.job names jobs that the trace does not have")
+    return rows
+
+
+def _decisions(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+    if "decisions.job" not in arrays:
+        return {}
+    num_rows = len(arrays["decisions.job"])
+    rows = {
+        column: _column(arrays, f"decisions.{column}", "" if dtype is np.str_ else dtype, num_rows)
+        for column, dtype in DECISION_COLUMNS.items()
+    }
+    if not 0 <= rows["job"].min() <= rows["job"].max() < len(arrays["trace.submit_us"]):
+        raise ValueError("decisions.job names jobs that the trace does not have")
+    return rows
+
+
+def _column(arrays: Mapping[str, AnyArray], name: str, dtype: Any, length: int) -> AnyArray:
+    if name not in arrays:
+        raise ValueError(f"{name} is missing")
+    values = arrays[name]
+    fits = values.dtype == np.dtype(dtype) if dtype else values.dtype.kind in "iU"
+    if not fits:
+        raise ValueError(f"{name} holds {values.dtype}, not {dtype or 'integers or text'}")
+    if values.shape != (length,):
+        raise ValueError(f"{name} has shape {values.shape}, not ({length},)")
+    return values

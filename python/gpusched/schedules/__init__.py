@@ -1,0 +1,1 @@
+"""What a run leaves behind, as columns and as functions of time."""

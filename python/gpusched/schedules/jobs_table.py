@@ -1,0 +1,214 @@
+"""The jobs of a result as columns: what a user reads first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, read_only
+from gpusched.base.ticks import us_to_seconds
+from gpusched.schedules.schedule import (
+    FINISHED,
+    REJECT_REASONS,
+    STATUSES,
+    Schedule,
+    contention_slowdown,
+)
+
+if TYPE_CHECKING:
+    import polars
+
+    from gpusched.traces.workload import Trace
+
+COLUMNS: Final = (
+    "id", "submit_s", "start_s", "finish_s", "jct_s", "wait_s", "queueing_delay_s", "service_s",
+    "held_s", "overhead_s", "slowdown_contention", "gpus", "preemptions", "resizes", "servers",
+    "status", "reason",
+)  # fmt: skip
+OPTIONAL: Final = ("deadline_s", "value")
+"""Columns of the results whose trace has them."""
+
+
+class Jobs:
+    """Columns in JobId order, ``jobs.jct_s`` or ``jobs["jct_s"]``; NaN where undefined.
+
+    A job that did not finish has no finish, JCT, wait or overhead; one that never started has no
+    start and no queueing delay.
+
+    Attributes
+    ----------
+    columns
+        The names; ``deadline_s`` and ``value`` come last, where the trace has them.
+    """
+
+    def __init__(self, trace: Trace, schedule: Schedule) -> None:
+        self._trace = trace
+        self._schedule = schedule
+        present = tuple(name for name in OPTIONAL if getattr(trace, name) is not None)
+        self.columns = COLUMNS + present
+
+    def __len__(self) -> int:
+        return len(self._trace)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __getitem__(self, column: str) -> AnyArray:
+        if column not in self.columns:
+            raise KeyError(f"no column {column!r}; there are {', '.join(self.columns)}")
+        values: AnyArray = getattr(self, column)
+        return values
+
+    def __repr__(self) -> str:
+        return f"Jobs({len(self):,} jobs: {', '.join(self.columns)})"
+
+    @property
+    def id(self) -> AnyArray:
+        """The job's name in the source."""
+        return self._trace.id
+
+    @property
+    def gpus(self) -> Int32:
+        """Width of the gang."""
+        return self._trace.gpus
+
+    @cached_property
+    def submit_s(self) -> Float64:
+        """Submission, seconds."""
+        return read_only(us_to_seconds(self._trace.submit_us))
+
+    @cached_property
+    def service_s(self) -> Float64:
+        """Run time on an idle cluster, seconds."""
+        return read_only(us_to_seconds(self._trace.service_us))
+
+    @cached_property
+    def start_s(self) -> Float64:
+        """First start, seconds."""
+        return _where(self._schedule.start_us >= 0, self._schedule.start_us)
+
+    @cached_property
+    def finish_s(self) -> Float64:
+        """Completion, seconds."""
+        return _where(self.is_finished, self._schedule.finish_us)
+
+    @cached_property
+    def jct_s(self) -> Float64:
+        """Job completion time: finish - submit, seconds."""
+        return _where(self.is_finished, self._schedule.finish_us - self._trace.submit_us)
+
+    @cached_property
+    def held_s(self) -> Float64:
+        """All time with GPUs, seconds."""
+        return read_only(us_to_seconds(self._schedule.held_us))
+
+    @cached_property
+    def wait_s(self) -> Float64:
+        """All time without GPUs: JCT - held, seconds."""
+        flow_us = self._schedule.finish_us - self._trace.submit_us
+        return _where(self.is_finished, flow_us - self._schedule.held_us)
+
+    @cached_property
+    def queueing_delay_s(self) -> Float64:
+        """Time from submit to the first start, seconds."""
+        started = self._schedule.start_us >= 0
+        return _where(started, self._schedule.start_us - self._trace.submit_us)
+
+    @cached_property
+    def overhead_s(self) -> Float64:
+        """Time with GPUs beyond the service, seconds: held - service.
+
+        Restarts cost it, and where run times depend on the placement the allocation and
+        contention do.
+        """
+        return _where(self.is_finished, self._schedule.held_us - self._trace.service_us)
+
+    @cached_property
+    def slowdown_contention(self) -> Float64:
+        """Run time over the run time on the same GPUs if no link were shared, at least 1.
+
+        1.0 where run times are fixed or nothing is shared; NaN for jobs that never ran. Restart
+        costs count on neither side.
+        """
+        return read_only(contention_slowdown(self._schedule))
+
+    @property
+    def preemptions(self) -> Int32:
+        """Times the job lost its GPUs before it was done."""
+        return self._schedule.preemptions
+
+    @property
+    def resizes(self) -> Int32:
+        """Times the job went on with other GPUs without losing them all."""
+        return self._schedule.resizes
+
+    @property
+    def servers(self) -> Int32:
+        """Servers of the last allocation; 0 if there was none or the cluster is one pool."""
+        return self._schedule.num_servers
+
+    @cached_property
+    def is_finished(self) -> Bool:
+        """Whether the job ran to its end."""
+        finished: Bool = np.asarray(self._schedule.status) == FINISHED
+        return read_only(finished)
+
+    @cached_property
+    def status(self) -> AnyArray:
+        """``finished``, ``rejected`` or ``unfinished``."""
+        return read_only(np.array(STATUSES)[self._schedule.status])
+
+    @cached_property
+    def reason(self) -> AnyArray:
+        """Why the job was rejected, else ``""``."""
+        return read_only(np.array(REJECT_REASONS)[self._schedule.reason])
+
+    @cached_property
+    def deadline_s(self) -> Float64:
+        """The deadline, seconds; NaN where a job has none, as all jobs of a trace without."""
+        deadline_s = self._trace.deadline_s
+        return read_only(np.full(len(self), np.nan) if deadline_s is None else deadline_s)
+
+    @cached_property
+    def value(self) -> Float64:
+        """What it is worth to meet the deadline; 1 where the trace does not tell."""
+        return read_only(np.ones(len(self))) if self._trace.value is None else self._trace.value
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return all columns as a Polars frame, plus user, queue and group where the trace has
+        them; undefined values are null.
+        """
+        import polars
+
+        data: dict[str, Any] = {}
+        for column in self.columns:
+            if column == "status":
+                data[column] = _decoded(self._schedule.status, STATUSES)
+            elif column == "reason":
+                data[column] = _decoded(self._schedule.reason, REJECT_REASONS)
+            else:
+                values = self[column]
+                data[column] = polars.Series(
+                    values.tolist() if values.dtype.kind == "U" else values, nan_to_null=True
+                )
+        for column in ("user", "queue", "group"):
+            labels = getattr(self._trace, column)
+            if labels is not None:
+                data[column] = _decoded(labels.codes, labels.names)
+        return polars.DataFrame(data)
+
+
+def _where(defined: Bool, ticks: Int64) -> Float64:
+    seconds = us_to_seconds(ticks)
+    if not defined.all():
+        seconds[~defined] = np.nan
+    return read_only(seconds)
+
+
+def _decoded(codes: AnyArray, names: tuple[str, ...]) -> polars.Series:
+    import polars
+
+    return polars.Series(names, dtype=polars.String).gather(codes)

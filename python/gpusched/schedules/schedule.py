@@ -1,0 +1,259 @@
+"""What a run leaves behind: the shape of the core's schedule, its codes and its digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns, read_only
+
+FINISHED: Final = 0
+REJECTED: Final = 1
+UNFINISHED: Final = 2
+STATUSES: Final = ("finished", "rejected", "unfinished")
+
+REJECT_REASONS: Final = (
+    "",
+    "no server has an allowed GPU type",
+    "needs more GPUs than the cluster has",
+    "the placement refuses it on an empty cluster",
+    "the speed knows no configuration for it",
+)
+
+INTERVAL_COLUMNS: Final[dict[str, type[np.generic]]] = {
+    "job": np.int64,
+    "start_us": np.int64,
+    "end_us": np.int64,
+    "server": np.int64,
+    "mask": np.uint64,
+}
+
+UInt8 = npt.NDArray[np.uint8]
+
+
+class Schedule(Protocol):
+    """The outcome of one run as columns in JobId order, times in integer microseconds.
+
+    -1 stands for an instant that never came. ``paid_us`` is the part of ``held_us`` (time with
+    GPUs) that went into restart costs; ``num_servers`` counts the servers of the last allocation,
+    0 if there is none or the cluster is one pool.
+
+    ``uncontended_us`` (float64) is the time that a job's runs would have taken on the same
+    allocations if no link were shared, restart costs apart: the sum over its runs of the work done
+    over the speed without contention. It is empty where run times are fixed: there it is
+    ``held_us - paid_us``.
+
+    ``resizes`` counts the changes of a running job's GPUs without a stop between.
+    """
+
+    @property
+    def start_us(self) -> Int64: ...
+    @property
+    def finish_us(self) -> Int64: ...
+    @property
+    def held_us(self) -> Int64: ...
+    @property
+    def paid_us(self) -> Int64: ...
+    @property
+    def preemptions(self) -> Int32: ...
+    @property
+    def resizes(self) -> Int32: ...
+    @property
+    def num_servers(self) -> Int32: ...
+    @property
+    def status(self) -> UInt8: ...
+    @property
+    def reason(self) -> UInt8: ...
+    @property
+    def uncontended_us(self) -> Float64: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def counters(self) -> Mapping[str, int]: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
+
+    def intervals(self) -> Mapping[str, AnyArray]:
+        """One row per server and stretch of time that a job holds GPUs there.
+
+        The columns are those of ``INTERVAL_COLUMNS``, sorted by (job, start, server); server -1
+        and mask 0 if the cluster is one pool.
+        """
+        ...
+
+    def decisions(self) -> Mapping[str, Any]:
+        """One row per job that a policy with admission took or turned down, in that order.
+
+        The columns are those of ``DECISION_COLUMNS``, of length 0 for all other policies. ``type``
+        is the scarcest GPU type of the cluster, -1 for none, from ``from_us`` to ``until_us``.
+        """
+        ...
+
+
+SCHEDULE_COLUMNS: Final[dict[str, type[np.generic]]] = {
+    "start_us": np.int64,
+    "finish_us": np.int64,
+    "held_us": np.int64,
+    "paid_us": np.int64,
+    "preemptions": np.int32,
+    "resizes": np.int32,
+    "num_servers": np.int32,
+    "status": np.uint8,
+    "reason": np.uint8,
+}
+# Empty where run times are fixed.
+OPTIONAL_COLUMNS: Final[dict[str, type[np.generic]]] = {"uncontended_us": np.float64}
+DECISION_COLUMNS: Final[dict[str, type[np.generic]]] = {
+    "job": np.int64,
+    "time_us": np.int64,
+    "admitted": np.uint8,
+    "cost": np.float64,
+    "value": np.float64,
+    "payoff": np.float64,
+    "reason": np.str_,
+    "type": np.int32,
+    "from_us": np.int64,
+    "until_us": np.int64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSchedule:
+    """A :class:`Schedule` made of arrays, e.g. read from a file."""
+
+    start_us: Int64
+    finish_us: Int64
+    held_us: Int64
+    paid_us: Int64
+    preemptions: Int32
+    resizes: Int32
+    num_servers: Int32
+    status: UInt8
+    reason: UInt8
+    rows: Mapping[str, AnyArray]
+    digest: str
+    counters: Mapping[str, int] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    uncontended_us: Float64 = field(default_factory=lambda: np.empty(0))
+    decision_rows: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> StoredSchedule:
+        """Return the arrays of any schedule."""
+        columns = {name: getattr(schedule, name) for name in (*SCHEDULE_COLUMNS, *OPTIONAL_COLUMNS)}
+        return cls(
+            **columns,
+            rows=dict(schedule.intervals()),
+            digest=schedule.digest,
+            counters=dict(schedule.counters),
+            warnings=tuple(schedule.warnings),
+            decision_rows=dict(schedule.decisions()),
+        )
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, is_own=True)
+        for name in ("rows", "decision_rows"):
+            table = {column: _frozen(values) for column, values in getattr(self, name).items()}
+            object.__setattr__(self, name, table)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # NumPy forgets the read-only flag in a pickle
+
+    def decisions(self) -> Mapping[str, Any]:
+        """Return the decision rows."""
+        empty = {name: np.empty(0, dtype) for name, dtype in DECISION_COLUMNS.items()}
+        return {**empty, **self.decision_rows}
+
+    def intervals(self) -> Mapping[str, AnyArray]:
+        """Return the interval rows."""
+        return self.rows
+
+
+def contention_excess_us(schedule: Schedule) -> Float64:
+    """Time that each job ran longer than it would have if no link were shared, microseconds.
+
+    ``held - paid - uncontended``; 0 under fixed run times. The finish is rounded up to a
+    microsecond: an excess of no more than that is none.
+    """
+    if not len(schedule.uncontended_us):
+        return np.zeros(len(schedule.held_us))
+    excess: Float64 = (schedule.held_us - schedule.paid_us) - schedule.uncontended_us
+    return np.where(excess > 1.0, excess, 0.0)
+
+
+def contention_slowdown(schedule: Schedule) -> Float64:
+    """How many times as long each job ran as it would have if no link were shared.
+
+    ``(held - paid) / uncontended``, and 1 where the excess is none, so for every job that ran
+    under fixed run times. NaN for a job that never ran, or did nothing but pay for restarts.
+    """
+    slowdown = np.where(schedule.start_us >= 0, 1.0, np.nan)
+    if len(schedule.uncontended_us):
+        alone_us = np.where(schedule.uncontended_us > 0, schedule.uncontended_us, np.nan)
+        slowdown += contention_excess_us(schedule) / alone_us
+    return slowdown
+
+
+def digest_of(rows: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) -> str:
+    """SHA-256 of the interval rows and then of the rejects' (job, reason), as hexadecimal text.
+
+    All numbers are little-endian 64-bit integers; the rows stand as they are given.
+    """
+    sha = hashlib.sha256()
+    rejects = np.flatnonzero(np.asarray(status) == REJECTED)
+    _feed(sha, [rows[name] for name in INTERVAL_COLUMNS])
+    _feed(sha, [rejects, np.asarray(reason)[rejects]])
+    return sha.hexdigest()
+
+
+def _frozen(values: Any) -> Any:
+    return read_only(values) if isinstance(values, np.ndarray) else values
+
+
+def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:
+    step = 1 << 18  # rows at a time: the table is never built as a whole
+    for begin in range(0, len(columns[0]), step):
+        part = [column[begin : begin + step].astype("<i8") for column in columns]
+        sha.update(np.ascontiguousarray(np.stack(part, axis=1)))
+
+
+def widths_of(rows: Mapping[str, AnyArray], first: Int64, gpus: Int32) -> Int64:
+    """GPUs of each interval that begins at a row of ``first``; in a pool those of the job.
+
+    Parameters
+    ----------
+    gpus
+        Width of each job, int32[num_jobs].
+    """
+    if len(first) == 0:
+        return np.empty(0, dtype=np.int64)
+    held = np.bitwise_count(rows["mask"]).astype(np.int64)
+    pooled = rows["server"] < 0
+    if pooled.any():
+        held = np.where(pooled, gpus[rows["job"]], held)
+    widths: Int64 = np.add.reduceat(held, first)
+    return widths
+
+
+def whole_intervals(rows: Mapping[str, AnyArray]) -> tuple[Int64, Bool]:
+    """Find the rows that begin an interval: a gang that spans servers has a row for each.
+
+    Returns
+    -------
+    tuple
+        Index of the first row of each interval, and whether that interval is its job's first.
+    """
+    job: Any = rows["job"]
+    if len(job) == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
+    other_job = np.concatenate(([True], job[1:] != job[:-1]))
+    begins = other_job.copy()
+    begins[1:] |= np.diff(rows["start_us"]) != 0
+    first = np.flatnonzero(begins).astype(np.int64, copy=False)
+    return first, other_job[first]

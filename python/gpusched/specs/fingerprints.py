@@ -1,0 +1,157 @@
+"""The fingerprint of a trace: SHA-256 over everything in it that a run may read.
+
+The list of columns is that of the data class: a column that is added there is covered.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+
+from gpusched.base.arrays import AnyArray
+from gpusched.base.labels import Labels
+
+if TYPE_CHECKING:
+    from gpusched.traces.workload import Trace
+
+DECIDES_NOTHING: Final[Mapping[str, str]] = {
+    "name": "a title; the specification holds it as it is",
+    "source": "tells where the jobs come from; the specification holds it as it is",
+    "rejects": "rows of the source that are no jobs",
+}
+"""Fields of a trace that its fingerprint leaves out, and why."""
+
+# Which column holds what an index points to. What is pointed to is part of each job's value.
+_TABLES: Final = {"type_set": "type_sets"}
+
+
+def fingerprint(trace: Trace) -> str:
+    """Return the SHA-256 of all that a run may read of ``trace``, as hexadecimal text.
+
+    All fields but :data:`DECIDES_NOTHING` enter, by name and in the order of their names; those
+    that are None do not, so a column that is absent differs from one of defaults. Neither the
+    layout of the arrays, nor the machine, nor how texts are numbered makes a difference:
+
+    - integers: their type, their number, and their values in the fewest bytes (1, 2, 4, 8;
+      unsigned where none is negative; little-endian) that hold them all; where each is one more
+      than the one before, the first of them;
+    - floats: the same as IEEE 754 doubles, bit by bit;
+    - texts: the code points, padded by zeros to the longest, as such integers;
+    - labels and sets of GPU types: those that jobs have, sorted, as JSON, and each job's number
+      among them;
+    - all else (profiles, graphs, times): as JSON with sorted keys and every field.
+    """
+    known = _fingerprints.get(trace)
+    if known is None:
+        known = _fingerprints[trace] = _computed(trace)
+    return known
+
+
+# A trace does not change, and a comparison asks once per policy.
+_fingerprints: weakref.WeakKeyDictionary[Trace, str] = weakref.WeakKeyDictionary()
+
+
+def _computed(trace: Trace) -> str:
+    sha = hashlib.sha256(b"gpusched trace 1")
+    for name in sorted(field.name for field in dataclasses.fields(trace)):
+        value = getattr(trace, name)
+        if name in DECIDES_NOTHING or value is None:
+            continue
+        if name in _TABLES:
+            _feed_numbered(sha, name, value, getattr(trace, _TABLES[name]))
+        elif isinstance(value, Labels):
+            _feed_numbered(sha, name, value.codes, value.names)
+        elif isinstance(value, np.ndarray):
+            _feed_array(sha, name, value)
+        elif name not in _TABLES.values():
+            _feed(sha, name, "json", _json(value))
+    return sha.hexdigest()
+
+
+def _feed(sha: Any, name: str, kind: str, data: Any, length: int | None = None) -> None:
+    """Add one piece, framed so that no two lists of pieces look the same."""
+    size = memoryview(data).nbytes
+    sha.update(_json([name, kind, size if length is None else length, size]) + b"\n")
+    sha.update(data)
+
+
+def _feed_numbered(sha: Any, name: str, codes: AnyArray, entries: Sequence[Any]) -> None:
+    """Add what codes stand for, whatever their numbers, and the entries that no job has."""
+    has_jobs = np.zeros(len(entries), np.bool_)
+    has_jobs[codes] = True
+    used = sorted({entries[code] for code in np.flatnonzero(has_jobs).tolist()})
+    number = {entry: place for place, entry in enumerate(used)}
+    stored = _fewest(0, len(used))
+    place = np.array([number.get(entry, 0) for entry in entries], stored)
+    _feed(sha, name, "entries", _json(used), len(used))
+    _feed(sha, name, f"numbers {stored}", place[codes], len(codes))
+
+
+def _feed_array(sha: Any, name: str, values: AnyArray) -> None:
+    kind, length, called = values.dtype.kind, len(values), values.dtype.name
+    if kind == "f":
+        _feed(sha, name, called, np.ascontiguousarray(values, "<f8"), length)
+        return
+    if kind == "U":
+        values, called = _code_points(values), "text"
+    elif kind not in "iu":
+        raise TypeError(f"trace.{name}: has no fingerprint, it holds {values.dtype}")
+    elif _counts_up(values):
+        _feed(sha, name, f"{called} from", b"%d" % values[0], length)
+        return
+    stored = _fewest(int(values.min(initial=0)), int(values.max(initial=0)))
+    _feed(sha, name, f"{called} {stored}", np.ascontiguousarray(values, stored), length)
+
+
+def _counts_up(values: AnyArray) -> bool:
+    """Return whether each value is one more than the one before, and there are two."""
+    if len(values) < 2 or int(values[-1]) - int(values[0]) != len(values) - 1:
+        return False
+    return bool((values[1:] - values[:-1] == 1).all())
+
+
+def _code_points(texts: AnyArray) -> AnyArray:
+    """Return a row of code points per text, without the columns that pad all of them."""
+    width = texts.dtype.itemsize // 4
+    if not (width and texts.size):
+        return np.empty((len(texts), 0), "<u4")
+    ordered = np.ascontiguousarray(texts, texts.dtype.newbyteorder("<"))
+    points = ordered.view("<u4").reshape(-1, width)
+    while width and not points[:, width - 1].any():
+        width -= 1
+    return points[:, :width]
+
+
+def _fewest(low: int, high: int) -> str:
+    """Return the narrowest type of integers, unsigned if possible, that holds low to high."""
+    for size in (1, 2, 4, 8):
+        half = 1 << 8 * size - 1
+        if low >= 0 and high < 2 * half:
+            return f"<u{size}"
+        if -half <= low and high < half:
+            return f"<i{size}"
+    raise OverflowError(f"no integer type holds {low} to {high}")
+
+
+def _json(value: Any) -> bytes:
+    return msgspec.json.encode(_plain(value), order="deterministic")
+
+
+def _plain(value: Any) -> Any:
+    """Turn records into mappings of all their fields.
+
+    An encoder may leave out a field that is the default; which one is, it judges by identity.
+    """
+    if isinstance(value, msgspec.Struct):
+        return {key: _plain(part) for key, part in msgspec.structs.asdict(value).items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    return value

@@ -1,0 +1,289 @@
+"""Several policies on one workload, in parallel threads: :func:`compare`."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from gpusched._core import Placement
+from gpusched.base.failures import raise_named
+from gpusched.base.supervision import Cancelled, is_asked
+from gpusched.engine.simulation import simulate
+from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
+from gpusched.plugins.policy_labels import AnyPolicy, runs_by_label
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.results.result import Result
+    from gpusched.traces.workload import Trace
+
+DEFAULT_POLICIES: Final = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy")
+
+# How often the waiting main thread looks up, so that Ctrl-C is never far away.
+_POLL_SECONDS = 0.1
+# How long a run may take to hear that it is to stop; one that does not is left behind.
+_STOP_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The results of several policies on one workload.
+
+    Attributes
+    ----------
+    trace, cluster
+        What all of them ran on.
+    results
+        One :class:`~gpusched.results.result.Result` per policy, by its canonical text, in the
+        order asked.
+    unfinished
+        Policies that an interrupt or a stop cut off; empty otherwise.
+    failed
+        The errors of policies that failed.
+    """
+
+    trace: Trace
+    cluster: Cluster
+    results: Mapping[str, Result]
+    unfinished: tuple[str, ...] = ()
+    failed: Mapping[str, Exception] = field(default_factory=dict)
+    _ready: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
+
+    @property
+    def summaries(self) -> dict[str, dict[str, Any]]:
+        """``Result.summary()`` of each policy."""
+        for label, result in self.results.items():
+            if label not in self._ready:
+                self._ready[label] = result.summary()
+        return {label: dict(self._ready[label]) for label in self.results}
+
+    def without_summary(self) -> tuple[str, ...]:
+        """Policies that had finished, but whose summary an interrupt or a stop cut off."""
+        return tuple(label for label in self.results if label not in self._ready)
+
+    def select(self, labels: Collection[str]) -> Comparison:
+        """Return the comparison of some of the policies."""
+        results = {label: result for label, result in self.results.items() if label in labels}
+        return replace(self, results=results)
+
+    def table(self) -> pl.DataFrame:
+        """One row per policy, one column per entry of ``Result.summary()``."""
+        import polars as pl
+
+        rows = [summary | {"policy": label} for label, summary in self.summaries.items()]
+        return pl.from_dicts(rows, infer_schema_length=None)
+
+    def jobs(self) -> pl.DataFrame:
+        """The jobs of every policy below each other, led by a ``policy`` column."""
+        import polars as pl
+
+        labels = pl.Enum(list(self.results))
+        frames = [
+            result.to_polars().insert_column(0, _constant(label, labels, len(self.trace)))
+            for label, result in self.results.items()
+        ]
+        return pl.concat(frames)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write :meth:`jobs` as one Parquet file."""
+        self.jobs().write_parquet(Path(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything the tables show, as plain values that any JSON writer takes.
+
+        Undefined figures (the mean of no jobs) are None.
+        """
+        trace, cluster = self.trace, self.cluster
+        return {
+            "trace": {
+                "name": trace.name,
+                "source": str(trace.source),
+                "num_jobs": len(trace),
+                "num_rejects": int(trace.rejects.total),
+            },
+            "cluster": {
+                "name": cluster.name,
+                "description": str(cluster),
+                "num_servers": int(cluster.num_servers),
+                "num_gpus": int(cluster.num_gpus),
+            },
+            "results": [
+                {key: _plain(value) for key, value in (summary | {"policy": label}).items()}
+                for label, summary in self.summaries.items()
+            ],
+            "unfinished": list(self.unfinished),
+            "failed": {label: str(error) for label, error in self.failed.items()},
+            "warnings": {
+                label: list(result.warnings)
+                for label, result in self.results.items()
+                if result.warnings
+            },
+        }
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during :func:`compare`; ``comparison`` holds the policies that had finished."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__(f"unfinished: {', '.join(comparison.unfinished) or 'none'}")
+        self.comparison = comparison
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.comparison,)
+
+
+def compare(
+    trace: Trace,
+    cluster: Cluster,
+    policies: Sequence[AnyPolicy] = DEFAULT_POLICIES,
+    *,
+    placement: str | PlacementChoice | Placement = "consolidated",
+    predictor: str = "oracle",
+    speed: str | SpeedChoice | None = None,
+    contention: str | ContentionChoice = "none",
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    stop: threading.Event | None = None,
+) -> Comparison:
+    """Replay ``trace`` on ``cluster`` under each of ``policies``.
+
+    The runs share the trace and are spread over threads; native policies release the GIL, so
+    they are truly parallel. A run does not depend on the others or on the number of threads.
+
+    Parameters
+    ----------
+    policies
+        Names listed by :func:`gpusched.policies`, texts such as ``"2d-las:preset=lucid"``, policy
+        objects, or instances of a Python order or scheduler. One that is listed twice is refused;
+        objects of one class that differ are told apart by the digits after an ``@``.
+    placement, predictor, speed, contention, seed
+        As for :func:`gpusched.simulate`, the same for all.
+    threads
+        Runs at a time; None takes one per CPU.
+    progress
+        Called as ``progress(policy, jobs_done, jobs_total)``, from the threads of the runs.
+    stop
+        Ends the runs when it is set, as for :func:`gpusched.simulate`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the input is malformed. An error inside a run names its policy and is raised when all
+        other runs have finished: the attribute ``comparison`` of the error, whatever its type, is
+        a :class:`Comparison` of those, and its ``failed`` has every error.
+    Cancelled
+        If ``stop`` was set, within a second; its ``comparison`` holds the finished results.
+    Interrupted
+        On Ctrl-C, within a second; a KeyboardInterrupt that carries the finished results.
+    """
+    runs = runs_by_label(policies)
+    threads = _num_threads(threads, len(runs))
+    ends = threading.Event()
+
+    def run(label: str, policy: AnyPolicy) -> Result:
+        return simulate(
+            trace,
+            cluster,
+            policy=policy,
+            placement=placement,
+            predictor=predictor,
+            speed=speed,
+            contention=contention,
+            seed=seed,
+            progress=None if progress is None else lambda done, total: progress(label, done, total),
+            stop=ends,
+        )
+
+    def comparison_so_far() -> Comparison:
+        done = {label: f.result() for f, label in futures.items() if _succeeded(f)}
+        results = {label: result for label, result in done.items() if label not in failed}
+        unfinished = tuple(label for label in runs if label not in {*results, *failed})
+        return Comparison(trace, cluster, results, unfinished, failed, summaries)
+
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="gpusched")
+    summaries: dict[str, dict[str, Any]] = {}
+    failed: dict[str, Exception] = {}
+    begun = {} if is_asked(stop) else runs
+    futures = {pool.submit(run, label, policy): label for label, policy in begun.items()}
+    try:
+        _collect(futures, summaries, failed, stop)
+    except (KeyboardInterrupt, _StopSeen) as error:
+        ends.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+        wait(futures, timeout=_STOP_SECONDS)
+        found = comparison_so_far()
+        if isinstance(error, KeyboardInterrupt):
+            raise Interrupted(found) from None
+        raise Cancelled(len(found.results), len(runs), "policies", found) from None
+    finally:
+        ends.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+    comparison = comparison_so_far()
+    if failed:
+        named = {f"policy {label}": failed[label] for label in runs if label in failed}
+        raise_named(named, comparison=comparison)
+    return comparison
+
+
+class _StopSeen(Exception):
+    """The stop that the user gave to :func:`compare` is set."""
+
+
+def _collect(
+    futures: Mapping[Future[Result], str],
+    summaries: dict[str, dict[str, Any]],
+    failed: dict[str, Exception],
+    stop: threading.Event | None,
+) -> None:
+    """Wait for all runs, and fill ``summaries`` and ``failed``.
+
+    The summary of a run is computed while others go on: this thread has nothing else to do.
+    """
+    pending = set(futures)
+    while True:
+        if is_asked(stop):
+            raise _StopSeen
+        if not pending:
+            return
+        done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+        for future in done:
+            label = futures[future]
+            try:
+                summaries[label] = future.result().summary()
+            except Exception as error:
+                failed[label] = error
+
+
+def _num_threads(threads: int | None, num_runs: int) -> int:
+    if threads is None:
+        threads = os.cpu_count() or 1
+    if isinstance(threads, bool) or not isinstance(threads, int):
+        raise TypeError(f"threads: expected an integer, not {threads!r}")
+    if threads < 1:
+        raise ValueError(f"threads: must be at least 1, not {threads}")
+    return min(threads, num_runs)
+
+
+def _succeeded(future: Future[Result]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
+
+
+def _constant(label: str, dtype: pl.Enum, length: int) -> pl.Series:
+    import polars as pl
+
+    return pl.repeat(label, length, dtype=dtype, eager=True).alias("policy")
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars as Python values, and NaN or infinity, which JSON does not have, as None."""
+    value = value.item() if hasattr(value, "item") else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,220 @@
+"""What a cluster is filled with: requests for GPUs, CPU and memory, without times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
+from gpusched.base.rejects import OnBad, Rejects, Screen
+from gpusched.traces import checked_columns as check
+from gpusched.traces import demands
+from gpusched.traces.demands import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
+
+if TYPE_CHECKING:
+    from gpusched.traces.workload import Trace
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Requests:
+    """Requests as read-only columns, in the order of their source.
+
+    CPU and memory are those of each worker; a worker is one GPU of the request, and a request
+    without GPUs is one worker.
+
+    Attributes
+    ----------
+    gpus
+        int32: GPUs, 0 for a request of CPU and memory alone.
+    share_milli
+        int32: thousandths of each GPU; less than 1000 only where ``gpus`` is 1.
+    cpu_milli, memory_mib
+        int64: thousandths of a core, and MiB.
+    type_sets, type_set
+        Distinct sets of allowed GPU types (``()`` = any), and the int32 index of each request's
+        set or None if none is restricted.
+    row
+        int64: line in the source file, or position in the input.
+    id
+        int64 or text: the name in the source.
+    rejects
+        Rows of the source that are no requests.
+    """
+
+    gpus: Int32
+    share_milli: Int32
+    cpu_milli: Int64
+    memory_mib: Int64
+    row: Int64
+    id: AnyArray
+    type_sets: tuple[tuple[str, ...], ...] = ()
+    type_set: Int32 | None = None
+    name: str = "requests"
+    source: str = "columns"
+    rejects: Rejects = field(default_factory=Rejects)
+
+    def __post_init__(self) -> None:
+        freeze_columns(self)
+
+    @classmethod
+    def from_columns(
+        cls,
+        gpus: Any,
+        *,
+        gpu_share: Any = None,
+        cpu: Any = None,
+        memory_gib: Any = None,
+        gpu_types: Any = None,
+        id: Any = None,
+        name: str = "requests",
+        on_bad: OnBad = "error",
+    ) -> Requests:
+        """Build requests from columns of equal length.
+
+        Parameters
+        ----------
+        gpus
+            Whole numbers, 0 or more.
+        gpu_share
+            Of each GPU: above 0 and at most 1, less only where ``gpus`` is 1; counted in
+            thousandths. NaN: a whole one. What stands beside 0 GPUs does not count.
+        cpu, memory_gib
+            Cores and GiB of each worker, 0 or more; NaN: none.
+        gpu_types
+            Allowed types as ``"V100|T4"`` or a collection; empty or None = any.
+        id
+            Unique integers or text; default: the position in the columns.
+        on_bad
+            ``"error"`` raises at the first bad row; ``"reject"`` leaves bad rows out and counts
+            them in :attr:`rejects`.
+
+        Raises
+        ------
+        TypeError
+            If a column has a wrong type; the message names it.
+        ValueError
+            If a value is bad (the message names column, row, value and rule), lengths differ, an
+            id occurs twice, or nothing is left.
+        """
+        widths = check.numbers("gpus", gpus)
+        num_rows = len(widths)
+        screen = Screen("columns", np.arange(num_rows, dtype=np.int64))
+        given = {"gpu_share": gpu_share, "cpu": cpu, "memory_gib": memory_gib}
+        numeric = check.given_numbers(given, num_rows)
+        return cls.screened(
+            screen,
+            {"gpus": widths, **numeric},
+            ids=None if id is None else check.identifiers("id", id, num_rows),
+            gpu_types=gpu_types,
+            on_bad=on_bad,
+            name=name,
+        )
+
+    @classmethod
+    def screened(
+        cls,
+        screen: Screen,
+        numeric: dict[str, AnyArray],
+        *,
+        ids: AnyArray | None = None,
+        gpu_types: Any = None,
+        on_bad: OnBad = "error",
+        name: str = "requests",
+        source: str = "columns",
+    ) -> Requests:
+        """Check columns under the names of :meth:`from_columns`, and drop what ``screen`` refuses.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`from_columns`.
+        """
+        screen.show_others({**numeric, "id": ids})
+        gpus = check.gang_widths(screen, numeric["gpus"], may_be_none=True)
+        given = {
+            column: numeric.get(column, np.full(len(gpus), np.nan)) for column in demands.COLUMNS
+        }
+        shares = np.where(numeric["gpus"] == 0, np.nan, given["gpu_share"])
+        share_milli = demands.share_millis(screen, shares, gpus)
+        cpu_milli = demands.cpu_millis(screen, given["cpu"])
+        memory_mib = demands.memory_mibs(screen, given["memory_gib"])
+        is_something = (gpus > 0) | (cpu_milli > 0) | (memory_mib > 0)
+        screen.require(is_something, "gpus", "must not be 0 without CPU and memory")
+        type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
+        rejects = screen.finish(on_bad)
+        ids = check.unique_ids(screen, ids)
+        good = np.flatnonzero(~screen.bad)
+        return cls(
+            gpus=gpus[good],
+            share_milli=share_milli[good],
+            cpu_milli=cpu_milli[good],
+            memory_mib=memory_mib[good],
+            row=screen.rows[good],
+            id=ids[good],
+            type_sets=type_sets,
+            type_set=None if type_set is None else type_set[good],
+            name=name,
+            source=source,
+            rejects=rejects,
+        )
+
+    @classmethod
+    def from_trace(cls, trace: Trace) -> Requests:
+        """Return what the jobs of a trace ask for, in the order of their submission."""
+        num_jobs = len(trace)
+        return cls(
+            gpus=trace.gpus,
+            share_milli=_known(trace.share_milli, np.full(num_jobs, WHOLE_GPU, np.int32)),
+            cpu_milli=_known(trace.cpu_milli, np.zeros(num_jobs, np.int64)),
+            memory_mib=_known(trace.memory_mib, np.zeros(num_jobs, np.int64)),
+            row=trace.row,
+            id=trace.id,
+            type_sets=trace.type_sets,
+            type_set=trace.type_set,
+            name=trace.name,
+            source=trace.source,
+            rejects=trace.rejects,
+        )
+
+    def __len__(self) -> int:
+        return len(self.gpus)
+
+    def __repr__(self) -> str:
+        rejected = f", {self.rejects.total:,} rows rejected" if self.rejects else ""
+        return (
+            f"Requests({self.name!r}: {len(self):,} for {self.gpu_demand:,.1f} GPUs, "
+            f"{int(np.count_nonzero(self.is_share)):,} of them for a share of one and "
+            f"{int(np.count_nonzero(self.gpus == 0)):,} for none{rejected})"
+        )
+
+    @property
+    def is_share(self) -> Bool:
+        """Whether each asks for less than a whole GPU."""
+        shares: Bool = (self.gpus == 1) & (self.share_milli < WHOLE_GPU)
+        return shares
+
+    @property
+    def gpu_milli(self) -> Int64:
+        """int64: thousandths of GPUs that each asks for, all its workers together."""
+        return self.gpus.astype(np.int64) * self.share_milli
+
+    @property
+    def gpu_demand(self) -> float:
+        """GPUs that all requests ask for together."""
+        return float(self.gpu_milli.sum()) / WHOLE_GPU
+
+    @property
+    def cpu(self) -> Float64:
+        """float64: cores of each worker."""
+        return self.cpu_milli / MILLI_PER_CORE
+
+    @property
+    def memory_gib(self) -> Float64:
+        """float64: GiB of each worker."""
+        return self.memory_mib / MIB_PER_GIB
+
+
+def _known(values: Any, default: AnyArray) -> Any:
+    return default if values is None else values

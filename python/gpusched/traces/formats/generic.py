@@ -1,0 +1,86 @@
+"""What the generic readers share: whose column is which, and how a frame becomes a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from gpusched.base.labels import STATUSES, Labels
+from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.source import Source
+from gpusched.traces import checked_columns as check
+from gpusched.traces import deadlines
+from gpusched.traces import text_columns as parse
+from gpusched.traces.assembly import assemble
+from gpusched.traces.frames import column_map
+from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    import polars
+
+ALIASES: Final[dict[str, tuple[str, ...]]] = {
+    "submit_s": ("submit", "submit_time", "submission_time", "arrival_s", "arrival_time"),
+    "service_s": ("duration_s", "duration", "run_time_s", "run_time", "runtime", "service"),
+    "gpus": ("num_gpus", "num_gpu", "gpu_num", "n_gpus"),
+    "id": ("job_id", "jobid"),
+    "queue": ("vc",),
+    "group": ("model",),
+}
+"""Names that are understood without a column map, after our own names."""
+_OPTIONAL_VALUES: Final = (
+    "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
+    "value", "min_gpus", "max_gpus",
+)  # fmt: skip
+
+
+def trace_of(
+    source: Source,
+    screen: Screen,
+    data: Mapping[str, polars.Series],
+    columns: Mapping[str, str] | None,
+    on_bad: OnBad,
+) -> Trace:
+    """Turn named columns into a trace; submit times may be seconds or wall-clock times.
+
+    Deadlines may be wall-clock times where the submissions are; seconds count from 1970 there.
+    """
+    chosen = column_map(list(data), columns, aliases=ALIASES, source=str(source))
+    numeric = {}
+    epoch = None
+    for ours in check.NUMERIC:
+        if ours not in chosen:
+            continue
+        label, values = chosen[ours], data[chosen[ours]]
+        if ours == "submit_s" and parse.is_wall_clock(values):
+            numeric["submit_us"] = parse.times(screen, ours, label, values)
+            epoch = parse.UNIX_EPOCH
+        elif ours == "deadline_s" and parse.is_wall_clock(values):
+            if epoch is None:
+                raise ValueError(
+                    f"{source}: column {label!r} has wall-clock times, as the submissions have not"
+                )
+            numeric["deadline_us"] = parse.times(
+                screen, ours, label, values, missing=deadlines.NOT_A_TIME
+            )
+        else:
+            may_miss = ours in _OPTIONAL_VALUES
+            numeric[ours] = parse.numbers(screen, ours, label, values, may_miss=may_miss)
+    named: dict[str, Labels] = {
+        ours: Labels.of(data[chosen[ours]].to_list()) for ours in check.LABELS if ours in chosen
+    }
+    if "status" in named:
+        named["status"] = named["status"].among(STATUSES, "unknown")
+    ids = parse.identifiers(screen, chosen["id"], data[chosen["id"]]) if "id" in chosen else None
+    attributes = assemble(
+        screen,
+        numeric,
+        ids=ids,
+        labels=named,
+        gpu_types=data[chosen["gpu_types"]].to_list() if "gpu_types" in chosen else None,
+        on_bad=on_bad,
+        name=source.name,
+        source=str(source),
+        epoch=epoch,
+        rebase=True,
+    )
+    return Trace(**attributes)

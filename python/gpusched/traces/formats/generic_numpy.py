@@ -1,0 +1,126 @@
+"""NumPy files: an ``.npz`` of equally long arrays, or an ``.npy`` of one structured array."""
+
+from __future__ import annotations
+
+import io
+import math
+import zipfile
+import zlib
+from collections.abc import Mapping
+from tokenize import TokenError
+from typing import Any, Final
+
+import numpy as np
+
+from gpusched.base.arrays import AnyArray
+from gpusched.base.files import MAX_COLUMNS, too_long, unpacked_limit
+from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.source import Source
+from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.formats.generic import trace_of
+from gpusched.traces.workload import Trace
+
+_ENCRYPTED: Final = 0x1
+# The third differs from the second in how it spells names, which the size does not depend on.
+_HEADERS: Final[dict[tuple[int, int], Any]] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+    (3, 0): np.lib.format.read_array_header_2_0,
+}
+_DAMAGE: Final = (
+    EOFError, MemoryError, NotImplementedError, OSError, OverflowError, RecursionError,
+    SyntaxError, TokenError, TypeError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = None) -> Trace:
+    """Read a NumPy file without pickled objects; rows are numbered from 0.
+
+    Parameters
+    ----------
+    columns
+        The file's name for each of ours, e.g. ``{"service_s": "length"}``.
+    """
+    import polars
+
+    arrays = _arrays(source)
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
+        raise ValueError(f"{source}: the columns must be equally long, not {listed}")
+    screen = Screen(str(source), np.arange(max(lengths.values()), dtype=np.int64))
+    data = {name: polars.Series(name, array) for name, array in arrays.items()}
+    return trace_of(source, screen, data, columns, on_bad)
+
+
+def _arrays(source: Source) -> dict[str, AnyArray]:
+    try:
+        arrays = _members(source) if source.data.startswith(b"PK") else _fields(source)
+    except (ValueError, *_DAMAGE) as error:
+        raise ValueError(f"{source}: damaged NumPy file, or pickled objects: {error}") from None
+    if not arrays:
+        raise ValueError(f"{source}: there must be named columns (a structured array, or an npz)")
+    if len(arrays) > MAX_COLUMNS:
+        raise ValueError(f"{source}: {len(arrays):,} columns; there may be {MAX_COLUMNS:,}")
+    for name, array in arrays.items():
+        if array.ndim != 1:
+            raise ValueError(f"{source}: column {name!r} must be one-dimensional")
+    return arrays
+
+
+def _fields(source: Source) -> dict[str, AnyArray]:
+    whole = _array(source.data)
+    return {name: whole[name] for name in whole.dtype.names or ()}
+
+
+def _members(source: Source) -> dict[str, AnyArray]:
+    """Unpack the members of an archive, but no more than it may unpack to."""
+    limit = unpacked_limit(source.num_packed, source.max_bytes)
+    arrays: dict[str, AnyArray] = {}
+    with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+        entries = archive.infolist()
+        if len(entries) > MAX_COLUMNS:
+            raise ValueError(f"{len(entries):,} columns; there may be {MAX_COLUMNS:,}")
+        if (declared := sum(entry.file_size for entry in entries)) > limit:
+            raise too_long(source, declared, limit)
+        for entry in entries:
+            name = entry.filename.removesuffix(".npy")
+            if name in arrays:
+                raise ValueError(f"member {entry.filename!r} is there twice")
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError(f"member {entry.filename!r} is packed in a way of its own")
+            if entry.flag_bits & _ENCRYPTED:
+                raise ValueError(f"member {entry.filename!r} is encrypted")
+            try:
+                arrays[name] = _array(archive.read(entry))
+            except (ValueError, *_DAMAGE) as error:
+                raise ValueError(f"member {entry.filename!r}: {error}") from None
+    return arrays
+
+
+def _array(data: bytes) -> AnyArray:
+    """Decode one ``.npy``; its header is compared with what there is before space is taken."""
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    read_header = _HEADERS.get(version)
+    if read_header is None:
+        raise ValueError(f"version {version} of the format is not known")
+    shape, _, dtype = read_header(file)
+    if dtype.hasobject:
+        raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+    wanted, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
+    if min(shape, default=0) < 0 or wanted != there:
+        raise ValueError(f"{there:,} bytes do not hold shape {shape} of {dtype}")
+    file.seek(0)
+    array: AnyArray = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _recognises(source: Source) -> bool:
+    is_zip = source.suffix == ".npz" and source.data.startswith(b"PK")
+    return is_zip or source.data.startswith(b"\x93NUMPY")
+
+
+register(
+    Reader("numpy", "NumPy .npz or .npy columns.", _recognises, read, options=("columns",), rank=-1)
+)

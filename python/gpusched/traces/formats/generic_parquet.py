@@ -1,0 +1,51 @@
+"""Any Parquet file with columns for submit time, duration and GPUs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from gpusched.base.files import MAX_COLUMNS, naming, too_long, unpacked_limit
+from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.source import Source
+from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.formats.generic import trace_of
+from gpusched.traces.workload import Trace
+
+_LEAST_BYTES: Final = 8  # of a value, once it is a number or a label
+
+
+def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = None) -> Trace:
+    """Read a Parquet file; rows are numbered from 0.
+
+    Parameters
+    ----------
+    columns
+        The file's name for each of ours, e.g. ``{"service_s": "length"}``.
+    """
+    import polars
+
+    with naming(source, "truncated or damaged Parquet"):
+        lazy = polars.scan_parquet(io.BytesIO(source.data))
+        names = lazy.collect_schema().names()
+        if len(names) > MAX_COLUMNS:
+            raise ValueError(f"{len(names):,} columns; there may be {MAX_COLUMNS:,}")
+        # The number of rows stands in the file's end; a column of equal values takes no space.
+        least = int(lazy.select(polars.len()).collect().item()) * len(names) * _LEAST_BYTES
+        limit = unpacked_limit(source.num_packed, source.max_bytes)
+        if least > limit:
+            raise too_long(source, least, limit)
+        frame = polars.read_parquet(io.BytesIO(source.data))
+    screen = Screen(str(source), np.arange(frame.height, dtype=np.int64))
+    data = {name: frame[name] for name in frame.columns}
+    return trace_of(source, screen, data, columns, on_bad)
+
+
+def _recognises(source: Source) -> bool:
+    return source.data.startswith(b"PAR1")
+
+
+register(Reader("parquet", "Any Parquet file.", _recognises, read, options=("columns",), rank=-1))

@@ -1,0 +1,167 @@
+"""Microsoft Philly, 2017 (Jeon et al., ATC 2019): the original ``cluster_job_log`` (JSON array)."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+import numpy as np
+
+from gpusched.base.labels import Labels
+from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.source import Source
+from gpusched.traces import text_columns as parse
+from gpusched.traces.assembly import assemble
+from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.workload import Trace
+
+STATUS: Final = {"Pass": "ok", "Killed": "killed", "Failed": "failed"}
+_TICK: Final = timedelta(microseconds=1)
+_TIME_RULE: Final = "must be a time like 2017-10-09 07:01:55"
+_TIME_LENGTH: Final = 19
+_NOT_SPACE: Final = re.compile(r"[^ \t\n\r]")
+
+
+class _Server(msgspec.Struct):
+    ip: str
+    gpus: list[str]
+
+
+class _Attempt(msgspec.Struct):
+    start_time: str | None
+    end_time: str | None
+    detail: list[_Server]
+
+
+class _Job(msgspec.Struct):
+    status: str
+    vc: str
+    jobid: str
+    attempts: list[_Attempt]
+    submitted_time: str | None
+    user: str
+
+
+def read(source: Source, *, on_bad: OnBad) -> Trace:
+    """Read the original log.
+
+    The service is the sum of the run times of all attempts that started, the width is the number
+    of GPUs of the first attempt, and the virtual cluster becomes the queue. Jobs without an
+    attempt, and jobs with an attempt that started and has no end, are rejected.
+    """
+    jobs, lines = _jobs(source)
+    screen = Screen(str(source), np.array(lines, dtype=np.int64), "line")
+
+    submits = [_time(job.submitted_time) for job in jobs]
+    screen.show("submit_s", "submitted_time", [job.submitted_time for job in jobs])
+    screen.require(np.array([isinstance(t, datetime) for t in submits]), "submit_s", _TIME_RULE)
+
+    attempts = [job.attempts for job in jobs]
+    runs = [[(_time(a.start_time), _time(a.end_time)) for a in tried] for tried in attempts]
+    screen.show("service_s", "attempts", [msgspec.to_builtins(tried) for tried in attempts])
+    screen.require(np.array([bool(run) for run in runs]), "service_s", "must not be empty")
+    readable = np.array([not any(isinstance(t, str) for pair in run for t in pair) for run in runs])
+    screen.require(readable, "service_s", "must have readable times")
+    ended = np.array([all(end or not start for start, end in run) for run in runs])
+    good = screen.require(ended, "service_s", "must have an end time for each start time")
+    service_s = [_run_time_s(run) if fine else 1.0 for run, fine in zip(runs, good, strict=True)]
+    screen.show("service_s", "attempts (sum of run times)", service_s)
+
+    widths = [sum(len(s.gpus) for a in tried[:1] for s in a.detail) for tried in attempts]
+    screen.show("gpus", "attempts[0].detail", widths)
+    attributes = assemble(
+        screen,
+        {
+            "submit_us": np.array([_ticks(time) for time in submits], dtype=np.int64),
+            "service_s": np.array(service_s, dtype=np.float64),
+            "gpus": np.array(widths, dtype=np.int64),
+        },
+        ids=parse.identifiers(screen, "jobid", [job.jobid for job in jobs]),
+        labels={
+            "user": Labels.of(job.user for job in jobs),
+            "queue": Labels.of(job.vc for job in jobs),
+            "status": parse.statuses([job.status for job in jobs], STATUS),
+        },
+        on_bad=on_bad,
+        name=source.name,
+        source=str(source),
+        epoch=parse.UNIX_EPOCH,
+        rebase=True,
+    )
+    return Trace(**attributes)
+
+
+def _jobs(source: Source) -> tuple[list[_Job], list[int]]:
+    """Decode the array element by element, which gives each job its line in the file."""
+    text = source.text
+    decode = json.JSONDecoder().raw_decode
+    jobs: list[_Job] = []
+    lines: list[int] = []
+    place = _skip_space(text, 0)
+    line, counted = 1, 0
+    try:
+        place = _expect(text, place, "[")
+        while text[place : place + 1] != "]":
+            if jobs:
+                place = _expect(text, place, ",")
+            line, counted = line + text.count("\n", counted, place), place
+            element, place = decode(text, place)
+            jobs.append(msgspec.convert(element, _Job, strict=True))
+            lines.append(line)
+            place = _skip_space(text, place)
+        place = _skip_space(text, place + 1)
+        if place != len(text):
+            raise json.JSONDecodeError("text after the end of the array", text, place)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{source}, line {error.lineno}, character {error.colno}: {error.msg} "
+            "(malformed or truncated JSON)"
+        ) from None
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{source}, line {line}, job {len(jobs)}: {error}") from None
+    if not jobs:
+        raise ValueError(f"{source}: no jobs; the array is empty")
+    return jobs, lines
+
+
+def _expect(text: str, place: int, mark: str) -> int:
+    if text[place : place + 1] != mark:
+        raise json.JSONDecodeError(f"expected {mark!r}", text, place)
+    return _skip_space(text, place + 1)
+
+
+def _skip_space(text: str, place: int) -> int:
+    found = _NOT_SPACE.search(text, place)
+    return found.start() if found else len(text)
+
+
+def _time(text: str | None) -> datetime | str | None:
+    """Return the time, None if there is none, and the text itself if it is not a time."""
+    if text is None or text in ("None", ""):
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return time if len(text) == _TIME_LENGTH and time.tzinfo is None else text
+
+
+def _run_time_s(run: list[tuple[datetime | str | None, datetime | str | None]]) -> float:
+    pairs = ((s, e) for s, e in run if isinstance(s, datetime) and isinstance(e, datetime))
+    return sum((end - start).total_seconds() for start, end in pairs)
+
+
+def _ticks(time: datetime | str | None) -> int:
+    return (time - parse.UNIX_EPOCH) // _TICK if isinstance(time, datetime) else 0
+
+
+def _recognises(source: Source) -> bool:
+    return source.suffix == ".json" or source.first_line.lstrip().startswith("[")
+
+
+register(
+    Reader("philly-json", "Microsoft Philly, 2017 (original cluster_job_log).", _recognises, read)
+)

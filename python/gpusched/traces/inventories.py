@@ -1,0 +1,95 @@
+"""Published lists of servers, and of requests to fill them with."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from gpusched.base.files import naming
+from gpusched.base.rejects import OnBad
+from gpusched.base.source import ArchivedSource, Source
+from gpusched.clusters.cluster import Cluster, cluster_of
+from gpusched.clusters.topologies import HEADER, topology_of
+from gpusched.traces.filling_requests import Requests
+from gpusched.traces.formats import openb_pods, openb_servers, pai_servers
+from gpusched.traces.reading import read_trace
+
+
+def read_cluster(
+    path: str | os.PathLike[str],
+    *,
+    grouped: bool = True,
+    max_bytes: int | None = None,
+    **options: Any,
+) -> Cluster:
+    """Read a cluster: a cluster file (TOML) or a published list of servers, found by looking.
+
+    Known are the servers of Alibaba's GPU-sharing cluster (``sn,cpu_milli,memory_mib,gpu,model``),
+    the inventory of Alibaba PAI, and the topology of Alibaba Lingjun (:func:`read_topology`).
+    Servers without GPUs are left out; the name of the cluster tells how many.
+
+    Parameters
+    ----------
+    grouped
+        Whether equal servers of a list stand together, each kind where its first server is. If
+        not, the servers stand as in the list: placements break ties by this order.
+    max_bytes
+        As in :func:`read_trace`.
+    options
+        For Lingjun, those of :func:`read_topology`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened.
+    TypeError
+        If the format has no such option.
+    ValueError
+        If no format is recognised, or the file is malformed or too long; the message names file,
+        line, column, value and rule.
+    """
+    source = ArchivedSource(path, max_bytes=max_bytes)
+    with naming(source):
+        return _read_cluster(source, grouped, options)
+
+
+def _read_cluster(source: ArchivedSource, grouped: bool, options: dict[str, Any]) -> Cluster:
+    if source.header == HEADER:
+        return topology_of(source, **options)
+    if options:
+        raise TypeError(f"read_cluster: {source} has no option {next(iter(options))!r}")
+    if source.suffix == ".toml":
+        return cluster_of(source)
+    for reader in (openb_servers, pai_servers):
+        if reader.recognises(source):
+            cluster: Cluster = reader.read(source, grouped=grouped)
+            return cluster
+    raise ValueError(
+        f"{source}: no known list of servers begins with {source.first_line[:60]!r}; a cluster "
+        "file ends in .toml"
+    )
+
+
+def read_requests(
+    path: str | os.PathLike[str], *, on_bad: OnBad = "reject", max_bytes: int | None = None
+) -> Requests:
+    """Read what a cluster is to be filled with, see :func:`fill`.
+
+    Parameters
+    ----------
+    path
+        A list of pods of Alibaba's GPU-sharing cluster, with or without times, whose pods without
+        GPUs are read too; or any trace that :func:`read_trace` reads.
+    on_bad, max_bytes
+        As in :func:`read_trace`.
+
+    Raises
+    ------
+    OSError, ValueError
+        As :func:`read_trace`.
+    """
+    source = Source(path, max_bytes=max_bytes)
+    with naming(source):
+        if openb_pods.recognises(source):
+            return openb_pods.read_requests(source, on_bad=on_bad)
+        return Requests.from_trace(read_trace(path, on_bad=on_bad, max_bytes=max_bytes))

@@ -1,0 +1,136 @@
+"""Text and frame columns to numbers and times; what cannot be read is left to the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpusched.base.arrays import AnyArray, Int64
+from gpusched.base.labels import Labels
+from gpusched.base.rejects import Screen
+
+if TYPE_CHECKING:
+    import polars
+
+UNIX_EPOCH: Final = datetime(1970, 1, 1)
+"""Origin of naive times: they are counted as they stand, without a zone."""
+_FIRST_US: Final = (datetime.min - UNIX_EPOCH) // timedelta(microseconds=1)
+_LAST_US: Final = (datetime.max - UNIX_EPOCH) // timedelta(microseconds=1)
+LOCAL_TIME: Final = "%Y-%m-%d %H:%M:%S"
+
+
+def numbers(
+    screen: Screen, column: str, label: str, values: polars.Series, *, may_miss: bool = False
+) -> AnyArray:
+    """Read a column of numbers.
+
+    Parameters
+    ----------
+    column, label
+        Our name of the column, and its author's.
+    may_miss
+        Whether an empty value stands for "not given" (NaN) and is no fault.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64 or float64; rows that failed hold NaN.
+
+    Raises
+    ------
+    TypeError
+        If the column holds neither numbers nor text.
+    """
+    import polars
+
+    screen.show(column, label, values)
+    if values.dtype == polars.String:
+        text = values.str.strip_chars()
+        parsed = text.cast(polars.Float64, strict=False)
+        missing = (text.fill_null("") == "").to_numpy()
+    elif values.dtype.is_numeric() and not values.dtype.is_decimal():
+        parsed = values
+        missing = values.is_null().to_numpy()
+    else:
+        raise TypeError(f"{screen.source}: column {label!r} must hold numbers, not {values.dtype}")
+    if not may_miss:
+        screen.require(~missing, column, "must not be empty")
+    screen.require(parsed.is_not_null().to_numpy() | missing, column, "must be a number")
+    array: AnyArray = parsed.to_numpy()
+    return array.astype(np.int64 if array.dtype.kind == "i" else np.float64)
+
+
+def times(
+    screen: Screen,
+    column: str,
+    label: str,
+    values: polars.Series,
+    pattern: str = LOCAL_TIME,
+    *,
+    missing: int | None = None,
+) -> Int64:
+    """Read a column of wall-clock times as microseconds since 1970, naive times as they stand.
+
+    Rows that failed hold 0. An empty value is a fault, or ``missing`` if that is given.
+    """
+    import polars
+
+    screen.show(column, label, values)
+    if values.dtype == polars.String:
+        parsed = values.str.strip_chars().str.to_datetime(pattern, strict=False, time_unit="us")
+    else:
+        parsed = values.cast(polars.Datetime("us"))
+    ticks: Int64 = parsed.to_physical().fill_null(0).to_numpy()
+    # Years 1 to 9999, as in the calendar of datetime.
+    known = (ticks >= _FIRST_US) & (ticks <= _LAST_US)
+    good = parsed.is_not_null().to_numpy() & known
+    ticks = np.where(known, ticks, 0)
+    if missing is not None:
+        is_text = values.dtype == polars.String
+        is_empty = (values.str.strip_chars() == "") if is_text else values.is_null()
+        absent = is_empty.fill_null(True).to_numpy()
+        good, ticks = good | absent, np.where(absent, missing, ticks)
+    screen.require(good, column, f"must be a time like {_like(pattern)}")
+    return ticks
+
+
+def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
+    """Return ids as int64 if all of them are plain integers, else as text."""
+    import polars
+
+    series = polars.Series(values)
+    screen.show("id", label, series)
+    if series.dtype == polars.String:
+        whole = series.cast(polars.Int64, strict=False)
+        if whole.null_count() or not (whole.cast(polars.String) == series).all():
+            return np.asarray(series.fill_null("").to_list(), dtype=np.str_)
+        series = whole
+    if not series.dtype.is_integer() or series.null_count():
+        raise TypeError(
+            f"{screen.source}: column {label!r} must hold integers or text, not {series.dtype}"
+        )
+    return series.cast(polars.Int64).to_numpy()
+
+
+def statuses(values: Iterable[str], known: Mapping[str, str]) -> Labels:
+    """Return the source's states as ours (ok, failed, killed); others become ``"unknown"``."""
+    given = Labels.of(values)
+    ours = Labels.of(known.get(name.strip(), "unknown") for name in given.names)
+    return Labels(ours.codes[given.codes], ours.names)
+
+
+def _like(pattern: str) -> str:
+    return "2017-10-09 07:01:55" if pattern == LOCAL_TIME else pattern
+
+
+def is_wall_clock(values: polars.Series) -> bool:
+    """Return whether a column holds dates, judged by its type or its first text."""
+    import polars
+
+    if values.dtype == polars.String:
+        first = next((text.strip() for text in values if text and text.strip()), "")
+        return len(first) >= 10 and first[4] == first[7] == "-" and first[:4].isdigit()
+    return values.dtype.is_temporal()

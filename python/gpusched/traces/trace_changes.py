@@ -1,0 +1,178 @@
+"""Workloads of the same jobs with other profiles, graphs, deadlines or widths."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, Self
+
+from gpusched.models.job_graphs import AnyGraphs, check_widths, graph_index, known_graphs
+from gpusched.models.profiles import AnyProfiles, JobProfile, known_profiles
+from gpusched.traces.deadlines import drawn_deadlines
+from gpusched.traces.elasticity import new_widths
+from gpusched.traces.profile_columns import drawn_index, profile_index
+from gpusched.traces.throughput_columns import assign_models
+from gpusched.traces.trace_columns import TraceColumns
+
+PROFILES_DRAWN: Final = "profiles drawn from "
+GRAPHS_DRAWN: Final = "graphs drawn from "
+DEADLINES_DRAWN: Final = "deadlines drawn by "
+"""Begins the part of a trace's source that tells of a draw."""
+
+
+class TraceChanges(TraceColumns):
+    """What a :class:`~gpusched.traces.workload.Trace` can be given beside its jobs."""
+
+    def with_profiles(
+        self,
+        profiles: AnyProfiles,
+        index: Any = None,
+        seed: int = 0,
+        weights: Iterable[float] | None = None,
+    ) -> Self:
+        """Return the same jobs with these profiles in place of any they had.
+
+        Parameters
+        ----------
+        profiles
+            One, several, or a mapping such as :func:`gpusched.zoo` returns.
+        index
+            Per job the index of its profile, or the name. None draws one for each job, which
+            :attr:`source` then tells.
+        seed, weights
+            Of the draw: 0 or more, and one weight per profile (None: equal ones).
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no profile, a name is used twice, or an index, a name, the seed or a
+            weight is wrong; the message names it.
+        """
+        known = known_profiles(profiles)
+        jobs = _without(self.source, PROFILES_DRAWN)
+        if index is not None:
+            given = profile_index(index, known, len(self))
+            return dataclasses.replace(self, profiles=known, profile=given, source=jobs)
+        shares = None if weights is None else list(weights)
+        drawn = drawn_index(len(known), len(self), seed, shares)
+        how = f"{', '.join(p.name for p in known)} (PCG64, seed {seed}"
+        how += ")" if shares is None else f", weights {'/'.join(f'{w:g}' for w in shares)})"
+        return dataclasses.replace(
+            self, profiles=known, profile=drawn, source=f"{jobs}; {PROFILES_DRAWN}{how}"
+        )
+
+    def with_throughputs(
+        self,
+        throughputs: Mapping[str, JobProfile],
+        *,
+        seed: int = 0,
+        choose: Literal["by-model", "uniform"] = "by-model",
+    ) -> Self:
+        """Return the same jobs with a profile each, in place of any they had.
+
+        Parameters
+        ----------
+        throughputs
+            By model, such as :func:`gpusched.read_throughputs` returns.
+        seed
+            Of the draw, 0 or more. What is drawn for a job depends on the seed and on its
+            ``row`` only.
+        choose
+            ``"by-model"``: a job whose group is the name of a model has that one; for the others
+            one is drawn. ``"uniform"``: one is drawn for every job. All models that can run at
+            the job's width on some GPU type are equally likely; if there are none, all models
+            are, and the run will reject the job.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no model, one has no throughputs, or an argument is wrong.
+        """
+        assigned = assign_models(self, throughputs, seed, choose)
+        return dataclasses.replace(
+            self,
+            profiles=assigned.profiles,
+            profile=assigned.of_job,
+            source="; ".join([_without(self.source, PROFILES_DRAWN), *assigned.said]),
+        )
+
+    def with_deadlines(
+        self,
+        recipe: str = "elasticflow",
+        *,
+        tightness: float = 1.0,
+        seed: int = 0,
+        share: float = 1.0,
+        value: Any = 1.0,
+    ) -> Self:
+        """Return the same jobs with deadlines drawn for them, in place of any they had.
+
+        Parameters
+        ----------
+        recipe
+            ``"elasticflow"``: submit + U(0.5, 1.5) x ``tightness`` x service (Gu et al., ASPLOS
+            2023). ``"constant"``: submit + ``tightness`` x service.
+        tightness
+            More than 0; below 1 deadlines are tight.
+        seed
+            Of the draws, 0 or more. What is drawn for a job depends on the seed and on its
+            ``row`` only.
+        share
+            The part of the jobs that has a deadline, 0 to 1; the others are best effort.
+        value
+            What it is worth to meet a deadline, more than 0: one number, or one per job.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument is of a wrong type or out of range; the message names it.
+        """
+        drawn = drawn_deadlines(self, recipe, tightness, seed, share, value)
+        how = f"{recipe} (tightness {tightness:g}, share {share:g}, seed {seed})"
+        jobs = _without(self.source, DEADLINES_DRAWN)
+        return dataclasses.replace(self, **drawn, source=f"{jobs}; {DEADLINES_DRAWN}{how}")
+
+    def with_elasticity(self, *, min_gpus: Any = None, max_gpus: Any = None) -> Self:
+        """Return the same jobs with these widths, between which they may run.
+
+        Parameters
+        ----------
+        min_gpus, max_gpus
+            One number per job, as in :meth:`from_columns`; or one for all, which binds no job
+            within its own width: a job of 2 GPUs may always run on 2. None: 1, and no limit.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a value is wrong; the message names row, value and rule.
+        """
+        return dataclasses.replace(self, **new_widths(self, min_gpus, max_gpus))
+
+    def with_graphs(self, graphs: AnyGraphs, index: Any = None) -> Self:
+        """Return the same jobs with these graphs in place of any they had.
+
+        Parameters
+        ----------
+        graphs
+            One, several, or a mapping.
+        index
+            Per job the index of its graph, or the name. None: the one graph that is as wide as
+            the job.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If there is no graph, a name is used twice, an index or a name is wrong, or a job's
+            gpus are not the replicas of its graph; the message names it.
+        """
+        known = known_graphs(graphs)
+        given = graph_index(index, known, self.gpus)
+        jobs = _without(self.source, GRAPHS_DRAWN)
+        changed = dataclasses.replace(self, graphs=known, graph=given, source=jobs)
+        check_widths(changed)
+        return changed
+
+
+def _without(source: str, begins: str) -> str:
+    """Return ``source`` without the part that tells of a draw that no longer counts."""
+    return "; ".join(part for part in source.split("; ") if not part.startswith(begins))

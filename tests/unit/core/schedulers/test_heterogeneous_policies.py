@@ -1,0 +1,297 @@
+"""Policies for unequal GPUs, on schedules that can be worked out by hand."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.plugins.schedulers import gavel_programs
+from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, Jobs, UnsolvedError, solved
+from tests.unit.core.schedulers.two_types import random_workload, runs
+
+TWO_TYPES = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
+
+
+def simulate(
+    policy: str | gs.Policy, cluster: gs.Cluster, jobs: list[tuple], *tables: dict, **columns: Any
+) -> gs.Result:
+    """Run jobs of (submit, service, gpus), the i-th with the i-th table or all with the one."""
+    submit, service, gpus = map(list, zip(*jobs, strict=True))
+    profiles = [gs.JobProfile(f"p{i}", throughput=table) for i, table in enumerate(tables)]
+    index = list(range(len(jobs))) if len(tables) > 1 else [0] * len(jobs)
+    trace = gs.Trace.from_columns(
+        submit, service, gpus, profiles=profiles, profile=index, **columns
+    )
+    return gs.simulate(trace, cluster, policy=policy, speed="table", placement="best-fit")
+
+
+def servers_of(result: gs.Result, job: int) -> list[int]:
+    rows = result.schedule.intervals()
+    return [int(server) for server in rows["server"][rows["job"] == job]]
+
+
+def test_optimus_gives_gpu_after_gpu_to_whom_it_saves_most_time() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
+    curve = {"A": {1: 1.0, 2: 1.8, 3: 2.4, 4: 2.8}}
+    # One GPU each; then 44 s and 14 s saved against 4 s.
+    result = simulate("optimus:period_s=0", cluster, [(0, 100, 1), (0, 10, 1)], curve)
+    assert runs(result)[:2] == [(0, 0, 10, 3), (1, 0, 10, 1)]
+    # Alone it has all.
+    assert runs(result)[2][3] == 4
+
+
+def test_optimus_grows_by_powers_of_two_where_it_is_told_to() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
+    curve = {"A": {1: 1.0, 2: 1.8, 3: 2.4, 4: 2.8}}
+    policy = "optimus:period_s=0,step=double"
+    result = simulate(policy, cluster, [(0, 100, 1), (0, 10, 1)], curve)
+    assert {run[3] for run in runs(result)} <= {1, 2, 4}
+
+
+def test_optimus_starts_jobs_at_their_least_width_and_disturbs_nobody_between() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
+    curve = {"A": {1: 1.0, 2: 1.5, 4: 2.0}}
+    jobs = [(0, 900, 2), (10, 50, 2)]
+    result = simulate("optimus:period_s=60", cluster, jobs, curve, min_gpus=[2, 2], max_gpus=[2, 4])
+    assert runs(result)[0][:2] == (0, 0)
+    assert runs(result)[1] == (1, 10, 60, 2)
+
+
+def test_themis_leases_to_the_job_that_suffers_most() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
+    jobs = [(0, 100, 1), (0, 10, 1)]
+    result = simulate("themis-greedy:period_s=20", cluster, jobs, {"A": {1: 1.0}})
+    assert runs(result) == [(0, 0, 20, 1), (1, 20, 30, 1), (0, 30, 110, 1)]
+
+
+def test_allox_queues_a_job_for_the_fast_type_if_that_ends_sooner() -> None:
+    tables = ({"A": {1: 0.5}, "B": {1: 1.0}}, {"A": {1: 0.2}, "B": {1: 1.0}})
+    result = simulate("allox", TWO_TYPES, [(0, 5, 1), (0, 2, 1)], *tables)
+    # 2 + (2 + 5) on B is less than 10 on A and 2 on B.
+    assert runs(result) == [(1, 0, 2, 1), (0, 2, 7, 1)]
+    assert servers_of(result, 0) == [1]
+
+
+def test_allox_uses_the_slow_type_if_that_ends_sooner() -> None:
+    tables = ({"A": {1: 0.9}, "B": {1: 1.0}}, {"A": {1: 0.2}, "B": {1: 1.0}})
+    result = simulate("allox", TWO_TYPES, [(0, 9, 1), (0, 9, 1)], *tables)
+    assert servers_of(result, 0) == [0]
+    assert servers_of(result, 1) == [1]
+
+
+def test_allox_keeps_running_jobs_where_it_may_not_preempt() -> None:
+    jobs = [(0, 500, 1), (1, 5, 1), (1, 5, 1)]
+    table = {"A": {1: 1.0}, "B": {1: 1.0}}
+    for preempt, expected in ((True, 1), (False, 0)):
+        policy = gs.Policy("allox", period_s=0, preempt=preempt)
+        result = simulate(policy, gs.Cluster((gs.ServerGroup(1, 1, "A"),)), jobs, table)
+        assert result.schedule.preemptions[0] == expected
+
+
+def test_gavel_keeps_jobs_on_the_types_that_serve_them_best() -> None:
+    tables = ({"A": {1: 1.0}, "B": {1: 4.0}}, {"A": {1: 1.0}, "B": {1: 1.0}})
+    result = simulate("gavel", TWO_TYPES, [(0, 4_000, 1), (0, 4_000, 1)], *tables)
+    assert servers_of(result, 0) == [1]
+    assert servers_of(result, 1)[0] == 0
+
+
+def test_gavel_alternates_equal_jobs_between_unequal_gpus() -> None:
+    table = {"A": {1: 1.0}, "B": {1: 3.0}}
+    result = simulate("gavel:round_s=10", TWO_TYPES, [(0, 1_000, 1), (0, 1_000, 1)], table)
+    rows = result.schedule.intervals()
+    length = rows["end_us"] - rows["start_us"]
+    on_fast = [int(length[(rows["job"] == j) & (rows["server"] == 1)].sum()) for j in (0, 1)]
+    assert abs(on_fast[0] - on_fast[1]) <= 20e6
+
+
+def test_gavel_does_not_take_gpus_from_a_job_that_still_pays_for_its_restart() -> None:
+    # A round is shorter than a restart: to alternate each round would mean no progress at all.
+    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
+    jobs = [(0, 50, 1), (0, 50, 1)]
+    result = simulate("gavel:round_s=10", cluster, jobs, {"A": {1: 1.0}}, restart_s=[25, 25])
+    assert (result.schedule.status == 0).all()
+    assert result.schedule.finish_us.max() < 1_000e6
+
+
+def test_the_flags_of_gavel_depend_on_its_objective() -> None:
+    assert gs.Policy("gavel").flags == ("preemptive",)
+    assert "clairvoyant" in gs.Policy("gavel", objective="makespan").flags
+    assert "deadlines" in gs.Policy.parse("gavel:objective=deadlines").flags
+    table = {"A": {1: 1.0}, "B": {1: 2.0}}
+    seen = [
+        simulate(f"gavel:objective={objective}", TWO_TYPES, [(0, 9, 1)], table).clairvoyant
+        for objective in ("max-min", "ftf")
+    ]
+    assert seen == [False, True]
+
+
+def test_gavel_is_listed_without_the_library_that_it_needs() -> None:
+    code = (
+        "import sys, gpusched as gs; info = gs.policies()['gavel']; print('scipy' in sys.modules)"
+    )
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert made.stdout.strip() == "False"
+    assert gs.policies()["gavel"].parameter("objective")["choices"] == list(PROGRAMS)
+    assert gs.policies()["gavel"].parameter("round_s")["minimum"] == 1
+
+
+def random_jobs(seed: int) -> Jobs:
+    rng = np.random.default_rng(seed)
+    num, types = int(rng.integers(1, 9)), int(rng.integers(1, 4))
+    rates = rng.integers(0, 4, (num, types)).astype(float)
+    rates[np.arange(num), rng.integers(0, types, num)] = 4.0
+    return Jobs(
+        rates=rates / 4,
+        gpus=2.0 ** rng.integers(0, 3, num),
+        weight=rng.integers(1, 3, num).astype(float),
+        remaining=rng.uniform(10, 100, num),
+        elapsed=rng.uniform(0, 50, num),
+        served=rng.uniform(0, 20, num),
+        time_left=np.where(rng.random(num) < 0.5, np.inf, rng.uniform(5, 200, num)),
+        value=np.ones(num),
+        capacity=4.0 * rng.integers(1, 4, types),
+    )
+
+
+@pytest.mark.parametrize("objective", PROGRAMS)
+def test_no_program_gives_out_more_than_there_is(objective: str) -> None:
+    for seed in range(5):
+        jobs = random_jobs(seed)
+        fractions = PROGRAMS[objective](jobs)
+        assert fractions.shape == jobs.rates.shape
+        assert (fractions >= 0).all()
+        assert (fractions.sum(axis=1) <= 1 + 1e-5).all()
+        assert ((fractions * jobs.gpus[:, None]).sum(axis=0) <= jobs.capacity + 1e-3).all()
+
+
+def max_min_level(jobs: Jobs, fractions: np.ndarray) -> float:
+    share = jobs.capacity / jobs.capacity.sum()
+    got = (jobs.rates * fractions).sum(axis=1) / (jobs.rates @ share)
+    return float((got * jobs.gpus / jobs.weight).min())
+
+
+def test_max_min_gives_nobody_less_than_an_equal_share_of_all_types() -> None:
+    for seed in range(10):
+        jobs = random_jobs(seed)
+        scale = min(1.0, float(jobs.capacity.sum() / jobs.gpus.sum()))
+        least = max_min_level(jobs, PROGRAMS["max-min"](jobs))
+        assert least >= scale * float((jobs.gpus / jobs.weight).min()) - 1e-3
+        others = [PROGRAMS[name](jobs) for name in ("makespan", "throughput")]
+        assert all(least >= max_min_level(jobs, other) - 1e-3 for other in others)
+
+
+def test_makespan_and_throughput_are_the_best_at_what_they_say() -> None:
+    for seed in range(10):
+        jobs = random_jobs(seed)
+        rate = {
+            name: (jobs.rates * PROGRAMS[name](jobs)).sum(axis=1)
+            for name in ("max-min", "makespan", "throughput")
+        }
+        last = {n: (jobs.remaining / np.maximum(r, 1e-9)).max() for n, r in rate.items()}
+        assert last["makespan"] <= last["max-min"] * 1.001
+        assert rate["throughput"].sum() >= max(r.sum() for r in rate.values()) - 1e-3
+
+
+def test_deadlines_come_before_throughput() -> None:
+    ones = np.ones(2)
+    jobs = Jobs(
+        rates=np.array([[1.0], [0.5]]), gpus=ones, weight=ones, remaining=np.array([10.0, 10.0]),
+        elapsed=0 * ones, served=0 * ones, time_left=np.array([np.inf, 25.0]), value=ones,
+        capacity=np.array([1.0]),
+    )  # fmt: skip
+    # The second needs 0.4 a second, 0.8 of the time.
+    assert PROGRAMS["deadlines"](jobs)[:, 0] == pytest.approx([0.2, 0.8], abs=1e-5)
+    assert PROGRAMS["throughput"](jobs)[:, 0] == pytest.approx([1, 0], abs=1e-5)
+
+
+HETEROGENEOUS = ("allox", "gavel", "optimus", "themis-greedy")
+ALL = (*HETEROGENEOUS, "chronus", "edf-fastest", "elasticflow")
+
+
+@pytest.mark.parametrize("policy", [*ALL, "edf", "llf"])
+def test_schedules_with_restarts_pass_the_audit(policy: str) -> None:
+    for seed in range(20, 24):
+        trace, cluster = random_workload(seed)
+        result = gs.simulate(trace, cluster, policy=policy, placement="buddy", speed="table")
+        assert (result.schedule.status == 0).all()
+        result.audit().raise_if_bad()
+
+
+@pytest.mark.parametrize("placement", ["best-fit", "count", "consolidated"])
+@pytest.mark.parametrize("policy", ALL)
+def test_a_gang_wider_than_any_type_runs_on_several(policy: str, placement: str) -> None:
+    cluster = gs.Cluster((gs.ServerGroup(2, 2, "A"), gs.ServerGroup(1, 2, "B")))
+    trace = gs.Trace.from_columns(
+        [0, 1, 2, 400], [50, 500, 50, 20], [5, 1, 6, 4], restart_s=[3, 3, 3, 3]
+    )
+    result = gs.simulate(trace, cluster, policy=policy, placement=placement)
+    assert result.schedule.status.tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("policy", ALL)
+def test_restarts_longer_than_every_period_do_not_stop_a_run(policy: str) -> None:
+    rng = random.Random(5)
+    num = 20
+    trace = gs.Trace.from_columns(
+        sorted(rng.randrange(3_000) for _ in range(num)),
+        [rng.randrange(1, 2_000) for _ in range(num)],
+        [rng.choice([1, 2, 3, 4]) for _ in range(num)],
+        restart_s=[2_000] * num,
+        deadline_s=[10_000 + 100 * i for i in range(num)],
+    )
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
+    result = gs.simulate(trace, cluster, policy=policy, placement="best-fit")
+    assert (result.schedule.status == 0).all()
+
+
+@pytest.mark.parametrize("wait_s", [1e3, 1e6, 1e9, 1e12])
+def test_jobs_that_have_waited_far_longer_than_they_run_have_a_fairness(wait_s: float) -> None:
+    pytest.importorskip("scipy")
+    jobs = Jobs(
+        rates=np.array([[1.0, 0.5], [1.0, 0.5], [1.0, 1.0]]),
+        gpus=np.ones(3),
+        weight=np.ones(3),
+        remaining=np.full(3, 2e-4),
+        elapsed=np.full(3, wait_s),
+        served=np.zeros(3),
+        time_left=np.full(3, np.inf),
+        value=np.ones(3),
+        capacity=np.ones(2),
+    )
+    fractions, instead = solved("ftf", jobs)
+    assert instead == ""
+    assert fractions.shape == (3, 2)
+    assert (fractions.sum(axis=0) <= 1 + 1e-5).all()
+
+
+def unsolved(*_: object) -> None:
+    raise UnsolvedError
+
+
+@pytest.mark.parametrize(
+    ("objective", "part", "instead"),
+    [
+        ("ftf", "finish_time_fairness", "max-min"),
+        ("ftf", "_level_of", "equal shares"),
+        ("max-min", "_level_of", "equal shares"),
+        ("throughput", "_solve", "equal shares"),
+    ],
+)
+def test_gavel_says_what_it_follows_where_a_program_has_no_solution(
+    objective: str, part: str, instead: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("scipy")
+    run = f"gavel:objective={objective}", TWO_TYPES, [(0, 100, 1), (0, 100, 1)], {"A": {1: 1.0}}
+    assert not simulate(*run).warnings
+    monkeypatch.setattr(gavel_programs, part, unsolved)
+    for name, program in list(PROGRAMS.items()):
+        monkeypatch.setitem(PROGRAMS, name, getattr(gavel_programs, program.__name__))
+    (warning,) = simulate(*run).warnings
+    assert f"programs for objective={objective} had no solution" in warning
+    assert warning.endswith(f"; {instead} followed instead")

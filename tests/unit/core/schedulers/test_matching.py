@@ -1,0 +1,161 @@
+"""The policy matching, on schedules that can be worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import gpusched as gs
+from tests.unit.core.schedulers.test_heterogeneous_policies import (
+    TWO_TYPES,
+    runs,
+    servers_of,
+    simulate,
+)
+
+OWN = "matching:widths=own"
+# A is server 0, B is server 1.
+PREFERS_A = {"A": {1: 1.0}, "B": {1: 0.25}}
+PREFERS_B = {"A": {1: 0.25}, "B": {1: 1.0}}
+FASTER_ON_B = {"A": {1: 0.5}, "B": {1: 1.0}}
+
+
+@pytest.mark.parametrize("policy", ["matching", "matching:focus=0", OWN])
+def test_two_jobs_go_to_the_types_that_suit_them(policy: str) -> None:
+    for tables in ((PREFERS_A, PREFERS_B), (PREFERS_B, PREFERS_A)):
+        result = simulate(policy, TWO_TYPES, [(0, 100, 1), (0, 100, 1)], *tables)
+        assert runs(result) == [(0, 0, 100, 1), (1, 0, 100, 1)]
+        assert servers_of(result, 0) == [int(tables[0] is PREFERS_B)]
+
+
+def test_the_job_that_gains_most_has_the_faster_type() -> None:
+    # Both are faster on B: 40 s instead of 400 s, or of 80 s.
+    much, little = {"A": {1: 0.1}, "B": {1: 1.0}}, FASTER_ON_B
+    for tables in ((much, little), (little, much)):
+        result = simulate("matching:focus=0", TWO_TYPES, [(0, 40, 1), (0, 40, 1)], *tables)
+        assert servers_of(result, tables.index(much))[0] == 1
+        assert servers_of(result, tables.index(little))[0] == 0
+
+
+def test_own_widths_are_kept_where_wider_would_be_faster() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
+    curve = {"A": {1: 1.0, 2: 2.0, 4: 4.0}}
+    assert runs(simulate(OWN, cluster, [(0, 100, 2)], curve)) == [(0, 0, 100, 2)]
+    assert runs(simulate("matching", cluster, [(0, 100, 2)], curve)) == [(0, 0, 50, 4)]
+
+
+def test_elastic_jobs_share_what_there_is_and_the_last_takes_all() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
+    curve = {"A": {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0}}
+    done = runs(simulate("matching:focus=0", cluster, [(0, 90, 1), (0, 60, 1)], curve))
+    assert done == [(0, 0, 30, 2), (1, 0, 30, 2), (0, 30, 37.5, 4)]
+
+
+def test_focus_gives_the_short_job_more() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
+    curve = {"A": {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0}}
+    jobs = [(0, 400, 1), (0, 100, 1)]
+    widths = [
+        {run[0]: run[3] for run in runs(simulate(policy, cluster, jobs, curve)) if run[1] == 0}
+        for policy in ("matching", "matching:focus=0")
+    ]
+    # The square-root rule of the sum gives the long one most.
+    assert widths == [{0: 1, 1: 3}, {0: 3, 1: 1}]
+
+
+def waits_for_a_faster_gpu(policy: str, **columns: Any) -> gs.Result:
+    """Job 0 is on the slow type until job 1 leaves the fast one at 100 s, with 500 s of its own."""
+    jobs = [(0, 550, 1), (0, 100, 1)]
+    tables = ({"A": {1: 0.5}, "B": {1: 1.0}}, {"A": {1: 0.01}, "B": {1: 1.0}})
+    return simulate(policy, TWO_TYPES, jobs, *tables, **columns)
+
+
+def test_a_job_moves_to_a_faster_type_that_falls_idle() -> None:
+    result = waits_for_a_faster_gpu(OWN)
+    assert servers_of(result, 0) == [0, 1]
+    assert runs(result)[-1] == (0, 100, 600, 1)
+
+
+def test_a_restart_weighs_against_a_move() -> None:
+    # There 500 s are left; where it is, 1000 s.
+    assert servers_of(waits_for_a_faster_gpu(OWN, restart_s=[400, 400]), 0) == [0, 1]
+    assert servers_of(waits_for_a_faster_gpu(OWN, restart_s=[600, 600]), 0) == [0]
+
+
+def test_the_old_placement_stays_unless_the_gain_exceeds_the_hysteresis() -> None:
+    assert servers_of(waits_for_a_faster_gpu(f"{OWN},hysteresis=0.4"), 0) == [0, 1]
+    assert servers_of(waits_for_a_faster_gpu(f"{OWN},hysteresis=0.6"), 0) == [0]
+
+
+@pytest.mark.parametrize("policy", ["matching", OWN])
+def test_the_jobs_with_the_most_left_wait_where_there_are_too_many(policy: str) -> None:
+    jobs = [(0, 300, 1), (0, 100, 1), (0, 200, 1)]
+    result = simulate(policy, TWO_TYPES, jobs, {"A": {1: 1.0}, "B": {1: 1.0}})
+    assert runs(result) == [(1, 0, 100, 1), (2, 0, 200, 1), (0, 100, 400, 1)]
+
+
+def test_a_shorter_job_that_comes_takes_the_gpus_of_the_longest() -> None:
+    jobs = [(0, 300, 1), (0, 100, 1), (50, 10, 1)]
+    result = simulate(OWN, TWO_TYPES, jobs, {"A": {1: 1.0}, "B": {1: 1.0}})
+    assert (2, 50, 60, 1) in runs(result)
+    assert result.schedule.preemptions.tolist() == [1, 0, 0]
+
+
+def test_wide_gangs_count_as_much_as_narrow_ones_at_own_widths() -> None:
+    # Two wide and one narrow have 100 s left on average GPUs; the wide ones lose more on A.
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
+    wide = {"A": {4: 0.5}, "B": {4: 1.0}}
+    narrow = {"A": {1: 0.6}, "B": {1: 1.0}}
+    result = simulate(f"{OWN},focus=1", cluster, [(0, 100, 4), (0, 100, 1)], wide, narrow)
+    assert servers_of(result, 0)[0] == 1
+    assert servers_of(result, 1)[0] == 0
+
+
+def test_gangs_that_keep_their_widths_are_of_one_type_though_several_would_add_up() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"), gs.ServerGroup(1, 2, "B")))
+    profile = gs.JobProfile("p", samples_per_s={"A": 1.0, "B": 3.0}, global_batch=12)
+    trace = gs.Trace.from_columns([0, 0], [60, 60], [2, 2], profiles=[profile], profile=[0, 0])
+    mixed, own = (
+        gs.simulate(trace, cluster, policy=policy, speed="proportional", placement="best-fit")
+        for policy in ("matching:focus=0", f"{OWN},focus=0")
+    )
+    # The sum of completion times as they stand is less with one GPU of each type for both.
+    assert mixed.schedule.finish_us.tolist() == [90e6, 90e6]
+    assert own.schedule.finish_us.tolist() == [60e6, 100e6]
+
+
+def test_jobs_that_wait_count_as_much_as_what_delays_them() -> None:
+    little, much = {"A": {1: 0.8}, "B": {1: 1.0}}, FASTER_ON_B
+    first = []
+    for waiting in (0, 8):
+        jobs = [(0, 100, 1), (0, 200, 1), *[(0, 1000, 1)] * waiting]
+        result = simulate(OWN, TWO_TYPES, jobs, little, much, *[little] * waiting)
+        first.append([servers_of(result, job)[0] for job in (0, 1)])
+    # Two alone: the shorter one has the faster GPU. Before eight others: the one it speeds up most.
+    assert first == [[1, 0], [0, 1]]
+
+
+def test_between_periods_idle_gpus_alone_are_given_out() -> None:
+    table = {"A": {1: 1.0}, "B": {1: 1.0}}
+    jobs = [(0, 300, 1), (0, 300, 1), (10, 20, 1)]
+    at_once = simulate(OWN, TWO_TYPES, jobs, table)
+    later = simulate(f"{OWN},period_s=100", TWO_TYPES, jobs, table)
+    assert at_once.schedule.start_us[2] == 10e6
+    assert later.schedule.start_us[2] == 100e6
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("matching:widths=wide", "widths"),
+        ("matching:focus=-1", "focus"),
+        ("matching:focus=17", "focus"),
+        ("matching:hysteresis=1", "hysteresis"),
+        ("matching:draws=0", "draws"),
+        ("matching:beta=2", "beta"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=f"matching.*{message}"):
+        simulate(text, TWO_TYPES, [(0, 10, 1)], PREFERS_A)

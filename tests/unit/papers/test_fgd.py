@@ -1,0 +1,112 @@
+"""The filling experiment of the FGD paper, on a list and a cluster as small as can be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gpusched.cli import app
+from gpusched.papers import registry as papers
+from gpusched.papers.fgd import runs as fgd_runs
+from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
+from gpusched.papers.fgd.reproduction import Fgd, reproduce
+from gpusched.papers.fgd.runs import DEFAULT, DEMANDS, FGD, PLACEMENTS, VARIANTS
+from gpusched.papers.fgd.tables import SHOWN, Summary
+from tests.unit.real_data import DATA, needs_data
+
+SERVERS = "sn,cpu_milli,memory_mib,gpu,model\n" + "".join(
+    f"s{number},64000,65536,{gpus},{model}\n"
+    for number, (gpus, model) in enumerate([(8, "G2"), (0, ""), (2, "T4"), (4, "P100"), (8, "G2")])
+)
+PODS = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\n" + "".join(
+    f"p{number},{cpu},1024,{gpus},{share}\n"
+    for number, (cpu, gpus, share) in enumerate(
+        [(4000, 1, 1000), (2000, 1, 300), (2000, 1, 700), (16000, 4, 1000), (8000, 0, 0)]
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fgd]:
+    """All runs of two seeds on few servers."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "openb").mkdir()
+    (folder / "openb" / "openb_node_list_all_node.csv").write_text(SERVERS)
+    for workload in (DEFAULT, *VARIANTS):
+        (folder / "openb" / workload.file).write_text(PODS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUSCHED_DATA", str(folder))
+        yield reproduce(seeds=2, quick=False, exact=False, progress=lambda *_: None)
+
+
+def test_every_placement_fills_with_every_list_and_seed(tiny: Fgd) -> None:
+    runs = {(run.workload, run.placement, run.seed) for run in tiny.runs}
+    assert len(runs) == len(tiny.runs) == (1 + len(VARIANTS)) * len(PLACEMENTS) * 2
+    for run in tiny.runs:
+        assert run.num_gpus == 22
+        assert len(run.unallocated) == len(DEMANDS)
+        assert (np.diff(run.unallocated) <= 0).all()
+        assert (run.fragmented <= run.unallocated + 1e-9).all()
+        assert run.unallocated[0] >= 0.5 - 1e-9
+
+
+def test_the_demands_of_the_tables_are_taken_down() -> None:
+    assert DEMANDS[0] == 0.5
+    assert DEMANDS[-1] == 1.3
+    assert all(np.isclose(DEMANDS, demand).any() for demand in SHOWN)
+
+
+def test_the_published_figures_agree_with_each_other() -> None:
+    most = (ALLOCATED[FGD] - ALLOCATED["dot-product"]) / (1 - ALLOCATED["dot-product"])
+    assert most == pytest.approx(LARGEST_REDUCTION, abs=0.01)
+    more = (ALLOCATED[FGD] - ALLOCATED["dot-product"]) * 6_212
+    assert more == pytest.approx(MORE_GPUS, abs=10)
+
+
+def test_tables_figures_and_results_are_written(tiny: Fgd, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    default = Fgd(
+        [run for run in tiny.runs if run.workload == DEFAULT.name]
+    )  # the others look alike
+    files = {path.name for path in default.write(tmp_path)}
+    assert files == {"filling.png", "tables.md", "runs.csv", "results.json"}
+    results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert len(results["runs"]) == len(default.runs) * len(SHOWN)
+    markdown = (tmp_path / "tables.md").read_text(encoding="utf-8")
+    assert "up to 49% compared to existing packing-based schedulers, 290 GPUs more" in markdown
+    assert all(f"| {name} |" in markdown for name in PLACEMENTS)
+    first = tiny.tables()[0]
+    assert first.headings[:2] == ("placement", "allocated, %")
+    assert first.rows[0][0] == FGD
+    assert first.rows[0][2] == ""
+
+
+def test_without_the_data_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUSCHED_DATA", "/nowhere")
+    with pytest.raises(ValueError, match=r"fgd: no /nowhere/openb/.*: set GPUSCHED_DATA to"):
+        papers.paper("fgd").reproduce(seeds=2)
+    ran = CliRunner().invoke(app, ["reproduce", "fgd", "--quick"])
+    assert ran.exit_code == 2
+
+
+def test_there_is_nothing_exact_in_it() -> None:
+    with pytest.raises(ValueError, match="exact: fgd has no part"):
+        papers.paper("fgd").reproduce(seeds=2, exact=True)
+
+
+@needs_data
+def test_fgd_leaves_the_least_near_saturation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUSCHED_DATA", str(DATA))
+    summary = Summary([fgd_runs.run(DEFAULT, name, seed) for seed in (0, 1) for name in PLACEMENTS])
+    for demand in (1.0, 1.1, 1.3):
+        left = {
+            name: summary.mean(DEFAULT, name, "unallocated", demand).value for name in PLACEMENTS
+        }
+        assert min(left, key=left.__getitem__) == FGD
+        assert left["random"] > 2 * left[FGD]
+        assert left["dot-product"] > 1.1 * left[FGD]

@@ -1,0 +1,304 @@
+"""Policies and placements as text and as objects, and names that are registered from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpusched as gs
+from gpusched.plugins.registry import unregister
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """Forget what a test has registered."""
+    before = {*gs.policies(), *gs.placements()}
+    yield
+    for name in {*gs.policies(), *gs.placements()} - before:
+        unregister(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "parameters"),
+    [
+        ("fifo", "fifo", {}),
+        ("  fifo ", "fifo", {}),
+        ("fifo:scan=skip", "fifo", {"scan": "skip"}),
+        (" fifo: scan = skip ", "fifo", {"scan": "skip"}),
+        ("srtf:displace=true", "srtf", {"displace": True}),
+        ("srtf:displace=FALSE", "srtf", {"displace": False}),
+        ("srtf:narrow_gpus=4", "srtf", {"narrow_gpus": 4}),
+        ("srtf:narrow_gpus=4.0", "srtf", {"narrow_gpus": 4}),
+        ("srtf:cost_s=1e-3", "srtf", {"cost_s": 0.001}),
+        ("2d-las:limits=5", "2d-las", {"limits": (5.0,)}),
+        ("2d-las:limits=1/2.5/3e3", "2d-las", {"limits": (1.0, 2.5, 3000.0)}),
+        (
+            "2d-las:preset=lucid,period_s=60",
+            "2d-las",
+            {"period_s": 60.0, "preset": "lucid"},
+        ),
+    ],
+)
+def test_a_text_is_read_by_the_types_of_the_parameters(
+    text: str, name: str, parameters: dict[str, Any]
+) -> None:
+    policy = gs.Policy.parse(text)
+    assert (policy.name, policy.parameters) == (name, parameters)
+    assert {key: type(value) for key, value in policy.parameters.items()} == {
+        key: type(value) for key, value in parameters.items()
+    }
+    assert policy == gs.Policy(name, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("policy", "text"),
+    [
+        (gs.Policy("fifo"), "fifo"),
+        (gs.Policy("2d-las", preset="lucid"), "2d-las:preset=lucid"),
+        (gs.Policy("2d-las", period_s=60, limits=[1, 2.5]), "2d-las:limits=1/2.5,period_s=60"),
+        (gs.Policy("2d-las", limits=18_000), "2d-las:limits=18000"),
+        (gs.Policy("srtf", displace=True, cost_s=0.1), "srtf:cost_s=0.1,displace=true"),
+        (gs.Policy("srtf", cost_s=1e9, narrow_gpus=0), "srtf:cost_s=1000000000,narrow_gpus=0"),
+        (gs.Policy("srtf", cost_s=1e-7), "srtf:cost_s=1e-07"),
+        (gs.Policy("srtf", cost_s=1 / 3), "srtf:cost_s=0.3333333333333333"),
+        (gs.PlacementChoice("consolidated-relaxed", kappa=2), "consolidated-relaxed:kappa=2"),
+        (gs.PlacementChoice("count"), "count"),
+    ],
+)
+def test_the_canonical_text_is_sorted_and_short(policy: Any, text: str) -> None:
+    assert str(policy) == text
+    assert type(policy).parse(text) == policy
+
+
+costs = st.floats(0, 1e9)
+
+
+@given(
+    cost_s=costs,
+    wide_cost_s=costs | st.just(-1.0),
+    narrow_gpus=st.integers(0, 10**9),
+    limits=st.lists(st.floats(1e-6, 9e9), min_size=1, max_size=4),
+    displace=st.booleans(),
+    scan=st.sampled_from(["strict", "skip"]),
+)
+def test_no_value_is_lost_in_the_text(**values: Any) -> None:
+    policy = gs.Policy("2d-las", **values)
+    again = gs.Policy.parse(str(policy))
+    assert again == policy
+    assert again.parameters == policy.parameters
+    assert str(again) == str(policy)
+    assert hash(again) == hash(policy)
+
+
+def test_equal_settings_are_equal_and_others_are_not() -> None:
+    lucid = gs.Policy("2d-las", preset="lucid")
+    assert lucid == gs.Policy.parse("2d-las:preset=lucid")
+    assert {lucid: 1}[gs.Policy("2d-las", preset="lucid")] == 1
+    assert gs.Policy("srtf", cost_s=3) == gs.Policy("srtf", cost_s=3.0)
+    others = [gs.Policy("2d-las"), gs.Policy("2d-las", preset="tiresias"), gs.Policy("las")]
+    assert all(lucid != other for other in others)
+    assert lucid != "2d-las:preset=lucid"
+    assert gs.Policy("random") != gs.PlacementChoice("random")
+    assert hash(gs.Policy("random")) != hash(gs.PlacementChoice("random"))
+
+
+def test_the_representation_makes_the_object_again() -> None:
+    policy = gs.Policy("2d-las", preset="lucid", limits=[5, 6], displace=False)
+    assert repr(policy) == "Policy('2d-las', displace=False, limits=(5.0, 6.0), preset='lucid')"
+    assert eval(repr(policy), {"Policy": gs.Policy}) == policy
+    assert repr(gs.PlacementChoice("count")) == "PlacementChoice('count')"
+
+
+@pytest.mark.parametrize("name", [None, 3, b"fifo", ["fifo"]])
+def test_a_name_is_a_text(name: Any) -> None:
+    for make in (gs.Policy, gs.Policy.parse, gs.PlacementChoice, gs.PlacementChoice.parse):
+        with pytest.raises(TypeError, match="expected a"):
+            make(name)
+
+
+def test_a_list_that_is_changed_later_changes_no_policy() -> None:
+    limits = [5.0, 6.0]
+    policy = gs.Policy("2d-las", limits=limits)
+    limits.append(7.0)
+    assert policy.parameters["limits"] == (5.0, 6.0)
+
+
+def test_what_is_known_of_a_name_can_be_read() -> None:
+    info = gs.policies()["2d-las"]
+    assert (info.name, info.kind, info.is_native, info.is_policy) == ("2d-las", "order", True, True)
+    assert info.parameter("limits")["default"] == [3250.0, 7200.0]
+    assert info.parameter("no_such") is None
+    assert not gs.placements()["count"].is_policy
+    assert gs.Policy("2d-las").info == info
+
+
+def test_the_lists_of_names_are_sorted_and_apart() -> None:
+    assert list(gs.policies()) == sorted(gs.policies())
+    assert list(gs.placements()) == sorted(gs.placements())
+    assert {"fifo", "srtf", "easy", "2d-las", "serverfilling-srpt"} <= set(gs.policies())
+    assert {"count", "consolidated", "best-fit", "random"} <= set(gs.placements())
+    assert all(info.is_policy for info in gs.policies().values())
+
+
+def test_a_change_of_the_lists_changes_no_registry() -> None:
+    gs.policies().clear()
+    gs.placements().clear()
+    assert gs.policies()
+    assert gs.placements()
+
+
+# Names that are registered from Python.
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registered_order_is_a_policy_like_any_other() -> None:
+    @gs.register_order("widest-first")
+    class WidestFirst(gs.Order):
+        """The widest gang first.
+
+        More words.
+        """
+
+        source = "Folklore."
+        scan = "strict"
+
+        def __init__(self, sign: float = -1.0) -> None:
+            super().__init__()
+            self.sign = sign
+
+        def rank(self, view: Any, jobs: Any) -> Any:
+            return self.sign * view.gpus[jobs]
+
+    info = gs.policies()["widest-first"]
+    assert (info.kind, info.summary, info.source) == (
+        "order",
+        "The widest gang first.",
+        "Folklore.",
+    )
+    assert info.flags == ("strict",)
+    assert info.python_class is WidestFirst
+    assert not info.is_native
+    assert [parameter["name"] for parameter in info.parameters] == ["sign", "scan"]
+    assert str(gs.Policy.parse("widest-first:scan=skip,sign=1")) == "widest-first:scan=skip,sign=1"
+
+    jobs = gs.Trace.from_columns([0, 0, 0, 0], [5, 5, 5, 5], [4, 1, 2, 3])
+    cluster = gs.Cluster.uniform(1, 4)
+    widest = gs.simulate(jobs, cluster, policy="widest-first")
+    assert widest.schedule.start_us.tolist() == [0, 10_000_000, 10_000_000, 5_000_000]
+    narrowest = gs.simulate(jobs, cluster, policy="widest-first:scan=skip,sign=1")
+    assert narrowest.digest == gs.simulate(jobs, cluster, policy="sgf").digest
+    assert narrowest.spec.policy == "widest-first:scan=skip,sign=1"
+    assert widest.audit().ok
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registered_preemptive_order_takes_the_options_of_preemption() -> None:
+    @gs.register_order("by-remaining")
+    class ByRemaining(gs.Order):
+        """Shortest remaining service first."""
+
+        lifetime, preemptive = "service", True
+
+        def rank(self, view: Any, jobs: Any) -> Any:
+            return view.remaining_us(jobs)
+
+    names = {parameter["name"] for parameter in gs.policies()["by-remaining"].parameters}
+    assert names == {parameter["name"] for parameter in gs.policies()["srtf"].parameters}
+    jobs = gs.Trace.from_columns([0, 2], [10, 1], [1, 1])
+    cluster = gs.Cluster.uniform(1, 1)
+    for options in ("", ":cost_s=3", ":restart=work,cost_s=3"):
+        made = gs.simulate(jobs, cluster, policy=f"by-remaining{options}")
+        assert made.digest == gs.simulate(jobs, cluster, policy=f"srtf{options}").digest
+        assert made.audit().ok
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registered_placement_and_scheduler_are_made_with_their_parameters() -> None:
+    made: list[Any] = []
+
+    @gs.register_placement("from-the-end")
+    class FromTheEnd(gs.Placement):
+        """The last server that holds the gang."""
+
+        def __init__(self, skipped: int = 0) -> None:
+            super().__init__()
+            made.append(skipped)
+            self.skipped = skipped
+
+        def place(self, free: Any, request: Any) -> Any:
+            for server in reversed(range(len(free.free_gpus) - self.skipped)):
+                if free.free_gpus[server] >= request.gpus:
+                    return [(server, free.lowest_free(server, request.gpus))]
+            return None
+
+    @gs.register_scheduler("one-at-a-time")
+    class OneAtATime(gs.Scheduler):
+        """One job at a time."""
+
+        def __init__(self, is_loud: bool = False) -> None:
+            super().__init__()
+            made.append(is_loud)
+
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            if not len(state.running) and len(state.waiting):
+                job = int(state.waiting[0])
+                actions.start(job, state.place(job))
+
+    jobs = gs.Trace.from_columns([0, 0, 0], [5, 5, 5], [1, 2, 1])
+    result = gs.simulate(
+        jobs,
+        gs.Cluster.uniform(3, 2),
+        policy="one-at-a-time:is_loud=true",
+        placement="from-the-end:skipped=1",
+    )
+    assert made == [True, 1] or made == [1, True]
+    assert result.schedule.start_us.tolist() == [0, 5_000_000, 10_000_000]
+    assert set(result.intervals["server"].tolist()) == {1}
+    assert result.spec.placement == "from-the-end:skipped=1"
+    assert gs.placements()["from-the-end"].kind == "placement"
+    assert gs.policies()["one-at-a-time"].kind == "scheduler"
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_name_is_registered_once() -> None:
+    gs.register_order("mine")(type("Mine", (gs.Order,), {}))
+    for name in ("mine", "fifo", "easy"):
+        with pytest.raises(ValueError, match=f"the name '{name}' is taken"):
+            gs.register_order(name)
+        with pytest.raises(ValueError, match=f"the name '{name}' is taken"):
+            gs.register_scheduler(name)
+    with pytest.raises(ValueError, match="the name 'count' is taken"):
+        gs.register_placement("count")
+    gs.register_placement("mine")(type("Mine", (gs.Placement,), {}))  # another kind of thing
+    unregister("mine")
+    assert "mine" not in {*gs.policies(), *gs.placements()}
+    unregister("mine")
+    unregister("fifo")
+    assert "fifo" in gs.policies()
+
+
+@pytest.mark.parametrize("name", ["", "a:b", "a,b", "a=b", "a b", "a\tb", "a\n"])
+def test_a_name_must_fit_into_a_text(name: str) -> None:
+    for register in (gs.register_order, gs.register_scheduler, gs.register_placement):
+        with pytest.raises(ValueError, match="must not be empty or hold"):
+            register(name)
+
+
+@pytest.mark.parametrize("wrong", [int, gs.Order(), None, "Order", lambda: 1])
+def test_only_a_subclass_of_the_seam_can_be_registered(wrong: Any) -> None:
+    for register in (gs.register_scheduler, gs.register_placement, gs.register_order):
+        with pytest.raises(TypeError, match="is not a subclass of"):
+            register("wrong")(wrong)
+    with pytest.raises(TypeError, match="is not a subclass of Scheduler"):
+        gs.register_scheduler("wrong")(type("O", (gs.Order,), {}))
+    assert "wrong" not in {*gs.policies(), *gs.placements()}
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_class_is_what_the_decorator_returns() -> None:
+    made = type("Made", (gs.Order,), {})
+    assert gs.register_order("made")(made) is made

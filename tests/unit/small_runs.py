@@ -1,0 +1,142 @@
+"""Results of the reference engine, for tests of what comes after a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
+from gpusched.models.profiles import JobProfile
+from gpusched.results.result import Result
+from gpusched.schedules.schedule import INTERVAL_COLUMNS, SCHEDULE_COLUMNS, StoredSchedule
+from gpusched.specs.run_spec import RunSpec, TraceSource
+from gpusched.traces.workload import Trace
+from tests import reference
+from tests.reference import Job, Network, Outcome
+
+SECOND = 1_000_000
+Servers = Sequence[tuple[int, str]]
+
+
+def job(submit: float, service: float, gpus: int = 1, **more: Any) -> Job:
+    """A job with times in seconds."""
+    return Job(round(submit * SECOND), round(service * SECOND), gpus, **more)
+
+
+def trace_of(jobs: Sequence[Job], **columns: Any) -> Trace:
+    """The jobs as a trace; ``columns`` adds to or replaces the arguments."""
+    arguments: dict[str, Any] = {
+        "submit_s": [job.submit_us / SECOND for job in jobs],
+        "service_s": [job.service_us / SECOND for job in jobs],
+        "gpus": [job.gpus for job in jobs],
+        "weight": [job.weight for job in jobs],
+        "checkpoint_s": [job.checkpoint_us / SECOND for job in jobs],
+        "restart_s": [job.restart_us / SECOND for job in jobs],
+    }
+    if any(job.allowed for job in jobs):
+        arguments["gpu_types"] = [job.allowed for job in jobs]
+    profiles = list({id(job.profile): job.profile for job in jobs if job.profile}.values())
+    if profiles:
+        arguments["profiles"] = [
+            JobProfile(
+                f"model{i}", p.gradient_bytes, p.batch, dict(p.forward_s), dict(p.backward_s)
+            )
+            for i, p in enumerate(profiles)
+        ]
+        arguments["profile"] = [profiles.index(job.profile) for job in jobs]
+    return Trace.from_columns(**(arguments | columns))
+
+
+def cluster_of(servers: Servers, network: Network | None = None) -> Cluster:
+    """The servers, each a group of its own."""
+    groups = [ServerGroup(1, gpus, gpu_type) for gpus, gpu_type in servers]
+    if network is None:
+        return Cluster(tuple(groups))
+    names = [f"domain{i}" for i in range(len(network.domain_parent))]
+    groups = [
+        msgspec.structs.replace(
+            group,
+            nic_gbps=network.nic_gbps[i],
+            intra_gbps=network.intra_gbps[i],
+            domain=names[network.server_domain[i]] if names else None,
+        )
+        for i, group in enumerate(groups)
+    ]
+    tree = zip(names, network.domain_parent, network.uplink_gbps, strict=True)
+    domains = (Domain(n, None if p is None else names[p], uplink_gbps=b) for n, p, b in tree)
+    return Cluster(tuple(groups), domains=tuple(domains))
+
+
+def text(name: str, parameters: Mapping[str, Any]) -> str:
+    """A policy or a placement as the specification of a run writes it."""
+
+    def written(value: Any) -> str:
+        return "/".join(map(str, value)) if isinstance(value, list) else str(value)
+
+    pairs = ",".join(f"{key}={written(value)}" for key, value in parameters.items())
+    return f"{name}:{pairs}" if pairs else name
+
+
+def schedule_of(outcome: Outcome) -> StoredSchedule:
+    """The outcome's lists as arrays."""
+    rows = zip(*outcome.rows, strict=True) if outcome.rows else [()] * len(INTERVAL_COLUMNS)
+    return StoredSchedule(
+        **{name: np.array(getattr(outcome, name), t) for name, t in SCHEDULE_COLUMNS.items()},
+        rows={
+            name: np.array(column, dtype=dtype)
+            for (name, dtype), column in zip(INTERVAL_COLUMNS.items(), rows, strict=True)
+        },
+        digest=outcome.digest,
+        counters={"decisions": 1},
+        warnings=("a warning",),
+        uncontended_us=np.array(outcome.uncontended_us, np.float64),
+    )
+
+
+def simulated(
+    jobs: Sequence[Job],
+    servers: Servers = ((4, "V100"), (4, "V100")),
+    policy: str = "fifo",
+    placement: str = "consolidated",
+    *,
+    policy_params: Mapping[str, Any] | None = None,
+    placement_params: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    network: Network | None = None,
+    contention: str = "none",
+    contention_params: Mapping[str, Any] | None = None,
+    **columns: Any,
+) -> Result:
+    """What the reference engine makes of ``jobs``; at the speed ``ring`` if there is a network."""
+    policy_params, placement_params = policy_params or {}, placement_params or {}
+    contention_params = contention_params or {}
+    speed = "fixed" if network is None else "ring"
+    outcome = reference.replay(
+        jobs,
+        servers,
+        policy,
+        placement,
+        policy_params=policy_params,
+        placement_params=placement_params,
+        seed=seed,
+        speed=speed,
+        contention=contention,
+        contention_params=contention_params,
+        network=network,
+    )
+    trace, cluster = trace_of(jobs, **columns), cluster_of(servers, network)
+    spec = RunSpec(
+        policy=text(policy, policy_params),
+        placement=text(placement, placement_params),
+        predictor="oracle",
+        seed=seed,
+        cluster=cluster,
+        trace=TraceSource.of(trace),
+        version="1.2.3",
+        speed=speed,
+        contention=text(contention, contention_params),
+    )
+    return Result(trace, cluster, spec, schedule_of(outcome), 0.5, clairvoyant=False)

@@ -1,0 +1,130 @@
+"""The Gavel reader: durations from steps and a table of throughputs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gpusched.traces.reading import read_trace
+from tests.unit.real_data import DATA, needs_data
+
+SHORT = "ResNet-18 (batch size 16)\tpython3 main.py\t--num_steps\t1\t1000\t{arrival}\t{scale}\n"
+
+
+def folder_with(tmp_path: Path, table: object, *rows: str) -> Path:
+    """Lay out a trace below its table, as Gavel does."""
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "oracle_throughputs.json").write_text(json.dumps(table))
+    path = tmp_path / "traces" / "small.trace"
+    path.write_text("".join(rows))
+    return path
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "jobs", "widest"),
+    [("artifact_evaluation", 15, 2), ("ee9e8c", 2_000, 32), ("max_min_fairness", 96, 4)],
+)
+def test_the_published_traces_of_seven_and_ten_columns_are_read(
+    name: str, jobs: int, widest: int
+) -> None:
+    path = DATA / "gavel" / "traces" / f"{name}.trace"
+    trace = read_trace(path)
+
+    assert len(trace) == jobs
+    assert not trace.rejects
+    assert trace.gpus.max() == widest
+    assert "oracle_throughputs.json, v100" in trace.source
+
+
+@needs_data
+def test_a_duration_is_the_steps_over_the_isolated_throughput() -> None:
+    throughput = json.loads((DATA / "gavel" / "oracle_throughputs.json").read_text())
+    path = DATA / "gavel" / "traces" / "artifact_evaluation.trace"
+    first = path.read_text().splitlines()[0].split("\t")
+
+    for gpu_type in ("v100", "k80"):
+        trace = read_trace(path, gpu_type=gpu_type)
+        expected = int(first[5]) / throughput[gpu_type][first[0]]["null"]
+        assert trace.service_s[np.flatnonzero(trace.row == 1)[0]] == pytest.approx(expected)
+        assert trace.group is not None
+        assert trace.group[0] in throughput[gpu_type]
+
+
+@needs_data
+def test_a_table_by_scale_leaves_out_jobs_of_other_scales_and_says_so() -> None:
+    trace = read_trace(
+        DATA / "gavel" / "traces" / "ee9e8c.trace",
+        throughputs=DATA / "gavel" / "simulation_throughputs.json",
+    )
+
+    assert len(trace) == 1_627
+    assert trace.rejects.counts == {
+        "job_type must have a throughput at its scale on v100 in simulation_throughputs.json": 373
+    }
+
+
+def test_a_job_takes_the_entry_of_its_own_scale(tmp_path: Path) -> None:
+    table = {
+        "v100": {
+            "('ResNet-18 (batch size 16)', 1)": {"null": 10.0, "('LM', 1)": [1.0, 2.0]},
+            "('ResNet-18 (batch size 16)', 4)": {"null": 25.0},
+            "('ResNet-18 (batch size 16)', 8)": {"null": 0.0},
+            "('LM', 1)": {"('LM', 1)": [1.0, 2.0]},
+        }
+    }
+    path = folder_with(
+        tmp_path,
+        table,
+        SHORT.format(arrival=5, scale=4),
+        SHORT.format(arrival=2.5, scale=1),
+        SHORT.format(arrival=9, scale=8),
+    )
+
+    trace = read_trace(path)
+
+    assert trace.service_s.tolist() == [100, 40]
+    assert trace.submit_s.tolist() == [0, 2.5]
+    assert trace.rejects.first == {
+        "job_type must fit at its scale on v100 in oracle_throughputs.json": (3,)
+    }
+
+
+def test_priorities_of_the_long_form_become_weights(tmp_path: Path) -> None:
+    table = {"v100": {"LM": {"null": 2.0}}}
+    path = folder_with(tmp_path, table, "LM\tcmd\twd\t--steps\t1\t10\t2\t5\t-1.0\t0\n")
+
+    trace = read_trace(path)
+
+    assert trace.weight is not None
+    assert trace.weight.tolist() == [5.0]
+    assert (trace.gpus[0], trace.service_s[0]) == (2, 5.0)
+
+
+def test_a_missing_table_is_an_error_that_says_where_it_was_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "small.trace"
+    path.write_text(SHORT.format(arrival=0, scale=1))
+
+    with pytest.raises(
+        ValueError, match=r"small.trace: durations need a table of throughputs"
+    ) as e:
+        read_trace(path)
+    assert str(tmp_path.parent / "oracle_throughputs.json") in str(e.value)
+    assert str(tmp_path / "oracle_throughputs.json") in str(e.value)
+
+
+def test_an_unknown_gpu_type_suggests_the_nearest(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, {"v100": {}, "k80": {}}, SHORT.format(arrival=0, scale=1))
+
+    with pytest.raises(ValueError, match=r"no GPU type 'v10'; did you mean 'v100'\?"):
+        read_trace(path, gpu_type="v10")
+
+
+def test_a_damaged_table_is_an_error_that_names_its_file(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, {"v100": {"LM": 3}}, SHORT.format(arrival=0, scale=1))
+
+    with pytest.raises(ValueError, match=r"oracle_throughputs.json: Expected `object`"):
+        read_trace(path)

@@ -1,0 +1,84 @@
+"""Which reader takes which file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpusched.base.source import Source
+from gpusched.traces.format_registry import detect, readers, register
+from gpusched.traces.reading import read_trace, trace_formats
+from tests.unit.real_data import DATA, needs_data
+
+CSV = "submit_s,service_s,gpus\n0,1,1\n"
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("itp/cluster10.csv", "itp"),
+        ("philly/philly.csv", "philly-csv"),
+        ("gavel/traces/ee9e8c.trace", "gavel"),
+        ("gavel/traces/max_min_fairness.trace", "gavel"),
+        ("swf/RICC-2010-first20000.swf.gz", "swf"),
+        ("peers/trace.csv", "csv"),
+    ],
+)
+def test_every_published_file_is_taken_by_its_own_reader_alone(path: str, name: str) -> None:
+    source = Source(DATA / path)
+
+    assert detect(source).name == name
+    takers = [reader.name for reader in readers().values() if reader.recognises(source)]
+    assert [taker for taker in takers if taker != "csv" or name == "csv"] == [name]
+
+
+def test_every_format_has_a_name_and_a_sentence() -> None:
+    formats = trace_formats()
+
+    assert {"itp", "philly-csv", "philly-json", "helios", "gavel", "swf"} <= set(formats)
+    assert {"csv", "parquet", "numpy"} <= set(formats)
+    assert all(summary.endswith(".") for summary in formats.values())
+
+
+def test_an_unknown_format_suggests_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"unknown format 'helois'; did you mean 'helios'\?"):
+        read_trace(tmp_path / "a.csv", format="helois")
+
+
+def test_a_file_that_no_reader_knows_is_an_error_that_quotes_its_beginning(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("hello world\n")
+
+    with pytest.raises(ValueError, match=r"a.txt: no known format begins with 'hello world'"):
+        read_trace(tmp_path / "a.txt")
+
+
+def test_a_named_format_is_not_second_guessed(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(CSV)
+
+    assert len(read_trace(tmp_path / "a.csv", format="csv")) == 1
+    with pytest.raises(ValueError, match=r"a.csv, line 1: column 'job_id' is missing; the header"):
+        read_trace(tmp_path / "a.csv", format="itp")
+
+
+def test_an_option_that_the_format_lacks_is_a_type_error(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(CSV)
+    (tmp_path / "a.swf").write_text("1 0 0 1 1 -1 -1 1 1 -1 1 1 1 1 1 1 -1 -1\n")
+
+    with pytest.raises(TypeError, match=r"format 'csv' has no option 'processors'; known: columns"):
+        read_trace(tmp_path / "a.csv", processors="requested")
+    with pytest.raises(TypeError, match=r"has no option 'processor'; did you mean 'processors'\?"):
+        read_trace(tmp_path / "a.swf", processor="requested")
+    with pytest.raises(TypeError, match=r"format 'itp' has no option 'columns'; it has none"):
+        read_trace(tmp_path / "a.csv", format="itp", columns={"gpus": "gpus"})
+
+
+def test_a_file_that_does_not_exist_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_trace(tmp_path / "nowhere.csv")
+
+
+def test_two_readers_of_one_name_are_an_error() -> None:
+    with pytest.raises(ValueError, match="format 'itp' is registered twice"):
+        register(readers()["itp"])

@@ -1,0 +1,308 @@
+"""Traces: jobs as columns."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusched.base.labels import Labels
+from gpusched.base.ticks import seconds_to_us
+from gpusched.traces.workload import Trace
+
+jobs = st.lists(
+    st.tuples(st.integers(0, 5), st.integers(1, 10), st.integers(1, 4)), min_size=1, max_size=12
+)
+
+
+def built(**changes: Any) -> Trace:
+    columns: dict[str, Any] = {"submit_s": [3, 1, 2.5], "service_s": [1, 2, 3], "gpus": [1, 8, 2]}
+    return Trace.from_columns(**{**columns, **changes})
+
+
+def test_jobs_are_sorted_by_submit_and_keep_their_rows_and_ids() -> None:
+    trace = built(id=["x", "y", "z"], user=["ann", None, "bob"])
+
+    assert trace.submit_us.tolist() == [1_000_000, 2_500_000, 3_000_000]
+    assert trace.row.tolist() == [1, 2, 0]
+    assert trace.id.tolist() == ["y", "z", "x"]
+    assert trace.gpus.tolist() == [8, 2, 1]
+    assert trace.user is not None
+    assert trace.user.values().tolist() == ["", "bob", "ann"]
+
+
+@given(jobs)
+def test_the_order_is_by_submit_and_then_by_row(rows: list[tuple[int, int, int]]) -> None:
+    submit, service, gpus = zip(*rows, strict=True)
+    trace = Trace.from_columns(submit, service, gpus)
+
+    expected = sorted(range(len(rows)), key=lambda row: (submit[row], row))
+    assert trace.row.tolist() == expected
+    assert trace.id.tolist() == expected
+    assert trace.service_s.tolist() == [service[row] for row in expected]
+
+
+def test_seconds_round_half_to_even_and_a_positive_service_lasts_a_tick() -> None:
+    assert seconds_to_us(np.array([0.5e-6, 1.5e-6, 2.5e-6])).tolist() == [0, 2, 2]
+
+    trace = built(submit_s=[0.5e-6, 1.5e-6, 2.5e-6], service_s=[1e-9, 0.5e-6, 2.5e-6])
+
+    assert trace.submit_us.tolist() == [0, 2, 2]
+    assert trace.service_us.tolist() == [1, 1, 2]
+
+
+def test_integers_are_converted_without_a_detour_through_floats() -> None:
+    trace = built(submit_s=np.array([2**41 + 1, 0, 1]), service_s=np.array([1, 2, 3], dtype="u1"))
+
+    assert trace.submit_us[-1] == (2**41 + 1) * 1_000_000
+
+
+def test_columns_have_the_types_of_the_core_and_cannot_be_written() -> None:
+    trace = built(
+        user=["a", "b", "c"], weight=[1, 2, 3], estimate_s=[1, 2, 3], gpu_types=["T4"] * 3
+    )
+
+    for name, dtype in (
+        ("submit_us", "i8"), ("service_us", "i8"), ("gpus", "i4"), ("row", "i8"), ("id", "i8"),
+        ("weight", "f8"), ("estimate_us", "i8"), ("type_set", "i4"),
+    ):  # fmt: skip
+        column = getattr(trace, name)
+        assert column.dtype == np.dtype(dtype), name
+        assert column.flags.c_contiguous
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
+    assert trace.user is not None
+    with pytest.raises(ValueError, match="read-only"):
+        trace.user.codes[0] = 1
+    with pytest.raises(AttributeError):
+        trace.name = "other"  # type: ignore[misc]
+
+
+def test_the_columns_handed_in_stay_as_they_were() -> None:
+    gpus = np.array([1, 8, 2], dtype=np.int32)
+    trace = built(gpus=gpus, submit_s=[0, 1, 2])
+    gpus[0] = 7
+
+    assert trace.gpus.tolist() == [1, 8, 2]
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))]
+)
+def test_a_copy_and_a_pickle_are_as_read_only_as_the_original(duplicate: Any) -> None:
+    trace = built(user=["a", "b", "c"], id=["x", "y", "z"])
+    other = duplicate(trace)
+
+    assert other.to_polars().equals(trace.to_polars())
+    assert not other.submit_us.flags.writeable
+    assert not other.user.codes.flags.writeable
+    assert repr(other) == repr(trace)
+
+
+def test_labels_number_names_in_order_of_appearance_and_merge_equal_ones() -> None:
+    labels = Labels.of(["b", "", None, float("nan"), 1, "1", "b"])
+
+    assert labels.names == ("b", "", "1")
+    assert labels.codes.tolist() == [0, 1, 1, 1, 2, 2, 0]
+    assert labels.counts().tolist() == [2, 3, 2]
+    assert repr(labels) == "Labels(7 jobs, 3 names: 'b', '', '1')"
+
+
+def test_labels_refuse_codes_without_a_name() -> None:
+    with pytest.raises(ValueError, match=r"label codes must lie in 0\.\.1"):
+        Labels(np.array([0, 2], dtype=np.int32), ("a", "b"))
+
+
+def test_sets_of_gpu_types_are_shared_sorted_and_free_of_repeats() -> None:
+    trace = built(gpu_types=["V100|T4|T4", ["T4", "V100"], None], submit_s=[0, 1, 2])
+
+    assert trace.type_sets == (("T4", "V100"), ())
+    assert trace.allowed_types == [("T4", "V100"), ("T4", "V100"), ()]
+    assert built(gpu_types=["", None, ()]).type_set is None
+
+
+def test_frames_of_polars_and_pandas_make_the_same_trace() -> None:
+    data = {
+        "start": [3.0, 1.0, 2.5],
+        "service_s": [1, 2, 3],
+        "gpus": [1, 8, 2],
+        "user": ["a", "b", "a"],
+    }
+    expected = Trace.from_columns(
+        submit_s=data["start"], service_s=data["service_s"], gpus=data["gpus"], user=data["user"]
+    ).to_polars()
+    frames = [
+        Trace.from_polars(pl.DataFrame(data), {"submit_s": "start"}),
+        Trace.from_polars(
+            pl.DataFrame(data, schema_overrides={"user": pl.Categorical}), {"submit_s": "start"}
+        ),
+        Trace.from_pandas(pd.DataFrame(data), {"submit_s": "start"}),
+        Trace.from_pandas(
+            pd.DataFrame(data).astype({"gpus": "Int32", "start": "Float64", "user": "category"}),
+            {"submit_s": "start"},
+        ),
+    ]
+
+    for trace in frames:
+        assert trace.to_polars().equals(expected)
+
+
+def test_a_missing_value_of_a_frame_is_not_a_number() -> None:
+    data = {"submit_s": [0, 1], "service_s": [1, None], "gpus": [1, 1]}
+
+    with pytest.raises(ValueError, match="row 1, column 'service_s': nan must be a finite number"):
+        Trace.from_polars(pl.DataFrame(data))
+    with pytest.raises(ValueError, match="row 1, column 'service_s': nan must be a finite number"):
+        Trace.from_pandas(pd.DataFrame(data).astype({"service_s": "Int64"}))
+
+
+def test_a_frame_without_a_required_column_says_which_there_are() -> None:
+    frame = pl.DataFrame({"submit_s": [0], "duration": [1], "gpus": [1]})
+
+    with pytest.raises(
+        ValueError, match="'service_s' is missing; there are submit_s, duration, gpus"
+    ):
+        Trace.from_polars(frame)
+    with pytest.raises(ValueError, match=r"no column 'durations' .* did you mean 'duration'\?"):
+        Trace.from_polars(frame, {"service_s": "durations"})
+
+
+def test_a_trace_survives_the_way_through_polars() -> None:
+    trace = built(
+        id=["x", "y", "z"], user=["a", "b", "a"], estimate_s=[1, np.nan, 2], weight=[1, 2, 3],
+        gpu_types=["T4", "", "V100"], checkpoint_s=[0, 1, 2], source_wait_s=[1, 2, np.nan],
+    )  # fmt: skip
+
+    back = Trace.from_polars(trace.to_polars())
+
+    assert back.to_polars().drop("row").equals(trace.to_polars().drop("row"))
+
+
+def test_head_between_and_filter_keep_the_columns_together() -> None:
+    trace = built(id=["x", "y", "z"], user=["a", "b", "c"], weight=[1, 2, 3])
+
+    assert trace.head(2).id.tolist() == ["y", "z"]
+    assert len(trace.head(99)) == 3
+    assert trace.between(1, 3).id.tolist() == ["y", "z"]
+    assert trace.between(1, 3).submit_s.tolist() == [1, 2.5]
+    assert trace.between(2.5, 3.5).weight.tolist() == [3, 1]  # type: ignore[union-attr]
+    wide = trace.filter(trace.gpus > 1)
+    assert wide.user is not None
+    assert wide.user.values().tolist() == ["b", "c"]
+    assert wide.row.tolist() == [1, 2]
+
+
+def test_a_selection_without_jobs_is_an_error() -> None:
+    trace = built(name="small")
+
+    with pytest.raises(ValueError, match="small: no jobs are left"):
+        trace.between(10, 20)
+    with pytest.raises(ValueError, match="head: 0 must be at least 1"):
+        trace.head(0)
+    with pytest.raises(TypeError, match="the mask must hold booleans, not int64"):
+        trace.filter([0, 1, 2])
+    with pytest.raises(ValueError, match=r"the mask has shape \(2,\), not \(3,\)"):
+        trace.filter([True, False])
+
+
+def test_load_is_work_over_capacity_and_arrival_span() -> None:
+    trace = built()
+
+    assert trace.gpu_seconds == 2 * 8 + 3 * 2 + 1
+    assert trace.load(4) == 23 / (4 * 2)
+    assert built(submit_s=[1, 1, 1]).load(4) == np.inf
+
+
+@given(jobs, st.sampled_from([0.1, 0.5, 0.9, 1.7]), st.integers(1, 16))
+def test_a_load_comes_out_as_asked(
+    rows: list[tuple[int, int, int]], load: float, gpus: int
+) -> None:
+    trace = Trace.from_columns(*zip(*rows, strict=True))
+    if trace.span_us == 0:
+        with pytest.raises(ValueError, match="all jobs arrive at one instant"):
+            trace.with_load(load, gpus)
+        return
+    scaled = trace.with_load(load, gpus)
+
+    assert scaled.load(gpus) == pytest.approx(load, rel=1e-5)
+    assert scaled.submit_us[0] == trace.submit_us[0]
+    assert scaled.row.tolist() == trace.row.tolist()
+    assert (np.diff(scaled.submit_us) >= 0).all()
+
+
+def test_scaling_the_load_divides_the_gaps_and_nothing_else() -> None:
+    trace = built()
+    double = trace.scale_load(2)
+
+    assert double.submit_s.tolist() == [1, 1.75, 2]
+    assert double.service_us.tolist() == trace.service_us.tolist()
+    assert trace.scale_load(1).submit_us.tolist() == trace.submit_us.tolist()
+    for bad in (0, -1, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="must be finite and positive"):
+            trace.scale_load(bad)
+    with pytest.raises(ValueError, match=r"stretches the arrivals beyond 2\^61 us"):
+        trace.scale_load(1e-300)
+
+
+def test_describe_tells_the_facts_with_nearest_rank_percentiles() -> None:
+    facts = built(user=["a", "b", "a"], status=["ok", "ok", "ok"]).describe()
+
+    assert facts["num_jobs"] == 3
+    assert (facts["mean_service_s"], facts["p50_service_s"], facts["p95_service_s"]) == (2, 2, 3)
+    assert (facts["p50_gpus"], facts["max_gpus"], facts["span_s"]) == (2, 8, 2)
+    assert (facts["num_users"], facts["num_statuses"]) == (2, 1)
+    assert facts["gpu_hours"] == 23 / 3600
+
+
+def test_the_repr_says_what_kind_of_trace_it_is() -> None:
+    assert repr(built(name="small")) == (
+        "Trace('small': 3 jobs over 2 s, 1 to 8 GPUs wide, 0.0 GPU hours)"
+    )
+
+
+def test_rejected_rows_are_counted_by_the_first_rule_they_break() -> None:
+    trace = built(service_s=[0, 2, np.nan], gpus=[0, 8, 2], on_bad="reject")
+
+    assert trace.row.tolist() == [1]
+    assert trace.rejects.total == 2
+    assert trace.rejects.counts == {
+        "gpus must be positive": 1,
+        "service_s must be a finite number": 1,
+    }
+    assert str(trace.rejects).splitlines() == [
+        "gpus must be positive: 1 row (row 0)",
+        "service_s must be a finite number: 1 row (row 2)",
+    ]
+    assert "2 rows rejected" in repr(trace)
+    assert trace.head(1).rejects.total == 2
+
+
+def test_only_the_first_rows_of_a_reason_are_kept() -> None:
+    service = np.ones(50)
+    service[5:40] = -1
+    trace = Trace.from_columns(np.arange(50), service, np.ones(50), on_bad="reject")
+
+    assert trace.rejects.first["service_s must be positive"] == tuple(range(5, 15))
+    assert trace.rejects.lines() == [
+        "service_s must be positive: 35 rows (rows 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, ...)"
+    ]
+
+
+def test_importing_the_workload_loads_no_frame_library() -> None:
+    code = (
+        "import sys, gpusched.traces.workload, gpusched.clusters.cluster;"
+        "import gpusched.traces.reading, gpusched.generator.synthetic_traces;"
+        "print([m for m in ('polars', 'pandas', 'pyarrow', 'scipy') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
