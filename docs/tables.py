@@ -14,7 +14,7 @@ from typing import Any
 
 import gpusched as gs
 
-PAGE = Path(__file__).resolve().with_name("policies.md")
+PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
 
 HEAD = """\
 <!-- Written by `python docs/tables.py` from the registry: do not edit. -->
@@ -38,7 +38,7 @@ alike; results are then marked clairvoyant), or an estimate of it where the trac
 
 
 PREDICTORS = """What policies know of service times (`--predictor`, `predictor=`); see
-[prediction](prediction.md).
+[prediction](../howto/prediction.md).
 """
 
 SPEEDS = """\

@@ -159,7 +159,7 @@ def srpt_completion(submit: list[float], work: list[float]) -> float:
 
 
 def check(instance: Instance) -> Check:
-    """Run the instance and compare: Luo et al. 2025, in the form of docs/a-srpt.md."""
+    """Run the instance and compare: Luo et al. 2025, in the form of docs/studies/a-srpt.md."""
     result = instance.simulate()
     trace, num_gpus = instance.trace, instance.cluster.num_gpus
     service = trace.service_us.astype(float)

@@ -33,8 +33,9 @@ struct Turns {
   }
 };
 
-/// Ends a run that goes round without getting on. The rule is docs/semantics.md's: it counts work,
-/// turns and instants, never seconds of a clock, so that a run ends alike on every machine.
+/// Ends a run that goes round without getting on. The rule is docs/reference/semantics.md's: it
+/// counts work, turns and instants, never seconds of a clock, so that a run ends alike on every
+/// machine.
 class Livelock {
  public:
   /// After the decision of an instant at which nothing finished or arrived. Throws InvalidInput

@@ -120,5 +120,5 @@ def test_the_tables_of_the_documentation_are_those_of_the_registry() -> None:
     tables = module_from_spec(spec)
     spec.loader.exec_module(tables)
     assert tables.page() == tables.PAGE.read_text(encoding="utf-8"), (
-        "docs/policies.md is out of date: run `python docs/tables.py`"
+        "docs/reference/policies.md is out of date: run `python docs/tables.py`"
     )

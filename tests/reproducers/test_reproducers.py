@@ -1,7 +1,7 @@
 """Every bug that a reading of the whole code base found, as it was found: one function each.
 
-docs/corrections.md lists them with their causes; the random tests that were widened by them lie
-with the other property and parity tests.
+docs/reference/corrections.md lists them with their causes; the random tests that were widened by
+them lie with the other property and parity tests.
 """
 
 # ruff: noqa: E402, F403 - rewritten before they are imported, and all of their tests wanted

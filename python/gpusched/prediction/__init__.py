@@ -1,7 +1,7 @@
 """Prediction of run times: recurring jobs take about as long as they did before.
 
 A predictor sees what a live scheduler would see: jobs when they are submitted, and what they took
-when they have finished. See docs/prediction.md.
+when they have finished. See docs/howto/prediction.md.
 """
 
 from __future__ import annotations

@@ -1,0 +1,91 @@
+"""The files that a reader of the docs has: small ones under the names that the pages use."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import gpusched as gs
+
+EPOCH = datetime(2017, 10, 4)
+
+
+def write(folder: Path) -> None:
+    """Write all of them into ``folder``."""
+    trace = gs.generate("philly", jobs=300, load=0.9, cluster=gs.Cluster.uniform(4, 8), seed=1)
+    jobs = list(zip(trace.submit_s, trace.service_s, trace.gpus, strict=True))
+    _lines(
+        folder / "jobs.csv", "submit_s,service_s,gpus", (f"{s},{r},{min(g, 4)}" for s, r, g in jobs)
+    )
+    _lines(
+        folder / "philly.csv",
+        "timestamp,duration,num_gpus,gpu_time,cluster",
+        (
+            f"{EPOCH + timedelta(seconds=int(s))},{int(r) + 1}.0,{min(g, 4)},"
+            f"{(int(r) + 1) * min(g, 4)}.0,11cb48"
+            for s, r, g in jobs
+        ),
+    )
+    (folder / "cluster_job_log.json").write_text(
+        json.dumps([_philly(i, *j) for i, j in enumerate(jobs)])
+    )
+    _lines(
+        folder / "throughputs.csv",
+        "model,gpu_type,gpus,iterations_per_s",
+        (
+            f"{model},{gpu_type},{gpus},{rate * gpus**0.9}"
+            for model, rate in (("resnet", 8.0), ("bert", 3.0))
+            for gpu_type in ("V100", "T4")
+            for gpus in (1, 2, 4, 8)
+        ),
+    )
+    gavel = {
+        gpu_type: {
+            f"('{model}', {gpus})": {"null": rate * gpus}
+            for model, rate in MODELS
+            for gpus in (1, 2, 4)
+        }
+        for gpu_type in ("v100", "p100", "k80")
+    }
+    (folder / "simulation_throughputs.json").write_text(json.dumps(gavel))
+    _lines(
+        folder / "openb_node_list_all_node.csv",
+        "sn,cpu_milli,memory_mib,gpu,model",
+        (f"s{i},96000,393216,8,V100M16" for i in range(8)),
+    )
+    _lines(
+        folder / "openb_pod_list_default.csv",
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,"
+        "deletion_time,scheduled_time",
+        (
+            f"p{i},4000,8192,1,{(300, 500, 1000)[i % 3]},,LS,Running,{i},{i + 9},{i}"
+            for i in range(80)
+        ),
+    )
+
+
+MODELS = (("ResNet-18 (batch size 64)", 8.0), ("LM (batch size 20)", 3.0))
+
+
+def _lines(path: Path, header: str, rows) -> None:
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+
+
+def _philly(number: int, submit_s: float, service_s: float, gpus: int) -> dict:
+    start = EPOCH + timedelta(seconds=int(submit_s))
+    servers = [{"ip": "m0", "gpus": [f"gpu{k}" for k in range(min(int(gpus), 8))]}]
+    return {
+        "status": "Pass",
+        "vc": "ee9e8c",
+        "jobid": f"application_{number}",
+        "user": f"user{number % 7}",
+        "submitted_time": str(start),
+        "attempts": [
+            {
+                "start_time": str(start),
+                "end_time": str(start + timedelta(seconds=int(service_s) + 1)),
+                "detail": servers,
+            }
+        ],
+    }
