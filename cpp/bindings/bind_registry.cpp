@@ -3,6 +3,9 @@
 #include "bindings.hpp"
 #include "listing/policy.hpp"
 #include "model/job_classes.hpp"
+#include "seams/contention.hpp"
+#include "seams/placement.hpp"
+#include "seams/speed.hpp"
 
 namespace gpusched::bindings {
 namespace {

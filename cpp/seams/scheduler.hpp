@@ -17,6 +17,9 @@ namespace gpusched {
 struct Instant {
   std::span<const JobId> finished;
   std::span<const JobId> arrived;
+  /// Whether GPUs came free, by whatever: what fitted nowhere may fit now. Which ones is asked of
+  /// the occupancy.
+  bool has_released;
 };
 
 /// What a scheduler is given before a run; all of it outlives the run.

@@ -14,11 +14,21 @@
 
 namespace gpusched {
 
+/// A gang at a place where gangs meet.
+struct Guest {
+  JobId job;
+  std::uint32_t slot;  ///< of the job
+  std::uint32_t stay;  ///< which of the job's places this is
+};
+
 /// What a gang gets of a link that it uses.
 struct LinkShare {
   LinkId link;
   std::int32_t gpus;   ///< of the gang, behind the link
   double bytes_per_s;  ///< for all of them
+  /// Who is there, the gang among them, in an order that says nothing. Empty where nobody's rate
+  /// depends on others.
+  std::span<const Guest> guests = {};
 };
 
 /// A gang on its GPUs.

@@ -57,7 +57,7 @@ class AdaSrsf final : public Scheduler {
     for (const JobId job : instant.arrived) {
       const KindId id = kind_of(state, job);
       const KeyedJob keyed{key(state, job), job};
-      if (instant.finished.empty()) {
+      if (!instant.has_released) {
         candidates_.push_back({keyed, id});
       } else {
         kinds_[id].waiting.push(keyed);
@@ -66,7 +66,7 @@ class AdaSrsf final : public Scheduler {
     ++decision_;
     ++version_;
     offered_to_ = kNoJob;
-    if (instant.finished.empty()) {
+    if (!instant.has_released) {
       judge_arrivals(state, actions);
     } else {
       judge_all(state, actions);

@@ -53,7 +53,7 @@ class AlloX final : public Scheduler {
     jobs_.open(state, instant);
     if (jobs_.empty()) return;
     // The same jobs would be matched alike.
-    has_changed_ = has_changed_ || !instant.finished.empty() || !instant.arrived.empty();
+    has_changed_ = has_changed_ || instant.has_released || !instant.arrived.empty();
     const bool is_review = period_ == Time{0} || state.now().count() % period_.count() == 0;
     const bool is_due = has_changed_ && is_review;
     if (is_due) has_changed_ = false;

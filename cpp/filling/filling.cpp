@@ -1,10 +1,11 @@
-#include "placing/filling.hpp"
+#include "filling/filling.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <string>
 
 #include "base/check.hpp"
+#include "engine/run_state.hpp"
 #include "placing/fragmentation.hpp"
 #include "seams/named.hpp"
 #include "seams/occupancy.hpp"
@@ -68,7 +69,7 @@ Filling fill(const JobTable& requests, std::span<const std::int64_t> arrivals,
              RunControl& control) {
   check_input(requests, arrivals, placement);
   const auto speed = make_speed("fixed", {});
-  const State state(requests, cluster, *speed, false, placement.needs_shapes());
+  const RunState state(requests, cluster, *speed, false, placement.needs_shapes());
   placement.begin({seed, state});
   Occupancy free(cluster, false, requests.has_demands(), placement.needs_shapes());
   Fragmentation fragments(Fragmentation::popularity(requests), cluster);

@@ -1,4 +1,4 @@
-#include "seams/actions.hpp"
+#include "engine/executor.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,12 +9,12 @@
 
 namespace gpusched {
 
-void Actions::fail(JobId job, const char* what) const {
+void Executor::fail(JobId job, const char* what) const {
   throw InvariantError("at " + std::to_string(state_.now().count()) + " us, job " +
                        std::to_string(job) + ": " + what);
 }
 
-void Actions::check_width(JobId job, const Allocation& allocation) const {
+void Executor::check_width(JobId job, const Allocation& allocation) const {
   const int gpus = allocation.gpus;
   if (gpus == state_.jobs().gpus(job)) return;
   if (gpus >= state_.min_gpus(job) && gpus <= state_.max_gpus(job)) return;
@@ -22,7 +22,7 @@ void Actions::check_width(JobId job, const Allocation& allocation) const {
   fail(job, ("a width of " + std::to_string(gpus) + " GPUs is outside its limits").c_str());
 }
 
-void Actions::check_piece(JobId job, const Piece& piece) const {
+void Executor::check_piece(JobId job, const Piece& piece) const {
   const Occupancy& free = state_.occupancy();
   const Demand* demand = state_.jobs().demand(job);
   if (piece.mask == 0 && state_.jobs().gpus(job) > 0) {
@@ -39,7 +39,7 @@ void Actions::check_piece(JobId job, const Piece& piece) const {
   }
 }
 
-void Actions::check_gang(JobId job, const Allocation& allocation) const {
+void Executor::check_gang(JobId job, const Allocation& allocation) const {
   const Occupancy& free = state_.occupancy();
   check_width(job, allocation);
   if (free.is_pooled()) {
@@ -72,33 +72,26 @@ void Actions::check_gang(JobId job, const Allocation& allocation) const {
   }
 }
 
-[[gnu::flatten]] void Actions::start(JobId job, const Allocation& allocation) {
+[[gnu::flatten]] void Executor::start(JobId job, const Allocation& allocation) {
   if (!state_.is_waiting(job)) fail(job, "only a waiting job can start");
   check_gang(job, allocation);
-  const JobRecord& record = state_.records_[job];
-  if (record.start != kNever && record.idle_since == state_.now_) {
+  const JobRecord& record = state_.record_of(job);
+  if (record.start != kNever && record.idle_since == state_.now()) {
     fail(job, "stopped in this decision and cannot start in it");
   }
-  if (state_.free_slots_.empty()) {
-    state_.free_slots_.push_back(static_cast<std::uint32_t>(state_.slots_.size()));
-    state_.slots_.emplace_back();
-  }
-  const std::uint32_t id = state_.free_slots_.back();
-  state_.free_slots_.pop_back();
-  ++state_.num_running_;
-  begin_run(id, job, allocation);
+  begin_run(state_.take_slot(), job, allocation);
 }
 
-void Actions::begin_run(std::uint32_t id, JobId job, const Allocation& allocation) {
-  JobRecord& record = state_.records_[job];
-  const Time now = state_.now_;
+void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocation) {
+  JobRecord& record = state_.record_of(job);
+  const Time now = state_.now();
   record.slot = id;
-  Slot& slot = state_.slots_[id];
+  Slot& slot = state_.slot_at(id);
   slot.cost = Time{0};
   if (record.start == kNever) {
     record.start = now;
   } else if (!rule_.on_work) {
-    slot.cost = state_.jobs_.restart_cost(job) + rule_.extra(allocation.gpus);
+    slot.cost = state_.jobs().restart_cost(job) + rule_.extra(allocation.gpus);
   }
   // Now < 2^62, a cost < 2^55, the service and the work added to it < 2^61 + 2^54: no sum overflows.
   const Time work = state_.true_remaining(job);
@@ -114,76 +107,81 @@ void Actions::begin_run(std::uint32_t id, JobId job, const Allocation& allocatio
   record.held += slot.cost + work;
   record.paid += slot.cost;
   record.num_servers = static_cast<std::int32_t>(allocation.pieces.size());
-  acquire(slot);
+  state_.acquire(slot);
   ++slot.version;
   if (progress_.is_active()) {
     progress_.start(id, allocation.ranks);  // the finish is right once the decision has ended
   } else {
-    finishes_.push({slot.finish, id, slot.version});
+    finishes_.push(slot.finish, id, slot.version);
   }
 }
 
-Slot& Actions::running_slot(JobId job, const char* verb) {
+Slot& Executor::running_slot(JobId job, const char* verb) {
   if (job >= state_.num_arrived() || !state_.is_running(job)) {
     fail(job, (std::string("only a running job can ") + verb).c_str());
   }
-  return state_.slots_[state_.records_[job].slot];
+  return state_.slot_at(state_.record_of(job).slot);
 }
 
-void Actions::suspend(JobId job) {
+void Executor::suspend(JobId job) {
   Slot& slot = running_slot(job, "be suspended");
   if (slot.is_suspended) fail(job, "is suspended already");
-  if (slot.start == state_.now_) fail(job, "started in this decision and cannot stop in it");
+  if (slot.start == state_.now()) fail(job, "started in this decision and cannot stop in it");
   slot.is_suspended = true;
-  release(slot);
+  state_.release(slot);
   suspended_.push_back(job);
 }
 
-bool Actions::restore(JobId job) {
+bool Executor::restore(JobId job) {
   Slot& slot = running_slot(job, "be restored");
   if (!slot.is_suspended) fail(job, "only a suspended job can be restored");
-  const Demand* demand = state_.jobs_.demand(job);
-  const Occupancy& free = state_.occupancy_;
+  const Demand* demand = state_.jobs().demand(job);
+  const Occupancy& free = state_.occupancy();
   const bool fits = free.is_pooled()      ? free.num_free() >= slot.gpus
                     : demand != nullptr ? free.is_free(slot.pieces, *demand)
                                         : free.is_free(slot.pieces);
   if (!fits) return false;
-  acquire(slot);
+  state_.acquire(slot);
   slot.is_suspended = false;
   return true;
 }
 
-void Actions::preempt(JobId job) {
+void Executor::preempt(JobId job) {
   Slot& slot = running_slot(job, "be preempted");
-  if (slot.start == state_.now_) fail(job, "started in this decision and cannot stop in it");
-  if (!slot.is_suspended) release(slot);
+  if (slot.start == state_.now()) fail(job, "started in this decision and cannot stop in it");
+  if (!slot.is_suspended) state_.release(slot);
   slot.is_suspended = false;
   end_run(slot);
-  JobRecord& record = state_.records_[job];
+  JobRecord& record = state_.record_of(job);
   ++record.preemptions;
-  record.idle_since = state_.now_;
-  slot.job = kNoJob;
-  state_.free_slots_.push_back(record.slot);
-  --state_.num_running_;
+  record.idle_since = state_.now();
+  state_.give_back_slot(record.slot);
 }
 
 /// Service done in the run that ends now; progress has been settled.
-Time Actions::service_of_run(const Slot& slot, std::uint32_t id) const noexcept {
-  if (!progress_.is_active()) return std::max(Time{0}, state_.now_ - slot.start - slot.cost);
-  const double done = state_.progress_[slot.job].done - state_.paces_[id].first_done;
+Time Executor::service_of_run(const Slot& slot, std::uint32_t id) const noexcept {
+  if (!progress_.is_active()) return std::max(Time{0}, state_.now() - slot.start - slot.cost);
+  const double done = state_.progress_of(slot.job).done - state_.pace_at(id).first_done;
   return Time{static_cast<std::int64_t>(done)};
 }
 
+/// Times with GPUs were noted at the start as if the job ran to its end.
+void Executor::void_finish(Slot& slot, JobRecord& record) noexcept {
+  record.held -= slot.finish - state_.now();
+  record.paid -= std::max(Time{0}, slot.start + slot.cost - state_.now());
+  record.phase = Phase::waiting;
+  record.finish = kNever;
+}
+
 /// The slot stays the job's. Its finish is void.
-void Actions::end_run(Slot& slot) {
-  const Time now = state_.now_;
-  JobRecord& record = state_.records_[slot.job];
+void Executor::end_run(Slot& slot) {
+  const Time now = state_.now();
+  JobRecord& record = state_.record_of(slot.job);
   if (progress_.is_active()) progress_.stop(record.slot);
-  record.held -= slot.finish - now;
-  record.paid -= std::max(Time{0}, slot.start + slot.cost - now);
+  void_finish(slot, record);
   Time added{0};
   if (rule_.on_work) {
-    added = state_.jobs_.restart_cost(slot.job) + rule_.extra(slot.gpus);
+    added = state_.jobs().restart_cost(slot.job) + rule_.extra(slot.gpus);
     record.redo += added;
     // With this a finish stays below 2^62 + 2^61 + 2^56, and the type holds it.
     if (record.redo.count() > kMaxTicks / 2) {
@@ -197,15 +195,13 @@ void Actions::end_run(Slot& slot) {
   } else {
     turns_.added += added.count();
   }
-  record.phase = Phase::waiting;
-  record.finish = kNever;
   log_.append(slot.job, slot.start, now, slot.pieces);
-  ++num_stale_;
+  finishes_.spoil();
 }
 
-void Actions::resize(JobId job, const Allocation& allocation) {
+void Executor::resize(JobId job, const Allocation& allocation) {
   Slot& slot = running_slot(job, "be resized");
-  if (slot.start == state_.now_) fail(job, "started in this decision and cannot change in it");
+  if (slot.start == state_.now()) fail(job, "started in this decision and cannot change in it");
   if (allocation.gpus != state_.jobs().gpus(job) && !state_.speed().is_elastic()) {
     fail_input("resize: job " + std::to_string(job) +
                " runs under a speed that knows its run time for its own width alone");
@@ -214,20 +210,20 @@ void Actions::resize(JobId job, const Allocation& allocation) {
     fail(job, "a resize must change its GPUs");
   }
   const bool is_suspended = slot.is_suspended;
-  if (!is_suspended) release(slot);
+  if (!is_suspended) state_.release(slot);
   try {
     check_gang(job, allocation);
   } catch (...) {
-    if (!is_suspended) acquire(slot);
+    if (!is_suspended) state_.acquire(slot);
     throw;
   }
   end_run(slot);
-  begin_run(state_.records_[job].slot, job, allocation);
+  begin_run(state_.record_of(job).slot, job, allocation);
   if (num_resizes_.empty()) num_resizes_.resize(state_.jobs().num_jobs());
   ++num_resizes_[job];
 }
 
-void Actions::wake(Time at) {
+void Executor::wake(Time at) {
   if (at <= state_.now()) {
     throw InvariantError("at " + std::to_string(state_.now().count()) +
                          " us: a wake-up must lie ahead");
@@ -235,37 +231,47 @@ void Actions::wake(Time at) {
   wake_ = std::min(wake_, at);
 }
 
-void Actions::finish_decision() {
+void Executor::preempt_suspended() {
   for (const JobId job : suspended_) {
     if (!state_.is_running(job)) continue;
-    Slot& slot = state_.slots_[state_.records_[job].slot];
+    const Slot& slot = state_.slot(job);
     if (slot.job == job && slot.is_suspended) preempt(job);
   }
   suspended_.clear();
-  forget_stale();
 }
 
-void Actions::move_finishes() {
+void Executor::move_finishes() {
   for (const std::uint32_t id : progress_.update()) {
-    Slot& slot = state_.slots_[id];
-    JobRecord& record = state_.records_[slot.job];
+    Slot& slot = state_.slot_at(id);
+    JobRecord& record = state_.record_of(slot.job);
     const Time finish = progress_.finish_of(id);
-    const bool is_started = slot.start == state_.now_;  // and has no event yet
+    const bool is_started = slot.start == state_.now();  // and has no entry yet
     if (!is_started) {
       ++slot.version;
-      ++num_stale_;
+      finishes_.spoil();
     }
     record.held += finish - slot.finish;
     record.finish = slot.finish = finish;
-    finishes_.push({finish, id, slot.version});
+    finishes_.push(finish, id, slot.version);
   }
-  forget_stale();
+  finishes_.tidy();
 }
 
-void Actions::forget_stale() {
-  if (num_stale_ <= 64 || 2 * num_stale_ <= finishes_.size()) return;
-  finishes_.remove_if([&](const FinishEvent& event) { return is_stale(event); });
-  num_stale_ = 0;
+void Executor::finish(std::uint32_t id) {
+  const Slot& slot = state_.slot_at(id);
+  if (progress_.is_active()) progress_.finish(id);
+  state_.release(slot);
+  log_.append(slot.job, slot.start, slot.finish, slot.pieces);
+  state_.give_back_slot(id);
+}
+
+void Executor::cut_off(std::uint32_t id) {
+  Slot& slot = state_.slot_at(id);
+  JobRecord& record = state_.record_of(slot.job);
+  if (progress_.is_active()) progress_.stop(id);
+  void_finish(slot, record);
+  log_.append(slot.job, slot.start, state_.now(), slot.pieces);
+  slot.job = kNoJob;
 }
 
 }  // namespace gpusched
