@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import gpusched as gs
-from tests.architecture.sources import MODULES, imports
+from tests.architecture.sources import MODULES, ROOT, imports
 
 # From the ground up. A room is a folder with all that is in it, unless a part of it is named here
 # as well. What is imported inside functions, or for a type checker alone, counts.
@@ -31,6 +31,9 @@ FLOORS = """
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS.splitlines()) for room in rooms.split()}
 # The package itself names what it shows; the command stands on all of it.
 ABOVE = ("", "cli", "__main__")
+
+UNIT = ROOT / "tests" / "unit"
+OTHER_FOLDERS = {"bench", "campaigns", "core", "reference"}
 
 # Where the native core is called. All else hands columns to these.
 NATIVE = {"base.supervision", "bounds", "deciding", "engine", "plugins", "specs", "studies"}
@@ -66,6 +69,11 @@ def test_the_table_has_every_room_and_no_other() -> None:
     assert {room_of(module) for module in MODULES} == {*FLOOR, *ABOVE}
     papers = {module.rpartition(".")[0] for module in MODULES if module.startswith("papers.")}
     assert papers <= set(FLOOR)
+
+
+def test_unit_tests_stand_in_the_rooms_of_what_they_test() -> None:
+    folders = {path.relative_to(UNIT).parts[0] for path in UNIT.rglob("test_*.py")}
+    assert folders <= {room.partition(".")[0] for room in FLOOR} | OTHER_FOLDERS
 
 
 def test_modules_import_each_other_without_a_circle() -> None:

@@ -1,4 +1,4 @@
-"""Experiments of papers, run again: a file per paper, reached by ``gpusched reproduce NAME``."""
+"""Experiments of papers, run again: a folder per paper, reached by ``gpusched reproduce NAME``."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched.base.ticks import US_PER_S
-from gpusched.results.shown_metrics import duration, plural
+from gpusched.base.wording import duration, plural
 from gpusched.schedules.schedule import (
     FINISHED,
     REJECT_REASONS,
