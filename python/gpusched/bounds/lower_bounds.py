@@ -22,7 +22,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64
 from gpusched.base.intake import unmasked
-from gpusched.traces.demands import WHOLE_GPU
+from gpusched.base.units import WHOLE_GPU
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster

@@ -1,21 +1,14 @@
-"""Experiments of papers, run again: a file per paper, reached by ``gpusched reproduce NAME``."""
+"""Experiments of papers, run again: a folder per paper, reached by ``gpusched reproduce NAME``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Final
 
-from gpusched.base.failures import Failures
 from gpusched.base.suggest import nearest
-
-if TYPE_CHECKING:
-    from gpusched.papers.common.text_table import Table
-
-Progress = Callable[[str, int, int], None]
-"""Called as ``progress(stage, done, total)``."""
+from gpusched.papers.common.reproduction import Progress, Reproduction
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,8 @@ class Paper:
         Interrupted
             On Ctrl-C; it carries what was done.
 
-        An error of one part is raised when all others are done; see :func:`finish`.
+        An error of one part is raised when all others are done; see
+        :func:`~gpusched.papers.common.reproduction.finish`.
         """
         if seeds is None:
             seeds = self.seeds
@@ -77,22 +71,6 @@ class Paper:
             raise ValueError(f"seeds: {seeds} must be at least 2")
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
         return run(seeds=seeds, quick=quick, exact=exact, progress=progress or _silent)
-
-
-class Reproduction(Protocol):
-    """What a reproduction gives back."""
-
-    def tables(self) -> list[Table]:
-        """The results, ours beside the published ones."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """All settings, runs and tables as plain values for JSON."""
-        ...
-
-    def write(self, folder: Path) -> list[Path]:
-        """Write figures, tables and all runs; return the files."""
-        ...
 
 
 PAPERS: Final = {
@@ -156,23 +134,6 @@ def paper(name: str) -> Paper:
     if name not in PAPERS:
         raise ValueError(f"unknown paper {name!r}{nearest(name, list(PAPERS))}")
     return PAPERS[name]
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a reproduction; ``reproduction`` is what the finished seeds give, or None."""
-
-    def __init__(self, reproduction: Reproduction | None) -> None:
-        super().__init__("interrupted")
-        self.reproduction = reproduction
-
-
-def finish(failures: Failures, reproduction: Reproduction | None) -> None:
-    """Raise the first error of a reproduction whose other parts are done, if there is one.
-
-    Its attributes are ``reproduction``, what the finished seeds give or None, and ``failed``, all
-    errors by the name of the part.
-    """
-    failures.raise_if_any(reproduction=reproduction, failed=failures.errors)
 
 
 def _silent(stage: str, done: int, total: int) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.results.shown_metrics import MARK, duration, plural
+from gpusched.base.wording import duration, plural
+from gpusched.results.shown_metrics import MARK
 from gpusched.schedules.schedule import REJECT_REASONS
 
 if TYPE_CHECKING:

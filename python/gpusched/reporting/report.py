@@ -9,8 +9,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gpusched.base.wording import duration
 from gpusched.reporting.notes import caption, footnotes, policy_name, remarks
-from gpusched.results.shown_metrics import MARK, METRICS, Column, columns, duration
+from gpusched.results.shown_metrics import MARK, METRICS, Column, columns
 
 if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.ticks import US_PER_S
+from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds import lower_bounds as bounds
 from gpusched.bounds.deadline_bounds import dsr_bound
 from gpusched.schedules.schedule import (
@@ -21,7 +22,6 @@ from gpusched.schedules.schedule import (
     whole_intervals,
     widths_of,
 )
-from gpusched.traces.demands import WHOLE_GPU
 from gpusched.traces.trace_facts import nearest_rank
 
 if TYPE_CHECKING:

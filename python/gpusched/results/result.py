@@ -189,7 +189,7 @@ class Result:
         """
         from gpusched.results.explain import explain
 
-        return explain(self, job)
+        return explain(self.trace, self.cluster, self.schedule, self.intervals, job)
 
     def audit(self) -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core."""
@@ -231,16 +231,55 @@ class Result:
 
         The file is an uncompressed ``.npz`` archive of plain arrays; :meth:`load` reads it.
         """
-        from gpusched.results.result_store import save
+        from gpusched.results.result_store import StoredResult, write
 
-        save(self, path)
+        stored = StoredResult(
+            self.trace,
+            self.spec,
+            self.schedule,
+            self.intervals,
+            self.wall_s,
+            self.clairvoyant,
+            self.prediction,
+        )
+        write(stored, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
         """Read what :meth:`save` wrote; parameters and errors as of :func:`gpusched.load`."""
-        from gpusched.results.result_store import load
-
         return load(path, max_bytes=max_bytes)
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
+    """Read what :meth:`Result.save` wrote; ValueError if it is anything else, or was changed.
+
+    The checks find accidents and edits, not a forger who computes the stored sums anew.
+
+    Parameters
+    ----------
+    max_bytes
+        A longer file is refused before it is read; default: 4 GiB.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is anything else, of another layout, too long, or was changed in any byte; the
+        message names the file and the member.
+    """
+    from gpusched.results.result_store import read
+
+    stored = read(path, max_bytes=max_bytes)
+    return Result(
+        stored.trace,
+        stored.spec.cluster,
+        stored.spec,
+        stored.schedule,
+        stored.wall_s,
+        clairvoyant=stored.clairvoyant,
+        prediction=stored.prediction,
+    )
 
 
 def _is_cached(result: Result, name: str) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 from gpusched.base.arrays import AnyArray
 from gpusched.base.suggest import nearest
 from gpusched.clusters.cluster import Cluster
-from gpusched.models.job_graphs import graph_columns
 from gpusched.plugins.policy import (
     Choice,
     ContentionChoice,
@@ -25,6 +24,7 @@ from gpusched.plugins.policy import (
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.demands import demand_columns
+from gpusched.traces.graph_columns import graph_columns
 from gpusched.traces.profile_columns import profile_columns
 from gpusched.traces.throughput_columns import sample_columns, table_columns, types_of_own_width
 from gpusched.traces.workload import Trace

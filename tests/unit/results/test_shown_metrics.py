@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpusched.results.shown_metrics import EXTRA_METRICS, METRICS, Column, columns, duration, plural
+from gpusched.base.wording import duration, plural
+from gpusched.results.shown_metrics import EXTRA_METRICS, METRICS, Column, columns
 
 
 def column(key: str, *values: Any) -> Column:

@@ -12,10 +12,11 @@ from gpusched.base.failures import Failures
 from gpusched.papers.common.parallel import BySeed, run_all
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import Workload, absent
 from gpusched.papers.common.written_files import write_files
-from gpusched.papers.dancer import tables as dancer_tables
+from gpusched.papers.dancer import tables
 from gpusched.papers.dancer.milp import Gap, gap
 from gpusched.papers.dancer.runs import Run, run_task
 from gpusched.papers.dancer.settings import (
@@ -39,7 +40,6 @@ from gpusched.papers.dancer.settings import (
 )
 from gpusched.papers.dancer.summary import Summary, bound
 from gpusched.papers.dancer.workload import need_tables
-from gpusched.papers.registry import Interrupted, Progress, finish
 
 _STAGE: Final = "jobs of a seed, all policies"
 _EXACT: Final = "integer programs"
@@ -66,7 +66,7 @@ class Dancer:
 
     def tables(self) -> list[Table]:
         """The results."""
-        made = dancer_tables.all_tables(Summary(self.runs), self.gaps)
+        made = tables.all_tables(Summary(self.runs), self.gaps)
         return with_left_out(made, (workload.trace for workload in self.missing))
 
     def to_dict(self) -> dict[str, Any]:

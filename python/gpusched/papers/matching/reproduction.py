@@ -10,9 +10,10 @@ from typing import Any, Final
 from gpusched.base.failures import Failures
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
-from gpusched.papers.matching import tables as matching_tables
+from gpusched.papers.matching import tables
 from gpusched.papers.matching.runs import (
     MAIN,
     SIZES,
@@ -26,7 +27,6 @@ from gpusched.papers.matching.runs import (
     time_one,
 )
 from gpusched.papers.matching_online.reproduction import Online, study
-from gpusched.papers.registry import Interrupted, Progress, finish
 
 _GAPS: Final = "instances with a proven optimum"
 _TIMES: Final = "decisions timed"
@@ -63,17 +63,17 @@ class Matching:
     def tables(self) -> list[Table]:
         """The results."""
         made = [
-            matching_tables.by_size(self.runs),
-            matching_tables.by_draws(self.runs),
-            matching_tables.against_baselines(self.runs),
-            matching_tables.ablations(self.runs),
+            tables.by_size(self.runs),
+            tables.by_draws(self.runs),
+            tables.against_baselines(self.runs),
+            tables.ablations(self.runs),
         ]
         if self.timings:
-            made.append(matching_tables.timings(self.timings))
+            made.append(tables.timings(self.timings))
         if self.large:
-            made.append(matching_tables.large(self.large))
+            made.append(tables.large(self.large))
         if self.checks:
-            made.append(matching_tables.checks(self.checks))
+            made.append(tables.checks(self.checks))
         online = self.online.tables()
         return [*made, *online] if online else with_left_out(made, self.online.missing)
 
@@ -81,7 +81,7 @@ class Matching:
         """All runs and tables as plain values for JSON."""
         return plain(
             paper="matching",
-            published={"gap": matching_tables.PUBLISHED_GAP},
+            published={"gap": tables.PUBLISHED_GAP},
             runs=(*self.runs, *self.large),
             timings=self.timings,
             checks=self.checks,

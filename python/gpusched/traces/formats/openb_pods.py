@@ -15,9 +15,9 @@ from gpusched.base.delimited_text import Table, read_table
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
-from gpusched.traces.demands import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces.filling_requests import Requests
 from gpusched.traces.format_registry import Reader, register
 from gpusched.traces.workload import Trace

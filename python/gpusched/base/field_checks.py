@@ -1,42 +1,42 @@
-"""What profiles and graphs share: figures by GPU type, and columns that name one of several."""
+"""Checks of single fields and of columns that name one of several: errors name the field."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from gpusched.base.arrays import Bool, Int32
+from gpusched.base.arrays import Int32
 from gpusched.base.intake import masked_rows, plain_array
 from gpusched.base.suggest import nearest
-from gpusched.clusters.network import check_name
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
-
-PerType: TypeAlias = float | dict[str, float]
-"""One figure for every GPU type, or one per type by its name."""
 
 
-def per_type(field: str, value: Any, high: float) -> PerType:
-    """Return figures in 0..high as floats.
+def check_name(field: str, value: Any) -> None:
+    """Raise unless ``value`` is text with more than blanks in it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{field}: {value!r} must be text")
+    if not value.strip():
+        raise ValueError(f"{field}: {value!r} must not be empty")
 
-    Raises
-    ------
-    TypeError, ValueError
-        If one is no number or out of range, or there is none; the message names ``field``.
-    """
-    if not isinstance(value, dict):
-        return not_negative(field, value, high)
-    if not value:
-        raise ValueError(f"{field}: must have a figure for at least one GPU type")
-    for gpu_type in value:
-        check_name(f"{field}: GPU type", gpu_type)
-    return {
-        gpu_type: not_negative(f"{field}[{gpu_type!r}]", figure, high)
-        for gpu_type, figure in value.items()
-    }
+
+def check_positive(field: str, value: Any, low: float = 0.0, high: float = float("inf")) -> float:
+    """Return ``value`` as a float; raise unless it is finite, positive and in ``[low, high]``."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{field}: {value!r} must be a number")
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{field}: {value!r} must be finite and positive")
+    if not low <= value <= high:
+        raise ValueError(f"{field}: {value!r} must lie in {low:g}..{high:g}")
+    return float(value)
+
+
+def check_integer(name: str, value: Any, minimum: int, maximum: int) -> None:
+    """Raise unless ``value`` is an integer in ``minimum..maximum``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: {value!r} must be an integer")
+    if not minimum <= value <= maximum:
+        raise ValueError(f"{name}: {value} must lie in {minimum:,}..{maximum:,}")
 
 
 def not_negative(field: str, value: Any, high: float) -> float:
@@ -100,40 +100,3 @@ def numbered(column: str, values: Any, names: Sequence[str], num_rows: int) -> I
                 f"row {row}, column {column!r}: unknown {name!r}{nearest(name, list(number))}"
             )
     return np.array([number[name] for name in entries], dtype=np.int32)
-
-
-def allowed_but_lacking(
-    trace: Trace, types: Sequence[str], index: Int32, lacking: Bool
-) -> tuple[int, int, str] | None:
-    """Find a job that may run on a GPU type for which its model has no figure.
-
-    Parameters
-    ----------
-    types
-        GPU types of the cluster.
-    index
-        int32[num_jobs]: the model of each job.
-    lacking
-        bool[num_models, num_types]: where there is no figure.
-
-    Returns
-    -------
-    tuple or None
-        The first such job, the index of the type, and text that counts the others; None if
-        there is no such job.
-    """
-    if not lacking[np.unique(index)].any():
-        return None
-    allowed: Bool = np.ones((1, len(types)), dtype=np.bool_)
-    sets = np.zeros(len(trace), dtype=np.int32)
-    if trace.type_set is not None:
-        allowed = np.array([[not s or name in s for name in types] for s in trace.type_sets])
-        sets = trace.type_set
-    missing: Bool = np.asarray((lacking[:, None, :] & allowed[None, :, :]).any(axis=2))
-    jobs = np.flatnonzero(missing[index, sets])
-    if not jobs.size:
-        return None
-    job = int(jobs[0])
-    position = int(np.flatnonzero(lacking[index[job], :] & allowed[sets[job], :])[0])
-    others = f", nor for {jobs.size - 1:,} other jobs" if jobs.size > 1 else ""
-    return job, position, others

@@ -1,17 +1,14 @@
-"""Jobs with deadlines as the columns that the core decides on."""
+"""Jobs with deadlines, one by one and as the columns that the core decides on."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from gpusched.base.arrays import Float64
-
-if TYPE_CHECKING:
-    from gpusched.deciding.deadline_planning import DeadlineJob
 
 # Later instants are no longer exact once they are counted in slots and microseconds.
 _MAX_SECONDS = 2.0**42
@@ -21,6 +18,33 @@ _WORK_SECONDS = (1e-9, 1e30)
 # Of a job's highest rate: what is slower does nothing in any window.
 _LEAST_RATE = 1e-100
 _MAX_GPUS = 1_000_000
+
+
+@dataclass(frozen=True)
+class DeadlineJob:
+    """A job with a deadline.
+
+    Attributes
+    ----------
+    arrival_s, deadline_s
+        In seconds. A deadline that has passed at the arrival is none that can be met.
+    work
+        What is to be done, in any unit: iterations, samples.
+    rates
+        Work per second by (GPU type, number of GPUs). 0: the job cannot run so, which is the same
+        as to leave it out. Rates need not be concave in the number of GPUs.
+    value
+        Of meeting the deadline.
+    change_s
+        Seconds without progress whenever the configuration changes, or the job runs again.
+    """
+
+    arrival_s: float
+    deadline_s: float
+    work: float
+    rates: Mapping[tuple[str, int], float]
+    value: float = 1.0
+    change_s: float = 0.0
 
 
 class DeadlineTable:
