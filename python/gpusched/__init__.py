@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gpusched.bounds.deadline_bounds import DeadlineBound as DeadlineBound
     from gpusched.bounds.deadline_bounds import deadline_bound as deadline_bound
     from gpusched.bounds.lower_bounds import lower_bounds as lower_bounds
+    from gpusched.bounds.registry import known_bounds as known_bounds
+    from gpusched.bounds.registry import register_bound as register_bound
     from gpusched.clusters.cluster import Cluster as Cluster
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
     from gpusched.clusters.cluster import smallest_cluster as smallest_cluster
@@ -54,6 +56,9 @@ if TYPE_CHECKING:
     from gpusched.models.profiles import read_profiles as read_profiles
     from gpusched.models.throughput_files import read_throughputs as read_throughputs
     from gpusched.models.throughputs import Throughputs as Throughputs
+    from gpusched.papers.registry import Paper as Paper
+    from gpusched.papers.registry import known_papers as known_papers
+    from gpusched.papers.registry import register_paper as register_paper
     from gpusched.plugins.policy import ContentionChoice as ContentionChoice
     from gpusched.plugins.policy import PlacementChoice as PlacementChoice
     from gpusched.plugins.policy import Policy as Policy
@@ -74,6 +79,8 @@ if TYPE_CHECKING:
     from gpusched.prediction import predictors as predictors
     from gpusched.prediction import register_predictor as register_predictor
     from gpusched.reporting.report import write_report as write_report
+    from gpusched.results.metric_registry import metrics as metrics
+    from gpusched.results.metric_registry import register_metric as register_metric
     from gpusched.results.result import Result as Result
     from gpusched.results.result_store import load as load
     from gpusched.specs.run_spec import RunSpec as RunSpec
@@ -107,6 +114,7 @@ _HOME = {
     "JobProfile": "models.profiles",
     "Matching": "deciding.assignment",
     "Order": "_core",
+    "Paper": "papers.registry",
     "Placement": "_core",
     "PlacementChoice": "plugins.policy",
     "Plan": "deciding.batch_planning",
@@ -136,9 +144,12 @@ _HOME = {
     "generate": "generator.synthetic_traces",
     "graph_for": "models.graph_models",
     "iteration_limits": "specs.speed_limits",
+    "known_bounds": "bounds.registry",
+    "known_papers": "papers.registry",
     "load": "results.result_store",
     "load_predictor": "prediction",
     "lower_bounds": "bounds.lower_bounds",
+    "metrics": "results.metric_registry",
     "place_jobs": "deciding.market",
     "placements": "plugins.registry",
     "plan": "deciding.batch_planning",
@@ -154,7 +165,10 @@ _HOME = {
     "read_throughputs": "models.throughput_files",
     "read_topology": "clusters.topologies",
     "read_trace": "traces.reading",
+    "register_bound": "bounds.registry",
+    "register_metric": "results.metric_registry",
     "register_order": "plugins.registry",
+    "register_paper": "papers.registry",
     "register_placement": "plugins.registry",
     "register_predictor": "prediction",
     "register_scheduler": "plugins.registry",
