@@ -89,6 +89,9 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
     from gpusched.traces.filling_requests import Requests as Requests
+    from gpusched.traces.format_registry import TraceFormat as TraceFormat
+    from gpusched.traces.format_registry import register_trace_format as register_trace_format
+    from gpusched.traces.format_registry import trace_formats as trace_formats
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.inventories import read_requests as read_requests
     from gpusched.traces.reading import read_trace as read_trace
@@ -131,6 +134,7 @@ _HOME = {
     "Stage": "models.job_graphs",
     "Throughputs": "models.throughputs",
     "Trace": "traces.workload",
+    "TraceFormat": "traces.format_registry",
     "Transport": "deciding.assignment",
     "__version__": "_core",
     "assign": "deciding.assignment",
@@ -172,9 +176,11 @@ _HOME = {
     "register_placement": "plugins.registry",
     "register_predictor": "prediction",
     "register_scheduler": "plugins.registry",
+    "register_trace_format": "traces.format_registry",
     "simulate": "engine.simulation",
     "smallest_cluster": "clusters.cluster",
     "speeds": "plugins.registry",
+    "trace_formats": "traces.format_registry",
     "transport": "deciding.assignment",
     "write_report": "reporting.report",
     "zoo": "models.model_zoo",
