@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from gpusched.bounds.deadline_bounds import DeadlineBound as DeadlineBound
     from gpusched.bounds.deadline_bounds import deadline_bound as deadline_bound
     from gpusched.bounds.lower_bounds import lower_bounds as lower_bounds
-    from gpusched.bounds.registry import known_bounds as known_bounds
-    from gpusched.bounds.registry import register_bound as register_bound
     from gpusched.clusters.cluster import Cluster as Cluster
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
     from gpusched.clusters.cluster import smallest_cluster as smallest_cluster
@@ -56,9 +54,6 @@ if TYPE_CHECKING:
     from gpusched.models.profiles import read_profiles as read_profiles
     from gpusched.models.throughput_files import read_throughputs as read_throughputs
     from gpusched.models.throughputs import Throughputs as Throughputs
-    from gpusched.papers.registry import Paper as Paper
-    from gpusched.papers.registry import known_papers as known_papers
-    from gpusched.papers.registry import register_paper as register_paper
     from gpusched.plugins.policy import ContentionChoice as ContentionChoice
     from gpusched.plugins.policy import PlacementChoice as PlacementChoice
     from gpusched.plugins.policy import Policy as Policy
@@ -89,9 +84,6 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
     from gpusched.traces.filling_requests import Requests as Requests
-    from gpusched.traces.format_registry import TraceFormat as TraceFormat
-    from gpusched.traces.format_registry import register_trace_format as register_trace_format
-    from gpusched.traces.format_registry import trace_formats as trace_formats
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.inventories import read_requests as read_requests
     from gpusched.traces.reading import read_trace as read_trace
@@ -117,7 +109,6 @@ _HOME = {
     "JobProfile": "models.profiles",
     "Matching": "deciding.assignment",
     "Order": "_core",
-    "Paper": "papers.registry",
     "Placement": "_core",
     "PlacementChoice": "plugins.policy",
     "Plan": "deciding.batch_planning",
@@ -134,7 +125,6 @@ _HOME = {
     "Stage": "models.job_graphs",
     "Throughputs": "models.throughputs",
     "Trace": "traces.workload",
-    "TraceFormat": "traces.format_registry",
     "Transport": "deciding.assignment",
     "__version__": "_core",
     "assign": "deciding.assignment",
@@ -148,8 +138,6 @@ _HOME = {
     "generate": "generator.synthetic_traces",
     "graph_for": "models.graph_models",
     "iteration_limits": "specs.speed_limits",
-    "known_bounds": "bounds.registry",
-    "known_papers": "papers.registry",
     "load": "results.result_store",
     "load_predictor": "prediction",
     "lower_bounds": "bounds.lower_bounds",
@@ -169,18 +157,14 @@ _HOME = {
     "read_throughputs": "models.throughput_files",
     "read_topology": "clusters.topologies",
     "read_trace": "traces.reading",
-    "register_bound": "bounds.registry",
     "register_metric": "results.metric_registry",
     "register_order": "plugins.registry",
-    "register_paper": "papers.registry",
     "register_placement": "plugins.registry",
     "register_predictor": "prediction",
     "register_scheduler": "plugins.registry",
-    "register_trace_format": "traces.format_registry",
     "simulate": "engine.simulation",
     "smallest_cluster": "clusters.cluster",
     "speeds": "plugins.registry",
-    "trace_formats": "traces.format_registry",
     "transport": "deciding.assignment",
     "write_report": "reporting.report",
     "zoo": "models.model_zoo",

@@ -36,7 +36,7 @@ def read_trace(
     path
         The file.
     format
-        A name listed by :func:`gpusched.trace_formats`; default: found by looking at the file.
+        A name listed by ``gpusched trace formats``; default: found by looking at the file.
     columns
         For CSV, Parquet and NumPy files: the file's name for each of the names of
         :meth:`Trace.from_columns <gpusched.traces.workload.Trace.from_columns>`, e.g.
