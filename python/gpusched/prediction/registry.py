@@ -12,7 +12,7 @@ from gpusched.plugins.registry import PluginInfo, describe
 
 _Class = TypeVar("_Class", bound=type)
 
-PREDICTORS: Final[Registry[PluginInfo]] = Registry("predictor")
+PREDICTORS: Final[Registry[PluginInfo]] = Registry("predictor", "gpusched.prediction")
 
 
 class PredictorChoice(Choice):
@@ -22,7 +22,7 @@ class PredictorChoice(Choice):
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return PREDICTORS.loaded()
+        return PREDICTORS.own()
 
 
 def predictors() -> dict[str, PluginInfo]:

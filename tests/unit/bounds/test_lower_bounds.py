@@ -108,7 +108,7 @@ def test_the_best_bound_is_the_largest_and_counts_the_chosen_jobs_alone():
     everything = lower_bounds(trace, cluster)
     name, value = everything.best
     assert value == max(everything.total_jct_us.values()) == everything.total_jct_us[name]
-    assert set(everything.total_jct_us) == {"squashed-srpt", "mean-busy-time", "trivial"}
+    assert set(everything.total_jct_us) >= {"squashed-srpt", "mean-busy-time", "trivial"}
 
     some = lower_bounds(trace, cluster, jobs=np.array([True, True, False]))
     first_two = lower_bounds(trace.head(2), cluster)
@@ -264,7 +264,8 @@ def test_a_width_that_saves_nothing_fills_gaps():
     )
     assert float(lower.makespan_us) / SECOND == pytest.approx(4.5)
     assert result.schedule.finish_us.max() >= lower.makespan_us
-    assert set(lower.total_jct_us) == {"squashed-srpt", "trivial"}
+    assert set(lower.total_jct_us) >= {"squashed-srpt", "trivial"}
+    assert "mean-busy-time" not in lower.total_jct_us
 
 
 @pytest.mark.parametrize("table", [{3: 3.0}, {2: 2.0, 3: 3.0, 4: 4.0}])

@@ -37,7 +37,8 @@ def preempted():
 
 
 def test_the_summary_has_its_keys_in_order(preempted):
-    assert list(preempted.summary()) == KEYS
+    # Others may be added anywhere.
+    assert [key for key in preempted.summary() if key in KEYS] == KEYS
 
 
 def test_the_summary_names_its_run(preempted):
