@@ -23,8 +23,8 @@ class PluginWarning(UserWarning):
 def load_entry_points() -> None:
     """Import the modules that installed packages name, once in a process.
 
-    One that fails is named in a :class:`PluginWarning`. While it goes on, other threads wait, and
-    a call from one of the modules returns at once.
+    One that fails is named in a :class:`PluginWarning`; what it had registered before stays. While
+    they are imported, other threads wait, and a call from one of the modules returns at once.
     """
     if _state.is_done or _state.thread == threading.get_ident():
         return
@@ -33,7 +33,7 @@ def load_entry_points() -> None:
             return
         _state.thread = threading.get_ident()
         try:
-            for point in found():
+            for point in _readable():
                 _load(point)
             _state.is_done = True
         finally:
@@ -48,10 +48,23 @@ def found() -> list[EntryPoint]:
     return [unique[key] for key in sorted(unique)]
 
 
+def _readable() -> list[EntryPoint]:
+    try:
+        return found()
+    except Exception as error:  # a package whose description is damaged is not ours to mend
+        warnings.warn(
+            f"no plug-in is loaded, as the installed packages cannot be read: "
+            f"{type(error).__name__}: {error}",
+            PluginWarning,
+            stacklevel=2,
+        )
+        return []
+
+
 def _load(point: EntryPoint) -> None:
     try:
         point.load()
-    except Exception as error:  # what a stranger's module may raise is not known
+    except (Exception, SystemExit) as error:  # what a stranger's module may raise is not known
         whose = point.dist
         package = "" if whose is None else f" of {whose.name} {whose.version}"
         warnings.warn(

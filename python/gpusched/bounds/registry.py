@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from gpusched.base.registry import Registry, among, told
+from gpusched.base.suggest import nearest
 
 _Compute = TypeVar("_Compute", bound=Callable[..., Any])
 
@@ -86,8 +87,8 @@ def register_bound(
 
 def known_bounds(quantity: str | None = None) -> dict[str, Bound]:
     """Every bound by name, or those of one quantity, in the order in which they are computed."""
-    if quantity is not None:
-        among("bound", "of a quantity", "quantity", quantity, QUANTITIES)
+    if quantity is not None and quantity not in QUANTITIES:
+        raise ValueError(f"unknown quantity {quantity!r}{nearest(quantity, list(QUANTITIES))}")
     return {
         name: bound
         for name, bound in BOUNDS.all().items()

@@ -71,8 +71,9 @@ class Paper:
     ) -> dict[str, int]:
         """Return the stages that :meth:`reproduce` would go through, each with its parts.
 
-        Nothing is run. What needs real data that is not there is left out; parameters and errors
-        as of :meth:`reproduce`.
+        Nothing is run. Parts that real data would add are left out where it is not there; data
+        without which nothing can be run is not asked for. Parameters and errors otherwise as of
+        :meth:`reproduce`.
         """
         stages: Callable[..., dict[str, int]] = import_module(self.module).stages
         return stages(seeds=self._checked(seeds, exact), quick=quick, exact=exact)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 
 from gpusched.base.registry import Registry, among, told
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from gpusched.results.run_facts import RunFacts
 
 Kind = Literal["time", "percent", "ratio", "count", "rate", "text"]
+Table = Literal["main", "wide", "none"]
 _Compute = TypeVar("_Compute", bound="Callable[[RunFacts], Any]")
 
 UNITS: Final[dict[str, Kind]] = {
@@ -83,18 +84,18 @@ class Metric:
     summary: str
     better: str
     compute: Callable[[RunFacts], Any]
-    definition: str = ""
-    source: str = ""
-    needs: tuple[str, ...] = ()
-    is_default: bool = True
-    label: str = ""
-    short: str = ""
-    kind: Kind = "ratio"
-    group: str = "jobs"
-    table: Literal["main", "wide", "none"] = "wide"
-    rank: int = 600
-    place: int = 5_000
-    gives_way: int | None = 0
+    definition: str
+    source: str
+    needs: tuple[str, ...]
+    is_default: bool
+    label: str
+    short: str
+    kind: Kind
+    group: str
+    table: Table
+    rank: int
+    place: int
+    gives_way: int | None
 
 
 METRICS: Final[Registry[Metric]] = Registry(
@@ -112,9 +113,14 @@ def register_metric(
     needs: Sequence[str] = (),
     label: str = "",
     short: str = "",
-    table: Literal["main", "wide", "none"] = "wide",
+    table: Table = "wide",
     group: str = "jobs",
-    **more: Any,
+    definition: str = "",
+    source: str = "",
+    is_default: bool = True,
+    rank: int = 600,
+    place: int = 5_000,
+    gives_way: int | None = 0,
 ) -> Callable[[_Compute], _Compute]:
     """Register a function as the metric ``key`` of ``Result.summary()``.
 
@@ -123,9 +129,10 @@ def register_metric(
 
     Parameters
     ----------
-    key, unit, summary, better, kind, needs, label, short, table, group, more
-        The fields of :class:`~gpusched.results.metric_registry.Metric`. Without a label it is the
-        key with blanks, without ``kind`` the unit says how tables write the value.
+    key, unit, summary, better, kind, needs, label, short, table, group, definition, source
+        The fields of :class:`~gpusched.results.metric_registry.Metric`, as are the others. Without
+        a label it is the key with blanks, without ``kind`` the unit says how tables write the
+        value.
 
     Raises
     ------
@@ -137,21 +144,34 @@ def register_metric(
     told("metric", key, summary=summary)
     among("metric", key, "unit", unit, UNITS)
     among("metric", key, "direction", better, BETTER)
-    among("metric", key, "table", table, ("main", "wide", "none"))
+    among("metric", key, "table", table, get_args(Table))
     among("metric", key, "group", group, GROUPS)
     for need in needs:
         among("metric", key, "need", need, NEEDS)
     if kind is not None:
-        among("metric", key, "kind", kind, (*UNITS.values(), "percent"))
+        among("metric", key, "kind", kind, get_args(Kind))
     label = label or key.removesuffix("_s").replace("_", " ")
 
     def register(compute: _Compute) -> _Compute:
         metric = Metric(
-            key, unit, summary, better, compute,
-            kind=kind or UNITS[unit], needs=tuple(needs), label=label,
+            key=key,
+            unit=unit,
+            summary=summary,
+            better=better,
+            compute=compute,
+            definition=definition,
+            source=source,
+            needs=tuple(needs),
+            is_default=is_default,
+            label=label,
             short=short or label.replace(" ", "|", 1),
-            table="none" if unit == "text" else table, group=group, **more,
-        )  # fmt: skip
+            kind=kind or UNITS[unit],
+            group=group,
+            table="none" if unit == "text" else table,
+            rank=rank,
+            place=place,
+            gives_way=gives_way,
+        )
         METRICS.add(key, metric)
         return compute
 

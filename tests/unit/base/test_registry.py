@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,3 +144,40 @@ def test_a_known_name_is_found_without_a_look_at_other_packages(
     with pytest.raises(ValueError, match="unknown fruit"):
         registry.find("plum")
     assert other.loads == 1
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_module_that_ends_the_process_and_damaged_packages_are_warned_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(entry_points, "found", lambda: [Point("leaving", SystemExit(3))])
+    with pytest.warns(PluginWarning, match="'leaving' .* is left out: SystemExit: 3"):
+        load_entry_points()
+    monkeypatch.setattr(entry_points, "_state", entry_points._State())
+    monkeypatch.setattr(entry_points, "found", lambda: [][0])
+    with pytest.warns(PluginWarning, match="the installed packages cannot be read: IndexError"):
+        load_entry_points()
+    load_entry_points()
+
+
+@pytest.mark.usefixtures("fresh")
+def test_threads_wait_until_packages_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry: Registry[Fruit] = Registry("fruit")
+    began, go_on = threading.Event(), threading.Event()
+
+    class Slow(Point):
+        def load(self) -> None:
+            began.set()
+            assert go_on.wait(60)
+            registry.add("fig", Fruit("fig"))
+
+    monkeypatch.setattr(entry_points, "found", lambda: [Slow("slow")])
+    seen: list[list[str]] = []
+    threads = [threading.Thread(target=lambda: seen.append(list(registry.all()))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert began.wait(60)
+    go_on.set()
+    for thread in threads:
+        thread.join(60)
+    assert seen == [["fig"]] * 4
