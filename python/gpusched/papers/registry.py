@@ -106,6 +106,8 @@ class Paper:
         Interrupted
             On Ctrl-C; it carries what was done.
 
+        Notes
+        -----
         An error of one part is raised when all others are done; see :func:`finish`.
         """
         checked = self._checked(seeds, exact)
