@@ -8,7 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusched.cli import app
-from gpusched.papers.registry import Interrupted, Paper, known_papers, register_paper
+from gpusched.papers.common.reproduction import Interrupted
+from gpusched.papers.registry import Paper, known_papers, register_paper
 
 PAPERS = known_papers()
 every_paper = pytest.mark.parametrize("name", sorted(PAPERS))

@@ -13,6 +13,7 @@ from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.run_table import new_table
 from gpusched.papers import registry as papers
+from gpusched.papers.common.reproduction import Interrupted
 from gpusched.papers.common.text_table import Table
 
 EPILOG: Final = """
@@ -101,7 +102,7 @@ def reproduce(
 
         try:
             result = paper.reproduce(seeds=wanted, quick=quick, exact=exact, progress=progress)
-        except papers.Interrupted as interruption:
+        except Interrupted as interruption:
             if interruption.reproduction is None:
                 raise
             result, interrupted = interruption.reproduction, True

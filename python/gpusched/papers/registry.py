@@ -8,18 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Final
 
-from gpusched.base.failures import Failures
 from gpusched.base.registry import Registry, told
-
-if TYPE_CHECKING:
-    from gpusched.papers.common.text_table import Table
-
-Progress = Callable[[str, int, int], None]
-"""Called as ``progress(stage, done, total)``."""
-
+from gpusched.papers.common.reproduction import Progress, Reproduction
 
 _LEAST_SEEDS: Final = 2  # an interval needs two
 
@@ -108,7 +100,8 @@ class Paper:
 
         Notes
         -----
-        An error of one part is raised when all others are done; see :func:`finish`.
+        An error of one part is raised when all others are done; see
+        :func:`~gpusched.papers.common.reproduction.finish`.
         """
         checked = self._checked(seeds, exact)
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
@@ -121,22 +114,6 @@ class Paper:
         if exact and not self.has_exact:
             raise ValueError(f"exact: {self.name} has no part with an exact optimum")
         return number
-
-
-class Reproduction(Protocol):
-    """What a reproduction gives back."""
-
-    def tables(self) -> list[Table]:
-        """The results, ours beside the published ones."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """All settings, runs and tables as plain values for JSON."""
-        ...
-
-    def write(self, folder: Path) -> list[Path]:
-        """Write figures, tables and all runs; return the files."""
-        ...
 
 
 PAPERS: Final[Registry[Paper]] = Registry("paper", "gpusched.papers")
@@ -173,23 +150,6 @@ def paper(name: str) -> Paper:
         If there is none of that name; the nearest is suggested.
     """
     return PAPERS.find(name)
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a reproduction; ``reproduction`` is what the finished seeds give, or None."""
-
-    def __init__(self, reproduction: Reproduction | None) -> None:
-        super().__init__("interrupted")
-        self.reproduction = reproduction
-
-
-def finish(failures: Failures, reproduction: Reproduction | None) -> None:
-    """Raise the first error of a reproduction whose other parts are done, if there is one.
-
-    Its attributes are ``reproduction``, what the finished seeds give or None, and ``failed``, all
-    errors by the name of the part.
-    """
-    failures.raise_if_any(reproduction=reproduction, failed=failures.errors)
 
 
 def _silent(stage: str, done: int, total: int) -> None:

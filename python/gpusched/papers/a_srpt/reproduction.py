@@ -32,9 +32,9 @@ from gpusched.papers.a_srpt.tables import Summary, jct, p99
 from gpusched.papers.a_srpt.workload import missing_places, real_places
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
-from gpusched.papers.registry import Interrupted, Progress, finish
 
 _STAGE: Final = "runs"
 

@@ -12,6 +12,7 @@ from gpusched.base.failures import Failures
 from gpusched.papers.common.parallel import BySeed, run_all
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import Workload, absent
 from gpusched.papers.common.written_files import write_files
@@ -39,7 +40,6 @@ from gpusched.papers.dancer.settings import (
 )
 from gpusched.papers.dancer.summary import Summary, bound
 from gpusched.papers.dancer.workload import need_tables
-from gpusched.papers.registry import Interrupted, Progress, finish
 
 _STAGE: Final = "jobs of a seed, all policies"
 _EXACT: Final = "integer programs"

@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.papers.common.plain_values import plain
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
 from gpusched.papers.fgd import tables as fgd_tables
 from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
 from gpusched.papers.fgd.runs import DEFAULT, DEMANDS, PLACEMENTS, VARIANTS, Run, Workload, run
 from gpusched.papers.fgd.tables import Summary
-from gpusched.papers.registry import Interrupted, Progress, finish
 
 _STAGE: Final = "clusters filled"
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from gpusched.base.failures import Failures
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
 from gpusched.papers.matching import tables as matching_tables
@@ -27,7 +28,6 @@ from gpusched.papers.matching.runs import (
 )
 from gpusched.papers.matching_online import reproduction as matching_online
 from gpusched.papers.matching_online.reproduction import Online
-from gpusched.papers.registry import Interrupted, Progress, finish
 
 _GAPS: Final = "instances with a proven optimum"
 _TIMES: Final = "decisions timed"

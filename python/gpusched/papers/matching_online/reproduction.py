@@ -9,13 +9,13 @@ from typing import Any, Final
 from gpusched.base.failures import Failures
 from gpusched.papers.common.parallel import BySeed, run_all
 from gpusched.papers.common.real_data import data_folder, with_left_out
+from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import TABLES, Workload, absent
 from gpusched.papers.matching_online import tables as matching_online_tables
 from gpusched.papers.matching_online.runs import OnlineRun, run_task
 from gpusched.papers.matching_online.settings import SEEDS, WORKLOADS, Arm, Setting, requests
 from gpusched.papers.matching_online.tables import Summary
-from gpusched.papers.registry import Progress
 
 _STAGE: Final = "online: jobs of a seed, all policies"
 

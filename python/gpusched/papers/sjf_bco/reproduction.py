@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.papers.common.plain_values import plain
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
-from gpusched.papers.registry import Interrupted, Progress, finish
 from gpusched.papers.sjf_bco import gap as sjf_bco_gap
 from gpusched.papers.sjf_bco import tables as sjf_bco_tables
 from gpusched.papers.sjf_bco import wang_anchor
