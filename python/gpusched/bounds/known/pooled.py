@@ -19,7 +19,7 @@ _MANY: Final = 10_000
     summary="Of the jobs of alone as many as fit by GPU time, all types as one.",
     assumptions="In a summary up to 100,000 of them, beyond 10,000 on a coarser grid; 0.3 s for "
     "10^4, 0.6 s for 10^5.",
-    source="Knapsacks over windows of time, relaxed.",
+    source="Ours: knapsacks over windows of time, relaxed.",
     rank=2,
 )
 def _of(jobs: DeadlineJobs) -> float:

@@ -20,7 +20,7 @@ _MOST: Final = 10_000
     summary="The same type by type, a linear program of types, widths and time.",
     assumptions="SciPy is installed (extra exact); in a summary up to 10,000 jobs. 0.2 s for 200, "
     "0.8 s for 10^4.",
-    source="Linear relaxation of time-indexed programs.",
+    source="Ours: a time-indexed program, relaxed.",
     rank=3,
 )
 def _of(jobs: DeadlineJobs) -> float | None:
