@@ -1,4 +1,6 @@
-"""Writes ``policies.md`` from the registry, or with ``--check`` compares it with the committed one.
+"""Writes what the docs say of registered names, or with ``--check`` compares it with that.
+
+``policies.md`` is written in whole, marked tables of other pages in part.
 
 python docs/tables.py            # needs gpusched installed
 python docs/tables.py --check
@@ -11,6 +13,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import marked_tables
 
 import gpusched as gs
 
@@ -56,7 +60,7 @@ def page() -> str:
     sections = [
         HEAD,
         "## Policies\n",
-        _table(
+        marked_tables.table(
             ("policy", "takes GPUs back", "knows", "what it does", "source"),
             (
                 (f"`{p.name}`", _taking(p.flags), _knowledge(p.flags), p.summary, p.source)
@@ -67,7 +71,7 @@ def page() -> str:
         "### Their parameters\n",
         _parameters(policies),
         "## Placements\n",
-        _table(
+        marked_tables.table(
             ("placement", "what it does", "source"),
             ((f"`{p.name}`", p.summary, p.source) for p in placements),
         ),
@@ -75,11 +79,11 @@ def page() -> str:
         _parameters(placements),
         "## Speeds and contentions\n",
         SPEEDS,
-        _table(
+        marked_tables.table(
             ("speed", "what it does", "source"),
             ((f"`{p.name}`", p.summary, p.source) for p in speeds),
         ),
-        _table(
+        marked_tables.table(
             ("contention", "what it does", "source"),
             ((f"`{p.name}`", p.summary, p.source) for p in contentions),
         ),
@@ -87,7 +91,7 @@ def page() -> str:
         _parameters([*speeds, *contentions]),
         "## Predictors\n",
         PREDICTORS,
-        _table(
+        marked_tables.table(
             ("predictor", "what it does", "source"),
             ((f"`{p.name}`", p.summary, p.source) for p in predictors),
         ),
@@ -116,7 +120,7 @@ def _parameters(plugins: Iterable[gs.PluginInfo]) -> str:
         for parameter in plugin.parameters:
             key = (parameter["name"], _values(parameter), parameter["help"])
             defaults.setdefault(key, {})[plugin.name] = _text(parameter["default"])
-    return _table(
+    return marked_tables.table(
         ("parameter", "values", "default", "what it sets"),
         (
             (f"`{name}`", values, "; ".join(_grouped(of)), text)
@@ -152,23 +156,22 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [list(head)]
-    lines.append(["---"] * len(lines[0]))
-    lines += [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+def pages() -> dict[Path, str]:
+    """Return every page that is written here, in whole or in part, as it should be."""
+    parts = {path: marked_tables.marked(path.read_text("utf-8")) for path in marked_tables.PAGES}
+    return {PAGE: page(), **parts}
 
 
 def main() -> None:
-    text = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-        return
-    committed = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if text != committed:
-        lines = (committed.splitlines(keepends=True), text.splitlines(keepends=True))
-        sys.stderr.writelines(difflib.unified_diff(*lines, "committed", "generated"))
-        sys.exit(f"{PAGE.name} is out of date: run `python docs/tables.py`")
+    for path, text in pages().items():
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+            continue
+        committed = path.read_text(encoding="utf-8") if path.exists() else ""
+        if text != committed:
+            lines = (committed.splitlines(keepends=True), text.splitlines(keepends=True))
+            sys.stderr.writelines(difflib.unified_diff(*lines, "committed", "generated"))
+            sys.exit(f"{path.name} is out of date: run `python docs/tables.py`")
 
 
 if __name__ == "__main__":

@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from gpusched.prediction import predictors as predictors
     from gpusched.prediction import register_predictor as register_predictor
     from gpusched.reporting.report import write_report as write_report
+    from gpusched.results.metric_registry import metrics as metrics
+    from gpusched.results.metric_registry import register_metric as register_metric
     from gpusched.results.result import Result as Result
     from gpusched.results.result import load as load
     from gpusched.specs.run_spec import RunSpec as RunSpec
@@ -139,6 +141,7 @@ _HOME = {
     "load": "results.result",
     "load_predictor": "prediction",
     "lower_bounds": "bounds.lower_bounds",
+    "metrics": "results.metric_registry",
     "place_jobs": "deciding.market",
     "placements": "plugins.registry",
     "plan": "deciding.batch_planning",
@@ -154,6 +157,7 @@ _HOME = {
     "read_throughputs": "models.throughput_files",
     "read_topology": "clusters.topologies",
     "read_trace": "traces.reading",
+    "register_metric": "results.metric_registry",
     "register_order": "plugins.registry",
     "register_placement": "plugins.registry",
     "register_predictor": "prediction",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, Literal
 
-Kind = Literal["time", "percent", "ratio", "count", "rate"]
+Kind = Literal["time", "percent", "ratio", "count", "rate", "text"]
 """What a number is, which decides how it is written."""
 
 _TIME_UNITS: Final = ((86_400.0, "d"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))

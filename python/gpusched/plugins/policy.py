@@ -6,8 +6,17 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from gpusched.base.entry_points import load_entry_points
 from gpusched.base.suggest import nearest
-from gpusched.plugins.registry import PluginInfo, contentions, placements, policies, speeds
+from gpusched.plugins.registry import (
+    POLICY_KINDS,
+    PluginInfo,
+    contentions,
+    placements,
+    policies,
+    registered,
+    speeds,
+)
 
 __all__ = [
     "Choice",
@@ -38,20 +47,28 @@ class Choice:
     kind = "policy"
 
     def __init__(self, name: str, /, **parameters: Any) -> None:
-        known = self._registry()
         if not isinstance(name, str):
             raise TypeError(f"{self.kind}: expected a name, not {name!r}")
-        if name not in known:
-            raise ValueError(f"unknown {self.kind} {name!r}{nearest(name, list(known))}")
         self.name = name
-        self.info = known[name]
+        self.info = self._find(name)
         self.parameters: dict[str, Value] = {
             key: self._checked(key, parameters[key]) for key in sorted(parameters)
         }
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return policies()
+        return registered(*POLICY_KINDS)
+
+    @classmethod
+    def _find(cls, name: str) -> PluginInfo:
+        """Look ``name`` up; packages that extend gpusched are loaded if it is not known."""
+        known = cls._registry()
+        if name not in known:
+            load_entry_points()
+            known = cls._registry()
+        if name not in known:
+            raise ValueError(f"unknown {cls.kind} {name!r}{nearest(name, list(known))}")
+        return known[name]
 
     @classmethod
     def parse(cls, text: str) -> Any:
@@ -65,9 +82,7 @@ class Choice:
         if not isinstance(text, str):
             raise TypeError(f"{cls.kind}: expected a text, not {text!r}")
         name, colon, rest = text.strip().partition(":")
-        known = cls._registry()
-        if name not in known:
-            raise ValueError(f"unknown {cls.kind} {name!r}{nearest(name, list(known))}")
+        info = cls._find(name)
         values: dict[str, Any] = {}
         for part in rest.split(",") if colon else ():
             key, equals, value = (piece.strip() for piece in part.partition("="))
@@ -75,7 +90,7 @@ class Choice:
                 raise ValueError(f"{cls.kind} {text!r}: expected key=value, not {part!r}")
             if key in values:
                 raise ValueError(f"{cls.kind} {text!r}: {key} is given twice")
-            values[key] = _read(cls.kind, known[name], key, value)
+            values[key] = _read(cls.kind, info, key, value)
         return cls(name, **values)
 
     def core_values(self) -> dict[str, Any]:
@@ -141,7 +156,7 @@ class PlacementChoice(Choice):
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return placements()
+        return registered("placement")
 
 
 class SpeedChoice(Choice):
@@ -151,7 +166,7 @@ class SpeedChoice(Choice):
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return speeds()
+        return registered("speed")
 
 
 class ContentionChoice(Choice):
@@ -161,7 +176,7 @@ class ContentionChoice(Choice):
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return contentions()
+        return registered("contention")
 
 
 def _parameter(kind: str, info: PluginInfo, key: str) -> Mapping[str, Any]:

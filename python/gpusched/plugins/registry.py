@@ -10,6 +10,8 @@ from functools import cache
 from typing import Any, Final, TypeVar
 
 from gpusched import _core
+from gpusched.base.entry_points import load_entry_points
+from gpusched.base.registry import Registry
 
 _Seam = TypeVar("_Seam", bound=type)
 
@@ -70,24 +72,37 @@ class PluginInfo:
 
 
 def policies() -> dict[str, PluginInfo]:
-    """Every policy by name, sorted."""
-    native = {name: info for kind in POLICY_KINDS for name, info in _native(kind).items()}
-    return dict(sorted({**native, **_built_in(), **_policies_of_python}.items()))
+    """Every policy by name, sorted; packages that extend gpusched are loaded first."""
+    load_entry_points()
+    return registered(*POLICY_KINDS)
 
 
 def placements() -> dict[str, PluginInfo]:
-    """Every placement by name, sorted."""
-    return dict(sorted({**_native("placement"), **_placements_of_python}.items()))
+    """Every placement by name, sorted; packages that extend gpusched are loaded first."""
+    load_entry_points()
+    return registered("placement")
 
 
 def speeds() -> dict[str, PluginInfo]:
     """Every performance model by name, sorted."""
-    return dict(sorted(_native("speed").items()))
+    return registered("speed")
 
 
 def contentions() -> dict[str, PluginInfo]:
     """Every contention model by name, sorted."""
-    return dict(sorted(_native("contention").items()))
+    return registered("contention")
+
+
+def registered(*kinds: str) -> dict[str, PluginInfo]:
+    """Return what has been registered so far of some kinds, by name, sorted."""
+    found: dict[str, PluginInfo] = {}
+    for kind in kinds:
+        found |= _native(kind)
+        if kind == "scheduler":
+            found |= _built_in()
+    for registry in {id(of): of for of in map(_OF_PYTHON.get, kinds) if of is not None}.values():
+        found |= registry.loaded()
+    return dict(sorted(found.items()))
 
 
 def register_order(name: str) -> Callable[[_Seam], _Seam]:
@@ -103,7 +118,7 @@ def register_order(name: str) -> Callable[[_Seam], _Seam]:
     ValueError
         If the name is taken. TypeError if the class is not an Order.
     """
-    return _register("order", name, _core.Order, _policies_of_python)
+    return _register("order", name, _core.Order)
 
 
 def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
@@ -115,22 +130,23 @@ def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
     arguments: a mapping from the name to any of ``minimum``, ``maximum``, ``choices``, ``help``
     and ``flags``, which maps a value to the flags that it adds.
     """
-    return _register("scheduler", name, _core.Scheduler, _policies_of_python)
+    return _register("scheduler", name, _core.Scheduler)
 
 
 def register_placement(name: str) -> Callable[[_Seam], _Seam]:
     """Register a subclass of :class:`gpusched.Placement` as the placement ``name``."""
-    return _register("placement", name, _core.Placement, _placements_of_python)
+    return _register("placement", name, _core.Placement)
 
 
 def unregister(name: str) -> None:
     """Forget a name that was registered from Python; others are left alone."""
-    _policies_of_python.pop(name, None)
-    _placements_of_python.pop(name, None)
+    _POLICIES.remove(name)
+    _PLACEMENTS.remove(name)
 
 
-_policies_of_python: dict[str, PluginInfo] = {}
-_placements_of_python: dict[str, PluginInfo] = {}
+_POLICIES: Final[Registry[PluginInfo]] = Registry("policy")
+_PLACEMENTS: Final[Registry[PluginInfo]] = Registry("placement")
+_OF_PYTHON: Final = {"order": _POLICIES, "scheduler": _POLICIES, "placement": _PLACEMENTS}
 
 
 @cache
@@ -166,21 +182,15 @@ def _bounded(parameter: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
-def _register(
-    kind: str, name: str, base: type, registry: dict[str, PluginInfo]
-) -> Callable[[_Seam], _Seam]:
-    taken = placements() if kind == "placement" else policies()
-    if name in taken:
-        raise ValueError(f"{kind}: the name {name!r} is taken")
-    if not name or set(name) & set(":,= \t\n"):
-        raise ValueError(
-            f"{kind}: the name {name!r} must not be empty or hold ':', ',', '=', space"
-        )
+def _register(kind: str, name: str, base: type) -> Callable[[_Seam], _Seam]:
+    registry = _OF_PYTHON[kind]
+    kinds = (kind,) if kind == "placement" else POLICY_KINDS
+    registry.check_name(name, taken=registered(*kinds))
 
     def register(seam: _Seam) -> _Seam:
         if not (isinstance(seam, type) and issubclass(seam, base)):
             raise TypeError(f"{kind} {name}: {seam!r} is not a subclass of {base.__name__}")
-        registry[name] = describe(seam, kind, name)
+        registry.add(name, describe(seam, kind, name))
         return seam
 
     return register

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.wording import duration
 from gpusched.reporting.notes import caption, footnotes, policy_name, remarks
-from gpusched.results.shown_metrics import MARK, METRICS, Column, columns
+from gpusched.results.shown_metrics import MARK, Column, columns
 
 if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison
@@ -106,7 +106,7 @@ def _deadlines_headline(comparison: Comparison) -> list[str]:
 
 
 def _metrics_table(comparison: Comparison) -> str:
-    shown = columns(comparison.summaries.values(), METRICS)
+    shown = columns(comparison.summaries.values())
     head = "".join(_heading(column) for column in shown)
     rows = []
     for index, (label, result) in enumerate(comparison.results.items()):
@@ -122,7 +122,7 @@ def _heading(column: Column) -> str:
     metric = column.metric
     lines = [escape(line) for line in metric.short.split("|")]
     lines.append(f"<small>{escape(column.unit)}</small>")
-    return f'<th title="{escape(metric.label)}: {escape(metric.help)}">{"<br>".join(lines)}</th>'
+    return f'<th title="{escape(metric.label)}: {escape(metric.summary)}">{"<br>".join(lines)}</th>'
 
 
 def _cell(column: Column, index: int) -> str:
@@ -177,8 +177,8 @@ def _settings_table(comparison: Comparison) -> str:
 
 
 def _definitions(comparison: Comparison) -> str:
-    shown = [column.metric for column in columns(comparison.summaries.values(), METRICS)]
-    terms = "".join(f"<dt>{escape(m.label)}</dt><dd>{escape(m.help)}</dd>" for m in shown)
+    shown = [column.metric for column in columns(comparison.summaries.values())]
+    terms = "".join(f"<dt>{escape(m.label)}</dt><dd>{escape(m.summary)}</dd>" for m in shown)
     return f"<dl>{terms}</dl>"
 
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.prediction import PredictionReport
     from gpusched.results.explain import Explanation
-    from gpusched.results.metrics import Summary
+    from gpusched.results.run_facts import RunFacts
+    from gpusched.results.summarising import Summary
     from gpusched.schedules.contention import Contention
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
@@ -118,19 +119,30 @@ class Result:
         return self.spec.speed == "fixed"
 
     def summary(self) -> Summary:
-        """Return all metrics with the settings of the run, see :mod:`gpusched.results.metrics`.
+        """Return the settings of the run and all metrics, see :func:`gpusched.metrics`.
 
         Keys that end in ``_s`` are seconds; ``allocation``, ``utilisation``, ``load`` and the gaps
         are ratios; what is undefined is NaN.
         """
         return dict(self._summary)
 
+    def metric(self, key: str) -> float | int | str | bool:
+        """Return one metric, whether it is in :meth:`summary` or not.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that name (the nearest is suggested), or the run lacks what it
+            needs.
+        """
+        from gpusched.results.summarising import metric_of
+
+        return metric_of(self._facts, key)
+
     @cached_property
     def _summary(self) -> Summary:
-        from gpusched.plugins.registry import speeds
-        from gpusched.results.metrics import summarise
+        from gpusched.results.summarising import summarise
 
-        known = speeds().get(self.spec.speed.partition(":")[0])
         return {
             "policy": self.spec.policy,
             "placement": self.spec.placement,
@@ -139,19 +151,26 @@ class Result:
             "contention": self.spec.contention,
             "clairvoyant": self.clairvoyant,
             "seed": self.spec.seed,
-            **summarise(
-                self.trace,
-                self.cluster,
-                self.schedule,
-                None if self.is_fixed else self.contention,
-                None if known is None else self._costs(known.flags),
-                None if known is None else self.spec.speed,
-            ),
-            **({} if self.prediction is None else self.prediction.summary()),
-            "wall_s": self.wall_s,
-            "jobs_per_s": self.jobs_per_s,
+            **summarise(self._facts),
             "digest": self.digest,
         }
+
+    @property
+    def _facts(self) -> RunFacts:
+        from gpusched.plugins.registry import speeds
+        from gpusched.results.run_facts import RunFacts
+
+        known = speeds().get(self.spec.speed.partition(":")[0])
+        return RunFacts(
+            self.trace,
+            self.cluster,
+            self.schedule,
+            contention=None if self.is_fixed else self.contention,
+            costs=None if known is None else self._costs(known.flags),
+            speed=None if known is None else self.spec.speed,
+            wall_s=self.wall_s,
+            prediction=self.prediction,
+        )
 
     def _costs(self, flags: Sequence[str]) -> Mapping[str, Float64] | None:
         """What jobs can save at other widths than their own; None where they cannot have them."""

@@ -152,12 +152,19 @@ class ASrpt:
         return drawn
 
 
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    return {_STAGE: seeds * len(_wanted(quick))}
+
+
+def _wanted(quick: bool) -> list[tuple[Setting, Arm]]:
+    return requests(quick, () if quick else real_places())
+
+
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> ASrpt:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
-    if exact:
-        raise ValueError("exact: a-srpt has no part with an exact optimum")
     found = ASrpt(missing=() if quick else missing_places())
-    wanted = requests(quick, () if quick else real_places())
+    wanted = _wanted(quick)
     total = seeds * len(wanted)
     failures = Failures()
     try:

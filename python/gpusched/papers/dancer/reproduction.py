@@ -147,16 +147,26 @@ def _varied(summary: Summary, one: Series) -> Any:
     return _panel(summary, one.title, one.heading, list(one.settings), settings, one.arms)
 
 
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    wanted = _wanted(quick, absent(WORKLOADS))
+    return {_STAGE: seeds * len(wanted), **({_EXACT: seeds} if exact else {})}
+
+
+def _wanted(quick: bool, missing: tuple[Workload, ...]) -> dict[Setting, tuple[Arm, ...]]:
+    return {
+        setting: arms
+        for setting, arms in requests(quick).items()
+        if setting.workload not in missing
+    }
+
+
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Dancer:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     need_tables()
     missing = absent(WORKLOADS)
     found = Dancer(missing=() if quick else missing)
-    wanted = {
-        setting: arms
-        for setting, arms in requests(quick).items()
-        if setting.workload not in missing
-    }
+    wanted = _wanted(quick, missing)
     numbers = range(FIRST_SEED, FIRST_SEED + seeds)
     tasks = [(setting, arms, seed) for seed in numbers for setting, arms in wanted.items()]
     made: BySeed[Setting, list[Run]] = BySeed(wanted)

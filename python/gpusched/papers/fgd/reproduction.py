@@ -102,12 +102,19 @@ class Fgd:
                 }
 
 
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    return {_STAGE: seeds * len(_wanted(quick))}
+
+
+def _wanted(quick: bool) -> list[tuple[Workload, str]]:
+    workloads = (DEFAULT,) if quick else (DEFAULT, *VARIANTS)
+    return [(workload, name) for workload in workloads for name in PLACEMENTS]
+
+
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Fgd:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
-    if exact:
-        raise ValueError("exact: fgd has no part with an exact optimum")
-    workloads = (DEFAULT,) if quick else (DEFAULT, *VARIANTS)
-    wanted = [(workload, name) for workload in workloads for name in PLACEMENTS]
+    wanted = _wanted(quick)
     total = seeds * len(wanted)
     found = Fgd()
     failures = Failures()

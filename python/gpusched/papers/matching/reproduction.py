@@ -26,7 +26,8 @@ from gpusched.papers.matching.runs import (
     large_runs,
     time_one,
 )
-from gpusched.papers.matching_online.reproduction import Online, study
+from gpusched.papers.matching_online import reproduction as matching_online
+from gpusched.papers.matching_online.reproduction import Online
 
 _GAPS: Final = "instances with a proven optimum"
 _TIMES: Final = "decisions timed"
@@ -110,6 +111,16 @@ class Matching:
         return files
 
 
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    offline = {_GAPS: seeds}
+    if not quick:
+        offline[_TIMES] = min(seeds, _TIMED_SEEDS)
+    if exact:
+        offline[_CHECKS] = min(seeds, _CHECKED_SEEDS)
+    return offline | matching_online.stages(seeds=seeds, quick=quick)
+
+
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Matching:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     found = Matching()
@@ -135,7 +146,9 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Ma
                 found.checks += [check_one(size, seed) for size in (MAIN, SIZES[-1])]
         if exact:
             progress(_CHECKS, checked, checked)
-        study(found.online, seeds=seeds, quick=quick, progress=progress, failures=failures)
+        matching_online.study(
+            found.online, seeds=seeds, quick=quick, progress=progress, failures=failures
+        )
     except KeyboardInterrupt:
         raise Interrupted(found if _is_enough(found) else None) from None
     finish(failures, found if _is_enough(found) else None)

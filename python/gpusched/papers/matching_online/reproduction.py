@@ -11,7 +11,7 @@ from gpusched.papers.common.parallel import BySeed, run_all
 from gpusched.papers.common.real_data import data_folder, with_left_out
 from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.text_table import Table
-from gpusched.papers.common.unequal_gpus import TABLES, absent
+from gpusched.papers.common.unequal_gpus import TABLES, Workload, absent
 from gpusched.papers.matching_online import tables
 from gpusched.papers.matching_online.runs import OnlineRun, run_task
 from gpusched.papers.matching_online.settings import SEEDS, WORKLOADS, Arm, Setting, requests
@@ -57,6 +57,21 @@ class Online:
         return {"online.png": figures.by_load(summary, note)}
 
 
+def stages(*, seeds: int, quick: bool) -> dict[str, int]:
+    """Return the stage of :func:`study` and its parts; none without the measured throughputs."""
+    if not (data_folder() / TABLES).is_file():
+        return {}
+    return {_STAGE: len(SEEDS[:seeds]) * len(_wanted(quick, absent(WORKLOADS)))}
+
+
+def _wanted(quick: bool, missing: tuple[Workload, ...]) -> dict[Setting, tuple[Arm, ...]]:
+    return {
+        setting: arms
+        for setting, arms in requests(quick).items()
+        if setting.workload not in missing
+    }
+
+
 def study(
     found: Online, *, seeds: int, quick: bool, progress: Progress, failures: Failures | None = None
 ) -> None:
@@ -70,11 +85,7 @@ def study(
         return
     missing = absent(WORKLOADS)
     found.missing = () if quick else tuple(of.trace for of in missing)
-    wanted = {
-        setting: arms
-        for setting, arms in requests(quick).items()
-        if setting.workload not in missing
-    }
+    wanted = _wanted(quick, missing)
     tasks = [(setting, arms, seed) for seed in SEEDS[:seeds] for setting, arms in wanted.items()]
     made: BySeed[Setting, list[OnlineRun]] = BySeed(wanted)
     done = run_all(run_task, tasks, failures, lambda task: f"{task[0]}, seed {task[2]}")

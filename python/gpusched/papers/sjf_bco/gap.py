@@ -22,6 +22,7 @@ from gpusched.papers.sjf_bco.workload import (
     build,
 )
 
+STAGE: Final = "small instances, exactly"
 NUM_JOBS: Final = 5
 NUM_SERVERS: Final = 3
 SERVER_GPUS: Final = (2, 4)
@@ -116,10 +117,10 @@ def gap_runs(
     runs = [] if runs is None else runs
     kept = Failures() if failures is None else failures
     for seed in range(seeds):
-        progress("small instances, exactly", seed, seeds)
+        progress(STAGE, seed, seeds)
         with kept.part(f"small instance {seed}"):
             runs.append(run_one(seed))
-    progress("small instances, exactly", seeds, seeds)
+    progress(STAGE, seeds, seeds)
     if failures is None:
         kept.raise_if_any()
     return runs

@@ -118,6 +118,12 @@ class SjfBco:
         return write_files(self, folder, drawn, map(dataclasses.asdict, self.runs))
 
 
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    small = {sjf_bco_gap.STAGE: seeds} if exact else {}
+    return {**small, _STAGE: seeds}
+
+
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> SjfBco:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     found = SjfBco()
