@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import gpusched as gs
+from gpusched.plugins.flags import FLAGS
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
 
@@ -33,7 +34,8 @@ LEGEND = """\
 *Takes GPUs back*: yes if running jobs can be preempted; otherwise whether the scan of the queue
 is strict (the first job that does not fit blocks the others) or skips what does not fit. *Knows*:
 the service time (with the predictor `oracle` the true one, so that no live scheduler could decide
-alike; results are then marked clairvoyant), or an estimate of it where the trace has one.
+alike; results are then marked clairvoyant), or an estimate of it where the trace has one. Another
+name of a policy takes the parameters of the policy that it stands for.
 """
 
 
@@ -58,19 +60,20 @@ def page() -> str:
         "## Policies\n",
         _table(
             ("policy", "takes GPUs back", "knows", "what it does", "source"),
-            (
-                (f"`{p.name}`", _taking(p.flags), _knowledge(p.flags), p.summary, p.source)
-                for p in policies
-            ),
+            ((f"`{p.name}`", _taking(p), _knowledge(p), _summary(p), p.source) for p in policies),
         ),
         LEGEND,
+        "### Their flags\n",
+        _flags(policies),
         "### Their parameters\n",
-        _parameters(policies),
+        _parameters(p for p in policies if not p.alias_of),
         "## Placements\n",
         _table(
             ("placement", "what it does", "source"),
             ((f"`{p.name}`", p.summary, p.source) for p in placements),
         ),
+        "### Their flags\n",
+        _flags(placements),
         "### Their parameters\n",
         _parameters(placements),
         "## Speeds and contentions\n",
@@ -83,6 +86,8 @@ def page() -> str:
             ("contention", "what it does", "source"),
             ((f"`{p.name}`", p.summary, p.source) for p in contentions),
         ),
+        "### Their flags\n",
+        _flags([*speeds, *contentions]),
         "### Their parameters\n",
         _parameters([*speeds, *contentions]),
         "## Predictors\n",
@@ -97,16 +102,36 @@ def page() -> str:
     return "\n".join(sections)
 
 
-def _taking(flags: Iterable[str]) -> str:
-    if "preemptive" in flags:
+def _taking(policy: gs.PluginInfo) -> str:
+    if policy.has("preemptive"):
         return "yes"
-    return next((f"no, {flag}" for flag in flags if flag in ("strict", "skip")), "no")
+    return next((f"no, {flag}" for flag in ("strict", "skip") if policy.has(flag)), "no")
 
 
-def _knowledge(flags: Iterable[str]) -> str:
-    if "clairvoyant" in flags:
+def _knowledge(policy: gs.PluginInfo) -> str:
+    if policy.has("clairvoyant"):
         return "service"
-    return "estimate" if "estimate" in flags else ""
+    return "estimate" if policy.has("estimate") else ""
+
+
+def _summary(policy: gs.PluginInfo) -> str:
+    if not policy.alias_of:
+        return policy.summary
+    return f"{policy.summary} Another name of `{policy.alias_of}`."
+
+
+def _flags(plugins: Iterable[gs.PluginInfo]) -> str:
+    """One row per flag that one of the plug-ins has, with those that have it."""
+    known = list(plugins)
+    users = {flag: [p.name for p in known if p.has(flag)] for flag in FLAGS}
+    return _table(
+        ("flag", "what it means", "who has it"),
+        (
+            (f"`{flag}`", FLAGS[flag], ", ".join(f"`{name}`" for name in names))
+            for flag, names in users.items()
+            if names
+        ),
+    )
 
 
 def _parameters(plugins: Iterable[gs.PluginInfo]) -> str:

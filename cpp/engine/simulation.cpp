@@ -44,7 +44,7 @@ void Simulation::check_demands(const Placement& placement) const {
   if (scheduler_.chooses_gpus()) {
     fail_input("cpu, memory, gpu_share: the policy chooses GPUs itself and knows nothing else");
   }
-  if (!placement.knows_demands()) {
+  if (!placement.has(Flag::demands) || (state_.jobs().has_shares() && !placement.has(Flag::shares))) {
     fail_input("cpu, memory, gpu_share: the placement knows nothing but whole GPUs");
   }
   // Tasks that ask for no GPU can be filled into servers, and orders and queues count in GPUs.
@@ -52,7 +52,7 @@ void Simulation::check_demands(const Placement& placement) const {
     if (state_.jobs().gpus(job) > 0) continue;
     fail_input("gpus: row " + std::to_string(job) + " is 0; a job of a run needs at least 1");
   }
-  if (state_.jobs().has_shares() && progress_.is_active()) {
+  if (state_.jobs().has_shares() && !state_.speed().has(Flag::shares)) {
     fail_input("gpu_share: the speed knows nothing of jobs that share a GPU; use fixed");
   }
 }

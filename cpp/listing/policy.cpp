@@ -1,5 +1,6 @@
 #include "listing/policy.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -31,19 +32,42 @@ std::vector<ParameterInfo> policy_parameters(const PluginInfo& info) {
       if (!is_own) all.push_back(std::move(parameter));
     }
   };
-  if (info.has("preemptive")) {
+  if (info.has(Flag::preemptive)) {
     append(PreemptiveScheduler::parameters());
-  } else if (info.has("strict") || info.has("skip")) {
-    append(ListScheduler::parameters(info.has("strict")));
+  } else if (info.has(Flag::strict) || info.has(Flag::skip)) {
+    append(ListScheduler::parameters(info.has(Flag::strict)));
   }
   return all;
+}
+
+PluginInfo described(const AliasInfo& alias) {
+  const auto* target = Registry<Order>::find(alias.target);
+  if (target == nullptr) {
+    throw InvariantError("alias '" + alias.name + "': no order '" + alias.target + "'");
+  }
+  PluginInfo info = target->info;
+  info.name = alias.name;
+  info.summary = alias.summary;
+  info.source = alias.source;
+  info.parameters = policy_parameters(info);
+  for (const auto& [name, value] : alias.values) {
+    const auto own = std::ranges::find(info.parameters, name, &ParameterInfo::name);
+    if (own == info.parameters.end()) {
+      throw InvariantError("alias '" + alias.name + "': no parameter '" + name + "'");
+    }
+    own->fallback = value;
+    if (name != "scan") continue;
+    info.flags = info.flags.without(Flag::strict).without(Flag::skip);
+    info.flags = info.flags.with(flag_of(std::get<std::string>(value)));
+  }
+  return info;
 }
 
 std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
                                                std::unique_ptr<Order> order,
                                                const Parameters& parameters,
                                                const Placement& placement, const JobTable& jobs) {
-  if (!info.has("preemptive")) {
+  if (!info.has(Flag::preemptive)) {
     return std::make_unique<ListScheduler>(std::move(order), parameters);
   }
   if (is_pooled_srpt(*order, parameters, placement, jobs)) return std::make_unique<PooledSrpt>();
@@ -53,6 +77,11 @@ std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
 std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
                                           const Parameters::Values& values,
                                           const Placement& placement, const JobTable& jobs) {
+  if (const AliasInfo* alias = Registry<Order>::find_alias(name)) {
+    Parameters::Values all = values;
+    all.insert(alias->values.begin(), alias->values.end());  // where the user gave none
+    return make_scheduler(alias->target, all, placement, jobs);
+  }
   const std::string owner = "policy " + std::string(name);
   if (const auto* entry = Registry<Scheduler>::find(name)) {
     Parameters parameters(owner, entry->info.parameters, values);

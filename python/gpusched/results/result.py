@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from gpusched.audit import AuditReport
     from gpusched.clusters.cluster import Cluster
+    from gpusched.plugins.registry import PluginInfo
     from gpusched.prediction import PredictionReport
     from gpusched.results.explain import Explanation
     from gpusched.results.metrics import Summary
@@ -115,7 +116,9 @@ class Result:
     @property
     def is_fixed(self) -> bool:
         """Whether every job ran for its service wherever it was, so that no link mattered."""
-        return self.spec.speed == "fixed"
+        from gpusched.plugins.registry import speed_has
+
+        return speed_has(self.spec.speed, "steady")
 
     def summary(self) -> Summary:
         """Return all metrics with the settings of the run, see :mod:`gpusched.results.metrics`.
@@ -144,7 +147,7 @@ class Result:
                 self.cluster,
                 self.schedule,
                 None if self.is_fixed else self.contention,
-                None if known is None else self._costs(known.flags),
+                None if known is None else self._costs(known),
                 None if known is None else self.spec.speed,
             ),
             **({} if self.prediction is None else self.prediction.summary()),
@@ -153,11 +156,11 @@ class Result:
             "digest": self.digest,
         }
 
-    def _costs(self, flags: Sequence[str]) -> Mapping[str, Float64] | None:
+    def _costs(self, speed: PluginInfo) -> Mapping[str, Float64] | None:
         """What jobs can save at other widths than their own; None where they cannot have them."""
         from gpusched.specs.speed_limits import least_costs
 
-        if "elastic" not in flags:
+        if not speed.has("elastic"):
             return None
         return least_costs(self.trace, self.cluster, speed=self.spec.speed)
 
