@@ -88,7 +88,7 @@ def _check_work(case: Case) -> None:
     _compare(case, "paid_us", paid_us)
     done_us = case.held_us - paid_us - redo_us(case, rule)
     off = done_us - case.trace.service_us
-    fixed = case.spec.speed == "fixed"  # see gpusched.audit.rates for all others
+    fixed = case.flags.is_steady  # see gpusched.audit.rates for all others
     for name, wrong in (("work lost", off < 0), ("work invented", off > 0)):
         case.report(
             name,
