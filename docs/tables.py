@@ -70,7 +70,7 @@ def page() -> str:
         "## Placements\n",
         _table(
             ("placement", "what it does", "source"),
-            ((f"`{p.name}`", p.summary, p.source) for p in placements),
+            ((f"`{p.name}`", _summary(p), p.source) for p in placements),
         ),
         "### Their flags\n",
         _flags(placements),
@@ -80,11 +80,11 @@ def page() -> str:
         SPEEDS,
         _table(
             ("speed", "what it does", "source"),
-            ((f"`{p.name}`", p.summary, p.source) for p in speeds),
+            ((f"`{p.name}`", _summary(p), p.source) for p in speeds),
         ),
         _table(
             ("contention", "what it does", "source"),
-            ((f"`{p.name}`", p.summary, p.source) for p in contentions),
+            ((f"`{p.name}`", _summary(p), p.source) for p in contentions),
         ),
         "### Their flags\n",
         _flags([*speeds, *contentions]),
@@ -114,10 +114,10 @@ def _knowledge(policy: gs.PluginInfo) -> str:
     return "estimate" if policy.has("estimate") else ""
 
 
-def _summary(policy: gs.PluginInfo) -> str:
-    if not policy.alias_of:
-        return policy.summary
-    return f"{policy.summary} Another name of `{policy.alias_of}`."
+def _summary(plugin: gs.PluginInfo) -> str:
+    if not plugin.alias_of:
+        return plugin.summary
+    return f"{plugin.summary} Another name of `{plugin.alias_of}`."
 
 
 def _flags(plugins: Iterable[gs.PluginInfo]) -> str:

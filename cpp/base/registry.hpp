@@ -35,6 +35,14 @@ struct AliasInfo {
   /// The name of a plug-in, none of an alias.
   std::string target;
   Parameters::Values values;
+
+  /// What the user gave, and where that is nothing what the alias sets.
+  [[nodiscard]] Parameters::Values with_defaults(Parameters::Values given) const {
+    given.insert(values.begin(), values.end());
+    return given;
+  }
+  /// What is told of the alias, from that of its target with all parameters.
+  [[nodiscard]] PluginInfo described(PluginInfo of_target) const;
 };
 
 /// The plug-ins of one seam by name. A plug-in is one file that ends in GPUSCHED_REGISTER.

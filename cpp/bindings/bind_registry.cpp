@@ -1,8 +1,20 @@
 #include <pybind11/stl.h>
 
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/registry.hpp"
 #include "bindings.hpp"
 #include "listing/policy.hpp"
 #include "model/job_classes.hpp"
+#include "seams/contention.hpp"
+#include "seams/order.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
+#include "seams/speed.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -42,28 +54,41 @@ Fields describe(const char* kind, const PluginInfo& info,
 }
 
 template <class Seam>
-void append_simple(py::list& all, const char* kind) {
+std::vector<ParameterInfo> all_parameters(const PluginInfo& info) {
+  if constexpr (std::is_same_v<Seam, Order>) {
+    return policy_parameters(info);
+  } else {
+    return info.parameters;
+  }
+}
+
+template <class Seam>
+void append(py::list& all, const char* kind) {
   for (const auto& [name, entry] : Registry<Seam>::entries()) {
-    all.append(describe(kind, entry.info, entry.info.parameters));
+    all.append(describe(kind, entry.info, all_parameters<Seam>(entry.info)));
+  }
+  for (const auto& [name, alias] : Registry<Seam>::aliases()) {
+    const auto* target = Registry<Seam>::find(alias.target);
+    if (target == nullptr) {
+      throw InvariantError("alias '" + name + "': no " + kind + " '" + alias.target + "'");
+    }
+    PluginInfo info = target->info;
+    info.parameters = all_parameters<Seam>(info);
+    info = alias.described(std::move(info));
+    Fields fields = describe(kind, info, info.parameters);
+    fields["target"] = alias.target;
+    fields["values"] = alias.values;
+    all.append(fields);
   }
 }
 
 py::typing::List<Fields> registry() {
   py::list all;
-  for (const auto& [name, entry] : Registry<Order>::entries()) {
-    all.append(describe("order", entry.info, policy_parameters(entry.info)));
-  }
-  for (const auto& [name, alias] : Registry<Order>::aliases()) {
-    const PluginInfo info = described(alias);
-    Fields fields = describe("order", info, info.parameters);
-    fields["target"] = alias.target;
-    fields["values"] = alias.values;
-    all.append(fields);
-  }
-  append_simple<Scheduler>(all, "scheduler");
-  append_simple<Placement>(all, "placement");
-  append_simple<Speed>(all, "speed");
-  append_simple<Contention>(all, "contention");
+  append<Order>(all, "order");
+  append<Scheduler>(all, "scheduler");
+  append<Placement>(all, "placement");
+  append<Speed>(all, "speed");
+  append<Contention>(all, "contention");
   return all;
 }
 

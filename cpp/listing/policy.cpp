@@ -1,6 +1,5 @@
 #include "listing/policy.hpp"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -40,29 +39,6 @@ std::vector<ParameterInfo> policy_parameters(const PluginInfo& info) {
   return all;
 }
 
-PluginInfo described(const AliasInfo& alias) {
-  const auto* target = Registry<Order>::find(alias.target);
-  if (target == nullptr) {
-    throw InvariantError("alias '" + alias.name + "': no order '" + alias.target + "'");
-  }
-  PluginInfo info = target->info;
-  info.name = alias.name;
-  info.summary = alias.summary;
-  info.source = alias.source;
-  info.parameters = policy_parameters(info);
-  for (const auto& [name, value] : alias.values) {
-    const auto own = std::ranges::find(info.parameters, name, &ParameterInfo::name);
-    if (own == info.parameters.end()) {
-      throw InvariantError("alias '" + alias.name + "': no parameter '" + name + "'");
-    }
-    own->fallback = value;
-    if (name != "scan") continue;
-    info.flags = info.flags.without(Flag::strict).without(Flag::skip);
-    info.flags = info.flags.with(flag_of(std::get<std::string>(value)));
-  }
-  return info;
-}
-
 std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
                                                std::unique_ptr<Order> order,
                                                const Parameters& parameters,
@@ -77,10 +53,10 @@ std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
 std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
                                           const Parameters::Values& values,
                                           const Placement& placement, const JobTable& jobs) {
-  if (const AliasInfo* alias = Registry<Order>::find_alias(name)) {
-    Parameters::Values all = values;
-    all.insert(alias->values.begin(), alias->values.end());  // where the user gave none
-    return make_scheduler(alias->target, all, placement, jobs);
+  const AliasInfo* alias = Registry<Order>::find_alias(name);
+  if (alias == nullptr) alias = Registry<Scheduler>::find_alias(name);
+  if (alias != nullptr) {
+    return make_scheduler(alias->target, alias->with_defaults(values), placement, jobs);
   }
   const std::string owner = "policy " + std::string(name);
   if (const auto* entry = Registry<Scheduler>::find(name)) {

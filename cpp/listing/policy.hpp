@@ -16,12 +16,8 @@ namespace gpusched {
 /// All parameters of the order `info` describes: its own and those of its list scheduler.
 [[nodiscard]] std::vector<ParameterInfo> policy_parameters(const PluginInfo& info);
 
-/// The order that an alias of one stands for, under the alias's name and with its defaults among
-/// all parameters.
-[[nodiscard]] PluginInfo described(const AliasInfo& alias);
-
-/// The scheduler of a registered policy: a scheduler of that name, or an order of that name, or of
-/// that alias, in a list scheduler. Throws InvalidInput for an unknown name or parameter.
+/// The scheduler of a registered policy: a scheduler of that name, or an order of that name in a
+/// list scheduler; an alias stands for either. Throws InvalidInput for an unknown name or parameter.
 [[nodiscard]] std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
                                                         const Parameters::Values& values,
                                                         const Placement& placement,

@@ -11,7 +11,7 @@ import pytest
 import gpusched as gs
 from gpusched.plugins.flags import FLAGS, KINDS
 from gpusched.plugins.registry import PluginInfo
-from tests.contract.runs import CLUSTER, TYPED, run, run_networked
+from tests.contract.runs import CLUSTER, TYPED, run, run_networked, run_urgent
 from tests.reference.packing import NAMES as KNOW_DEMANDS
 
 POLICIES, PLACEMENTS = gs.policies(), gs.placements()
@@ -181,6 +181,17 @@ def test_a_speed_is_steady_exactly_if_places_do_not_matter(speed: str) -> None:
         ran = result.schedule.status == FINISHED
         held = result.schedule.finish_us - result.schedule.start_us
         assert (held == result.trace.service_us)[ran].all() == is_steady
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_only_speeds_that_say_so_let_jobs_have_other_widths(speed: str) -> None:
+    one = run_networked if SPEEDS[speed].has("graphs") else run_urgent
+    result = one(policy="matching", placement="consolidated", speed=speed)
+    result.audit().raise_if_bad()
+    jobs, masks = result.intervals["job"], result.intervals["mask"]
+    first = np.flatnonzero(np.diff(jobs * 2**40 + result.intervals["start_us"], prepend=-1))
+    held = np.add.reduceat(np.bitwise_count(masks).astype(int), first)
+    assert (held != result.trace.gpus[jobs[first]]).any() == SPEEDS[speed].has("elastic")
 
 
 def on_one_link(contention: str, num_rings: int) -> int:

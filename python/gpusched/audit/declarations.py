@@ -38,6 +38,8 @@ class Flags:
         Whether it takes there what fits on as few servers as the gang's width allows.
     is_elastic
         Whether jobs may run at other widths than their own under the speed.
+    alias_of
+        The policy that the name stands for, with the values that it sets, if it is an alias.
     is_steady
         Whether they run for their service under the speed, wherever they are.
     """
@@ -49,6 +51,7 @@ class Flags:
     consolidates: bool = False
     is_elastic: bool = False
     is_steady: bool = False
+    alias_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,12 @@ class RestartRule:
     narrow_gpus: int
 
     @classmethod
-    def of(cls, policy: str) -> RestartRule:
-        """Read the rule from a policy's text."""
+    def of(cls, policy: str, alias_of: str = "") -> RestartRule:
+        """Read the rule from a policy's text, and from that of the policy for which it stands."""
         name, given = parameters(policy)
+        if alias_of:
+            name, defaults = parameters(alias_of)
+            given = defaults | given
         rule = PRESET_RULES.find(name)
         if rule is not None and "preset" in given:
             given = {**rule(given["preset"]), **given}

@@ -67,7 +67,7 @@ def check(case: Case, most_shares: int = MOST_SHARES) -> None:
     if case.trace.profile is None:
         case.problems.append(f"speed {speed}: the trace has no profiles")
         return
-    rule = RestartRule.of(case.spec.policy)
+    rule = RestartRule.of(case.spec.policy, case.flags.alias_of)
     work = (case.trace.service_us + redo_us(case, rule)).astype(np.float64)
     begin_us = case.start_us.copy()  # of progress
     if rule.on_time:

@@ -18,6 +18,7 @@ def declared(spec: RunSpec) -> Flags:
     speed = _parsed(SpeedChoice, spec.speed)
     return Flags(
         preempts=None if policy is None else policy.info.preempts,
+        alias_of="" if policy is None else policy.info.alias_of,
         places=policy is not None and policy.has("places"),
         is_pooled=placement is not None and placement.has("pooled"),
         scatters=placement is not None and placement.has("scatters"),
