@@ -17,7 +17,7 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
       control_(control),
       actions_(state_, progress_, scheduler.restart_rule()) {
   if (placement.is_pooled() && progress_.is_active()) {
-    fail_input("placement count: the speed depends on servers, and a pool has none");
+    fail_input("placement: the speed depends on servers, and a pool has none");
   }
   if (jobs.has_demands()) check_demands(placement);
   const JobClasses& classes = state_.classes_;
@@ -29,7 +29,7 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
     control.check();  // there may be as many classes as jobs
     if (placement.is_pooled()) {
       if (classes.types(id) != cluster.all_types()) {
-        fail_input("placement count: job " + std::to_string(classes.example(id)) +
+        fail_input("placement: job " + std::to_string(classes.example(id)) +
                    " allows only some GPU types, and one pool has no types");
       }
       continue;

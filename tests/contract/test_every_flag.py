@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched import _core
 from gpusched.plugins.flags import FLAGS, KINDS
 from gpusched.plugins.registry import PluginInfo
+from gpusched.specs.case import job_columns
 from tests.contract.runs import CLUSTER, TYPED, run, run_networked, run_urgent
 from tests.reference.packing import NAMES as KNOW_DEMANDS
 
@@ -72,15 +74,25 @@ def test_only_policies_that_say_so_plan_a_batch(policy: str) -> None:
     if not POLICIES[policy].has("offline"):
         with pytest.raises(ValueError, match=f"policy {policy}: .*nothing to plan"):
             gs.plan(jobs, cluster, policy=policy, contention="none")
+        with pytest.raises(ValueError, match="nothing to plan"):  # nor could the core
+            plan_natively(jobs, cluster, policy)
         return
+    plan_natively(jobs, cluster, policy)
     assert len(gs.plan(jobs, cluster, policy=policy, contention="none").result.trace) == 3
     late = gs.Trace.from_columns([0, 0, 1], [5, 6, 7], [1, 3, 2])
     with pytest.raises(ValueError, match=r"submit_s\[2\] is 1"):
         gs.plan(late, cluster, policy=policy, contention="none")
 
 
-def test_the_placements_of_the_reference_are_those_that_know_demands() -> None:
+def plan_natively(jobs: gs.Trace, cluster: gs.Cluster, policy: str) -> None:
+    table = _core.JobTable(**job_columns(jobs, cluster, "oracle", uses_estimates=False))
+    servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
+    _core.plan_gangs(table, servers, policy, {}, 0, 1e-3, _core.RunControl())
+
+
+def test_the_placements_of_the_reference_are_those_that_know_demands_and_shares() -> None:
     assert with_flag("demands", PLACEMENTS) == set(KNOW_DEMANDS)
+    assert with_flag("shares", PLACEMENTS) == set(KNOW_DEMANDS)
 
 
 def sharing(speed: str = "fixed", placement: str = "consolidated") -> gs.Result:
