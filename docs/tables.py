@@ -17,6 +17,7 @@ from typing import Any
 import marked_tables
 
 import gpusched as gs
+from gpusched.plugins.flags import FLAGS
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
 
@@ -37,7 +38,8 @@ LEGEND = """\
 *Takes GPUs back*: yes if running jobs can be preempted; otherwise whether the scan of the queue
 is strict (the first job that does not fit blocks the others) or skips what does not fit. *Knows*:
 the service time (with the predictor `oracle` the true one, so that no live scheduler could decide
-alike; results are then marked clairvoyant), or an estimate of it where the trace has one.
+alike; results are then marked clairvoyant), or an estimate of it where the trace has one. Another
+name of a policy takes the parameters of the policy that it stands for.
 """
 
 
@@ -62,31 +64,34 @@ def page() -> str:
         "## Policies\n",
         marked_tables.table(
             ("policy", "takes GPUs back", "knows", "what it does", "source"),
-            (
-                (f"`{p.name}`", _taking(p.flags), _knowledge(p.flags), p.summary, p.source)
-                for p in policies
-            ),
+            ((f"`{p.name}`", _taking(p), _knowledge(p), _summary(p), p.source) for p in policies),
         ),
         LEGEND,
+        "### Their flags\n",
+        _flags(policies),
         "### Their parameters\n",
-        _parameters(policies),
+        _parameters(p for p in policies if not p.alias_of),
         "## Placements\n",
         marked_tables.table(
             ("placement", "what it does", "source"),
-            ((f"`{p.name}`", p.summary, p.source) for p in placements),
+            ((f"`{p.name}`", _summary(p), p.source) for p in placements),
         ),
+        "### Their flags\n",
+        _flags(placements),
         "### Their parameters\n",
         _parameters(placements),
         "## Speeds and contentions\n",
         SPEEDS,
         marked_tables.table(
             ("speed", "what it does", "source"),
-            ((f"`{p.name}`", p.summary, p.source) for p in speeds),
+            ((f"`{p.name}`", _summary(p), p.source) for p in speeds),
         ),
         marked_tables.table(
             ("contention", "what it does", "source"),
-            ((f"`{p.name}`", p.summary, p.source) for p in contentions),
+            ((f"`{p.name}`", _summary(p), p.source) for p in contentions),
         ),
+        "### Their flags\n",
+        _flags([*speeds, *contentions]),
         "### Their parameters\n",
         _parameters([*speeds, *contentions]),
         "## Predictors\n",
@@ -101,16 +106,36 @@ def page() -> str:
     return "\n".join(sections)
 
 
-def _taking(flags: Iterable[str]) -> str:
-    if "preemptive" in flags:
+def _taking(policy: gs.PluginInfo) -> str:
+    if policy.has("preemptive"):
         return "yes"
-    return next((f"no, {flag}" for flag in flags if flag in ("strict", "skip")), "no")
+    return next((f"no, {flag}" for flag in ("strict", "skip") if policy.has(flag)), "no")
 
 
-def _knowledge(flags: Iterable[str]) -> str:
-    if "clairvoyant" in flags:
+def _knowledge(policy: gs.PluginInfo) -> str:
+    if policy.has("clairvoyant"):
         return "service"
-    return "estimate" if "estimate" in flags else ""
+    return "estimate" if policy.has("estimate") else ""
+
+
+def _summary(plugin: gs.PluginInfo) -> str:
+    if not plugin.alias_of:
+        return plugin.summary
+    return f"{plugin.summary} Another name of `{plugin.alias_of}`."
+
+
+def _flags(plugins: Iterable[gs.PluginInfo]) -> str:
+    """One row per flag that one of the plug-ins has, with those that have it."""
+    known = list(plugins)
+    users = {flag: [p.name for p in known if p.has(flag)] for flag in FLAGS}
+    return marked_tables.table(
+        ("flag", "what it means", "who has it"),
+        (
+            (f"`{flag}`", FLAGS[flag], ", ".join(f"`{name}`" for name in names))
+            for flag, names in users.items()
+            if names
+        ),
+    )
 
 
 def _parameters(plugins: Iterable[gs.PluginInfo]) -> str:

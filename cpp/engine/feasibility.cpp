@@ -17,7 +17,7 @@ void Feasibility::begin(Placement& placement, std::uint64_t seed, const Schedule
     control.check();  // there may be as many classes as jobs
     if (placement.is_pooled()) {
       if (classes.types(id) != state_.cluster().all_types()) {
-        fail_input("placement count: job " + std::to_string(classes.example(id)) +
+        fail_input("placement: job " + std::to_string(classes.example(id)) +
                    " allows only some GPU types, and one pool has no types");
       }
       continue;
@@ -31,7 +31,8 @@ void Feasibility::check_demands(const Placement& placement, const Scheduler& sch
   if (scheduler.chooses_gpus()) {
     fail_input("cpu, memory, gpu_share: the policy chooses GPUs itself and knows nothing else");
   }
-  if (!placement.knows_demands()) {
+  if (!placement.has(Flag::demands) ||
+      (state_.jobs().has_shares() && !placement.has(Flag::shares))) {
     fail_input("cpu, memory, gpu_share: the placement knows nothing but whole GPUs");
   }
   // Tasks that ask for no GPU can be filled into servers, and orders and queues count in GPUs.
@@ -39,7 +40,7 @@ void Feasibility::check_demands(const Placement& placement, const Scheduler& sch
     if (state_.jobs().gpus(job) > 0) continue;
     fail_input("gpus: row " + std::to_string(job) + " is 0; a job of a run needs at least 1");
   }
-  if (state_.jobs().has_shares() && state_.has_progress()) {
+  if (state_.jobs().has_shares() && !state_.speed().has(Flag::shares)) {
     fail_input("gpu_share: the speed knows nothing of jobs that share a GPU; use fixed");
   }
 }

@@ -17,7 +17,7 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
       control_(control),
       executor_(state_, progress_, finishes_, log_, scheduler.restart_rule()) {
   if (placement.is_pooled() && progress_.is_active()) {
-    fail_input("placement count: the speed depends on servers, and a pool has none");
+    fail_input("placement: the speed depends on servers, and a pool has none");
   }
   feasibility_.begin(placement, seed, scheduler, control);
   scheduler.begin({state_, placement, seed, control});

@@ -22,7 +22,8 @@ namespace {
 void check_input(const JobTable& requests, std::span<const std::int64_t> arrivals,
                  const Placement& placement) {
   if (placement.is_pooled()) fail_input("placement: one pool without servers cannot be filled");
-  if (requests.has_demands() && !placement.knows_demands()) {
+  if ((requests.has_demands() && !placement.has(Flag::demands)) ||
+      (requests.has_shares() && !placement.has(Flag::shares))) {
     fail_input("placement: knows whole GPUs alone, and requests ask for shares, CPU or memory");
   }
   for (std::size_t i = 0; i < arrivals.size(); ++i) {

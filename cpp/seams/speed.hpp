@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/flags.hpp"
 #include "base/ids.hpp"
 #include "model/allocation.hpp"
 #include "model/cluster.hpp"
@@ -51,12 +52,12 @@ struct IterationLimits {
 /// A performance model: how long an iteration takes, given where the job's workers are and what
 /// their links yield. A job's service is its run time at the least iteration time that the empty
 /// cluster can give; elsewhere it progresses at the ratio of the two.
-class Speed {
+class Speed : public Flagged {
  public:
   virtual ~Speed() = default;
 
   /// Whether a job runs for its service wherever it is, so that nothing need be computed.
-  [[nodiscard]] virtual bool is_fixed() const { return false; }
+  [[nodiscard]] bool is_fixed() const noexcept { return has(Flag::steady); }
 
   /// Before a run; the arguments outlive it. Throws InvalidInput that names what the jobs or the
   /// cluster lack.
@@ -66,7 +67,7 @@ class Speed {
   [[nodiscard]] virtual double ideal_s(JobId job) const = 0;
 
   /// Whether jobs may run at other widths than their own.
-  [[nodiscard]] virtual bool is_elastic() const { return false; }
+  [[nodiscard]] bool is_elastic() const noexcept { return has(Flag::elastic); }
 
   /// Whether a gang on GPUs of several types gets more of each; if not, it is as fast as if all were
   /// of the slowest.

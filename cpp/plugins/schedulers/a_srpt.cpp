@@ -320,7 +320,7 @@ GPUSCHED_REGISTER(
     Scheduler, ASrpt, .name = "a-srpt",
     .summary = "Follows one virtual server under SRPT; gangs that communicate much may wait.",
     .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
-    .flags = {"clairvoyant"},
+    .flags = {Flag::clairvoyant},
     .parameters =
         {{.name = "scan",
           .fallback = std::string("skip"),

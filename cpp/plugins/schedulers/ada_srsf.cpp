@@ -256,7 +256,7 @@ class AdaSrsf final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, AdaSrsf, .name = "ada-srsf",
     .summary = "Smallest work first; a gang over several servers waits if its links are too busy.",
-    .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).", .flags = {"clairvoyant"},
+    .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).", .flags = {Flag::clairvoyant},
     .parameters =
         {{.name = "sharers",
           .fallback = std::int64_t{2},

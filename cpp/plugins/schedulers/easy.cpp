@@ -185,6 +185,6 @@ class Easy final : public Scheduler {
 GPUSCHED_REGISTER(Scheduler, Easy, .name = "easy",
                   .summary = "EASY backfilling: later jobs start if the head's start is unharmed.",
                   .source = "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995.",
-                  .flags = {"estimate"})
+                  .flags = {Flag::estimate})
 
 }  // namespace gpusched

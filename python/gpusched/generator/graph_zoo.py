@@ -86,8 +86,8 @@ def assign_graphs(
             "with keep_service"
         )
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
-    if paces.name != "stages":
-        raise ValueError(f"speed: must be stages, not {paces}")
+    if not paces.has("graphs"):
+        raise ValueError(f"speed: must be one that reads graphs, such as stages, not {paces}")
     weights = _weights(zoo)
     random = generator(seed)
     if heavy_share is not None and not 0 <= heavy_share <= 1:

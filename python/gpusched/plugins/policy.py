@@ -8,6 +8,7 @@ from typing import Any
 
 from gpusched.base.entry_points import load_entry_points
 from gpusched.base.suggest import nearest
+from gpusched.plugins import flags as known_flags
 from gpusched.plugins.registry import (
     POLICY_KINDS,
     PluginInfo,
@@ -17,6 +18,7 @@ from gpusched.plugins.registry import (
     registered,
     speeds,
 )
+from gpusched.plugins.value_texts import written
 
 __all__ = [
     "Choice",
@@ -110,12 +112,12 @@ class Choice:
             added += tuple(more.get(value, ())) if more else ()
         return tuple(dict.fromkeys((*self.info.flags, *added)))
 
+    def has(self, flag: str) -> bool:
+        """Whether it has the flag with these values; a ValueError if there is no such flag."""
+        return known_flags.has(self.flags, flag)
+
     def __str__(self) -> str:
-        if not self.parameters:
-            return self.name
-        return f"{self.name}:" + ",".join(
-            f"{key}={_show(value)}" for key, value in self.parameters.items()
-        )
+        return written(self.name, self.parameters)
 
     def __repr__(self) -> str:
         values = "".join(f", {key}={value!r}" for key, value in self.parameters.items())
@@ -235,16 +237,6 @@ def _read(kind: str, info: PluginInfo, key: str, text: str) -> Any:
     except (ValueError, KeyError, OverflowError):
         raise ValueError(f"{where}: expected {_KINDS[expected]}, not {text!r}") from None
     return text
-
-
-def _show(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return "/".join(_show(entry) for entry in value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
 
 
 def _range(low: float | None, high: float | None) -> str:

@@ -12,10 +12,13 @@ from typing import Any, Final, TypeVar
 from gpusched import _core
 from gpusched.base.entry_points import load_entry_points
 from gpusched.base.registry import Registry
+from gpusched.plugins import flags as known_flags
+from gpusched.plugins.value_texts import written
 
 _Seam = TypeVar("_Seam", bound=type)
 
 POLICY_KINDS: Final = ("order", "scheduler")
+_FLAGGED: Final = (*POLICY_KINDS, "placement")
 
 
 @dataclass(frozen=True)
@@ -30,14 +33,15 @@ class PluginInfo:
     summary, source
         One sentence, and where it was published.
     flags
-        ``preemptive`` (may take GPUs back; a scheduler of Python that never does may declare
-        ``non-preemptive``); ``strict`` or ``skip`` (the default scan); ``clairvoyant`` (decides by
-        the service, known or predicted); ``estimate`` (by estimates); ``random``; ``pooled``;
-        ``places`` (a policy that chooses the GPUs itself, whatever the run's placement).
+        What it says of itself, in words such as ``preemptive`` or ``elastic``; what each means
+        stands in :data:`gpusched.plugins.flags.FLAGS`.
     parameters
         Mappings with name, type, default, minimum, maximum, choices and help.
     python_class
         The class of a name registered from Python; None for a native one.
+    alias_of
+        The policy for which the name stands, with the values that it sets (``fifo:scan=skip``);
+        empty unless it is an alias.
     """
 
     name: str
@@ -47,6 +51,17 @@ class PluginInfo:
     flags: tuple[str, ...]
     parameters: tuple[Mapping[str, Any], ...]
     python_class: type | None = None
+    alias_of: str = ""
+
+    def has(self, flag: str) -> bool:
+        """Whether it has the flag.
+
+        Raises
+        ------
+        ValueError
+            If there is no such flag.
+        """
+        return known_flags.has(self.flags, flag)
 
     @property
     def is_native(self) -> bool:
@@ -56,9 +71,9 @@ class PluginInfo:
     @property
     def preempts(self) -> bool | None:
         """Whether a policy may take GPUs back; None of a scheduler of Python that does not say."""
-        if "preemptive" in self.flags:
+        if self.has("preemptive"):
             return True
-        is_told = self.is_native or self.kind == "order" or "non-preemptive" in self.flags
+        is_told = self.is_native or self.kind == "order" or self.has("non-preemptive")
         return False if is_told else None
 
     @property
@@ -105,18 +120,30 @@ def registered(*kinds: str) -> dict[str, PluginInfo]:
     return dict(sorted(found.items()))
 
 
+def speed_has(text: str, flag: str) -> bool:
+    """Whether the speed of a run's spec is registered and has the flag."""
+    known = speeds().get(text.partition(":")[0])
+    return known is not None and known.has(flag)
+
+
+def contention_has(text: str, flag: str) -> bool:
+    """Whether the contention of a run's spec is registered and has the flag."""
+    known = contentions().get(text.partition(":")[0])
+    return known is not None and known.has(flag)
+
+
 def register_order(name: str) -> Callable[[_Seam], _Seam]:
     """Register a subclass of :class:`gpusched.Order` as the policy ``name``.
 
     The class says by attributes how it is run: ``lifetime`` (``"fixed"``, ``"service"`` or
-    ``"clock"``), ``preemptive`` (False), ``scan`` (``"skip"``), and by its docstring and
-    ``source`` what it is. Keyword arguments of its constructor with defaults become parameters
-    of the policy, beside those of the list scheduler.
+    ``"clock"``), ``preemptive`` (False), ``scan`` (``"skip"``), ``flags`` (further ones, such as
+    ``("clairvoyant",)``), and by its docstring and ``source`` what it is. Keyword arguments of its
+    constructor with defaults become parameters of the policy, beside those of the list scheduler.
 
     Raises
     ------
     ValueError
-        If the name is taken. TypeError if the class is not an Order.
+        If the name is taken, or a flag is none. TypeError if the class is not an Order.
     """
     return _register("order", name, _core.Order)
 
@@ -126,15 +153,20 @@ def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
 
     The class may say by the attribute ``flags`` what it does (``"preemptive"``, or
     ``"non-preemptive"``, to which the audit holds it; ``"clairvoyant"``, ``"elastic"``,
-    ``"deadlines"``), and by ``parameters`` more of its constructor's keyword
-    arguments: a mapping from the name to any of ``minimum``, ``maximum``, ``choices``, ``help``
-    and ``flags``, which maps a value to the flags that it adds.
+    ``"deadlines"``; see :data:`gpusched.plugins.flags.FLAGS`), and by ``parameters`` more of its
+    constructor's keyword arguments: a mapping from the name to any of ``minimum``, ``maximum``,
+    ``choices``, ``help`` and ``flags``, which maps a value to the flags that it adds.
     """
     return _register("scheduler", name, _core.Scheduler)
 
 
 def register_placement(name: str) -> Callable[[_Seam], _Seam]:
-    """Register a subclass of :class:`gpusched.Placement` as the placement ``name``."""
+    """Register a subclass of :class:`gpusched.Placement` as the placement ``name``.
+
+    The class may say by the attribute ``flags`` whether it draws by the seed (``"random"``), and
+    which gangs it takes on an empty cluster (``"scatters"`` or ``"consolidates"``), to which the
+    audit then holds its refusals.
+    """
     return _register("placement", name, _core.Placement)
 
 
@@ -159,6 +191,7 @@ def _native(kind: str) -> dict[str, PluginInfo]:
             entry["source"],
             tuple(entry["flags"]),
             tuple(_bounded(parameter) for parameter in entry["parameters"]),
+            alias_of=_alias(entry),
         )
         for entry in _core.registry()
         if entry["kind"] == kind
@@ -171,6 +204,11 @@ def _built_in() -> dict[str, PluginInfo]:
     from gpusched.plugins.schedulers import BUILT_IN
 
     return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.items()}
+
+
+def _alias(entry: Mapping[str, Any]) -> str:
+    """Write down for what policy a native name stands; empty if it is its own."""
+    return written(entry["target"], entry["values"]) if "target" in entry else ""
 
 
 def _bounded(parameter: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,33 +236,37 @@ def _register(kind: str, name: str, base: type) -> Callable[[_Seam], _Seam]:
 
 def describe(seam: type, kind: str, name: str) -> PluginInfo:
     """Describe a Python plug-in by its attributes, its docstring and its constructor."""
-    flags: list[str] = []
-    parameters = _constructor_parameters(seam)
+    flags = known_flags.checked(kind, name, getattr(seam, "flags", ())) if kind in _FLAGGED else ()
+    parameters = constructor_parameters(kind, name, seam)
     if kind == "order":
         is_preemptive = bool(getattr(seam, "preemptive", False))
         scan = getattr(seam, "scan", "skip")
-        flags.append("preemptive" if is_preemptive else scan)
+        if scan not in ("strict", "skip"):
+            raise ValueError(f"order {name}: scan is {scan!r}; allowed: strict skip")
+        flags = tuple(dict.fromkeys(("preemptive" if is_preemptive else scan, *flags)))
         own = {parameter["name"] for parameter in parameters}
         added = _core.list_parameters(is_preemptive, scan == "strict")
         parameters += [_bounded(entry) for entry in added if entry["name"] not in own]
-    elif kind == "scheduler":
-        flags += getattr(seam, "flags", ())
     doc = inspect.getdoc(seam) or ""
     return PluginInfo(
         name,
         kind,
         doc.partition("\n")[0],
         str(getattr(seam, "source", "")),
-        tuple(flags),
+        flags,
         tuple(parameters),
         seam,
     )
 
 
-def _constructor_parameters(seam: type) -> list[Mapping[str, Any]]:
+def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str, Any]]:
+    """Describe the keyword arguments of the constructor of a Python plug-in."""
     if "__init__" not in vars(seam):
         return []
     told: Mapping[str, Mapping[str, Any]] = getattr(seam, "parameters", {})
+    for parameter in told.values():
+        for added in parameter.get("flags", {}).values():
+            known_flags.checked(kind, name, added)
     return [
         {
             "name": entry.name,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.wording import duration
+from gpusched.plugins.registry import contention_has
 from gpusched.reporting.notes import caption, footnotes, policy_name, remarks
 from gpusched.results.shown_metrics import MARK, Column, columns
 
@@ -147,7 +148,8 @@ def _figures(comparison: Comparison) -> Iterable[str]:
 
 
 def _has_contention(comparison: Comparison) -> bool:
-    return any(result.spec.contention != "none" for result in comparison.results.values())
+    used = {result.spec.contention for result in comparison.results.values()}
+    return not all(contention_has(contention, "uncontended") for contention in used)
 
 
 def _sources(comparison: Comparison) -> list[str]:

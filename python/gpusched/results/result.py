@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from gpusched.audit import AuditReport
     from gpusched.clusters.cluster import Cluster
+    from gpusched.plugins.registry import PluginInfo
     from gpusched.prediction import PredictionReport
     from gpusched.results.explain import Explanation
     from gpusched.results.run_facts import RunFacts
@@ -116,7 +117,9 @@ class Result:
     @property
     def is_fixed(self) -> bool:
         """Whether every job ran for its service wherever it was, so that no link mattered."""
-        return self.spec.speed == "fixed"
+        from gpusched.plugins.registry import speed_has
+
+        return speed_has(self.spec.speed, "steady")
 
     def summary(self) -> Summary:
         """Return the settings of the run and all metrics, see :func:`gpusched.metrics`.
@@ -166,17 +169,17 @@ class Result:
             self.cluster,
             self.schedule,
             contention=None if self.is_fixed else self.contention,
-            costs=None if known is None else self._costs(known.flags),
+            costs=None if known is None else self._costs(known),
             speed=None if known is None else self.spec.speed,
             wall_s=self.wall_s,
             prediction=self.prediction,
         )
 
-    def _costs(self, flags: Sequence[str]) -> Mapping[str, Float64] | None:
+    def _costs(self, speed: PluginInfo) -> Mapping[str, Float64] | None:
         """What jobs can save at other widths than their own; None where they cannot have them."""
         from gpusched.specs.speed_limits import least_costs
 
-        if "elastic" not in flags:
+        if not speed.has("elastic"):
             return None
         return least_costs(self.trace, self.cluster, speed=self.spec.speed)
 

@@ -9,6 +9,7 @@ import numpy as np
 from gpusched.audit.declarations import parameters
 from gpusched.audit.evidence import Case
 from gpusched.audit.links import OnLinks
+from gpusched.audit.speed_rules import SPEED_RULES, SpeedRule
 from gpusched.base.arrays import AnyArray, Float64
 
 if TYPE_CHECKING:
@@ -83,3 +84,6 @@ def _compute_s(profile: JobProfile, gpu_type: str) -> float:
         for figures in (profile.forward_s, profile.backward_s)
     )
     return forward * profile.batch + backward
+
+
+SPEED_RULES.register("ring")(SpeedRule(on_links=Rings))

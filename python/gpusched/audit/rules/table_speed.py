@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpusched.audit.speed_rules import SPEED_RULES, SpeedRule
 from gpusched.audit.type_speeds import Kinds, largest, type_gpus
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.traces.throughput_columns import table_columns
@@ -27,7 +28,7 @@ class Tables:
         Iterations per second of each kind at its own width, on the empty cluster; 0: none.
     """
 
-    def __init__(self, trace: Trace, cluster: Cluster) -> None:
+    def __init__(self, trace: Trace, cluster: Cluster, speed: str = "") -> None:
         columns = table_columns(trace, cluster)
         self._counts = columns["table_counts"].astype(np.int64)
         shape = (len(trace.profiles), len(cluster.gpu_types), len(self._counts))
@@ -100,3 +101,11 @@ class Tables:
             if held >= gpus:
                 return slowest
         return 0.0
+
+
+def _rates(case: Case) -> Float64:
+    assert isinstance(case.measured, Tables)
+    return case.measured.rates(case)
+
+
+SPEED_RULES.register("table")(SpeedRule(rates=_rates, measured=Tables))

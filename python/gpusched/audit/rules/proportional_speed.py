@@ -10,6 +10,7 @@ from gpusched.audit.batches import slowest_s
 from gpusched.audit.declarations import parameters
 from gpusched.audit.evidence import Case
 from gpusched.audit.links import Links, OnLinks
+from gpusched.audit.speed_rules import SPEED_RULES, SpeedRule
 from gpusched.audit.type_speeds import Kinds, largest, type_gpus
 from gpusched.base.arrays import AnyArray, Bool, Float64
 from gpusched.traces.throughput_columns import sample_columns
@@ -144,3 +145,11 @@ class Rounds(OnLinks):
         found, where = np.unique(rows, axis=0, return_inverse=True)
         seconds = [self._samples.compute_s(int(row[0]), row[1:]) for row in found]
         return np.array(seconds)[where.reshape(-1)]
+
+
+def _rounds(case: Case) -> Rounds:
+    assert isinstance(case.measured, Samples)
+    return Rounds(case, case.measured)
+
+
+SPEED_RULES.register("proportional")(SpeedRule(on_links=_rounds, measured=Samples, is_rounded=True))
