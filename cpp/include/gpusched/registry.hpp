@@ -75,7 +75,7 @@ class Registry {
 /// GPUSCHED_REGISTER(Order, Fifo, .name = "fifo", .summary = "...", .source = "...");
 #define GPUSCHED_REGISTER(Seam, Plugin, ...)                                      \
   namespace {                                                                     \
-  [[maybe_unused]] const bool GPUSCHED_JOIN(is_registered_, __LINE__) =           \
+  [[maybe_unused]] const bool GPUSCHED_JOIN(is_registered_, __COUNTER__) =           \
       ::gpusched::Registry<Seam>::add<Plugin>(::gpusched::PluginInfo{__VA_ARGS__}); \
   }
 
