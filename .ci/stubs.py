@@ -13,10 +13,10 @@ import tempfile
 from pathlib import Path
 
 STUB = Path(__file__).resolve().parents[1] / "python/gpusched/_core.pyi"
-# The submodule for tests is private; of a constant pybind11-stubgen sees only the outer type, and
-# of a function that pybind11 did not make no types.
+# The submodule for tests is private and has no stub; of a constant pybind11-stubgen sees only the
+# outer type, and of a function that pybind11 did not make no types.
 CORRECTIONS = {
-    "from . import _testing\n": "",
+    "from . import _testing\n": "_testing: typing.Any\n",
     "REJECT_REASONS: tuple =": "REJECT_REASONS: tuple[str, ...] =",
     "def _remade(base, own, *args, **named):": (
         "def _remade(base: type, own: type, *args: object, **named: object) -> object:"

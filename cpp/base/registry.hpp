@@ -109,7 +109,7 @@ class Registry {
 /// GPUSCHED_REGISTER(Order, Fifo, .name = "fifo", .summary = "...", .source = "...");
 #define GPUSCHED_REGISTER(Seam, Plugin, ...)                                      \
   namespace {                                                                     \
-  [[maybe_unused]] const bool GPUSCHED_JOIN(is_registered_, __LINE__) =           \
+  [[maybe_unused]] const bool GPUSCHED_JOIN(is_registered_, __COUNTER__) =           \
       ::gpusched::Registry<Seam>::add<Plugin>(::gpusched::PluginInfo{__VA_ARGS__}); \
   }
 
@@ -117,7 +117,7 @@ class Registry {
 ///                .values = {{"parameter", value}});
 #define GPUSCHED_ALIAS(Seam, ...)                                                  \
   namespace {                                                                      \
-  [[maybe_unused]] const bool GPUSCHED_JOIN(is_alias_, __LINE__) =                 \
+  [[maybe_unused]] const bool GPUSCHED_JOIN(is_alias_, __COUNTER__) =                 \
       ::gpusched::Registry<Seam>::add_alias(::gpusched::AliasInfo{__VA_ARGS__});   \
   }
 

@@ -6,6 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
+_testing: typing.Any
 __all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'split_batch', 'split_whole_batch', 'squashed_srpt']
 class InvariantError(RuntimeError):
     """
