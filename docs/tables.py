@@ -1,4 +1,5 @@
-"""Writes ``policies.md`` from the registry, or with ``--check`` compares it with the committed one.
+"""Writes ``policies.md`` and ``columns.md`` from the registry and the core's table of job columns,
+or with ``--check`` compares them with the committed ones.
 
 python docs/tables.py            # needs gpusched installed
 python docs/tables.py --check
@@ -13,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import gpusched as gs
+from gpusched import _core
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
+COLUMNS_PAGE = PAGE.with_name("columns.md")
 
 HEAD = """\
 <!-- Written by `python docs/tables.py` from the registry: do not edit. -->
@@ -47,6 +50,48 @@ in the cluster (`nic_gbps`, `intra_gbps`); a contention other than `none` needs 
 `gs.simulate(..., speed="ring", contention="shared:degradation=0.1")`, or `--speed` and
 `--contention` on the command line.
 """
+
+
+COLUMNS_HEAD = """\
+<!-- Written by `python docs/tables.py` from the core's table of columns: do not edit. -->
+
+# The columns of jobs
+
+What the native core is given of jobs: arrays of exactly these types. A column has one value for
+each of what *one for each* names, where there are several the last runs fastest. The same table,
+`gpusched._core.JOB_COLUMNS`, gives the arguments of the core's job table, its checks, and what a
+saved case holds. *Speeds* are those that read a column: **bold** ones refuse jobs without it.
+"""
+
+
+def columns_page() -> str:
+    return (
+        COLUMNS_HEAD
+        + "\n"
+        + _table(
+            ("column", "type", "unit", "one for each", "values", "what it is for", "speeds"),
+            (
+                (
+                    f"`{column.name}`" + (", required" if column.is_required else ""),
+                    column.dtype,
+                    column.unit,
+                    column.per,
+                    column.rule,
+                    column.text,
+                    ", ".join(_readers(column.name)),
+                )
+                for column in _core.JOB_COLUMNS
+            ),
+        )
+    )
+
+
+def _readers(column: str) -> Iterator[str]:
+    for speed in gs.speeds().values():
+        if column in speed.columns:
+            yield f"**{speed.name}**"
+        elif column in speed.optional_columns:
+            yield speed.name
 
 
 def page() -> str:
@@ -159,16 +204,20 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
+def pages() -> dict[Path, str]:
+    return {PAGE: page(), COLUMNS_PAGE: columns_page()}
+
+
 def main() -> None:
-    text = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-        return
-    committed = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if text != committed:
-        lines = (committed.splitlines(keepends=True), text.splitlines(keepends=True))
-        sys.stderr.writelines(difflib.unified_diff(*lines, "committed", "generated"))
-        sys.exit(f"{PAGE.name} is out of date: run `python docs/tables.py`")
+    for path, text in pages().items():
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+            continue
+        committed = path.read_text(encoding="utf-8") if path.exists() else ""
+        if text != committed:
+            lines = (committed.splitlines(keepends=True), text.splitlines(keepends=True))
+            sys.stderr.writelines(difflib.unified_diff(*lines, "committed", "generated"))
+            sys.exit(f"{path.name} is out of date: run `python docs/tables.py`")
 
 
 if __name__ == "__main__":

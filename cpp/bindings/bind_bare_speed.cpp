@@ -11,12 +11,6 @@ constexpr const char* kName = "bare";
 /// takes a gang on several servers to be half as fast.
 class BareSpeed final : public Speed {
  public:
-  void begin(const JobTable& jobs, const Cluster& cluster,
-             const JobClasses& /*classes*/) override {
-    jobs_ = &jobs;
-    cluster_ = &cluster;
-  }
-
   [[nodiscard]] double ideal_s(JobId job) const override {
     const TypeMask types = jobs_->types(job) & cluster_->all_types();
     return jobs_->gpus(job) <= cluster_->largest_server(types) ? kTogether : kApart;
@@ -31,6 +25,12 @@ class BareSpeed final : public Speed {
   }
 
  private:
+  void start(const JobTable& jobs, const Cluster& cluster,
+             const JobClasses& /*classes*/) override {
+    jobs_ = &jobs;
+    cluster_ = &cluster;
+  }
+
   static constexpr double kTogether = 1.0;
   static constexpr double kApart = 2.0;
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -114,24 +115,50 @@ void bind_simulation(py::module_& m) {
       .def_property_readonly("num_finished",
                              [](const RunControl& c) { return c.num_finished.load(); });
 
+  using Values = Parameters::Values;
+  using Policy = decltype(RunDescription::policy);
+  using PlacementSeam = decltype(RunDescription::placement);
+  py::class_<RunDescription>(
+      m, "RunDescription",
+      "What decides a run beside its jobs and its cluster. A policy is a registered name, an\n"
+      "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say\n"
+      "how an Order is run. `verify` has every rate computed anew after each instant, and\n"
+      "compared.")
+      .def(py::init([](Policy policy, Values policy_values, std::vector<std::string> policy_flags,
+                       PlacementSeam placement, Values placement_values, std::string speed,
+                       Values speed_values, std::string contention, Values contention_values,
+                       std::uint64_t seed, bool verify) {
+             return RunDescription{.policy = std::move(policy),
+                                   .policy_values = std::move(policy_values),
+                                   .policy_flags = std::move(policy_flags),
+                                   .placement = std::move(placement),
+                                   .placement_values = std::move(placement_values),
+                                   .speed = std::move(speed),
+                                   .speed_values = std::move(speed_values),
+                                   .contention = std::move(contention),
+                                   .contention_values = std::move(contention_values),
+                                   .seed = seed,
+                                   .verify = verify};
+           }),
+           py::kw_only(), py::arg("policy").none(false), py::arg("policy_values") = Values{},
+           py::arg("policy_flags") = std::vector<std::string>{},
+           py::arg("placement").none(false), py::arg("placement_values") = Values{},
+           py::arg("speed") = "fixed", py::arg("speed_values") = Values{},
+           py::arg("contention") = "none", py::arg("contention_values") = Values{},
+           py::arg("seed") = 0, py::arg("verify") = false, py::keep_alive<1, 2>(),
+           py::keep_alive<1, 5>());
+
   py::class_<Run>(m, "Run",
-                  "A replay of the jobs on the cluster that can be halted between arrivals.\n"
-                  "A policy is a registered name, an Order or a Scheduler; a placement a\n"
-                  "registered name or a Placement. `verify` has every rate computed anew after\n"
-                  "each instant, and compared. The GIL is released unless one of them is Python's.")
-      .def(py::init<const OwnedJobTable&, const Cluster&, Run::PolicyArgument,
-                    const Parameters::Values&, const std::vector<std::string>&,
-                    Run::PlacementArgument, const Parameters::Values&, std::uint64_t, RunControl*,
-                    const std::string&, const Parameters::Values&, const std::string&,
-                    const Parameters::Values&, bool>(),
+                  "A replay of the jobs on the cluster that can be halted between arrivals. The\n"
+                  "GIL is released unless the description holds an object of Python.")
+      .def(py::init([](const OwnedJobTable& jobs, const Cluster& cluster,
+                       const RunDescription& description, std::optional<RunControl*> control) {
+             return std::make_unique<Run>(jobs, cluster, description, control.value_or(nullptr));
+           }),
            py::arg("jobs").none(false), py::arg("cluster").none(false),
-           py::arg("policy").none(false), py::arg("policy_values"), py::arg("flags"),
-           py::arg("placement").none(false), py::arg("placement_values"), py::arg("seed"),
-           py::arg("control").none(true), py::arg("speed") = "fixed",
-           py::arg("speed_values") = Parameters::Values{}, py::arg("contention") = "none",
-           py::arg("contention_values") = Parameters::Values{}, py::arg("verify") = false,
+           py::arg("description").none(false), py::arg("control") = py::none(),
            py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), py::keep_alive<1, 4>(),
-           py::keep_alive<1, 7>(), py::keep_alive<1, 10>())
+           py::keep_alive<1, 5>())
       .def("advance", &Run::advance, py::arg("num_jobs"),
            "Handles all instants before the arrival of this job, which must not arrive together\n"
            "with the one before it.")

@@ -8,6 +8,7 @@ namespace py = pybind11;
 
 void bind_errors(py::module_& m);
 void bind_data(py::module_& m);
+void bind_job_table(py::module_& m);
 void bind_registry(py::module_& m);
 void bind_allocation(py::module_& m);
 void bind_state(py::module_& m);

@@ -24,6 +24,7 @@ PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(),
   m.attr("__version__") = GPUSCHED_VERSION;
   bindings::bind_errors(m);
   bindings::bind_data(m);
+  bindings::bind_job_table(m);
   bindings::bind_registry(m);
   bindings::bind_allocation(m);
   bindings::bind_state(m);

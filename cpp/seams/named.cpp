@@ -26,7 +26,9 @@ std::unique_ptr<Placement> make_placement(std::string_view name,
 }
 
 std::unique_ptr<Speed> make_speed(std::string_view name, const Parameters::Values& values) {
-  return make_plugin<Speed>("speed", name, values);
+  auto speed = make_plugin<Speed>("speed", name, values);
+  speed->declare(Registry<Speed>::find(name)->info);
+  return speed;
 }
 
 std::unique_ptr<Contention> make_contention(std::string_view name,

@@ -72,7 +72,7 @@ def test_few_modules_touch_the_native_core() -> None:
         "base.supervision", "bounds.lower_bounds", "deciding.assignment", "deciding.batch_planning",
         "deciding.deadline_planning", "deciding.filling", "deciding.market", "engine.seams",
         "engine.simulation", "plugins.policy_labels", "plugins.registry",
-        "plugins.schedulers.gavel", "specs.speed_limits", "studies.comparison",
+        "plugins.schedulers.gavel", "specs.case", "specs.speed_limits", "studies.comparison",
     }  # fmt: skip
 
 

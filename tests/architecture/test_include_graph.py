@@ -25,6 +25,7 @@ ROOMS = (
     "dancer",
     "matching",
     "plugins",
+    "runs",
     "bindings",
     "tools",
 )

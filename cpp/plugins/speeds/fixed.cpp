@@ -9,11 +9,6 @@ class Fixed final : public Speed {
  public:
   [[nodiscard]] bool is_fixed() const override { return true; }
 
-  void begin(const JobTable& jobs, const Cluster& /*cluster*/,
-             const JobClasses& /*classes*/) override {
-    jobs_ = &jobs;
-  }
-
   [[nodiscard]] double ideal_s(JobId job) const override {
     return static_cast<double>(jobs_->service(job).count()) / 1e6;
   }
@@ -27,6 +22,11 @@ class Fixed final : public Speed {
   }
 
  private:
+  void start(const JobTable& jobs, const Cluster& /*cluster*/,
+             const JobClasses& /*classes*/) override {
+    jobs_ = &jobs;
+  }
+
   const JobTable* jobs_ = nullptr;
 };
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched import _core
 from gpusched.plugins.identity import PythonObject, Role, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
-from gpusched.plugins.registry import PluginInfo, describe
+from gpusched.plugins.registry import PluginInfo, describe, speeds
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
@@ -68,9 +68,7 @@ def speed_seam(
     if not isinstance(shares, ContentionChoice):
         raise TypeError(f"contention: expected a name or a ContentionChoice, not {contention!r}")
     if speed is None:
-        has_graphs_alone = trace.graph is not None and trace.profile is None
-        model = "stages" if has_graphs_alone else "ring"
-        speed = "fixed" if shares.name == "none" else model
+        speed = "fixed" if shares.name == "none" else _modelled(trace)
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
     if not isinstance(paces, SpeedChoice):
         raise TypeError(f"speed: expected a name or a SpeedChoice, not {speed!r}")
@@ -79,6 +77,17 @@ def speed_seam(
             f"contention {shares}: under speed 'fixed' links do not matter; name another speed"
         )
     return paces, shares
+
+
+def _modelled(trace: Trace) -> str:
+    """Return the first speed by compute times, not measured widths, that the jobs' models fit."""
+    models = [info for info in speeds().values() if info.columns and "elastic" not in info.flags]
+    fitting = [
+        info.name
+        for info in models
+        if all(getattr(trace, column, ()) is not None for column in info.columns)
+    ]
+    return (fitting or [info.name for info in models])[0]
 
 
 def _of_choice(choice: Policy | PlacementChoice) -> Chosen:

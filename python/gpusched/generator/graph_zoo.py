@@ -86,7 +86,7 @@ def assign_graphs(
             "with keep_service"
         )
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
-    if paces.name != "stages":
+    if "graph" not in paces.info.columns:
         raise ValueError(f"speed: must be stages, not {paces}")
     weights = _weights(zoo)
     random = generator(seed)

@@ -36,6 +36,9 @@ class PluginInfo:
         Mappings with name, type, default, minimum, maximum, choices and help.
     python_class
         The class of a name registered from Python; None for a native one.
+    columns, optional_columns
+        Of a speed: the names of the job columns without which the core refuses a run, and of those
+        that it reads if they are given.
     """
 
     name: str
@@ -45,6 +48,8 @@ class PluginInfo:
     flags: tuple[str, ...]
     parameters: tuple[Mapping[str, Any], ...]
     python_class: type | None = None
+    columns: tuple[str, ...] = ()
+    optional_columns: tuple[str, ...] = ()
 
     @property
     def is_native(self) -> bool:
@@ -143,6 +148,8 @@ def _native(kind: str) -> dict[str, PluginInfo]:
             entry["source"],
             tuple(entry["flags"]),
             tuple(_bounded(parameter) for parameter in entry["parameters"]),
+            columns=tuple(entry["columns"]),
+            optional_columns=tuple(entry["optional_columns"]),
         )
         for entry in _core.registry()
         if entry["kind"] == kind

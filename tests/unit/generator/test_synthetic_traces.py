@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from gpusched.clusters.cluster import Cluster
 from gpusched.generator import laws
-from gpusched.generator.published_clusters import HOURS, WEEKDAYS
-from gpusched.generator.published_clusters import PROFILES
+from gpusched.generator.published_clusters import HOURS, PROFILES, WEEKDAYS
 from gpusched.generator.synthetic_traces import generate
 from gpusched.traces.reading import read_trace
 from gpusched.traces.trace_facts import nearest_rank
