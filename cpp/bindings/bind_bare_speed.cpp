@@ -1,5 +1,13 @@
+#include <pybind11/stl.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.hpp"
 #include "base/registry.hpp"
 #include "bindings.hpp"
+#include "model/job_columns.hpp"
 #include "seams/speed.hpp"
 
 namespace gpusched::bindings {
@@ -38,19 +46,34 @@ class BareSpeed final : public Speed {
   const Cluster* cluster_ = nullptr;
 };
 
+/// The names as the table of columns owns them.
+std::vector<std::string_view> known_names(const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const std::string& name : names) {
+    const ColumnInfo* column = find_column(name);
+    if (column == nullptr) fail_input("columns: there is no column " + name);
+    known.push_back(column->name);
+  }
+  return known;
+}
+
 }  // namespace
 
 void bind_bare_speed(py::module_& m) {
   py::module_ testing = m.def_submodule("_testing");
   testing.def(
       "register_bare_speed",
-      [] {
+      [](const std::vector<std::string>& columns, const std::vector<std::string>& optional) {
         Registry<Speed>::add<BareSpeed>(
             {.name = kName,
              .summary = "Two iterations' time for a gang on several servers, one on one.",
-             .source = "For tests: what every speed has."});
+             .source = "For tests: what every speed has.",
+             .columns = known_names(columns),
+             .optional_columns = known_names(optional)});
       },
-      "Make the speed ``bare`` known, until it is forgotten.");
+      py::arg("columns") = std::vector<std::string>{},
+      py::arg("optional_columns") = std::vector<std::string>{},
+      "Make the speed ``bare`` known, until it is forgotten, as one that reads these columns.");
   testing.def(
       "forget_bare_speed", [] { Registry<Speed>::entries().erase(kName); },
       "Undo ``register_bare_speed``.");

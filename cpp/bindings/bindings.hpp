@@ -17,6 +17,7 @@ void bind_placement(py::module_& m);
 void bind_scheduler(py::module_& m);
 void bind_schedule(py::module_& m);
 void bind_simulation(py::module_& m);
+void bind_speed_limits(py::module_& m);
 void bind_bounds(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_filling(py::module_& m);

@@ -33,6 +33,7 @@ PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(),
   bindings::bind_scheduler(m);
   bindings::bind_schedule(m);
   bindings::bind_simulation(m);
+  bindings::bind_speed_limits(m);
   bindings::bind_bounds(m);
   bindings::bind_plan(m);
   bindings::bind_filling(m);

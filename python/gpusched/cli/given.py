@@ -62,9 +62,10 @@ def speed_of(
     paces = SpeedChoice.parse(default if speed is None else speed)
     if paces.name == "fixed" and shares.name != "none":
         raise ValueError(f"--contention {shares}: has no effect under --speed fixed")
-    if paces.name != "stages" and graphs is not None:
+    reads_graphs = "graph" in paces.info.columns
+    if not reads_graphs and graphs is not None:
         raise ValueError(f"--graphs {graphs}: has no effect under --speed {paces}")
-    if paces.name == "stages" and graphs is None:
+    if reads_graphs and graphs is None:
         raise ValueError(f"--speed {paces}: needs --graphs {ZOO}")
     is_measured = "elastic" in paces.flags
     if not is_measured and throughputs is not None:
@@ -73,7 +74,7 @@ def speed_of(
         raise ValueError(f"--contention {shares}: has no effect under --speed table")
     if is_measured and throughputs is None and profiles is None:
         raise ValueError(f"--speed {paces}: needs --throughputs FILE")
-    if paces.name == "ring" and profiles is None:
+    if not is_measured and "profile" in paces.info.columns and profiles is None:
         raise ValueError(f"--speed {paces}: needs --profiles FILE, or --profiles {ZOO}")
     return speed
 

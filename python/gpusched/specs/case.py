@@ -34,6 +34,7 @@ PREDICTORS = ("oracle", "estimate", "column")
 _MAGIC = b"GPUSCASE"
 _HEAD = 3 * 8 + 64
 _FORMAT = 6
+_MODELS = ("profile", "graph")
 _CLUSTER_DTYPES = {
     "nic_bytes_per_s": "<f8",
     "intra_bytes_per_s": "<f8",
@@ -117,12 +118,11 @@ def job_columns(
 
 
 def _own_columns(trace: Trace) -> dict[str, Any]:
-    """Return what jobs have themselves, but for what only some speed reads."""
-    read = {name for info in speeds().values() for name in (*info.columns, *info.optional_columns)}
+    """Return what jobs have themselves; their models are for the speeds that read them."""
     return {
         column.name: getattr(trace, column.name, None)
         for column in _core.JOB_COLUMNS
-        if column.per == "job" and column.name not in read
+        if column.per == "job" and column.name not in _MODELS
     }
 
 

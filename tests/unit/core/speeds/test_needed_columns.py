@@ -10,6 +10,7 @@ import pytest
 import gpusched as gs
 from gpusched import _core
 from gpusched.specs.case import job_columns
+from tests.bare_speed import bare_speed
 
 PROFILE = gs.JobProfile(
     "m", 1e8, 32, {"A": 0.001, "B": 0.002}, 0.01,
@@ -105,3 +106,51 @@ def test_a_figure_that_is_not_known_matters_where_a_job_may_run(
 
 def test_a_speed_without_a_model_needs_no_column() -> None:
     assert gs.speeds()["fixed"].columns == gs.speeds()["fixed"].optional_columns == ()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("deadline_us",),
+        ("profile", "global_batch"),
+        ("profile", "samples_per_s", "gradient_bytes"),
+        ("graph", "graph_begin", "replicas", "stage_compute_s", "activation_bytes",
+         "parameter_bytes", "profile", "max_samples"),
+    ],
+)  # fmt: skip
+def test_a_speed_gets_whatever_columns_its_registration_lists(columns: tuple[str, ...]) -> None:
+    own = {"deadline_s": [100.0, 100.0]}
+    trace = gs.Trace.from_columns(
+        [0, 0], [10, 20], [2, 2], profiles=PROFILE, graphs=GRAPH, **own
+    )  # fmt: skip
+    without = gs.Trace.from_columns([0, 0], [10, 20], [2, 2])
+    with bare_speed(columns) as speed:
+        made = job_columns(trace, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+        assert made.keys() == {"submit_us", "service_us", "gpus", "deadline_us", *columns}
+        assert gs.simulate(trace, CLUSTER, speed=speed).audit().ok
+        with pytest.raises(ValueError, match="trace: the jobs have no "):
+            gs.simulate(without, CLUSTER, speed=speed)
+        servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
+        table = _core.JobTable(without.submit_us, without.service_us, without.gpus)
+        described = _core.RunDescription(policy="fifo", placement="count", speed=speed)
+        first = next(column.name for column in _core.JOB_COLUMNS if column.name in columns)
+        message = f"speed bare: {first} is missing; every job needs {', '.join(columns)}"
+        with pytest.raises(ValueError, match=message):
+            _core.Run(table, servers, described)
+
+
+def test_what_only_a_speed_reads_is_optional_where_it_says_so() -> None:
+    with bare_speed((), ("profile", "samples_per_s")) as speed:
+        made = job_columns(TRACE, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+        assert {"profile", "samples_per_s"} <= made.keys()
+        without = gs.Trace.from_columns([0, 0], [10, 20], [2, 2])
+        plain = job_columns(without, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+        assert plain.keys() == {"submit_us", "service_us", "gpus"}
+        assert gs.simulate(without, CLUSTER, speed=speed).audit().ok
+
+
+def test_what_jobs_have_themselves_is_given_whether_or_not_a_speed_reads_it() -> None:
+    trace = gs.Trace.from_columns([0, 0], [10, 20], [2, 2], deadline_s=[100.0, 100.0])
+    with bare_speed(("deadline_us",)):
+        columns = job_columns(trace, CLUSTER, "oracle", uses_estimates=False)
+        assert "deadline_us" in columns
