@@ -8,7 +8,7 @@
 
 #include "bindings.hpp"
 #include "data.hpp"
-#include "placing/filling.hpp"
+#include "filling/filling.hpp"
 #include "seams/named.hpp"
 
 namespace gpusched::bindings {

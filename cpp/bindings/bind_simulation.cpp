@@ -30,13 +30,16 @@ void bind_simulation(py::module_& m) {
       "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say\n"
       "how an Order is run. `verify` has every rate computed anew after each instant, and\n"
       "compared.")
-      .def(py::init([](Policy policy, Values policy_values, std::vector<std::string> policy_flags,
+      .def(py::init([](Policy policy, Values policy_values,
+                       const std::vector<std::string>& policy_flags,
                        PlacementSeam placement, Values placement_values, std::string speed,
                        Values speed_values, std::string contention, Values contention_values,
                        std::uint64_t seed, bool verify) {
+             Flags flags;
+             for (const std::string& flag : policy_flags) flags = flags.with(flag_of(flag));
              return RunDescription{.policy = std::move(policy),
                                    .policy_values = std::move(policy_values),
-                                   .policy_flags = std::move(policy_flags),
+                                   .policy_flags = flags,
                                    .placement = std::move(placement),
                                    .placement_values = std::move(placement_values),
                                    .speed = std::move(speed),

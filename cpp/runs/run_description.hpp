@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 #include <variant>
-#include <vector>
 
+#include "base/flags.hpp"
 #include "base/parameters.hpp"
 #include "base/run_control.hpp"
 #include "engine/simulation.hpp"
@@ -26,7 +26,7 @@ struct RunDescription {
   std::variant<std::string, Order*, Scheduler*> policy;
   Parameters::Values policy_values = {};
   /// How the list scheduler treats an order of the caller.
-  std::vector<std::string> policy_flags = {};
+  Flags policy_flags = {};
   std::variant<std::string, Placement*> placement;
   Parameters::Values placement_values = {};
   std::string speed = "fixed";

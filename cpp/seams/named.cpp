@@ -1,6 +1,8 @@
 #include "seams/named.hpp"
 
+#include <memory>
 #include <string>
+#include <type_traits>
 
 #include "base/check.hpp"
 #include "base/registry.hpp"
@@ -12,10 +14,15 @@ namespace {
 template <class Seam>
 std::unique_ptr<Seam> make_plugin(const char* kind, std::string_view name,
                                   const Parameters::Values& values) {
+  if (const AliasInfo* alias = Registry<Seam>::find_alias(name)) {
+    return make_plugin<Seam>(kind, alias->target, alias->with_defaults(values));
+  }
   const auto* entry = Registry<Seam>::find(name);
   if (entry == nullptr) fail_input(std::string(kind) + ": unknown name '" + std::string(name) + "'");
-  return entry->make(Parameters(std::string(kind) + " " + std::string(name),
-                                entry->info.parameters, values));
+  std::unique_ptr<Seam> made = entry->make(Parameters(
+      std::string(kind) + " " + std::string(name), entry->info.parameters, values));
+  if constexpr (std::is_same_v<Seam, Speed>) made->describe(entry->info);
+  return made;
 }
 
 }  // namespace
@@ -26,9 +33,7 @@ std::unique_ptr<Placement> make_placement(std::string_view name,
 }
 
 std::unique_ptr<Speed> make_speed(std::string_view name, const Parameters::Values& values) {
-  auto speed = make_plugin<Speed>("speed", name, values);
-  speed->declare(Registry<Speed>::find(name)->info);
-  return speed;
+  return make_plugin<Speed>("speed", name, values);
 }
 
 std::unique_ptr<Contention> make_contention(std::string_view name,

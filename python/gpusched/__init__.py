@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from gpusched.bounds.lower_bounds import lower_bounds as lower_bounds
     from gpusched.clusters.cluster import Cluster as Cluster
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
-    from gpusched.clusters.cluster import smallest_cluster as smallest_cluster
     from gpusched.clusters.network import Domain as Domain
     from gpusched.clusters.topologies import read_topology as read_topology
     from gpusched.deciding.assignment import AssignmentSolver as AssignmentSolver
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
     from gpusched.deciding.assignment import transport as transport
     from gpusched.deciding.batch_planning import Plan as Plan
     from gpusched.deciding.batch_planning import plan as plan
-    from gpusched.deciding.deadline_planning import DeadlineJob as DeadlineJob
-    from gpusched.deciding.deadline_planning import DeadlinePlan as DeadlinePlan
-    from gpusched.deciding.deadline_planning import DeadlineStep as DeadlineStep
+    from gpusched.deciding.deadline_jobs import DeadlineJob as DeadlineJob
+    from gpusched.deciding.deadline_plan import DeadlinePlan as DeadlinePlan
+    from gpusched.deciding.deadline_plan import DeadlineStep as DeadlineStep
     from gpusched.deciding.deadline_planning import plan_deadlines as plan_deadlines
     from gpusched.deciding.filling import fill as fill
     from gpusched.deciding.filling_result import FillResult as FillResult
@@ -74,8 +73,10 @@ if TYPE_CHECKING:
     from gpusched.prediction import predictors as predictors
     from gpusched.prediction import register_predictor as register_predictor
     from gpusched.reporting.report import write_report as write_report
+    from gpusched.results.metric_registry import metrics as metrics
+    from gpusched.results.metric_registry import register_metric as register_metric
     from gpusched.results.result import Result as Result
-    from gpusched.results.result_store import load as load
+    from gpusched.results.result import load as load
     from gpusched.specs.run_spec import RunSpec as RunSpec
     from gpusched.specs.speed_limits import iteration_limits as iteration_limits
     from gpusched.studies.comparison import Comparison as Comparison
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.inventories import read_requests as read_requests
     from gpusched.traces.reading import read_trace as read_trace
+    from gpusched.traces.smallest_cluster import smallest_cluster as smallest_cluster
     from gpusched.traces.workload import Trace as Trace
 
 _HOME = {
@@ -95,9 +97,9 @@ _HOME = {
     "Comparison": "studies.comparison",
     "ContentionChoice": "plugins.policy",
     "DeadlineBound": "bounds.deadline_bounds",
-    "DeadlineJob": "deciding.deadline_planning",
-    "DeadlinePlan": "deciding.deadline_planning",
-    "DeadlineStep": "deciding.deadline_planning",
+    "DeadlineJob": "deciding.deadline_jobs",
+    "DeadlinePlan": "deciding.deadline_plan",
+    "DeadlineStep": "deciding.deadline_plan",
     "Domain": "clusters.network",
     "FillResult": "deciding.filling_result",
     "Interrupted": "studies.comparison",
@@ -136,9 +138,10 @@ _HOME = {
     "generate": "generator.synthetic_traces",
     "graph_for": "models.graph_models",
     "iteration_limits": "specs.speed_limits",
-    "load": "results.result_store",
+    "load": "results.result",
     "load_predictor": "prediction",
     "lower_bounds": "bounds.lower_bounds",
+    "metrics": "results.metric_registry",
     "place_jobs": "deciding.market",
     "placements": "plugins.registry",
     "plan": "deciding.batch_planning",
@@ -154,12 +157,13 @@ _HOME = {
     "read_throughputs": "models.throughput_files",
     "read_topology": "clusters.topologies",
     "read_trace": "traces.reading",
+    "register_metric": "results.metric_registry",
     "register_order": "plugins.registry",
     "register_placement": "plugins.registry",
     "register_predictor": "prediction",
     "register_scheduler": "plugins.registry",
     "simulate": "engine.simulation",
-    "smallest_cluster": "clusters.cluster",
+    "smallest_cluster": "traces.smallest_cluster",
     "speeds": "plugins.registry",
     "transport": "deciding.assignment",
     "write_report": "reporting.report",

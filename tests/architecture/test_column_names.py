@@ -22,7 +22,7 @@ MOST_USED = 3
 # Those that use more of them, or have a public list that happens to use the same words.
 USERS = {
     "cpp/bindings/bind_state.cpp": "what a policy of Python sees",
-    "python/gpusched/audit/proportional_speed.py": "reads the columns of its speed",
+    "python/gpusched/audit/rules/proportional_speed.py": "reads the columns of its speed",
     "python/gpusched/bounds/deadline_rates.py": "reads the columns of measured speeds",
     "python/gpusched/deciding/filling.py": "makes a table of requests, which have no times",
     "python/gpusched/models/profiles.py": "the fields of a profile",

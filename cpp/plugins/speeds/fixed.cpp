@@ -7,8 +7,6 @@ namespace {
 /// One iteration is the whole service, whatever the allocation.
 class Fixed final : public Speed {
  public:
-  [[nodiscard]] bool is_fixed() const override { return true; }
-
   [[nodiscard]] double ideal_s(JobId job) const override {
     return static_cast<double>(jobs_->service(job).count()) / 1e6;
   }
@@ -34,6 +32,7 @@ class Fixed final : public Speed {
 
 GPUSCHED_REGISTER(Speed, Fixed, .name = "fixed",
                   .summary = "A job runs for its service, wherever its GPUs are.",
-                  .source = "Common assumption of trace-driven simulators.")
+                  .source = "Common assumption of trace-driven simulators.",
+                  .flags = {Flag::shares, Flag::steady})
 
 }  // namespace gpusched

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from gpusched.cli import compare, policies, reproduce, run, trace
-from gpusched.cli.errors import INTERRUPTED, OneLineErrors
+from gpusched.cli import compare, metrics, policies, reproduce, run, trace
+from gpusched.cli.errors import INTERRUPTED, OneLineErrors, warn_in_a_line
 
 app = typer.Typer(
     name="gpusched",
@@ -27,6 +27,7 @@ app.command(epilog=run.EPILOG)(run.run)
 app.command(epilog=reproduce.EPILOG)(reproduce.reproduce)
 app.add_typer(trace.app)
 app.command(epilog=policies.EPILOG)(policies.policies)
+app.command(epilog=metrics.EPILOG)(metrics.metrics)
 
 
 def _print_version(wanted: bool) -> None:
@@ -60,6 +61,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a mark that cannot be shown is no failure
+    warn_in_a_line()
     try:
         app()
     except SystemExit as leave:

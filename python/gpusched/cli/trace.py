@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from gpusched.cli import trace_convert, trace_generate, trace_info
+from gpusched.cli import trace_convert, trace_formats, trace_generate, trace_info
 
 app = typer.Typer(
     name="trace", help="Look at traces, convert them and make them.", no_args_is_help=True
@@ -12,3 +12,4 @@ app = typer.Typer(
 app.command(epilog=trace_info.EPILOG)(trace_info.info)
 app.command(epilog=trace_convert.EPILOG)(trace_convert.convert)
 app.command(epilog=trace_generate.EPILOG)(trace_generate.generate)
+app.command(epilog=trace_formats.EPILOG)(trace_formats.formats)

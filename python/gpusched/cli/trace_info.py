@@ -7,12 +7,12 @@ from typing import Any, Final
 import numpy as np
 from rich.table import Table
 
+from gpusched.base.wording import duration, plural
 from gpusched.cli import given, options
 from gpusched.cli.console import show_json, show_lines, show_table
 from gpusched.cli.run_table import new_table
 from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.clusters.cluster import Cluster
-from gpusched.results.shown_metrics import duration, plural
 from gpusched.traces.workload import Trace
 
 _BAR: Final = "█"

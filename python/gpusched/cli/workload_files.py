@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.suggest import nearest
-from gpusched.clusters.cluster import Cluster, smallest_cluster
+from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import JobProfile
+from gpusched.traces.smallest_cluster import smallest_cluster
 from gpusched.traces.workload import Trace
 
 GENERATOR: Final = "philly"

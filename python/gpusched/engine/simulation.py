@@ -112,7 +112,7 @@ def simulate(
         trace,
         cluster,
         "oracle" if learner is not None else str(predictor),
-        uses_estimates="estimate" in decides.flags,
+        uses_estimates=decides.has("estimate"),
         speed=paces.name,
         fills_estimates=learner is None,
     )
@@ -165,8 +165,7 @@ def simulate(
     )
     is_true = learner.needs_truth if learner is not None else spec.predictor == "oracle"
     sees_truth = is_true and (
-        "clairvoyant" in decides.flags
-        or ("estimate" in decides.flags and trace.estimate_us is None)
+        decides.has("clairvoyant") or (decides.has("estimate") and trace.estimate_us is None)
     )
     return Result(trace, cluster, spec, schedule, wall_s, clairvoyant=sees_truth, prediction=report)
 

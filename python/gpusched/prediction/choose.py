@@ -10,9 +10,6 @@ import numpy as np
 
 from gpusched.base.arrays import Int64
 from gpusched.base.files import naming
-
-# Imported for the names that they register.
-from gpusched.prediction import forest, known, simple
 from gpusched.prediction.accuracy import Accuracy
 from gpusched.prediction.interface import Predictor
 from gpusched.prediction.keys import LABELS
@@ -22,8 +19,6 @@ from gpusched.prediction.predictor_store import read_model
 from gpusched.prediction.registry import PredictorChoice
 from gpusched.specs.case import PREDICTORS
 from gpusched.traces.workload import Trace
-
-__all__ = ["forest", "known", "load_predictor", "predict", "predictor", "resolve", "simple"]
 
 
 def predictor(text: str | PredictorChoice) -> Predictor:

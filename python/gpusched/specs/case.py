@@ -95,11 +95,11 @@ def job_columns(
         sum(1 << position[name] for name in names if name in position) if names else everywhere
         for names in trace.type_sets
     ]
-    info = speeds()[speed]
-    models = model_columns(trace, cluster, info.columns, info.optional_columns, speed=speed)
+    paces = speeds()[speed]
+    models = model_columns(trace, cluster, paces.columns, paces.optional_columns, speed=speed)
     type_set = trace.type_set
     # By measured figures a GPU type may not run a job.
-    if "elastic" in info.flags:
+    if paces.has("elastic"):
         type_set, masks = types_of_own_width(trace, cluster, models, masks)
     known = {
         **_own_columns(trace),
@@ -146,7 +146,7 @@ def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.Path
         trace,
         cluster,
         spec.predictor,
-        uses_estimates="estimate" in policy.flags,
+        uses_estimates=policy.has("estimate"),
         speed=speed.name,
     )
     servers = cluster.core_columns()

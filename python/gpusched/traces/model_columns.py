@@ -5,21 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.suggest import nearest
-from gpusched.models.field_checks import allowed_but_lacking
-from gpusched.models.job_graphs import Stage, check_widths
+from gpusched.clusters.cluster import Cluster
+from gpusched.models.job_graphs import Stage
 from gpusched.models.profiles import COMPUTE, JobProfile
 from gpusched.models.throughput_tables import Table
+from gpusched.traces.graph_columns import check_widths
+from gpusched.traces.missing_figures import allowed_but_lacking
 from gpusched.traces.throughput_columns import packed_and_spread
-
-if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
-    from gpusched.traces.workload import Trace
+from gpusched.traces.trace_columns import TraceColumns
 
 # Fields of a profile that a column is made of; of all others the one of its name.
 _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -29,7 +28,7 @@ _FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def model_columns(
-    trace: Trace,
+    trace: TraceColumns,
     cluster: Cluster,
     needed: Sequence[str],
     optional: Sequence[str] = (),
@@ -73,7 +72,7 @@ def model_columns(
 class _Figures:
     """The columns of one trace for one cluster; each is made when it is asked for."""
 
-    def __init__(self, trace: Trace, cluster: Cluster, speed: str) -> None:
+    def __init__(self, trace: TraceColumns, cluster: Cluster, speed: str) -> None:
         self._trace = trace
         self._types = cluster.gpu_types
         self._speed = speed
@@ -122,7 +121,7 @@ class _Figures:
         return np.array([value or 0 for value in values])
 
     def _is_of_jobs(self, name: str) -> bool:
-        return name in type(self._trace).__dataclass_fields__
+        return name in TraceColumns.__dataclass_fields__
 
     def _used(self) -> list[JobProfile]:
         """The profiles that jobs have."""

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int32, Int64
 from gpusched.base.draws import generator
-from gpusched.models.field_checks import not_negative, numbered
+from gpusched.base.field_checks import not_negative, numbered
 from gpusched.models.profiles import AnyProfiles, JobProfile, known_profiles
-
-if TYPE_CHECKING:
-    pass
 
 
 def profile_index(values: Any, profiles: Sequence[JobProfile], num_rows: int) -> Int32:
     """Number one name, or one index, per row.
 
-    Errors as of :func:`gpusched.models.field_checks.numbered`.
+    Errors as of :func:`gpusched.base.field_checks.numbered`.
     """
     return numbered("profile", values, [profile.name for profile in profiles], num_rows)
 

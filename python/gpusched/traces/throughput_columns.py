@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from gpusched.base import draws
 from gpusched.base.arrays import AnyArray, Int32, Int64
+from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import JobProfile, known_profiles
 from gpusched.models.throughput_tables import Curve, Table, filled_table, greatest_count
-
-if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
-    from gpusched.traces.trace_columns import TraceColumns
-    from gpusched.traces.workload import Trace
+from gpusched.traces.trace_columns import TraceColumns
 
 BY_MODEL: Final = "by-model"
 UNIFORM: Final = "uniform"
@@ -31,7 +28,7 @@ class Assigned(NamedTuple):
 
 
 def types_of_own_width(
-    trace: Trace, cluster: Cluster, columns: Mapping[str, AnyArray], masks: Sequence[int]
+    trace: TraceColumns, cluster: Cluster, columns: Mapping[str, AnyArray], masks: Sequence[int]
 ) -> tuple[Int32 | None, list[int]]:
     """Keep of each job's allowed GPU types those that run its model at the job's own width.
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.clusters.cluster import Cluster, ServerGroup, smallest_cluster
+from gpusched.clusters.cluster import Cluster, ServerGroup
+from gpusched.traces.smallest_cluster import smallest_cluster
 from gpusched.traces.workload import Trace
 
 TEXT = """
