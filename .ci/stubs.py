@@ -18,6 +18,7 @@ STUB = Path(__file__).resolve().parents[1] / "python/gpusched/_core.pyi"
 CORRECTIONS = {
     "from . import _testing\n": "_testing: typing.Any\n",
     "REJECT_REASONS: tuple =": "REJECT_REASONS: tuple[str, ...] =",
+    "JOB_COLUMNS: tuple\n": "JOB_COLUMNS: tuple[JobColumn, ...]\n",
     "def _remade(base, own, *args, **named):": (
         "def _remade(base: type, own: type, *args: object, **named: object) -> object:"
     ),

@@ -1,6 +1,6 @@
 """Writes what the docs say of registered names, or with ``--check`` compares it with that.
 
-``policies.md`` is written in whole, marked tables of other pages in part.
+``policies.md`` and ``columns.md`` are written in whole, marked tables of other pages in part.
 
 python docs/tables.py            # needs gpusched installed
 python docs/tables.py --check
@@ -17,9 +17,11 @@ from typing import Any
 import marked_tables
 
 import gpusched as gs
+from gpusched import _core
 from gpusched.plugins.flags import FLAGS
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
+COLUMNS_PAGE = PAGE.with_name("columns.md")
 
 HEAD = """\
 <!-- Written by `python docs/tables.py` from the registry: do not edit. -->
@@ -53,6 +55,48 @@ in the cluster (`nic_gbps`, `intra_gbps`); a contention other than `none` needs 
 `gs.simulate(..., speed="ring", contention="shared:degradation=0.1")`, or `--speed` and
 `--contention` on the command line.
 """
+
+
+COLUMNS_HEAD = """\
+<!-- Written by `python docs/tables.py` from the core's table of columns: do not edit. -->
+
+# The columns of jobs
+
+What the native core is given of jobs: arrays of exactly these types. A column has one value for
+each of what *one for each* names, where there are several the last runs fastest. The same table,
+`gpusched._core.JOB_COLUMNS`, gives the arguments of the core's job table, its checks, and what a
+saved case holds. *Speeds* are those that read a column: **bold** ones refuse jobs without it.
+"""
+
+
+def columns_page() -> str:
+    return (
+        COLUMNS_HEAD
+        + "\n"
+        + marked_tables.table(
+            ("column", "type", "unit", "one for each", "values", "what it is for", "speeds"),
+            (
+                (
+                    f"`{column.name}`" + (", required" if column.is_required else ""),
+                    column.dtype,
+                    column.unit,
+                    column.per,
+                    column.rule,
+                    column.text,
+                    ", ".join(_readers(column.name)),
+                )
+                for column in _core.JOB_COLUMNS
+            ),
+        )
+    )
+
+
+def _readers(column: str) -> Iterator[str]:
+    for speed in gs.speeds().values():
+        if column in speed.columns:
+            yield f"**{speed.name}**"
+        elif column in speed.optional_columns:
+            yield speed.name
 
 
 def page() -> str:
@@ -184,7 +228,7 @@ def _text(value: Any) -> str:
 def pages() -> dict[Path, str]:
     """Return every page that is written here, in whole or in part, as it should be."""
     parts = {path: marked_tables.marked(path.read_text("utf-8")) for path in marked_tables.PAGES}
-    return {PAGE: page(), **parts}
+    return {PAGE: page(), COLUMNS_PAGE: columns_page(), **parts}
 
 
 def main() -> None:

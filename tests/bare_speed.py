@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from gpusched._core import _testing
@@ -10,9 +10,9 @@ from gpusched.plugins import registry as plugins
 
 
 @contextmanager
-def bare_speed() -> Iterator[str]:
-    """Register the speed, and give its name."""
-    _testing.register_bare_speed()
+def bare_speed(columns: Sequence[str] = (), optional_columns: Sequence[str] = ()) -> Iterator[str]:
+    """Register the speed as one that reads these columns, and give its name."""
+    _testing.register_bare_speed(list(columns), list(optional_columns))
     plugins._native.cache_clear()
     try:
         yield "bare"

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -21,6 +22,9 @@ struct PluginInfo {
   std::string source;
   Flags flags = {};
   std::vector<ParameterInfo> parameters = {};
+  /// What a speed reads of the jobs: it cannot do without these, and looks at the others if given.
+  std::vector<std::string_view> columns = {};
+  std::vector<std::string_view> optional_columns = {};
   /// Lets one parameter set the defaults of others (a preset).
   void (*adjust)(Parameters&) = nullptr;
 

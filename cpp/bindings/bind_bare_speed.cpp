@@ -1,5 +1,13 @@
+#include <pybind11/stl.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.hpp"
 #include "base/registry.hpp"
 #include "bindings.hpp"
+#include "model/job_columns.hpp"
 #include "seams/speed.hpp"
 
 namespace gpusched::bindings {
@@ -13,12 +21,6 @@ constexpr const char* kAlias = "barer";
 class BareSpeed final : public Speed {
  public:
   explicit BareSpeed(const Parameters& parameters) : apart_s_(parameters.number("apart_s")) {}
-
-  void begin(const JobTable& jobs, const Cluster& cluster,
-             const JobClasses& /*classes*/) override {
-    jobs_ = &jobs;
-    cluster_ = &cluster;
-  }
 
   [[nodiscard]] double ideal_s(JobId job) const override {
     const TypeMask types = jobs_->types(job) & cluster_->all_types();
@@ -34,6 +36,12 @@ class BareSpeed final : public Speed {
   }
 
  private:
+  void start(const JobTable& jobs, const Cluster& cluster,
+             const JobClasses& /*classes*/) override {
+    jobs_ = &jobs;
+    cluster_ = &cluster;
+  }
+
   static constexpr double kTogether = 1.0;
 
   double apart_s_;
@@ -41,13 +49,24 @@ class BareSpeed final : public Speed {
   const Cluster* cluster_ = nullptr;
 };
 
+/// The names as the table of columns owns them.
+std::vector<std::string_view> known_names(const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const std::string& name : names) {
+    const ColumnInfo* column = find_column(name);
+    if (column == nullptr) fail_input("columns: there is no column " + name);
+    known.push_back(column->name);
+  }
+  return known;
+}
+
 }  // namespace
 
 void bind_bare_speed(py::module_& m) {
   py::module_ testing = m.def_submodule("_testing");
   testing.def(
       "register_bare_speed",
-      [] {
+      [](const std::vector<std::string>& columns, const std::vector<std::string>& optional) {
         Registry<Speed>::add<BareSpeed>(
             {.name = kName,
              .summary = "Two iterations' time for a gang on several servers, one on one.",
@@ -55,14 +74,19 @@ void bind_bare_speed(py::module_& m) {
              .parameters = {{.name = "apart_s",
                              .fallback = 2.0,
                              .help = "seconds of an iteration on several servers",
-                             .minimum = 1}}});
+                             .minimum = 1}},
+             .columns = known_names(columns),
+             .optional_columns = known_names(optional)});
         Registry<Speed>::add_alias({.name = kAlias,
                                     .summary = "Three iterations' time on several servers.",
                                     .source = "For tests.",
                                     .target = kName,
                                     .values = {{"apart_s", 3.0}}});
       },
-      "Make the speed ``bare`` and its alias ``barer`` known, until they are forgotten.");
+      py::arg("columns") = std::vector<std::string>{},
+      py::arg("optional_columns") = std::vector<std::string>{},
+      "Make the speed ``bare``, as one that reads these columns, and its alias ``barer`` known,\n"
+      "until they are forgotten.");
   testing.def(
       "forget_bare_speed",
       [] {

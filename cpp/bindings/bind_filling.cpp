@@ -3,11 +3,12 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <variant>
 
 #include "bindings.hpp"
 #include "data.hpp"
 #include "filling/filling.hpp"
-#include "run.hpp"
 #include "seams/named.hpp"
 
 namespace gpusched::bindings {
@@ -15,7 +16,7 @@ namespace {
 
 py::typing::Dict<py::str, py::array> fill_cluster(
     const OwnedJobTable& requests, const Column<std::int64_t>& arrivals, const Cluster& cluster,
-    const Run::PlacementArgument& placement, const Parameters::Values& values, std::uint64_t seed,
+    const std::variant<std::string, Placement*>& placement, const Parameters::Values& values, std::uint64_t seed,
     RunControl& control) {
   const auto rows = view(arrivals, "arrivals");
   std::unique_ptr<Placement> own;

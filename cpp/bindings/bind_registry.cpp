@@ -47,6 +47,8 @@ Fields describe(const char* kind, const PluginInfo& info,
   fields["summary"] = info.summary;
   fields["source"] = info.source;
   fields["flags"] = names_of(info.flags);
+  fields["columns"] = info.columns;
+  fields["optional_columns"] = info.optional_columns;
   py::list all;
   for (const auto& parameter : parameters) all.append(describe(parameter));
   fields["parameters"] = all;

@@ -1,110 +1,17 @@
 #include <pybind11/stl.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
+#include <cstdint>
 #include <memory>
-#include <tuple>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings.hpp"
 #include "data.hpp"
 #include "run.hpp"
-#include "seams/named.hpp"
 
 namespace gpusched::bindings {
-namespace {
-
-py::typing::Dict<py::str, py::array_t<double>> iteration_limits(
-    const OwnedJobTable& jobs, const Cluster& cluster, const std::string& speed,
-    const Parameters::Values& values) {
-  const auto model = make_speed(speed, values);
-  const std::vector<double> unknown(jobs.table.num_jobs(),
-                                    std::numeric_limits<double>::quiet_NaN());
-  std::vector<double> low = unknown;
-  std::vector<double> min = unknown;
-  std::vector<double> max = unknown;
-  {
-    const py::gil_scoped_release unlocked;  // no Python object is touched below
-    const JobClasses classes(jobs.table, cluster);
-    model->begin(jobs.table, cluster, classes);
-    for (JobId job = 0; job < jobs.table.num_jobs(); ++job) {
-      if (classes.of(job) == JobClasses::kNoClass) continue;
-      const IterationLimits limits = model->limits(job);
-      low[job] = limits.low;
-      min[job] = limits.min;
-      max[job] = limits.max;
-    }
-  }
-  py::typing::Dict<py::str, py::array_t<double>> columns;
-  columns["low"] = column_of(std::move(low));
-  columns["min"] = column_of(std::move(min));
-  columns["max"] = column_of(std::move(max));
-  return columns;
-}
-
-/// What the configurations of a job can save at most: its run time and its GPU time, each as a part
-/// of what its own width takes on the best type; and the least and the greatest width at which it
-/// can run. Jobs of one profile, width and limits share them.
-py::typing::Dict<py::str, py::array_t<double>> least_costs(const OwnedJobTable& owned,
-                                                           const Cluster& cluster,
-                                                           const std::string& speed,
-                                                           const Parameters::Values& values) {
-  const auto model = make_speed(speed, values);
-  const JobTable& jobs = owned.table;
-  std::vector<double> time(jobs.num_jobs(), 1.0);
-  std::vector<double> gpu_time(jobs.num_jobs(), 1.0);
-  std::vector<double> narrowest(jobs.num_jobs());
-  std::vector<double> widest(jobs.num_jobs());
-  {
-    const py::gil_scoped_release unlocked;  // no Python object is touched below
-    const JobClasses classes(jobs, cluster);
-    model->begin(jobs, cluster, classes);
-    using Key = std::tuple<std::int32_t, int, TypeMask, int, int>;
-    struct Least {
-      double time = 1.0;
-      double gpu_time = 1.0;
-      int narrowest;
-      int widest;
-    };
-    std::map<Key, Least> known;
-    for (JobId job = 0; job < jobs.num_jobs(); ++job) {
-      narrowest[job] = widest[job] = jobs.gpus(job);
-      if (!model->is_elastic()) continue;
-      if (classes.of(job) == JobClasses::kNoClass || !model->can_run(job)) continue;
-      const int own = jobs.gpus(job);
-      const Key key{jobs.columns().profile[job], own, jobs.types(job), jobs.min_gpus(job),
-                    jobs.max_gpus(job)};
-      const auto [found, is_new] = known.try_emplace(key, Least{.narrowest = own, .widest = own});
-      Least& least = found->second;
-      if (is_new) {
-        const auto most = static_cast<int>(std::min<std::int64_t>(
-            std::min(jobs.max_gpus(job), model->widest(job)), cluster.num_gpus()));
-        for (int gpus = jobs.min_gpus(job); gpus <= most; ++gpus) {
-          const double part = model->bound_s(job, gpus) / model->ideal_s(job);
-          if (!std::isfinite(part)) continue;
-          least.time = std::min(least.time, part);
-          least.gpu_time = std::min(least.gpu_time, part * gpus / own);
-          least.narrowest = std::min(least.narrowest, gpus);
-          least.widest = std::max(least.widest, gpus);
-        }
-      }
-      time[job] = least.time;
-      gpu_time[job] = least.gpu_time;
-      narrowest[job] = least.narrowest;
-      widest[job] = least.widest;
-    }
-  }
-  py::typing::Dict<py::str, py::array_t<double>> columns;
-  columns["time"] = column_of(std::move(time));
-  columns["gpu_time"] = column_of(std::move(gpu_time));
-  columns["narrowest"] = column_of(std::move(narrowest));
-  columns["widest"] = column_of(std::move(widest));
-  return columns;
-}
-
-}  // namespace
 
 void bind_simulation(py::module_& m) {
   py::class_<RunControl>(m, "RunControl", "Stops a run from another thread and shows its progress.")
@@ -114,24 +21,53 @@ void bind_simulation(py::module_& m) {
       .def_property_readonly("num_finished",
                              [](const RunControl& c) { return c.num_finished.load(); });
 
+  using Values = Parameters::Values;
+  using Policy = decltype(RunDescription::policy);
+  using PlacementSeam = decltype(RunDescription::placement);
+  py::class_<RunDescription>(
+      m, "RunDescription",
+      "What decides a run beside its jobs and its cluster. A policy is a registered name, an\n"
+      "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say\n"
+      "how an Order is run. `verify` has every rate computed anew after each instant, and\n"
+      "compared.")
+      .def(py::init([](Policy policy, Values policy_values,
+                       const std::vector<std::string>& policy_flags,
+                       PlacementSeam placement, Values placement_values, std::string speed,
+                       Values speed_values, std::string contention, Values contention_values,
+                       std::uint64_t seed, bool verify) {
+             Flags flags;
+             for (const std::string& flag : policy_flags) flags = flags.with(flag_of(flag));
+             return RunDescription{.policy = std::move(policy),
+                                   .policy_values = std::move(policy_values),
+                                   .policy_flags = flags,
+                                   .placement = std::move(placement),
+                                   .placement_values = std::move(placement_values),
+                                   .speed = std::move(speed),
+                                   .speed_values = std::move(speed_values),
+                                   .contention = std::move(contention),
+                                   .contention_values = std::move(contention_values),
+                                   .seed = seed,
+                                   .verify = verify};
+           }),
+           py::kw_only(), py::arg("policy").none(false), py::arg("policy_values") = Values{},
+           py::arg("policy_flags") = std::vector<std::string>{},
+           py::arg("placement").none(false), py::arg("placement_values") = Values{},
+           py::arg("speed") = "fixed", py::arg("speed_values") = Values{},
+           py::arg("contention") = "none", py::arg("contention_values") = Values{},
+           py::arg("seed") = 0, py::arg("verify") = false, py::keep_alive<1, 2>(),
+           py::keep_alive<1, 5>());
+
   py::class_<Run>(m, "Run",
-                  "A replay of the jobs on the cluster that can be halted between arrivals.\n"
-                  "A policy is a registered name, an Order or a Scheduler; a placement a\n"
-                  "registered name or a Placement. `verify` has every rate computed anew after\n"
-                  "each instant, and compared. The GIL is released unless one of them is Python's.")
-      .def(py::init<const OwnedJobTable&, const Cluster&, Run::PolicyArgument,
-                    const Parameters::Values&, const std::vector<std::string>&,
-                    Run::PlacementArgument, const Parameters::Values&, std::uint64_t, RunControl*,
-                    const std::string&, const Parameters::Values&, const std::string&,
-                    const Parameters::Values&, bool>(),
+                  "A replay of the jobs on the cluster that can be halted between arrivals. The\n"
+                  "GIL is released unless the description holds an object of Python.")
+      .def(py::init([](const OwnedJobTable& jobs, const Cluster& cluster,
+                       const RunDescription& description, std::optional<RunControl*> control) {
+             return std::make_unique<Run>(jobs, cluster, description, control.value_or(nullptr));
+           }),
            py::arg("jobs").none(false), py::arg("cluster").none(false),
-           py::arg("policy").none(false), py::arg("policy_values"), py::arg("flags"),
-           py::arg("placement").none(false), py::arg("placement_values"), py::arg("seed"),
-           py::arg("control").none(true), py::arg("speed") = "fixed",
-           py::arg("speed_values") = Parameters::Values{}, py::arg("contention") = "none",
-           py::arg("contention_values") = Parameters::Values{}, py::arg("verify") = false,
+           py::arg("description").none(false), py::arg("control") = py::none(),
            py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), py::keep_alive<1, 4>(),
-           py::keep_alive<1, 7>(), py::keep_alive<1, 10>())
+           py::keep_alive<1, 5>())
       .def("advance", &Run::advance, py::arg("num_jobs"),
            "Handles all instants before the arrival of this job, which must not arrive together\n"
            "with the one before it.")
@@ -144,16 +80,6 @@ void bind_simulation(py::module_& m) {
           },
           "The jobs that have finished in `advance` since the last call, in that order, and when.")
       .def("finish", &Run::finish, "Goes on to the end and returns the schedule; only once.");
-
-  m.def("iteration_limits", &iteration_limits, py::arg("jobs"), py::arg("cluster"),
-        py::arg("speed"), py::arg("speed_values"),
-        "Seconds per iteration on the empty cluster: a lower bound, where a good placement puts\n"
-        "each job, and the worst. NaN where a job can never run.");
-  m.def("least_costs", &least_costs, py::arg("jobs"), py::arg("cluster"), py::arg("speed"),
-        py::arg("speed_values"),
-        "Lower bounds on the run time (`time`) and the GPU time (`gpu_time`) of each job over all\n"
-        "its configurations, as parts of those at its own width on the best GPU type. 1 where the\n"
-        "speed is not elastic.");
 }
 
 }  // namespace gpusched::bindings

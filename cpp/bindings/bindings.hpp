@@ -8,6 +8,7 @@ namespace py = pybind11;
 
 void bind_errors(py::module_& m);
 void bind_data(py::module_& m);
+void bind_job_table(py::module_& m);
 void bind_registry(py::module_& m);
 void bind_allocation(py::module_& m);
 void bind_state(py::module_& m);
@@ -16,6 +17,7 @@ void bind_placement(py::module_& m);
 void bind_scheduler(py::module_& m);
 void bind_schedule(py::module_& m);
 void bind_simulation(py::module_& m);
+void bind_speed_limits(py::module_& m);
 void bind_bounds(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_filling(py::module_& m);

@@ -24,6 +24,7 @@ PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(),
   m.attr("__version__") = GPUSCHED_VERSION;
   bindings::bind_errors(m);
   bindings::bind_data(m);
+  bindings::bind_job_table(m);
   bindings::bind_registry(m);
   bindings::bind_allocation(m);
   bindings::bind_state(m);
@@ -32,6 +33,7 @@ PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(),
   bindings::bind_scheduler(m);
   bindings::bind_schedule(m);
   bindings::bind_simulation(m);
+  bindings::bind_speed_limits(m);
   bindings::bind_bounds(m);
   bindings::bind_plan(m);
   bindings::bind_filling(m);

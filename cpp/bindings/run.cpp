@@ -4,67 +4,18 @@
 #include <string>
 
 #include "base/check.hpp"
-#include "listing/policy.hpp"
 #include "trampolines.hpp"
 
 namespace gpusched::bindings {
-namespace {
 
-/// An order that Python owns, for a scheduler that wants to own its order.
-class BorrowedOrder final : public Order {
- public:
-  explicit BorrowedOrder(Order& order) : order_(order), lifetime_(order.lifetime()) {}
-
-  [[nodiscard]] KeyLifetime lifetime() const override { return lifetime_; }
-  [[nodiscard]] bool remembers() const override { return order_.remembers(); }
-  void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
-    order_.rank(view, jobs, key);
-  }
-
- private:
-  Order& order_;
-  KeyLifetime lifetime_;
-};
-
-std::unique_ptr<Scheduler> scheduler_for(Order& order, const Parameters::Values& values,
-                                         const std::vector<std::string>& flags,
-                                         const Placement& placement, const JobTable& jobs) {
-  PluginInfo info;
-  for (const std::string& flag : flags) info.flags = info.flags.with(flag_of(flag));
-  const Parameters parameters("policy", policy_parameters(info), values);
-  return make_list_scheduler(info, std::make_unique<BorrowedOrder>(order), parameters, placement,
-                             jobs);
-}
-
-}  // namespace
-
-Run::Run(const OwnedJobTable& jobs, const Cluster& cluster, PolicyArgument policy,
-         const Parameters::Values& policy_values, const std::vector<std::string>& flags,
-         PlacementArgument placement, const Parameters::Values& placement_values,
-         std::uint64_t seed, RunControl* control, const std::string& speed,
-         const Parameters::Values& speed_values, const std::string& contention,
-         const Parameters::Values& contention_values, bool verify)
+Run::Run(const OwnedJobTable& jobs, const Cluster& cluster, const RunDescription& description,
+         RunControl* control)
     : jobs_(jobs.table),
-      is_native_(std::holds_alternative<std::string>(policy) &&
-                 std::holds_alternative<std::string>(placement)),
-      speed_(make_speed(speed, speed_values)),
-      contention_(make_contention(contention, contention_values)),
+      is_native_(description.is_native()),
       control_(control != nullptr ? *control : own_control_) {
-  if (const auto* name = std::get_if<std::string>(&placement)) {
-    own_placement_ = make_placement(*name, placement_values);
-  }
-  Placement& places = own_placement_ ? *own_placement_ : *std::get<Placement*>(placement);
-  if (const auto* name = std::get_if<std::string>(&policy)) {
-    own_scheduler_ = make_scheduler(*name, policy_values, places, jobs_);
-  } else if (const auto* order = std::get_if<Order*>(&policy)) {
-    own_scheduler_ = scheduler_for(**order, policy_values, flags, places, jobs_);
-  }
-  Scheduler& decides = own_scheduler_ ? *own_scheduler_ : *std::get<Scheduler*>(policy);
   std::optional<py::gil_scoped_release> unlocked;
   if (is_native_) unlocked.emplace();  // no Python object is touched below
-  simulation_ = std::make_unique<Simulation>(
-      jobs_, cluster, decides, places, Simulation::Pacing{*speed_, *contention_, verify}, seed,
-      control_);
+  run_ = std::make_unique<DescribedRun>(jobs_, cluster, description, control_);
 }
 
 void Run::check_open() const {
@@ -85,11 +36,11 @@ void Run::guarded(Work work) {
     Phase next = Phase::over;  // unless the work is done
     ~End() {
       run.phase_ = next;
-      run.control_.num_finished.store(run.simulation_->num_finished(), std::memory_order_relaxed);
+      run.control_.num_finished.store(run.run_->simulation().num_finished(), std::memory_order_relaxed);
     }
   } end{*this};
   const auto digest = [&] {
-    return "; digest of the schedule so far: " + simulation_->finish().digest();
+    return "; digest of the schedule so far: " + run_->simulation().finish().digest();
   };
   try {
     std::optional<py::gil_scoped_release> unlocked;
@@ -120,11 +71,11 @@ void Run::advance(std::uint64_t num_jobs) {
   }
   guarded([&] {
     control_.check();  // also where there is nothing to handle
-    while (simulation_->step(limit)) {
+    while (run_->simulation().step(limit)) {
       control_.check();
-      for (const JobId job : simulation_->finished()) {
+      for (const JobId job : run_->simulation().finished()) {
         finished_.push_back(job);
-        finish_us_.push_back(simulation_->state().now().count());
+        finish_us_.push_back(run_->simulation().state().now().count());
       }
     }
   });
@@ -136,9 +87,9 @@ std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> Run::take_finish
 }
 
 Schedule Run::finish() {
-  guarded([&] { simulation_->run(); });
+  guarded([&] { run_->simulation().run(); });
   phase_ = Phase::over;
-  return simulation_->finish();
+  return run_->simulation().finish();
 }
 
 }  // namespace gpusched::bindings

@@ -2,21 +2,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-
-#include "base/parameters.hpp"
+#include "base/run_control.hpp"
 #include "data.hpp"
-#include "engine/simulation.hpp"
-#include "seams/contention.hpp"
-#include "seams/named.hpp"
-#include "seams/order.hpp"
-#include "seams/placement.hpp"
-#include "seams/scheduler.hpp"
-#include "seams/speed.hpp"
+#include "engine/schedule.hpp"
+#include "runs/run_description.hpp"
+#include "model/cluster.hpp"
 
 namespace gpusched::bindings {
 
@@ -24,14 +17,8 @@ namespace gpusched::bindings {
 /// those alive.
 class Run {
  public:
-  using PolicyArgument = std::variant<std::string, Order*, Scheduler*>;
-  using PlacementArgument = std::variant<std::string, Placement*>;
-
-  Run(const OwnedJobTable& jobs, const Cluster& cluster, PolicyArgument policy,
-      const Parameters::Values& policy_values, const std::vector<std::string>& flags,
-      PlacementArgument placement, const Parameters::Values& placement_values, std::uint64_t seed,
-      RunControl* control, const std::string& speed, const Parameters::Values& speed_values,
-      const std::string& contention, const Parameters::Values& contention_values, bool verify);
+  Run(const OwnedJobTable& jobs, const Cluster& cluster, const RunDescription& description,
+      RunControl* control);
 
   /// Handles all instants before the arrival of job `num_jobs`.
   void advance(std::uint64_t num_jobs);
@@ -51,13 +38,9 @@ class Run {
   bool is_native_;
   // Read and written with the GIL only.
   Phase phase_ = Phase::halted;
-  std::unique_ptr<Placement> own_placement_;
-  std::unique_ptr<Scheduler> own_scheduler_;
-  std::unique_ptr<Speed> speed_;
-  std::unique_ptr<Contention> contention_;
   RunControl own_control_;
   RunControl& control_;
-  std::unique_ptr<Simulation> simulation_;
+  std::unique_ptr<DescribedRun> run_;
   std::vector<std::int64_t> finished_;
   std::vector<std::int64_t> finish_us_;
 };

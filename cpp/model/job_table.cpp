@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "base/check.hpp"
@@ -10,65 +11,107 @@
 namespace gpusched {
 namespace {
 
-[[noreturn]] void fail_at(const char* column, std::size_t row, const std::string& value,
-                          const char* rule) {
-  fail_input(std::string(column) + ": row " + std::to_string(row) + " is " + value + "; " + rule);
+/// Fails with the rule of the column's range, or with another one.
+[[noreturn]] void fail_at(JobColumn column, std::size_t row, const std::string& value,
+                          const std::string& rule = {}) {
+  const ColumnInfo& info = info_of(column);
+  fail_input(std::string(info.name) + ": row " + std::to_string(row) + " is " + value + "; " +
+             (rule.empty() ? info.range.rule : rule));
+}
+
+[[noreturn]] void fail_length(const ColumnInfo& column, std::size_t length,
+                              const std::string& rule) {
+  fail_input(std::string(column.name) + ": length " + std::to_string(length) + rule);
 }
 
 template <class Value>
-void check_length(const char* column, std::span<const Value> values, std::size_t num_jobs) {
-  if (!values.empty() && values.size() != num_jobs) {
-    fail_input(std::string(column) + ": length " + std::to_string(values.size()) +
-               " differs from submit_us: " + std::to_string(num_jobs));
+bool lies_in(const ValueRange& range, Value value) {
+  if constexpr (std::is_floating_point_v<Value>) {
+    if (std::isnan(value)) return range.may_be_unknown;
+    const auto least = static_cast<double>(range.least);
+    return std::isfinite(value) && (range.excludes_least ? value > least : value >= least);
+  } else if constexpr (std::is_signed_v<Value>) {
+    return value >= range.least && value <= range.most;
+  } else {
+    return true;
   }
 }
 
-void check_range(const char* column, std::span<const std::int64_t> values, std::int64_t least,
-                 const char* rule) {
-  for (std::size_t row = 0; row < values.size(); ++row) {
-    if (values[row] < least || values[row] > kMaxServiceTicks) {
-      fail_at(column, row, std::to_string(values[row]), rule);
-    }
+/// All columns of what other columns point to or count, but figures that speeds ask for one by one.
+bool is_needed_with_its_peers(Per per) { return per == Per::demand || per == Per::stage; }
+
+/// The first column that has a value for each of these and is not empty; its name and length.
+std::pair<std::string_view, std::size_t> first_of(Per per, const JobColumns& columns) {
+  std::pair<std::string_view, std::size_t> first;
+  for_each_column(
+      [&](const ColumnInfo& info, const auto& values) {
+        if (info.per == per && first.second == 0) first = {info.name, values.size()};
+      },
+      columns);
+  return first;
+}
+
+/// Values of each row of a matrix that has so many rows.
+std::size_t stride_of(JobColumn column, std::size_t size, std::size_t num_rows, const char* rows) {
+  const std::size_t stride = num_rows == 0 ? 0 : size / num_rows;
+  if (stride == 0 || size % num_rows != 0) {
+    fail_length(info_of(column), size,
+                " is not one value for each of " + std::to_string(num_rows) + " " + rows +
+                    " and each GPU type");
   }
+  return stride;
 }
 
 }  // namespace
 
-JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
-  const auto& submit = columns_.submit_us;
-  const std::size_t num_jobs = submit.size();
+JobTable::JobTable(const JobColumns& columns) : columns_(columns) {
+  const std::size_t num_jobs = columns_.submit_us.size();
   if (num_jobs == 0) fail_input("submit_us: a trace needs at least one job");
   if (num_jobs >= kNoJob) fail_input("submit_us: at most 4294967294 jobs");
-  if (columns_.service_us.size() != num_jobs) {
-    fail_input("service_us: length " + std::to_string(columns_.service_us.size()) +
-               " differs from submit_us: " + std::to_string(num_jobs));
-  }
-  if (columns_.gpus.size() != num_jobs) {
-    fail_input("gpus: length " + std::to_string(columns_.gpus.size()) +
-               " differs from submit_us: " + std::to_string(num_jobs));
-  }
-  check_length("predicted_us", columns_.predicted_us, num_jobs);
-  check_length("estimate_us", columns_.estimate_us, num_jobs);
-  check_length("checkpoint_us", columns_.checkpoint_us, num_jobs);
-  check_length("restart_us", columns_.restart_us, num_jobs);
-  check_length("weight", columns_.weight, num_jobs);
-  check_length("type_set", columns_.type_set, num_jobs);
+  check_lengths();
+  check_ranges();
+  check_times();
+  check_deadlines();
+  check_widths();
+  read_demands();
+  check_profiles();
+  check_indices();
+  check_graphs();
+}
 
-  check_range("service_us", columns_.service_us, 1, "1 to 2^53 microseconds are allowed");
-  check_range("predicted_us", columns_.predicted_us, 1, "1 to 2^53 microseconds are allowed");
-  check_range("estimate_us", columns_.estimate_us, 1, "1 to 2^53 microseconds are allowed");
-  check_range("checkpoint_us", columns_.checkpoint_us, 0, "0 to 2^53 microseconds are allowed");
-  check_range("restart_us", columns_.restart_us, 0, "0 to 2^53 microseconds are allowed");
+void JobTable::check_lengths() const {
+  for_each_column(
+      [&](const ColumnInfo& info, const auto& values) {
+        const bool is_alone = info.per != Per::job && info.per != Per::profile;
+        if (is_alone && !is_needed_with_its_peers(info.per)) return;
+        const bool may_lack = !info.is_required() && !is_needed_with_its_peers(info.per);
+        if (may_lack && values.empty()) return;
+        const auto [first, length] = first_of(info.per, columns_);
+        if (values.size() == length) return;
+        fail_length(info, values.size(),
+                    " differs from " + std::string(first) + ": " + std::to_string(length));
+      },
+      columns_);
+}
 
+void JobTable::check_ranges() const {
+  for_each_column(
+      [](const ColumnInfo& info, const auto& values) {
+        for (std::size_t row = 0; row < values.size(); ++row) {
+          if (lies_in(info.range, values[row])) continue;
+          fail_at(info.id, row, std::to_string(values[row]));
+        }
+      },
+      columns_);
+}
+
+void JobTable::check_times() const {
+  const auto& submit = columns_.submit_us;
   std::int64_t total = 0;
-  for (std::size_t row = 0; row < num_jobs; ++row) {
-    if (submit[row] < 0) fail_at("submit_us", row, std::to_string(submit[row]), "at least 0");
+  for (std::size_t row = 0; row < submit.size(); ++row) {
     if (row > 0 && submit[row] < submit[row - 1]) {
-      fail_at("submit_us", row, std::to_string(submit[row]), "the column must be sorted");
-    }
-    // A task without GPUs asks for other things.
-    if (columns_.gpus[row] < (columns_.demand.empty() ? 1 : 0)) {
-      fail_at("gpus", row, std::to_string(columns_.gpus[row]), "at least 1");
+      fail_at(JobColumn::submit_us, row, std::to_string(submit[row]),
+              "the column must be sorted");
     }
     // Reservations may queue up estimates as runs queue up services.
     const auto job = static_cast<JobId>(row);
@@ -80,140 +123,82 @@ JobTable::JobTable(JobColumns columns) : columns_(std::move(columns)) {
               "below 2^62 microseconds");
     }
   }
-  for (std::size_t row = 0; row < columns_.weight.size(); ++row) {
-    const double weight = columns_.weight[row];
-    if (!std::isfinite(weight) || weight <= 0) {
-      fail_at("weight", row, std::to_string(weight), "positive and finite");
-    }
-  }
-  for (std::size_t row = 0; row < columns_.type_set.size(); ++row) {
-    const int set = columns_.type_set[row];
-    if (set < 0 || static_cast<std::size_t>(set) >= columns_.type_masks.size()) {
-      fail_at("type_set", row, std::to_string(set), "an index into the type sets");
-    }
-  }
-  check_deadlines();
-  check_widths();
-  check_demands();
-  check_profiles();
-  check_tables();
-  check_graphs();
 }
 
-const char* JobTable::longest_column(JobId job) const noexcept {
-  if (service(job) >= estimate(job)) return "service_us";
-  return columns_.estimate_us.empty() ? "predicted_us" : "estimate_us";
+JobColumn JobTable::longest_column(JobId job) const noexcept {
+  if (service(job) >= estimate(job)) return JobColumn::service_us;
+  return columns_.estimate_us.empty() ? JobColumn::predicted_us : JobColumn::estimate_us;
+}
+
+void JobTable::check_indices() {
+  const auto check = [](JobColumn column, std::span<const std::int32_t> indices,
+                        std::size_t num_entries) {
+    for (std::size_t row = 0; row < indices.size(); ++row) {
+      if (static_cast<std::size_t>(indices[row]) < num_entries) continue;
+      fail_at(column, row, std::to_string(indices[row]));
+    }
+  };
+  check(JobColumn::type_set, columns_.type_set, columns_.type_masks.size());
+  check(JobColumn::profile, columns_.profile, num_profiles_);
 }
 
 void JobTable::check_deadlines() const {
-  check_length("deadline_us", columns_.deadline_us, columns_.submit_us.size());
-  check_length("value", columns_.value, columns_.submit_us.size());
   for (std::size_t row = 0; row < columns_.deadline_us.size(); ++row) {
     const std::int64_t deadline = columns_.deadline_us[row];
-    if (deadline == kNoDeadline || (deadline > columns_.submit_us[row] && deadline < kMaxTicks)) {
-      continue;
-    }
-    fail_at("deadline_us", row, std::to_string(deadline),
-            "after the submit and below 2^62 microseconds, or -1");
-  }
-  for (std::size_t row = 0; row < columns_.value.size(); ++row) {
-    const double value = columns_.value[row];
-    if (value > 0 && std::isfinite(value)) continue;
-    fail_at("value", row, std::to_string(value), "positive and finite");
+    if (deadline == kNoDeadline || deadline > columns_.submit_us[row]) continue;
+    fail_at(JobColumn::deadline_us, row, std::to_string(deadline));
   }
 }
 
 void JobTable::check_widths() const {
-  check_length("min_gpus", columns_.min_gpus, columns_.submit_us.size());
-  check_length("max_gpus", columns_.max_gpus, columns_.submit_us.size());
   for (std::size_t row = 0; row < columns_.min_gpus.size(); ++row) {
-    if (columns_.min_gpus[row] >= 1 && columns_.min_gpus[row] <= columns_.gpus[row]) continue;
-    fail_at("min_gpus", row, std::to_string(columns_.min_gpus[row]), "1 to gpus");
+    if (columns_.min_gpus[row] <= columns_.gpus[row]) continue;
+    fail_at(JobColumn::min_gpus, row, std::to_string(columns_.min_gpus[row]));
   }
   for (std::size_t row = 0; row < columns_.max_gpus.size(); ++row) {
     if (columns_.max_gpus[row] >= columns_.gpus[row]) continue;
-    fail_at("max_gpus", row, std::to_string(columns_.max_gpus[row]), "at least gpus");
+    fail_at(JobColumn::max_gpus, row, std::to_string(columns_.max_gpus[row]));
   }
 }
 
-void JobTable::check_demands() {
-  check_length("demand", columns_.demand, columns_.submit_us.size());
-  for (std::size_t row = 0; row < columns_.demands.size(); ++row) {
-    const Demand& demand = columns_.demands[row];
-    if (demand.share_milli < 1 || demand.share_milli > kWholeGpu) {
-      fail_at("share_milli", row, std::to_string(demand.share_milli), "1 to 1000");
-    }
-    for (const auto& [column, asked] : {std::pair{"cpu_milli", demand.cpu_milli},
-                                        std::pair{"memory_mib", demand.memory_mib}}) {
-      if (asked < 0 || asked > kMaxDemand) {
-        fail_at(column, row, std::to_string(asked), "0 to 2^40");
-      }
+void JobTable::read_demands() {
+  for (std::size_t row = 0; row < columns_.demand_share_milli.size(); ++row) {
+    demands_.push_back({columns_.demand_share_milli[row], columns_.demand_cpu_milli[row],
+                        columns_.demand_memory_mib[row]});
+  }
+  for (std::size_t row = 0; row < columns_.gpus.size(); ++row) {
+    // A task without GPUs asks for other things.
+    if (columns_.gpus[row] < 1 && columns_.demand.empty()) {
+      fail_at(JobColumn::gpus, row, std::to_string(columns_.gpus[row]));
     }
   }
   for (std::size_t row = 0; row < columns_.demand.size(); ++row) {
-    const std::int32_t index = columns_.demand[row];
-    if (index < 0 || static_cast<std::size_t>(index) >= columns_.demands.size()) {
-      fail_at("demand", row, std::to_string(index), "an index into the demands");
+    const auto index = static_cast<std::size_t>(columns_.demand[row]);
+    if (index >= demands_.size()) {
+      fail_at(JobColumn::demand, row, std::to_string(columns_.demand[row]));
     }
-    if (!columns_.demands[static_cast<std::size_t>(index)].is_share()) continue;
+    if (!demands_[index].is_share()) continue;
     has_shares_ = true;
     if (columns_.gpus[row] == 1) continue;
-    fail_at("gpus", row, std::to_string(columns_.gpus[row]), "a share is of one GPU");
+    fail_at(JobColumn::gpus, row, std::to_string(columns_.gpus[row]), "a share is of one GPU");
   }
-}
-
-void JobTable::check_tables() const {
-  const auto check_figures = [](const char* column, std::span<const double> figures) {
-    for (std::size_t row = 0; row < figures.size(); ++row) {
-      if (figures[row] >= 0 && std::isfinite(figures[row])) continue;
-      fail_at(column, row, std::to_string(figures[row]), "finite and at least 0");
-    }
-  };
-  check_figures("throughput", columns_.throughput);
-  check_figures("spread_throughput", columns_.spread_throughput);
-  check_figures("samples_per_s", columns_.samples_per_s);
-  for (std::size_t row = 0; row < columns_.table_counts.size(); ++row) {
-    if (columns_.table_counts[row] > (row == 0 ? 0 : columns_.table_counts[row - 1])) continue;
-    fail_at("table_counts", row, std::to_string(columns_.table_counts[row]),
-            "positive and ascending");
-  }
-  const auto check_samples = [](const char* column, std::span<const std::int64_t> samples) {
-    for (std::size_t row = 0; row < samples.size(); ++row) {
-      if (samples[row] >= 0) continue;
-      fail_at(column, row, std::to_string(samples[row]), "at least 0");
-    }
-  };
-  check_samples("max_samples", columns_.max_samples);
-  check_samples("global_batch", columns_.global_batch);
 }
 
 void JobTable::check_profiles() {
-  const std::size_t num_profiles = columns_.gradient_bytes.size();
-  check_length("profile", columns_.profile, columns_.submit_us.size());
-  for (std::size_t row = 0; row < columns_.profile.size(); ++row) {
-    const std::int32_t profile = columns_.profile[row];
-    // Tables of throughputs are checked against the cluster, by the speed that reads them.
-    if (profile < 0 || (num_profiles > 0 && static_cast<std::size_t>(profile) >= num_profiles)) {
-      fail_at("profile", row, std::to_string(profile), "an index into the profiles");
+  num_profiles_ = first_of(Per::profile, columns_).second;
+  if (num_profiles_ == 0) {
+    for (const std::int32_t profile : columns_.profile) {
+      num_profiles_ = std::max(num_profiles_, static_cast<std::size_t>(profile) + 1);
     }
   }
-  for (std::size_t row = 0; row < num_profiles; ++row) {
-    const double bytes = columns_.gradient_bytes[row];
-    if (!(bytes >= 0 && std::isfinite(bytes))) {
-      fail_at("gradient_bytes", row, std::to_string(bytes), "finite and at least 0");
-    }
+  if (num_profiles_ > 0 && !columns_.compute_s.empty()) {
+    profile_stride_ = stride_of(JobColumn::compute_s, columns_.compute_s.size(), num_profiles_,
+                                "profiles");
   }
-  if (num_profiles == 0 || columns_.compute_s.empty()) return;
-  profile_stride_ = columns_.compute_s.size() / num_profiles;
-  if (profile_stride_ == 0 || columns_.compute_s.size() % num_profiles != 0) {
-    fail_input("compute_s: length " + std::to_string(columns_.compute_s.size()) +
-               " is not one value for each of " + std::to_string(num_profiles) +
-               " profiles and each GPU type");
-  }
-  for (std::size_t row = 0; row < columns_.compute_s.size(); ++row) {
-    const double seconds = columns_.compute_s[row];
-    if (std::isnan(seconds) || (seconds > 0 && std::isfinite(seconds))) continue;
-    fail_at("compute_s", row, std::to_string(seconds), "positive and finite");
+  const auto& counts = columns_.table_counts;
+  for (std::size_t row = 1; row < counts.size(); ++row) {
+    if (counts[row] > counts[row - 1]) continue;
+    fail_at(JobColumn::table_counts, row, std::to_string(counts[row]));
   }
 }
 
@@ -228,10 +213,9 @@ StageGraph JobTable::stage_graph(int graph) const noexcept {
 }
 
 void JobTable::check_graphs() {
+  if (columns_.graph.empty()) return;
   const auto& begins = columns_.graph_begin;
   const std::size_t num_stages = columns_.replicas.size();
-  check_length("graph", columns_.graph, columns_.submit_us.size());
-  if (columns_.graph.empty()) return;
   if (begins.size() < 2 || begins.front() != 0 ||
       begins.back() != static_cast<std::int64_t>(num_stages)) {
     fail_input("graph_begin: must rise from 0 to the number of stages: " +
@@ -239,52 +223,25 @@ void JobTable::check_graphs() {
   }
   for (std::size_t row = 1; row < begins.size(); ++row) {
     if (begins[row] > begins[row - 1]) continue;
-    fail_at("graph_begin", row, std::to_string(begins[row]), "each graph has at least one stage");
-  }
-  const auto check_bytes = [&](const char* column, std::span<const double> bytes) {
-    if (bytes.size() != num_stages) {
-      fail_input(std::string(column) + ": length " + std::to_string(bytes.size()) +
-                 " differs from replicas: " + std::to_string(num_stages));
-    }
-    for (std::size_t row = 0; row < bytes.size(); ++row) {
-      if (bytes[row] >= 0 && std::isfinite(bytes[row])) continue;
-      fail_at(column, row, std::to_string(bytes[row]), "finite and at least 0");
-    }
-  };
-  check_bytes("activation_bytes", columns_.activation_bytes);
-  check_bytes("parameter_bytes", columns_.parameter_bytes);
-  graph_stride_ = columns_.stage_compute_s.size() / num_stages;
-  if (graph_stride_ == 0 || columns_.stage_compute_s.size() % num_stages != 0) {
-    fail_input("stage_compute_s: length " + std::to_string(columns_.stage_compute_s.size()) +
-               " is not one value for each of " + std::to_string(num_stages) +
-               " stages and each GPU type");
-  }
-  for (std::size_t row = 0; row < columns_.stage_compute_s.size(); ++row) {
-    const double seconds = columns_.stage_compute_s[row];
-    if (std::isnan(seconds) || (seconds > 0 && std::isfinite(seconds))) continue;
-    fail_at("stage_compute_s", row, std::to_string(seconds), "positive and finite");
+    fail_at(JobColumn::graph_begin, row, std::to_string(begins[row]));
   }
   std::vector<std::int64_t> workers(begins.size() - 1);
   for (std::size_t graph = 0; graph < workers.size(); ++graph) {
     for (auto stage = begins[graph]; stage < begins[graph + 1]; ++stage) {
-      const std::int32_t replicas = columns_.replicas[static_cast<std::size_t>(stage)];
-      if (replicas < 1) {
-        fail_at("replicas", static_cast<std::size_t>(stage), std::to_string(replicas),
-                "at least 1");
-      }
-      workers[graph] += replicas;
+      workers[graph] += columns_.replicas[static_cast<std::size_t>(stage)];
     }
   }
+  graph_stride_ = stride_of(JobColumn::stage_compute_s, columns_.stage_compute_s.size(),
+                            num_stages, "stages");
   for (std::size_t row = 0; row < columns_.graph.size(); ++row) {
-    const std::int32_t graph = columns_.graph[row];
-    if (graph < 0 || static_cast<std::size_t>(graph) >= workers.size()) {
-      fail_at("graph", row, std::to_string(graph), "an index into the graphs");
+    const auto graph = static_cast<std::size_t>(columns_.graph[row]);
+    if (graph >= workers.size()) {
+      fail_at(JobColumn::graph, row, std::to_string(columns_.graph[row]));
     }
-    if (workers[static_cast<std::size_t>(graph)] == columns_.gpus[row]) continue;
-    fail_at("graph", row, std::to_string(graph),
-            ("a graph of " + std::to_string(workers[static_cast<std::size_t>(graph)]) +
-             " workers does not fit a job of " + std::to_string(columns_.gpus[row]) + " GPUs")
-                .c_str());
+    if (workers[graph] == columns_.gpus[row]) continue;
+    fail_at(JobColumn::graph, row, std::to_string(columns_.graph[row]),
+            "a graph of " + std::to_string(workers[graph]) +
+                " workers does not fit a job of " + std::to_string(columns_.gpus[row]) + " GPUs");
   }
 }
 

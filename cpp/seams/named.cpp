@@ -1,6 +1,8 @@
 #include "seams/named.hpp"
 
+#include <memory>
 #include <string>
+#include <type_traits>
 
 #include "base/check.hpp"
 #include "base/registry.hpp"
@@ -17,8 +19,10 @@ std::unique_ptr<Seam> make_plugin(const char* kind, std::string_view name,
   }
   const auto* entry = Registry<Seam>::find(name);
   if (entry == nullptr) fail_input(std::string(kind) + ": unknown name '" + std::string(name) + "'");
-  return entry->make(Parameters(std::string(kind) + " " + std::string(name),
-                                entry->info.parameters, values));
+  std::unique_ptr<Seam> made = entry->make(Parameters(
+      std::string(kind) + " " + std::string(name), entry->info.parameters, values));
+  if constexpr (std::is_same_v<Seam, Speed>) made->describe(entry->info);
+  return made;
 }
 
 }  // namespace

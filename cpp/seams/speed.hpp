@@ -12,6 +12,7 @@
 #include "model/job_classes.hpp"
 #include "model/job_table.hpp"
 #include "model/network.hpp"
+#include "seams/speed_columns.hpp"
 
 namespace gpusched {
 
@@ -59,9 +60,15 @@ class Speed : public Flagged {
   /// Whether a job runs for its service wherever it is, so that nothing need be computed.
   [[nodiscard]] bool is_fixed() const noexcept { return has(Flag::steady); }
 
+  /// What its registration says of it, which outlives it.
+  void describe(const PluginInfo& info) noexcept { info_ = &info; }
+
   /// Before a run; the arguments outlive it. Throws InvalidInput that names what the jobs or the
   /// cluster lack.
-  virtual void begin(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) = 0;
+  void begin(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) {
+    if (info_ != nullptr) require_columns(*info_, jobs, cluster);
+    start(jobs, cluster, classes);
+  }
 
   /// Least seconds per iteration on the empty cluster; the job has a class.
   [[nodiscard]] virtual double ideal_s(JobId job) const = 0;
@@ -99,6 +106,12 @@ class Speed : public Flagged {
   /// Seconds per iteration, at the job's own width never below `ideal_s`; infinity where the gang
   /// cannot run so.
   [[nodiscard]] virtual double iteration_s(const PlacedGang& gang) const = 0;
+
+ private:
+  /// `begin` where the columns that the registration lists are there, and fit the cluster.
+  virtual void start(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) = 0;
+
+  const PluginInfo* info_ = nullptr;
 };
 
 /// The shares of a gang that owns of each link as much as it holds of the GPUs behind it.

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <utility>
 
 #include "base/check.hpp"
@@ -10,6 +11,9 @@
 
 namespace gpusched {
 namespace {
+
+/// Columns of jobs in a case that does not say how many there are.
+constexpr std::uint64_t kNumUncountedColumns = 33;
 
 /// Reads the case front to back; whatever is missing or too long is an InvalidInput.
 class Reader {
@@ -36,20 +40,6 @@ class Reader {
     std::vector<Value> out(size);
     const char* data = take(size * sizeof(Value));
     if (size > 0) std::memcpy(out.data(), data, size * sizeof(Value));
-    return out;
-  }
-
-  std::vector<Demand> demands() {
-    const auto share_milli = array<std::int32_t>();
-    const auto cpu_milli = array<std::int64_t>();
-    const auto memory_mib = array<std::int64_t>();
-    if (cpu_milli.size() != share_milli.size() || memory_mib.size() != share_milli.size()) {
-      fail_input("case: the columns of demands differ in length");
-    }
-    std::vector<Demand> out;
-    for (std::size_t row = 0; row < share_milli.size(); ++row) {
-      out.push_back({share_milli[row], cpu_milli[row], memory_mib[row]});
-    }
     return out;
   }
 
@@ -90,47 +80,30 @@ std::vector<char> bytes_of(const std::filesystem::path& path) {
 }  // namespace
 
 Case::Case(const std::filesystem::path& path) {
-  Reader reader(unsealed(bytes_of(path), path.string()));
-  seed = reader.value<std::uint64_t>();
-  policy = reader.text();
-  policy_values = reader.parameters();
-  placement_name = reader.text();
-  placement_values = reader.parameters();
-  speed_name = reader.text();
-  speed_values = reader.parameters();
-  contention_name = reader.text();
-  contention_values = reader.parameters();
-  submit_us = reader.array<std::int64_t>();
-  service_us = reader.array<std::int64_t>();
-  gpus = reader.array<std::int32_t>();
-  predicted_us = reader.array<std::int64_t>();
-  estimate_us = reader.array<std::int64_t>();
-  checkpoint_us = reader.array<std::int64_t>();
-  restart_us = reader.array<std::int64_t>();
-  weight = reader.array<double>();
-  type_set = reader.array<std::int32_t>();
-  type_masks = reader.array<std::uint64_t>();
-  profile = reader.array<std::int32_t>();
-  gradient_bytes = reader.array<double>();
-  compute_s = reader.array<double>();
-  graph = reader.array<std::int32_t>();
-  graph_begin = reader.array<std::int32_t>();
-  replicas = reader.array<std::int32_t>();
-  stage_compute_s = reader.array<double>();
-  activation_bytes = reader.array<double>();
-  parameter_bytes = reader.array<double>();
-  deadline_us = reader.array<std::int64_t>();
-  value = reader.array<double>();
-  min_gpus = reader.array<std::int32_t>();
-  max_gpus = reader.array<std::int32_t>();
-  demand = reader.array<std::int32_t>();
-  demands = reader.demands();
-  table_counts = reader.array<std::int32_t>();
-  throughput = reader.array<double>();
-  spread_throughput = reader.array<double>();
-  samples_per_s = reader.array<double>();
-  max_samples = reader.array<std::int64_t>();
-  global_batch = reader.array<std::int64_t>();
+  const UnsealedCase file = unsealed(bytes_of(path), path.string());
+  Reader reader(file.contents);
+  description.seed = reader.value<std::uint64_t>();
+  description.policy = reader.text();
+  description.policy_values = reader.parameters();
+  description.placement = reader.text();
+  description.placement_values = reader.parameters();
+  description.speed = reader.text();
+  description.speed_values = reader.parameters();
+  description.contention = reader.text();
+  description.contention_values = reader.parameters();
+  // Those that a later gpusched has added are the last ones.
+  auto num_columns = file.counts_columns ? reader.value<std::uint64_t>() : kNumUncountedColumns;
+  if (num_columns > kJobColumns.size()) {
+    fail_input("case: there are " + std::to_string(num_columns) + " columns of jobs, only " +
+               std::to_string(kJobColumns.size()) + " are known");
+  }
+  for_each_column(
+      [&]<class Value>(const ColumnInfo& /*info*/, std::vector<Value>& values) {
+        if (num_columns == 0) return;
+        values = reader.array<Value>();
+        --num_columns;
+      },
+      columns);
   server_gpus = reader.array<std::int32_t>();
   server_type = reader.array<std::int32_t>();
   nic_bytes_per_s = reader.array<double>();
@@ -143,37 +116,10 @@ Case::Case(const std::filesystem::path& path) {
 }
 
 JobTable Case::make_jobs() const {
-  return JobTable({.submit_us = submit_us,
-                   .service_us = service_us,
-                   .gpus = gpus,
-                   .predicted_us = predicted_us,
-                   .estimate_us = estimate_us,
-                   .checkpoint_us = checkpoint_us,
-                   .restart_us = restart_us,
-                   .weight = weight,
-                   .deadline_us = deadline_us,
-                   .value = value,
-                   .min_gpus = min_gpus,
-                   .max_gpus = max_gpus,
-                   .demand = demand,
-                   .demands = demands,
-                   .type_set = type_set,
-                   .type_masks = type_masks,
-                   .profile = profile,
-                   .gradient_bytes = gradient_bytes,
-                   .compute_s = compute_s,
-                   .table_counts = table_counts,
-                   .throughput = throughput,
-                   .spread_throughput = spread_throughput,
-                   .samples_per_s = samples_per_s,
-                   .max_samples = max_samples,
-                   .global_batch = global_batch,
-                   .graph = graph,
-                   .graph_begin = graph_begin,
-                   .replicas = replicas,
-                   .stage_compute_s = stage_compute_s,
-                   .activation_bytes = activation_bytes,
-                   .parameter_bytes = parameter_bytes});
+  JobColumns borrowed;
+  for_each_column([](const ColumnInfo& /*info*/, const auto& own, auto& view) { view = own; },
+                  columns, borrowed);
+  return JobTable(borrowed);
 }
 
 Cluster Case::make_cluster() const {

@@ -2,14 +2,16 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
 #include <vector>
 
-#include "base/parameters.hpp"
+#include "runs/run_description.hpp"
 #include "model/cluster.hpp"
 #include "model/job_table.hpp"
 
 namespace gpusched {
+
+template <class Value>
+using OwnedColumn = std::vector<Value>;
 
 /// What a flat file that Result.save_case writes says of a run (python/gpusched/specs/case.py). The
 /// tables that it makes borrow its columns.
@@ -22,46 +24,8 @@ struct Case {
   [[nodiscard]] JobTable make_jobs() const;
   [[nodiscard]] Cluster make_cluster() const;
 
-  std::uint64_t seed{};
-  std::string policy;
-  Parameters::Values policy_values;
-  std::string placement_name;
-  Parameters::Values placement_values;
-  std::string speed_name;
-  Parameters::Values speed_values;
-  std::string contention_name;
-  Parameters::Values contention_values;
-  std::vector<std::int64_t> submit_us;
-  std::vector<std::int64_t> service_us;
-  std::vector<std::int32_t> gpus;
-  std::vector<std::int64_t> predicted_us;
-  std::vector<std::int64_t> estimate_us;
-  std::vector<std::int64_t> checkpoint_us;
-  std::vector<std::int64_t> restart_us;
-  std::vector<double> weight;
-  std::vector<std::int32_t> type_set;
-  std::vector<std::uint64_t> type_masks;
-  std::vector<std::int32_t> profile;
-  std::vector<double> gradient_bytes;
-  std::vector<double> compute_s;
-  std::vector<std::int32_t> graph;
-  std::vector<std::int32_t> graph_begin;
-  std::vector<std::int32_t> replicas;
-  std::vector<double> stage_compute_s;
-  std::vector<double> activation_bytes;
-  std::vector<double> parameter_bytes;
-  std::vector<std::int64_t> deadline_us;
-  std::vector<double> value;
-  std::vector<std::int32_t> min_gpus;
-  std::vector<std::int32_t> max_gpus;
-  std::vector<std::int32_t> demand;
-  std::vector<Demand> demands;
-  std::vector<std::int32_t> table_counts;
-  std::vector<double> throughput;
-  std::vector<double> spread_throughput;
-  std::vector<double> samples_per_s;
-  std::vector<std::int64_t> max_samples;
-  std::vector<std::int64_t> global_batch;
+  RunDescription description;
+  PerColumn<OwnedColumn> columns;
   std::vector<std::int32_t> server_gpus;
   std::vector<std::int32_t> server_type;
   std::vector<double> nic_bytes_per_s;

@@ -19,9 +19,8 @@
 
 #include "base/check.hpp"
 #include "case_reader.hpp"
-#include "engine/simulation.hpp"
-#include "listing/policy.hpp"
-#include "seams/named.hpp"
+#include "engine/schedule.hpp"
+#include "runs/run_description.hpp"
 #include "watchdog.hpp"
 
 namespace {
@@ -96,19 +95,14 @@ struct Entry {
 };
 
 std::string run(const Entry& entry, const Options& options, Watchdog& dog) {
-  const Case& given = *entry.columns;
-  const auto placement = make_placement(given.placement_name, given.placement_values);
-  const auto speed = make_speed(given.speed_name, given.speed_values);
-  const auto contention = make_contention(given.contention_name, given.contention_values);
-  const auto scheduler =
-      make_scheduler(given.policy, given.policy_values, *placement, *entry.jobs);
+  RunDescription description = entry.columns->description;
+  description.verify = options.verify;
   const auto begin = std::chrono::steady_clock::now();
   RunControl control;
   const Watchdog::Watch watch(dog, control);
-  Simulation simulation(*entry.jobs, *entry.cluster, *scheduler, *placement,
-                        {*speed, *contention, options.verify}, given.seed, control);
-  simulation.run();
-  const Schedule schedule = simulation.finish();
+  DescribedRun described(*entry.jobs, *entry.cluster, description, control);
+  described.simulation().run();
+  const Schedule schedule = described.simulation().finish();
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   if (!options.is_many()) std::fprintf(stderr, "%.6f s\n", wall.count());
   return schedule.digest();

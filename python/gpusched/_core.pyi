@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'split_batch', 'split_whole_batch', 'squashed_srpt']
+__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'split_batch', 'split_whole_batch', 'squashed_srpt']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -17,16 +17,6 @@ class Stopped(RuntimeError):
     """
     The run was stopped through its RunControl.
     """
-class JobTable:
-    """
-    Jobs as borrowed columns, sorted by submit.
-    """
-    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [], profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None) -> None:
-        ...
-    def __len__(self) -> int:
-        ...
-    def __reduce__(self) -> typing.NoReturn:
-        ...
 class Cluster:
     """
     GPUs and GPU type of each server, and what connects them.
@@ -40,6 +30,53 @@ class Cluster:
         ...
     @property
     def num_servers(self) -> int:
+        ...
+class JobTable:
+    """
+    Jobs as borrowed columns, sorted by submit.
+    """
+    def __init__(self, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], *, predicted_us: numpy.typing.NDArray[numpy.int64] | None = None, estimate_us: numpy.typing.NDArray[numpy.int64] | None = None, checkpoint_us: numpy.typing.NDArray[numpy.int64] | None = None, restart_us: numpy.typing.NDArray[numpy.int64] | None = None, weight: numpy.typing.NDArray[numpy.float64] | None = None, type_set: numpy.typing.NDArray[numpy.int32] | None = None, type_masks: numpy.typing.NDArray[numpy.uint64] | None = None, profile: numpy.typing.NDArray[numpy.int32] | None = None, gradient_bytes: numpy.typing.NDArray[numpy.float64] | None = None, compute_s: numpy.typing.NDArray[numpy.float64] | None = None, graph: numpy.typing.NDArray[numpy.int32] | None = None, graph_begin: numpy.typing.NDArray[numpy.int32] | None = None, replicas: numpy.typing.NDArray[numpy.int32] | None = None, stage_compute_s: numpy.typing.NDArray[numpy.float64] | None = None, activation_bytes: numpy.typing.NDArray[numpy.float64] | None = None, parameter_bytes: numpy.typing.NDArray[numpy.float64] | None = None, deadline_us: numpy.typing.NDArray[numpy.int64] | None = None, value: numpy.typing.NDArray[numpy.float64] | None = None, min_gpus: numpy.typing.NDArray[numpy.int32] | None = None, max_gpus: numpy.typing.NDArray[numpy.int32] | None = None, demand: numpy.typing.NDArray[numpy.int32] | None = None, demand_share_milli: numpy.typing.NDArray[numpy.int32] | None = None, demand_cpu_milli: numpy.typing.NDArray[numpy.int64] | None = None, demand_memory_mib: numpy.typing.NDArray[numpy.int64] | None = None, table_counts: numpy.typing.NDArray[numpy.int32] | None = None, throughput: numpy.typing.NDArray[numpy.float64] | None = None, spread_throughput: numpy.typing.NDArray[numpy.float64] | None = None, samples_per_s: numpy.typing.NDArray[numpy.float64] | None = None, max_samples: numpy.typing.NDArray[numpy.int64] | None = None, global_batch: numpy.typing.NDArray[numpy.int64] | None = None) -> None:
+        ...
+    def __len__(self) -> int:
+        ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
+class JobColumn:
+    """
+    A column of the job table: what JOB_COLUMNS holds.
+    """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
+    def __repr__(self) -> str:
+        ...
+    @property
+    def dtype(self) -> str:
+        """
+        Of NumPy; no other is taken.
+        """
+    @property
+    def is_required(self) -> bool:
+        ...
+    @property
+    def name(self) -> str:
+        ...
+    @property
+    def per(self) -> str:
+        """
+        What it has one value for; where there are several, the last runs fastest.
+        """
+    @property
+    def rule(self) -> str:
+        """
+        Which values it may hold.
+        """
+    @property
+    def text(self) -> str:
+        """
+        What it is for.
+        """
+    @property
+    def unit(self) -> str:
         ...
 class Allocation:
     """
@@ -375,14 +412,23 @@ class RunControl:
     @property
     def num_finished(self) -> int:
         ...
+class RunDescription:
+    """
+    What decides a run beside its jobs and its cluster. A policy is a registered name, an
+    Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say
+    how an Order is run. `verify` has every rate computed anew after each instant, and
+    compared.
+    """
+    def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False) -> None:
+        ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
 class Run:
     """
-    A replay of the jobs on the cluster that can be halted between arrivals.
-    A policy is a registered name, an Order or a Scheduler; a placement a
-    registered name or a Placement. `verify` has every rate computed anew after
-    each instant, and compared. The GIL is released unless one of them is Python's.
+    A replay of the jobs on the cluster that can be halted between arrivals. The
+    GIL is released unless the description holds an object of Python.
     """
-    def __init__(self, jobs: JobTable, cluster: Cluster, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], flags: collections.abc.Sequence[str], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, control: RunControl, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, verify: bool = False) -> None:
+    def __init__(self, jobs: JobTable, cluster: Cluster, description: RunDescription, control: RunControl | None = None) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -696,5 +742,6 @@ def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: nump
     """
     Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.
     """
+JOB_COLUMNS: tuple[JobColumn, ...]
 REJECT_REASONS: tuple[str, ...] = ('', 'no server has an allowed GPU type', 'needs more GPUs than the cluster has', 'the placement refuses it on an empty cluster', 'the speed knows no configuration for it')
 __version__: str = '0.1.0'

@@ -26,6 +26,7 @@ ROOMS = (
     "matching",
     "filling",
     "plugins",
+    "runs",
     "bindings",
     "tools",
 )

@@ -21,7 +21,14 @@ def columns(num_jobs: int = 4) -> dict[str, Any]:
     """Every argument of a job table, rightly typed."""
     made: dict[str, Any] = {name: np.arange(1, num_jobs + 1, dtype=np.int64) for name in INT64}
     made |= {"gpus": np.ones(num_jobs, np.int32), "type_set": np.zeros(num_jobs, np.int32)}
-    return made | {"weight": np.ones(num_jobs), "type_masks": [1]}
+    return made | {"weight": np.ones(num_jobs), "type_masks": np.ones(1, np.uint64)}
+
+
+class Shortest(gs.Order):
+    """Shortest service first."""
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        return view.predicted_us[jobs]
 
 
 def strided(array: np.ndarray) -> np.ndarray:
@@ -164,7 +171,8 @@ def test_a_job_table_keeps_its_columns_alive() -> None:
     gc.collect()
     filler = [np.full(60, -1, np.int64) for _ in range(100)]  # would lie where they lay
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
-    schedule = _core.Run(table, servers, "fifo", {}, [], "count", {}, 0, None).finish()
+    described = _core.RunDescription(policy="fifo", placement="count")
+    schedule = _core.Run(table, servers, described).finish()
     assert schedule.digest == expected
     del filler
 
@@ -223,20 +231,40 @@ def test_a_schedule_has_the_types_it_documents() -> None:
     assert set(schedule.counters) >= {"instants", "events", "max_running"}
 
 
-@pytest.mark.parametrize("argument", ["policy", "placement", "jobs", "cluster"])
+@pytest.mark.parametrize("argument", ["description", "jobs", "cluster"])
 def test_none_is_no_argument_of_the_core(argument: str) -> None:
     jobs = trace()
     given: dict[str, Any] = {
         "jobs": _core.JobTable(jobs.submit_us, jobs.service_us, jobs.gpus),
         "cluster": _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type),
-        "policy": "fifo",
-        "policy_values": {},
-        "flags": [],
-        "placement": "count",
-        "placement_values": {},
-        "seed": 0,
+        "description": _core.RunDescription(policy="fifo", placement="count"),
         "control": None,
     }
     assert len(_core.Run(**given).finish().digest) == 64
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises(TypeError):
         _core.Run(**given | {argument: None})
+
+
+@pytest.mark.parametrize("argument", ["policy", "placement", "speed", "contention", "seed"])
+def test_none_describes_no_run(argument: str) -> None:
+    given: dict[str, Any] = {"policy": "fifo", "placement": "count"}
+    assert _core.RunDescription(**given) is not None
+    with pytest.raises(TypeError):
+        _core.RunDescription(**given | {argument: None})
+
+
+def test_a_description_is_of_names_and_of_no_positions() -> None:
+    with pytest.raises(TypeError):
+        _core.RunDescription("fifo", "count")  # type: ignore[call-arg, misc]
+
+
+def test_a_run_keeps_the_objects_of_its_description_alive() -> None:
+    jobs = trace()
+    expected = gs.simulate(jobs, CLUSTER, policy=Shortest()).digest
+    run = _core.Run(
+        _core.JobTable(jobs.submit_us, jobs.service_us, jobs.gpus),
+        _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type),
+        _core.RunDescription(policy=Shortest(), policy_flags=["skip"], placement="consolidated"),
+    )
+    gc.collect()
+    assert run.finish().digest == expected

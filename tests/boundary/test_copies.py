@@ -124,6 +124,8 @@ JOBS = trace()
 OF_THIS_PROCESS = {
     "RunControl": _core.RunControl(),
     "JobTable": _core.JobTable(JOBS.submit_us, JOBS.service_us, JOBS.gpus),
+    "JobColumn": _core.JOB_COLUMNS[0],
+    "RunDescription": _core.RunDescription(policy="fifo", placement="count"),
     "Cluster": _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type),
     "Assignment": _core.Assignment(),
     "MatchingMarket": _core.MatchingMarket(),

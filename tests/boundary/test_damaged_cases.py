@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 
 import gpusched as gs
+from gpusched import _core
 from gpusched.specs.case import sealed, unsealed
 
 TOOL = os.environ.get("GPUSCHED_REPLAY")
@@ -44,6 +46,40 @@ def replayed(path: Path) -> subprocess.CompletedProcess[str]:
 def test_a_whole_case_is_replayed(case: tuple[Path, gs.Result]) -> None:
     path, result = case
     assert result.digest in replayed(path).stdout
+
+
+@needs_tool
+def test_a_case_from_before_columns_were_counted_is_replayed() -> None:
+    # Format 5: a run under ring with profiles, types, weights and deadlines.
+    done = replayed(Path(__file__).with_name("format_5.case"))
+    assert done.stdout.strip() == (
+        "4e6c87e64619398ddfd12092776053d33752a069ec90806e842c2a4ff1a2a11a"
+    )
+
+
+@needs_tool
+@pytest.mark.parametrize("added", [-1, 1])
+def test_a_case_may_lack_the_last_columns_but_has_no_unknown_ones(
+    added: int, tmp_path: Path
+) -> None:
+    trace = gs.generate("philly", jobs=30, load=0.9, seed=1)
+    result = gs.simulate(trace, gs.Cluster.uniform(8, 8))
+    result.save_case(tmp_path / "case")
+    contents = unsealed((tmp_path / "case").read_bytes())
+    count = struct.pack("<Q", len(_core.JOB_COLUMNS))
+    columns = contents.index(count + struct.pack("<Q", len(trace)))
+    servers = contents.index(struct.pack("<Q", 8) + struct.pack("<8i", *[8] * 8))
+    assert contents[servers - 8 : servers] == bytes(8)  # the last column, which no job has
+    fewer_or_more = contents[columns + 8 : servers + min(added, 0) * 8] + bytes(max(added, 0) * 8)
+    written = struct.pack("<Q", len(_core.JOB_COLUMNS) + added)
+    path = tmp_path / "other"
+    path.write_bytes(sealed(contents[:columns] + written + fewer_or_more + contents[servers:]))
+    done = replayed(path)
+    if added < 0:
+        assert done.stdout.strip() == result.digest
+    else:
+        assert done.returncode == 2
+        assert f"there are {len(_core.JOB_COLUMNS) + 1} columns of jobs" in done.stderr
 
 
 @needs_tool

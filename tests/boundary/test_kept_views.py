@@ -41,7 +41,10 @@ def started(seed: int, policy: Any, placement: Any) -> _core.Run:
     gpus = rng.integers(1, 9, NUM_JOBS).astype(np.int32)
     table = _core.JobTable(submit_us, service_us, gpus)
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
-    return _core.Run(table, servers, policy, {}, ["skip"], placement, {}, seed, None)
+    described = _core.RunDescription(
+        policy=policy, policy_flags=["skip"], placement=placement, seed=seed
+    )
+    return _core.Run(table, servers, described)
 
 
 class KeptViews(RuleBasedStateMachine):

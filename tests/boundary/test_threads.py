@@ -59,7 +59,9 @@ def test_one_job_table_serves_many_runs_at_once() -> None:
     servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
 
     def digest(policy: str) -> str:
-        made = _core.Run(table, servers, policy, {}, [], "spread", {}, 0, None).finish()
+        made = _core.Run(
+            table, servers, _core.RunDescription(policy=policy, placement="spread")
+        ).finish()
         return made.digest
 
     alone = [digest(policy) for policy in POLICIES]

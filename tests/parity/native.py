@@ -40,7 +40,7 @@ def job_table(jobs: Sequence[Job], gpu_types: Sequence[str]) -> _core.JobTable:
         type_set=np.array(
             [sets.index(tuple(sorted(job.allowed or ()))) for job in in_order], np.int32
         ),
-        type_masks=masks,
+        type_masks=np.array(masks, np.uint64),
         **demand_columns(in_order),
         **model_columns(in_order, gpu_types),
     )
@@ -156,17 +156,17 @@ def run_native(
     schedule = _core.Run(
         job_table(jobs, gpu_types),
         servers_of(servers, network, room),
-        policy,
-        dict(policy_params or {}),
-        list(flags),
-        placement,
-        dict(placement_params or {}),
-        seed,
-        _core.RunControl(),
-        speed,
-        dict(speed_params or {}),
-        contention,
-        {},
-        True,
+        _core.RunDescription(
+            policy=policy,
+            policy_values=dict(policy_params or {}),
+            policy_flags=list(flags),
+            placement=placement,
+            placement_values=dict(placement_params or {}),
+            speed=speed,
+            speed_values=dict(speed_params or {}),
+            contention=contention,
+            seed=seed,
+            verify=True,
+        ),
     ).finish()
     return outcome_of(schedule)

@@ -7,12 +7,6 @@ namespace {
 /// One iteration is the whole service, whatever the allocation.
 class Fixed final : public Speed {
  public:
-
-  void begin(const JobTable& jobs, const Cluster& /*cluster*/,
-             const JobClasses& /*classes*/) override {
-    jobs_ = &jobs;
-  }
-
   [[nodiscard]] double ideal_s(JobId job) const override {
     return static_cast<double>(jobs_->service(job).count()) / 1e6;
   }
@@ -26,6 +20,11 @@ class Fixed final : public Speed {
   }
 
  private:
+  void start(const JobTable& jobs, const Cluster& /*cluster*/,
+             const JobClasses& /*classes*/) override {
+    jobs_ = &jobs;
+  }
+
   const JobTable* jobs_ = nullptr;
 };
 

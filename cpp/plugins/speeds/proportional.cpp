@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
+#include "model/job_columns.hpp"
 #include "seams/speed.hpp"
 
 namespace gpusched {
@@ -25,21 +26,6 @@ class Proportional final : public Speed {
   explicit Proportional(const Parameters& parameters)
       : is_equal_(parameters.text("split") == "equal"),
         is_integer_(parameters.text("batches") == "integer") {}
-
-  void begin(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
-    jobs_ = &jobs;
-    cluster_ = &cluster;
-    columns_ = &jobs.columns();
-    check_columns();
-    const auto& gradients = columns_->gradient_bytes;
-    uses_links_ = std::any_of(gradients.begin(), gradients.end(), [](double b) { return b > 0; });
-    if (uses_links_) require_bandwidths("proportional", cluster);
-    find_bandwidths();
-    ideal_s_.assign(jobs.num_jobs(), kInfinite);
-    for (JobId job = 0; job < jobs.num_jobs(); ++job) {
-      if (classes.of(job) != JobClasses::kNoClass) ideal_s_[job] = best_s(job);
-    }
-  }
 
   [[nodiscard]] bool adds_types() const override { return !is_equal_; }
   [[nodiscard]] bool uses_links() const override { return uses_links_; }
@@ -98,6 +84,21 @@ class Proportional final : public Speed {
   }
 
  private:
+  void start(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
+    jobs_ = &jobs;
+    cluster_ = &cluster;
+    columns_ = &jobs.columns();
+    check_batches();
+    const auto& gradients = columns_->gradient_bytes;
+    uses_links_ = std::any_of(gradients.begin(), gradients.end(), [](double b) { return b > 0; });
+    if (uses_links_) require_bandwidths("proportional", cluster);
+    find_bandwidths();
+    ideal_s_.assign(jobs.num_jobs(), kInfinite);
+    for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+      if (classes.of(job) != JobClasses::kNoClass) ideal_s_[job] = best_s(job);
+    }
+  }
+
   struct Held {
     double rate;
     int type;
@@ -223,33 +224,7 @@ class Proportional final : public Speed {
     return gpus <= cluster_->largest_server(types) ? best.intra : std::min(best.intra, best.nic);
   }
 
-  void check_columns() const {
-    if (!jobs_->has_profiles() || columns_->samples_per_s.empty() ||
-        columns_->global_batch.empty()) {
-      fail_input("speed proportional: samples_per_s or global_batch is missing; every job needs "
-                 "a profile with both");
-    }
-    std::int32_t num_profiles = 0;
-    for (const std::int32_t profile : columns_->profile) {
-      num_profiles = std::max(num_profiles, profile + 1);
-    }
-    const auto profiles = static_cast<std::size_t>(num_profiles);
-    const std::size_t by_type = profiles * static_cast<std::size_t>(cluster_->num_types());
-    const auto check_size = [&](const char* column, std::size_t size, std::size_t least) {
-      if (size >= least) return;
-      fail_input("speed proportional: " + std::string(column) + " has " + std::to_string(size) +
-                 " entries; " + std::to_string(num_profiles) + " profiles on " +
-                 std::to_string(cluster_->num_types()) + " GPU types need " +
-                 std::to_string(least));
-    };
-    check_size("samples_per_s", columns_->samples_per_s.size(), by_type);
-    check_size("global_batch", columns_->global_batch.size(), profiles);
-    if (!columns_->max_samples.empty()) {
-      check_size("max_samples", columns_->max_samples.size(), by_type);
-    }
-    if (!columns_->gradient_bytes.empty()) {
-      check_size("gradient_bytes", columns_->gradient_bytes.size(), profiles);
-    }
+  void check_batches() const {
     for (const std::int32_t profile : columns_->profile) {
       if (columns_->global_batch[static_cast<std::size_t>(profile)] > 0) continue;
       fail_input("speed proportional: global_batch of profile " + std::to_string(profile) +
@@ -288,6 +263,8 @@ GPUSCHED_REGISTER(
                    {.name = "batches",
                     .fallback = std::string("real"),
                     .help = "integer: whole samples to each worker",
-                    .choices = {"real", "integer"}}})
+                    .choices = {"real", "integer"}}},
+    .columns = names_of({JobColumn::profile, JobColumn::samples_per_s, JobColumn::global_batch}),
+    .optional_columns = names_of({JobColumn::gradient_bytes, JobColumn::max_samples}))
 
 }  // namespace gpusched

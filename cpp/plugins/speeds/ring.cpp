@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -9,6 +8,7 @@
 #include "base/check.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
+#include "model/job_columns.hpp"
 #include "seams/speed.hpp"
 
 namespace gpusched {
@@ -21,16 +21,6 @@ class Ring final : public Speed {
   explicit Ring(const Parameters& parameters)
       : overhead_s_(parameters.number("overhead_s")),
         reduction_(parameters.number("reduction_bytes_per_s")) {}
-
-  void begin(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
-    jobs_ = &jobs;
-    cluster_ = &cluster;
-    classes_ = &classes;
-    require_bandwidths("ring", cluster);
-    check_profiles();
-    best_.clear();
-    for (const auto& group : classes.groups()) find_best(group);
-  }
 
   [[nodiscard]] double ideal_s(JobId job) const override {
     const Best& best = best_[classes_->of(job)];
@@ -71,6 +61,15 @@ class Ring final : public Speed {
   }
 
  private:
+  void start(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
+    jobs_ = &jobs;
+    cluster_ = &cluster;
+    classes_ = &classes;
+    require_bandwidths("ring", cluster);
+    best_.clear();
+    for (const auto& group : classes.groups()) find_best(group);
+  }
+
   /// What the empty cluster can give a class of jobs.
   struct Best {
     TypeMask types;
@@ -106,26 +105,6 @@ class Ring final : public Speed {
     }
   }
 
-  void check_profiles() const {
-    if (!jobs_->has_profiles()) {
-      fail_input("speed ring: profile is missing; every job needs gradient_bytes, forward_s and "
-                 "backward_s");
-    }
-    if (jobs_->num_profile_types() != cluster_->num_types()) {
-      fail_input("speed ring: compute_s knows " + std::to_string(jobs_->num_profile_types()) +
-                 " GPU types; the cluster has " + std::to_string(cluster_->num_types()));
-    }
-    for (JobId job = 0; job < jobs_->num_jobs(); ++job) {
-      for (TypeMask rest = jobs_->types(job) & cluster_->all_types(); rest != 0; rest &= rest - 1) {
-        const int type = std::countr_zero(rest);
-        if (!std::isnan(jobs_->compute_s(job, type))) continue;
-        fail_input("speed ring: profile " + std::to_string(jobs_->columns().profile[job]) +
-                   " has no compute_s for GPU type " + std::to_string(type) + ", which job " +
-                   std::to_string(job) + " may use");
-      }
-    }
-  }
-
   double overhead_s_;
   double reduction_;
   const JobTable* jobs_ = nullptr;
@@ -150,6 +129,7 @@ GPUSCHED_REGISTER(
                     .fallback = 3e11,
                     .help = "bytes per second at which a GPU adds gradients",
                     .minimum = 1,
-                    .maximum = 1e18}})
+                    .maximum = 1e18}},
+    .columns = names_of({JobColumn::profile, JobColumn::gradient_bytes, JobColumn::compute_s}))
 
 }  // namespace gpusched

@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
+#include "model/job_columns.hpp"
 #include "placing/heavy_edge_cut.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/speed.hpp"
@@ -22,25 +23,6 @@ class Stages final : public Speed {
  public:
   explicit Stages(const Parameters& parameters)
       : micro_batches_(static_cast<double>(parameters.integer("micro_batches"))) {}
-
-  void begin(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
-    jobs_ = &jobs;
-    cluster_ = &cluster;
-    require_bandwidths("stages", cluster);
-    check_graphs();
-    find_stages();
-    const auto num_kinds = static_cast<std::size_t>(jobs.num_graphs()) * num_type_sets();
-    limits_.assign(num_kinds, {0, 0, 0});
-    HeavyEdge heavy_edge(jobs, cluster, *this, true);
-    const Occupancy empty(cluster, false);
-    for (JobId job = 0; job < jobs.num_jobs(); ++job) {
-      IterationLimits& limits = limits_[kind_of(job)];
-      if (limits.low > 0 || classes.of(job) == JobClasses::kNoClass) continue;
-      limits.low = bound(job, best_of(types_of(job)));
-      limits.min = good_s(job, empty, heavy_edge);
-      limits.max = std::max(limits.min, bound(job, worst_of(types_of(job))));
-    }
-  }
 
   [[nodiscard]] double ideal_s(JobId job) const override { return limits_[kind_of(job)].low; }
   [[nodiscard]] IterationLimits limits(JobId job) const override { return limits_[kind_of(job)]; }
@@ -66,6 +48,24 @@ class Stages final : public Speed {
   }
 
  private:
+  void start(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
+    jobs_ = &jobs;
+    cluster_ = &cluster;
+    require_bandwidths("stages", cluster);
+    find_stages();
+    const auto num_kinds = static_cast<std::size_t>(jobs.num_graphs()) * num_type_sets();
+    limits_.assign(num_kinds, {0, 0, 0});
+    HeavyEdge heavy_edge(jobs, cluster, *this, true);
+    const Occupancy empty(cluster, false);
+    for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+      IterationLimits& limits = limits_[kind_of(job)];
+      if (limits.low > 0 || classes.of(job) == JobClasses::kNoClass) continue;
+      limits.low = bound(job, best_of(types_of(job)));
+      limits.min = good_s(job, empty, heavy_edge);
+      limits.max = std::max(limits.min, bound(job, worst_of(types_of(job))));
+    }
+  }
+
   /// The slowest replica so far; `reduce_s` is of the stage at hand.
   struct Pace {
     double reduce_s = 0;
@@ -252,27 +252,6 @@ class Stages final : public Speed {
     }
   }
 
-  void check_graphs() const {
-    if (!jobs_->has_graphs()) fail_input("speed stages: graph is missing; every job needs one");
-    if (jobs_->num_graph_types() != cluster_->num_types()) {
-      fail_input("speed stages: stage_compute_s knows " +
-                 std::to_string(jobs_->num_graph_types()) + " GPU types; the cluster has " +
-                 std::to_string(cluster_->num_types()));
-    }
-    for (JobId job = 0; job < jobs_->num_jobs(); ++job) {
-      const StageGraph graph = jobs_->stage_graph(jobs_->graph(job));
-      for (TypeMask rest = types_of(job); rest != 0; rest &= rest - 1) {
-        const int type = std::countr_zero(rest);
-        for (std::size_t stage = 0; stage < graph.num_stages(); ++stage) {
-          if (!std::isnan(graph.seconds(stage, type))) continue;
-          fail_input("speed stages: stage " + std::to_string(stage) + " of graph " +
-                     std::to_string(jobs_->graph(job)) + " has no compute_s for GPU type " +
-                     std::to_string(type) + ", which job " + std::to_string(job) + " may use");
-        }
-      }
-    }
-  }
-
   double micro_batches_;
   const JobTable* jobs_ = nullptr;
   const Cluster* cluster_ = nullptr;
@@ -296,6 +275,9 @@ GPUSCHED_REGISTER(
                     .help = "micro-batches that fill the pipeline before parameters are reduced "
                             "(0: the asynchronous pipeline)",
                     .minimum = 0,
-                    .maximum = 1e6}})
+                    .maximum = 1e6}},
+    .columns = names_of({JobColumn::graph, JobColumn::graph_begin, JobColumn::replicas,
+                         JobColumn::stage_compute_s, JobColumn::activation_bytes,
+                         JobColumn::parameter_bytes}))
 
 }  // namespace gpusched

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/registry.hpp"
+#include "model/job_columns.hpp"
 #include "seams/speed.hpp"
 
 namespace gpusched {
@@ -23,17 +24,6 @@ double seconds_of(double throughput) {
 /// own, as far as that goes.
 class Table final : public Speed {
  public:
-  void begin(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
-    jobs_ = &jobs;
-    cluster_ = &cluster;
-    columns_ = &jobs.columns();
-    check_columns();
-    best_.assign(jobs.num_jobs(), 0.0);
-    for (JobId job = 0; job < jobs.num_jobs(); ++job) {
-      if (classes.of(job) != JobClasses::kNoClass) best_[job] = best_throughput(job);
-    }
-  }
-
   [[nodiscard]] bool uses_links() const override { return false; }
   [[nodiscard]] bool can_run(JobId job) const override { return best_[job] > 0; }
 
@@ -86,6 +76,16 @@ class Table final : public Speed {
   }
 
  private:
+  void start(const JobTable& jobs, const Cluster& cluster, const JobClasses& classes) override {
+    jobs_ = &jobs;
+    cluster_ = &cluster;
+    columns_ = &jobs.columns();
+    best_.assign(jobs.num_jobs(), 0.0);
+    for (JobId job = 0; job < jobs.num_jobs(); ++job) {
+      if (classes.of(job) != JobClasses::kNoClass) best_[job] = best_throughput(job);
+    }
+  }
+
   /// Tables need not be monotonic: nothing at the job's own width may pass the ideal.
   [[nodiscard]] double limit(JobId job, int gpus) const {
     return gpus == jobs_->gpus(job) ? best_[job] : std::numeric_limits<double>::infinity();
@@ -139,34 +139,6 @@ class Table final : public Speed {
     return slowest;
   }
 
-  void check_columns() const {
-    if (!jobs_->has_profiles() || columns_->throughput.empty()) {
-      fail_input("speed table: throughput is missing; every job needs a profile with a table of "
-                 "throughputs");
-    }
-    std::int32_t num_profiles = 0;
-    for (const std::int32_t profile : columns_->profile) {
-      num_profiles = std::max(num_profiles, profile + 1);
-    }
-    const std::size_t stride =
-        static_cast<std::size_t>(cluster_->num_types()) * columns_->table_counts.size();
-    const auto check_size = [&](const char* column, std::size_t size) {
-      if (stride > 0 && size % stride == 0 &&
-          size / stride >= static_cast<std::size_t>(num_profiles)) {
-        return;
-      }
-      fail_input("speed table: " + std::string(column) + " has " + std::to_string(size) +
-                 " entries; " + std::to_string(num_profiles) + " profiles on " +
-                 std::to_string(cluster_->num_types()) + " GPU types with " +
-                 std::to_string(columns_->table_counts.size()) + " counts need " +
-                 std::to_string(stride * static_cast<std::size_t>(num_profiles)));
-    };
-    check_size("throughput", columns_->throughput.size());
-    if (!columns_->spread_throughput.empty()) {
-      check_size("spread_throughput", columns_->spread_throughput.size());
-    }
-  }
-
   const JobTable* jobs_ = nullptr;
   const Cluster* cluster_ = nullptr;
   const JobColumns* columns_ = nullptr;
@@ -179,6 +151,8 @@ GPUSCHED_REGISTER(
     Speed, Table, .name = "table",
     .summary = "Throughputs as measured, by GPU type and number of GPUs.",
     .source = "Narayanan et al., OSDI 2020 (tables by type); interpolation between counts is ours.",
-    .flags = {Flag::elastic, Flag::throughputs})
+    .flags = {Flag::elastic, Flag::throughputs},
+    .columns = names_of({JobColumn::profile, JobColumn::table_counts, JobColumn::throughput}),
+    .optional_columns = names_of({JobColumn::gradient_bytes, JobColumn::spread_throughput}))
 
 }  // namespace gpusched

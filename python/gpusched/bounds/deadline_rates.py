@@ -198,8 +198,8 @@ def _type_masks(trace: Trace, cluster: Cluster) -> Int64:
 def _masks(columns: dict[str, Any], num_jobs: int, num_types: int) -> Int64:
     """A bit for each type that a job may use."""
     every = (1 << num_types) - 1
-    if columns["type_set"] is None:
+    if "type_set" not in columns:
         return np.full(num_jobs, every, dtype=np.int64)
-    masks = np.array([int(mask) & every for mask in columns["type_masks"]], dtype=np.int64)
+    masks = np.array([mask & every for mask in columns["type_masks"].tolist()], dtype=np.int64)
     found: Int64 = masks[columns["type_set"]]
     return found

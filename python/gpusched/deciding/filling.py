@@ -155,7 +155,7 @@ def _columns(requests: Requests, cluster: Cluster) -> dict[str, Any]:
         "service_us": np.ones(len(requests), dtype=np.int64),
         "gpus": requests.gpus,
         "type_set": requests.type_set,
-        "type_masks": [_mask(names, position) for names in requests.type_sets],
+        "type_masks": np.array([_mask(n, position) for n in requests.type_sets], np.uint64),
         # It looks at no other columns than those three.
         **demand_columns(cast(Trace, requests)),
     }

@@ -9,7 +9,7 @@ from gpusched import _core
 from gpusched.plugins.flags import has
 from gpusched.plugins.identity import PythonObject, Role, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
-from gpusched.plugins.registry import PluginInfo, constructor_parameters, describe
+from gpusched.plugins.registry import PluginInfo, constructor_parameters, describe, speeds
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
@@ -73,9 +73,7 @@ def speed_seam(
     if not isinstance(shares, ContentionChoice):
         raise TypeError(f"contention: expected a name or a ContentionChoice, not {contention!r}")
     if speed is None:
-        has_graphs_alone = trace.graph is not None and trace.profile is None
-        model = "stages" if has_graphs_alone else "ring"
-        speed = "fixed" if shares.has("uncontended") else model
+        speed = "fixed" if shares.has("uncontended") else _modelled(trace)
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
     if not isinstance(paces, SpeedChoice):
         raise TypeError(f"speed: expected a name or a SpeedChoice, not {speed!r}")
@@ -84,6 +82,17 @@ def speed_seam(
             f"contention {shares}: under speed '{paces}' links do not matter; name another speed"
         )
     return paces, shares
+
+
+def _modelled(trace: Trace) -> str:
+    """Return the first speed by compute times, not measured widths, that the jobs' models fit."""
+    models = [info for info in speeds().values() if info.columns and not info.has("elastic")]
+    fitting = [
+        info.name
+        for info in models
+        if all(getattr(trace, column, ()) is not None for column in info.columns)
+    ]
+    return (fitting or [info.name for info in models])[0]
 
 
 def _of_choice(choice: Policy | PlacementChoice) -> Chosen:

@@ -118,26 +118,24 @@ def simulate(
     )
     servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
     control = _core.RunControl()
+    description = _core.RunDescription(
+        policy=decides.native,
+        policy_values=decides.parameters,
+        policy_flags=list(decides.flags),
+        placement=places.native,
+        placement_values=places.parameters,
+        speed=paces.name,
+        speed_values=paces.core_values(),
+        contention=shares.name,
+        contention_values=shares.core_values(),
+        seed=seed,
+        verify=verify,
+    )
 
     def make_run(predicted_us: Int64 | None = None) -> _core.Run:
         if predicted_us is not None:
             columns["predicted_us"] = predicted_us
-        return _core.Run(
-            _core.JobTable(**columns),
-            servers,
-            decides.native,
-            decides.parameters,
-            list(decides.flags),
-            places.native,
-            places.parameters,
-            seed,
-            control,
-            paces.name,
-            paces.core_values(),
-            shares.name,
-            shares.core_values(),
-            verify,
-        )
+        return _core.Run(_core.JobTable(**columns), servers, description, control)
 
     def run() -> tuple[Schedule, float, PredictionReport | None]:
         begin = time.perf_counter()
@@ -146,7 +144,7 @@ def simulate(
         from gpusched.prediction import run_online
 
         schedule, report = run_online(
-            make_run, trace, learner, seed=seed, estimate_us=columns["estimate_us"]
+            make_run, trace, learner, seed=seed, estimate_us=columns.get("estimate_us")
         )
         return schedule, time.perf_counter() - begin, report
 

@@ -39,6 +39,9 @@ class PluginInfo:
         Mappings with name, type, default, minimum, maximum, choices and help.
     python_class
         The class of a name registered from Python; None for a native one.
+    columns, optional_columns
+        Of a speed: the names of the job columns without which the core refuses a run, and of those
+        that it reads if they are given.
     alias_of
         The policy for which the name stands, with the values that it sets (``fifo:scan=skip``);
         empty unless it is an alias.
@@ -51,6 +54,8 @@ class PluginInfo:
     flags: tuple[str, ...]
     parameters: tuple[Mapping[str, Any], ...]
     python_class: type | None = None
+    columns: tuple[str, ...] = ()
+    optional_columns: tuple[str, ...] = ()
     alias_of: str = ""
 
     def has(self, flag: str) -> bool:
@@ -191,6 +196,8 @@ def _native(kind: str) -> dict[str, PluginInfo]:
             entry["source"],
             tuple(entry["flags"]),
             tuple(_bounded(parameter) for parameter in entry["parameters"]),
+            columns=tuple(entry["columns"]),
+            optional_columns=tuple(entry["optional_columns"]),
             alias_of=_alias(entry),
         )
         for entry in _core.registry()

@@ -31,20 +31,15 @@ from gpusched.schedules.schedule import (
     digest_of,
 )
 from gpusched.specs.run_spec import RunSpec, fingerprint
+from gpusched.traces.trace_columns import array_types, label_columns, required_arrays
 from gpusched.traces.workload import Trace
 
 KIND: Final = container.Kind("gpusched-result", 5)
 # An id is an integer or text of any length.
-_TRACE_COLUMNS: Final[dict[str, str]] = {
-    "submit_us": "i8", "service_us": "i8", "gpus": "i4", "row": "i8", "id": "",
-    "estimate_us": "i8", "predicted_us": "i8", "weight": "f8", "checkpoint_us": "i8",
-    "restart_us": "i8", "source_wait_us": "i8", "type_set": "i4", "profile": "i4", "graph": "i4",
-    "share_milli": "i4", "cpu_milli": "i8", "memory_mib": "i8", "deadline_us": "i8", "value": "f8",
-    "min_gpus": "i4", "max_gpus": "i4",
-}  # fmt: skip
-_REQUIRED: Final = ("submit_us", "service_us", "gpus", "row", "id")
+_TRACE_COLUMNS: Final = array_types()
+_REQUIRED: Final = required_arrays()
 _INDICES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
-_LABELS: Final = ("user", "queue", "group", "status")
+_LABELS: Final = label_columns()
 _MEMBERS: Final = frozenset((
     *(f"trace.{column}" for column in (*_TRACE_COLUMNS, *_LABELS)),
     *(f"schedule.{column}" for column in (*SCHEDULE_COLUMNS, *OPTIONAL_COLUMNS)),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusched import _core
 from gpusched.base.arrays import AnyArray
 from gpusched.base.suggest import nearest
 from gpusched.clusters.cluster import Cluster
@@ -24,59 +25,16 @@ from gpusched.plugins.policy import (
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.demands import demand_columns
-from gpusched.traces.graph_columns import graph_columns
-from gpusched.traces.profile_columns import profile_columns
-from gpusched.traces.throughput_columns import sample_columns, table_columns, types_of_own_width
+from gpusched.traces.model_columns import model_columns
+from gpusched.traces.throughput_columns import types_of_own_width
 from gpusched.traces.workload import Trace
 
 PREDICTORS = ("oracle", "estimate", "column")
 
 _MAGIC = b"GPUSCASE"
 _HEAD = 3 * 8 + 64
-_FORMAT = 5
-_DTYPES = {
-    "submit_us": "<i8",
-    "service_us": "<i8",
-    "gpus": "<i4",
-    "predicted_us": "<i8",
-    "estimate_us": "<i8",
-    "checkpoint_us": "<i8",
-    "restart_us": "<i8",
-    "weight": "<f8",
-    "type_set": "<i4",
-    "type_masks": "<u8",
-    "profile": "<i4",
-    "gradient_bytes": "<f8",
-    "compute_s": "<f8",
-    "graph": "<i4",
-    "graph_begin": "<i4",
-    "replicas": "<i4",
-    "stage_compute_s": "<f8",
-    "activation_bytes": "<f8",
-    "parameter_bytes": "<f8",
-    "deadline_us": "<i8",
-    "value": "<f8",
-    "min_gpus": "<i4",
-    "max_gpus": "<i4",
-    "demand": "<i4",
-    "demand_share_milli": "<i4",
-    "demand_cpu_milli": "<i8",
-    "demand_memory_mib": "<i8",
-    "table_counts": "<i4",
-    "throughput": "<f8",
-    "spread_throughput": "<f8",
-    "samples_per_s": "<f8",
-    "max_samples": "<i8",
-    "global_batch": "<i8",
-}
-# What a speed with the flag reads of each job; the others are not given to the core.
-_MODELS = {
-    "profiles": profile_columns,
-    "graphs": graph_columns,
-    "throughputs": table_columns,
-    "samples": sample_columns,
-}
-_WISHES = ("deadline_us", "value", "min_gpus", "max_gpus")
+_FORMAT = 6
+_MODELS = ("profile", "graph")
 _CLUSTER_DTYPES = {
     "nic_bytes_per_s": "<f8",
     "intra_bytes_per_s": "<f8",
@@ -99,22 +57,24 @@ def job_columns(
 ) -> dict[str, Any]:
     """Return the arguments of the core's job table for this run.
 
+    Those are the columns of ``_core.JOB_COLUMNS`` that the trace has and the run reads, of the
+    types that the table asks for; what is left out is no key.
+
     Parameters
     ----------
     uses_estimates
-        Whether the policy looks at estimates; if not, they are None, and need not be there.
+        Whether the policy looks at estimates; if not, they are left out, and need not be there.
     speed
-        Name of the speed, whose flags say what it takes of the trace: profiles, throughputs,
-        samples or graphs. What is not taken is left out.
+        Name of the speed. Of profiles and graphs the columns are given that its registration
+        lists.
     fills_estimates
         Whether the truth stands in for the estimates of jobs that have none; if not, -1 stays.
 
     Raises
     ------
     ValueError
-        If the predictor is unknown, or asks for a column that the trace does not have; if the
-        trace has no profiles or graphs, or one lacks figures that the speed needs, or is not as
-        wide as a job.
+        If the predictor is unknown, or asks for a column that the trace does not have; or as of
+        :func:`~gpusched.traces.model_columns.model_columns`.
     """
     if predictor not in PREDICTORS:
         raise ValueError(f"unknown predictor {predictor!r}{nearest(str(predictor), PREDICTORS)}")
@@ -136,29 +96,33 @@ def job_columns(
         for names in trace.type_sets
     ]
     paces = speeds()[speed]
-    models: dict[str, AnyArray] = {}
-    for needed, columns in _MODELS.items():
-        if paces.has(needed):
-            models |= columns(trace, cluster)
+    models = model_columns(trace, cluster, paces.columns, paces.optional_columns, speed=speed)
     type_set = trace.type_set
     # By measured figures a GPU type may not run a job.
     if paces.has("elastic"):
         type_set, masks = types_of_own_width(trace, cluster, models, masks)
-    return {
-        "submit_us": trace.submit_us,
-        "service_us": trace.service_us,
-        "gpus": trace.gpus,
+    known = {
+        **_own_columns(trace),
         "predicted_us": predicted_us,
         "estimate_us": estimate_us if uses_estimates else None,
-        "checkpoint_us": trace.checkpoint_us,
-        "restart_us": trace.restart_us,
-        "weight": trace.weight,
         "type_set": type_set,
-        "type_masks": masks,
-        # What no job asks for is not even mentioned: such a trace pays nothing for it.
-        **{name: getattr(trace, name) for name in _WISHES if getattr(trace, name) is not None},
+        "type_masks": None if type_set is None else masks,
         **demand_columns(trace),
         **models,
+    }
+    return {
+        column.name: np.ascontiguousarray(known[column.name], column.dtype)
+        for column in _core.JOB_COLUMNS
+        if known.get(column.name) is not None
+    }
+
+
+def _own_columns(trace: Trace) -> dict[str, Any]:
+    """Return what jobs have themselves; their models are for the speeds that read them."""
+    return {
+        column.name: getattr(trace, column.name, None)
+        for column in _core.JOB_COLUMNS
+        if column.per == "job" and column.name not in _MODELS
     }
 
 
@@ -188,7 +152,9 @@ def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.Path
     servers = cluster.core_columns()
     parts = [struct.pack("<Q", spec.seed)]
     parts += map(_packed, (policy, placement, speed, contention))
-    parts += [_array(columns.get(name), dtype) for name, dtype in _DTYPES.items()]
+    # Columns that are added to the table come last: an older file has fewer.
+    parts += [struct.pack("<Q", len(_core.JOB_COLUMNS))]
+    parts += [_array(columns.get(column.name), column.dtype) for column in _core.JOB_COLUMNS]
     parts += [_array(cluster.server_gpus, "<i4"), _array(cluster.server_type, "<i4")]
     parts += [_array(servers.get(name), dtype) for name, dtype in _CLUSTER_DTYPES.items()]
     Path(path).write_bytes(sealed(b"".join(parts)))
@@ -250,5 +216,6 @@ def _text(text: str) -> bytes:
 
 def _array(values: Any, dtype: str) -> bytes:
     """Write the number of elements and then the elements; None is an empty array."""
-    array = np.asarray([] if values is None else values, dtype=dtype)
+    little_endian = np.dtype(dtype).newbyteorder("<")
+    array = np.asarray([] if values is None else values, dtype=little_endian)
     return struct.pack("<Q", array.size) + array.tobytes()

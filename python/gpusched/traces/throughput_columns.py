@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gpusched.base import draws
-from gpusched.base.arrays import AnyArray, Float64, Int32, Int64
-from gpusched.base.suggest import nearest
+from gpusched.base.arrays import AnyArray, Int32, Int64
 from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import JobProfile, known_profiles
 from gpusched.models.throughput_tables import Curve, Table, filled_table, greatest_count
@@ -28,79 +27,6 @@ class Assigned(NamedTuple):
     said: tuple[str, ...]
 
 
-def table_columns(trace: TraceColumns, cluster: Cluster) -> dict[str, AnyArray]:
-    """Return what the speed ``table`` reads of each job, for the GPU types of ``cluster``.
-
-    Returns
-    -------
-    dict
-        ``profile`` int32[num_jobs]; ``table_counts`` int32[C], ascending: every number of GPUs
-        that a profile has figures for on a type of the cluster; ``throughput`` and, if a profile
-        has one, ``spread_throughput`` float64[num_profiles x num_gpu_types x C], row by row, 0
-        where a model cannot run; ``gradient_bytes`` float64[num_profiles], 0 where not known.
-
-    Raises
-    ------
-    ValueError
-        If the trace has no profiles, a job's has no throughput, or none has a figure for a GPU
-        type of the cluster.
-    """
-    used = _used(trace, cluster, "throughput", "table")
-    types = cluster.gpu_types
-    counts = sorted({n for p in used for t in types for n in p.throughput.get(t, ())})
-    shape = (len(trace.profiles), len(types), len(counts))
-    packed, spread = np.zeros(shape), np.zeros(shape)
-    for position, profile in enumerate(trace.profiles):
-        if not profile.throughput:
-            continue  # no job has it
-        tables = _both(profile, counts)
-        for column, gpu_type in enumerate(types):
-            if gpu_type in profile.throughput:
-                for out, table in zip((packed, spread), tables, strict=True):
-                    out[position, column] = [table[gpu_type][count] for count in counts]
-    assert trace.profile is not None
-    columns: dict[str, AnyArray] = {
-        "profile": trace.profile,
-        "gradient_bytes": _gradients(trace.profiles),
-        "table_counts": np.array(counts, dtype=np.int32),
-        "throughput": packed.reshape(-1),
-    }
-    if any(profile.spread_throughput for profile in used):
-        columns["spread_throughput"] = spread.reshape(-1)
-    return columns
-
-
-def sample_columns(trace: TraceColumns, cluster: Cluster) -> dict[str, AnyArray]:
-    """Return what the speed ``proportional`` reads of each job, for the types of ``cluster``.
-
-    Returns
-    -------
-    dict
-        ``profile`` int32[num_jobs]; ``gradient_bytes`` float64[num_profiles], 0 where not known;
-        ``samples_per_s`` float64 and ``max_samples`` int64[num_profiles x num_gpu_types], row by
-        row, 0 where a model cannot run, and where there is no limit; ``global_batch``
-        int64[num_profiles].
-
-    Raises
-    ------
-    ValueError
-        If the trace has no profiles, a job's has no samples_per_s, or none has a figure for a GPU
-        type of the cluster.
-    """
-    _used(trace, cluster, "samples_per_s", "proportional")
-    types, profiles = cluster.gpu_types, trace.profiles
-    assert trace.profile is not None
-    rates = np.array([[p.samples_per_s.get(t, 0.0) for t in types] for p in profiles])
-    limits = np.array([[p.max_samples.get(t, 0) for t in types] for p in profiles], dtype=np.int64)
-    return {
-        "profile": trace.profile,
-        "gradient_bytes": _gradients(profiles),
-        "samples_per_s": rates.reshape(-1),
-        "max_samples": limits.reshape(-1),
-        "global_batch": np.array([p.global_batch for p in profiles], dtype=np.int64),
-    }
-
-
 def types_of_own_width(
     trace: TraceColumns, cluster: Cluster, columns: Mapping[str, AnyArray], masks: Sequence[int]
 ) -> tuple[Int32 | None, list[int]]:
@@ -111,7 +37,7 @@ def types_of_own_width(
     Parameters
     ----------
     columns
-        What :func:`table_columns` or :func:`sample_columns` returned.
+        What :func:`~gpusched.traces.model_columns.model_columns` returned.
     masks
         A bit for each type of the cluster, of each of the trace's type sets.
 
@@ -148,7 +74,7 @@ def _runs(
     """Whether the core has a positive figure for so many GPUs of the type, and memory for it."""
     row = profile * num_types + gpu_type
     if "samples_per_s" in columns:
-        most = columns["max_samples"][row]
+        most = columns["max_samples"][row] if "max_samples" in columns else 0
         fits = most == 0 or most * gpus >= columns["global_batch"][profile]
         return bool(fits and columns["samples_per_s"][row] > 0)
     counts = columns["table_counts"]
@@ -160,28 +86,7 @@ def _runs(
     return bool(below >= 0 and figures[below] > 0 and figures[above] > 0)
 
 
-def _used(trace: TraceColumns, cluster: Cluster, field: str, speed: str) -> list[JobProfile]:
-    """Return the profiles that jobs have: all with ``field``, one for a type of the cluster."""
-    if trace.profile is None:
-        raise ValueError(f"{trace.name}: the jobs have no profiles, see Trace.with_throughputs")
-    used = [trace.profiles[position] for position in np.unique(trace.profile).tolist()]
-    for profile in used:
-        if not getattr(profile, field):
-            raise ValueError(f"profile {profile.name!r}: has no {field}, which {speed!r} needs")
-    known = list(dict.fromkeys(gpu_type for p in used for gpu_type in getattr(p, field)))
-    if not set(known) & set(cluster.gpu_types):
-        raise ValueError(
-            f"cluster: no profile has a {field} for GPU type {cluster.gpu_types[0]!r}"
-            f"{nearest(cluster.gpu_types[0], known)}"
-        )
-    return used
-
-
-def _gradients(profiles: Sequence[JobProfile]) -> Float64:
-    return np.array([profile.gradient_bytes or 0.0 for profile in profiles])
-
-
-def _both(profile: JobProfile, counts: Sequence[int]) -> tuple[Table, Table]:
+def packed_and_spread(profile: JobProfile, counts: Sequence[int]) -> tuple[Table, Table]:
     """Return the figures for close and for spread GPUs at each of ``counts``."""
     packed = filled_table(profile.throughput, counts)
     if not profile.spread_throughput:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 
@@ -18,6 +19,33 @@ from gpusched.models.job_graphs import JobGraph
 from gpusched.models.profiles import JobProfile
 from gpusched.traces.assembly import check_horizon
 from gpusched.traces.deadlines import NO_DEADLINE, shifted
+
+_ARRAY_TYPES: Final[Mapping[str, str]] = {"Int64": "i8", "Int32": "i4", "Float64": "f8"}
+
+
+def array_types() -> dict[str, str]:
+    """Return the NumPy type of each column that is an array; ``""`` of ``id``, which has any."""
+    kinds = {column.name: str(column.type) for column in dataclasses.fields(TraceColumns)}
+    types = {name: kind.removesuffix(" | None") for name, kind in kinds.items()}
+    arrays = {name: _ARRAY_TYPES[kind] for name, kind in types.items() if kind in _ARRAY_TYPES}
+    return arrays | {name: "" for name, kind in types.items() if kind == "AnyArray"}
+
+
+def required_arrays() -> tuple[str, ...]:
+    """Return the columns that every trace has."""
+    arrays = array_types()
+    fields = dataclasses.fields(TraceColumns)
+    return tuple(
+        column.name
+        for column in fields
+        if column.name in arrays and column.default is dataclasses.MISSING
+    )
+
+
+def label_columns() -> tuple[str, ...]:
+    """Return the columns that are labels."""
+    fields = dataclasses.fields(TraceColumns)
+    return tuple(column.name for column in fields if column.type == "Labels | None")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpusched as gs
 from gpusched.clusters.cluster import Cluster, ServerGroup
 from gpusched.models.job_graphs import JobGraph, Stage
 from gpusched.specs.case import job_columns
 from gpusched.specs.run_spec import fingerprint
-from gpusched.traces.graph_columns import graph_columns
+from gpusched.traces.model_columns import model_columns
 from gpusched.traces.workload import Trace
 
 PIPELINE = JobGraph(
@@ -181,6 +182,10 @@ def test_the_fingerprint_tells_graphs_apart() -> None:
 
 
 CLUSTER = Cluster((ServerGroup(1, 8, "T4"), ServerGroup(1, 8, "V100")))
+
+
+def graph_columns(trace: Any, cluster: Cluster) -> dict[str, Any]:
+    return model_columns(trace, cluster, gs.speeds()["stages"].columns, speed="stages")
 
 
 def test_the_core_gets_the_stages_of_every_graph_in_order() -> None:

@@ -18,12 +18,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpusched as gs
 from gpusched.clusters.cluster import Cluster, ServerGroup
 from gpusched.models.calibration import fit_line
 from gpusched.models.model_zoo import MEASURED, zoo
 from gpusched.models.profiles import JobProfile, read_profiles
 from gpusched.specs.case import job_columns
-from gpusched.traces.profile_columns import profile_columns
+from gpusched.traces.model_columns import model_columns
 from gpusched.traces.workload import Trace
 from tests.unit.real_data import DATA, needs_data
 
@@ -190,6 +191,10 @@ def test_profiles_survive_copies_pickles_frames_and_json() -> None:
     assert mapped.profile.tolist() == [0, 1, 1]  # type: ignore[union-attr]
     encoded = msgspec.json.encode(trace.profiles)
     assert msgspec.json.decode(encoded, type=tuple[JobProfile, ...]) == trace.profiles
+
+
+def profile_columns(trace: Any, cluster: Cluster) -> dict[str, Any]:
+    return model_columns(trace, cluster, gs.speeds()["ring"].columns, speed="ring")
 
 
 def test_the_core_gets_one_figure_per_profile_and_type_of_the_cluster() -> None:

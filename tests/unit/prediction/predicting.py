@@ -39,11 +39,13 @@ def run_maker(trace: gs.Trace, policy: str = "fifo") -> Callable[[Any], Any]:
         columns = job_columns(trace, SERVERS, "oracle", uses_estimates=False)
         jobs = _core.JobTable(**{**columns, "predicted_us": predicted_us})
         servers = _core.Cluster(SERVERS.server_gpus, SERVERS.server_type)
-        flags = list(choice.info.flags)
-        values = choice.core_values()
-        return _core.Run(
-            jobs, servers, choice.name, values, flags, "consolidated", {}, 0, _core.RunControl()
+        described = _core.RunDescription(
+            policy=choice.name,
+            policy_values=choice.core_values(),
+            policy_flags=list(choice.info.flags),
+            placement="consolidated",
         )
+        return _core.Run(jobs, servers, described, _core.RunControl())
 
     return make_run
 

@@ -13,7 +13,7 @@ from gpusched.audit.links import Links, OnLinks
 from gpusched.audit.speed_rules import SPEED_RULES, SpeedRule
 from gpusched.audit.type_speeds import Kinds, largest, type_gpus
 from gpusched.base.arrays import AnyArray, Bool, Float64
-from gpusched.traces.throughput_columns import sample_columns
+from gpusched.traces.model_columns import model_columns
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
@@ -32,13 +32,19 @@ class Samples:
     """
 
     def __init__(self, trace: Trace, cluster: Cluster, speed: str) -> None:
-        columns = sample_columns(trace, cluster)
+        columns = model_columns(
+            trace,
+            cluster,
+            ("profile", "samples_per_s", "global_batch"),
+            ("max_samples", "gradient_bytes"),
+            speed="proportional",
+        )
         shape = (len(trace.profiles), len(cluster.gpu_types))
         self._rates = columns["samples_per_s"].reshape(shape)
-        self._most = np.where(columns["max_samples"] > 0, columns["max_samples"], np.inf)
-        self._most = self._most.reshape(shape)
+        most = columns.get("max_samples", np.zeros(shape))
+        self._most = np.where(most > 0, most, np.inf).reshape(shape)
         self._batch = columns["global_batch"]
-        self.gradient = columns["gradient_bytes"]
+        self.gradient = columns.get("gradient_bytes", np.zeros(len(trace.profiles)))
         _, given = parameters(speed)
         self._is_equal = given.get("split") == "equal"
         self._is_integer = given.get("batches") == "integer"

@@ -9,7 +9,7 @@ import numpy as np
 from gpusched.audit.speed_rules import SPEED_RULES, SpeedRule
 from gpusched.audit.type_speeds import Kinds, largest, type_gpus
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
-from gpusched.traces.throughput_columns import table_columns
+from gpusched.traces.model_columns import model_columns
 
 if TYPE_CHECKING:
     from gpusched.audit.evidence import Case
@@ -29,7 +29,13 @@ class Tables:
     """
 
     def __init__(self, trace: Trace, cluster: Cluster, speed: str = "") -> None:
-        columns = table_columns(trace, cluster)
+        columns = model_columns(
+            trace,
+            cluster,
+            ("profile", "table_counts", "throughput"),
+            ("spread_throughput",),
+            speed="table",
+        )
         self._counts = columns["table_counts"].astype(np.int64)
         shape = (len(trace.profiles), len(cluster.gpu_types), len(self._counts))
         self._packed = columns["throughput"].reshape(shape)

@@ -1,0 +1,223 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "model/demand.hpp"
+
+namespace gpusched {
+
+/// What a column has one value for; where there are several, the last runs fastest.
+enum class Per : std::uint8_t {
+  job,
+  type_set,
+  demand,
+  profile,
+  profile_and_type,
+  count,
+  profile_type_and_count,
+  graph_and_end,
+  stage,
+  stage_and_type,
+};
+
+/// Which values a column may hold, each by itself.
+struct ValueRange {
+  const char* rule;
+  std::int64_t least = 0;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  bool excludes_least = false;
+  bool may_be_unknown = false;  ///< NaN: there is no figure
+};
+
+/// No worker asks for more CPU or memory, so that sums over a server stay exact.
+inline constexpr std::int64_t kMaxDemand = std::int64_t{1} << 40;
+
+/// In the column of deadlines: none.
+inline constexpr std::int64_t kNoDeadline = -1;
+
+namespace ranges {
+
+inline constexpr ValueRange kCount{"at least 0"};
+inline constexpr ValueRange kPositiveCount{"at least 1", 1};
+inline constexpr ValueRange kRunTime{"1 to 2^53 microseconds are allowed", 1, kMaxServiceTicks};
+inline constexpr ValueRange kCost{"0 to 2^53 microseconds are allowed", 0, kMaxServiceTicks};
+inline constexpr ValueRange kWidth{"at least 1"};  // 0 where there are demands
+inline constexpr ValueRange kLeastWidth{"1 to gpus", 1};
+inline constexpr ValueRange kGreatestWidth{"at least gpus"};
+inline constexpr ValueRange kDeadline{"after the submit and below 2^62 microseconds, or -1",
+                                      kNoDeadline, kMaxTicks - 1};
+inline constexpr ValueRange kPositive{.rule = "positive and finite", .excludes_least = true};
+inline constexpr ValueRange kNotNegative{"finite and at least 0"};
+inline constexpr ValueRange kSeconds{
+    .rule = "positive and finite", .excludes_least = true, .may_be_unknown = true};
+inline constexpr ValueRange kShare{"1 to 1000", 1, kWholeGpu};
+inline constexpr ValueRange kDemand{"0 to 2^40", 0, kMaxDemand};
+inline constexpr ValueRange kAscending{"positive and ascending", 1};
+inline constexpr ValueRange kBegin{"each graph has at least one stage"};
+inline constexpr ValueRange kMask{"a bit for each GPU type of the cluster"};
+inline constexpr ValueRange kTypeSetIndex{"an index into the type sets"};
+inline constexpr ValueRange kDemandIndex{"an index into the demands"};
+inline constexpr ValueRange kProfileIndex{"an index into the profiles"};
+inline constexpr ValueRange kGraphIndex{"an index into the graphs"};
+
+}  // namespace ranges
+
+/// All columns of jobs: name, type, unit, what there is a value for, whether a trace may lack it,
+/// range and what it is for. Whatever else knows of columns follows from this table. Its order is
+/// that of saved cases: a new column comes last. Those that are required come first.
+#define GPUSCHED_JOB_COLUMNS(COLUMN)                                                               \
+  COLUMN(submit_us, std::int64_t, "us", job, required, kCount, "When the job arrives; ascending.") \
+  COLUMN(service_us, std::int64_t, "us", job, required, kRunTime,                                  \
+         "Its true run time on an idle cluster.")                                                  \
+  COLUMN(gpus, std::int32_t, "GPUs", job, required, kWidth,                                        \
+         "Its width: workers of one GPU each; may be 0 where jobs have demands.")                  \
+  COLUMN(predicted_us, std::int64_t, "us", job, optional, kRunTime,                                \
+         "What an order may know of the service; without it the truth.")                           \
+  COLUMN(estimate_us, std::int64_t, "us", job, optional, kRunTime,                                 \
+         "What a reservation counts with; without it the prediction.")                             \
+  COLUMN(checkpoint_us, std::int64_t, "us", job, optional, kCost,                                  \
+         "What a resume costs for the checkpoint; without it 0.")                                  \
+  COLUMN(restart_us, std::int64_t, "us", job, optional, kCost,                                     \
+         "What a resume costs for the restart; without it 0.")                                     \
+  COLUMN(weight, double, "", job, optional, kPositive, "How much the job counts; without it 1.")   \
+  COLUMN(type_set, std::int32_t, "", job, optional, kTypeSetIndex,                                 \
+         "Which of the type sets the job may use; without it any GPU type.")                       \
+  COLUMN(type_masks, std::uint64_t, "", type_set, optional, kMask,                                 \
+         "The distinct sets of allowed GPU types.")                                                \
+  COLUMN(profile, std::int32_t, "", job, optional, kProfileIndex,                                  \
+         "Which of the profiles the job has.")                                                     \
+  COLUMN(gradient_bytes, double, "bytes", profile, optional, kNotNegative,                         \
+         "Gradients that an iteration reduces; without it 0.")                                     \
+  COLUMN(compute_s, double, "s", profile_and_type, optional, kSeconds,                             \
+         "What an iteration computes; NaN where that is not known.")                               \
+  COLUMN(graph, std::int32_t, "", job, optional, kGraphIndex, "Which of the graphs the job has.")  \
+  COLUMN(graph_begin, std::int32_t, "stages", graph_and_end, optional, kBegin,                     \
+         "The first stage of each graph, and at the end the number of stages.")                    \
+  COLUMN(replicas, std::int32_t, "", stage, optional, kPositiveCount,                              \
+         "Workers that share the stage; those of a graph are as many as its jobs' GPUs.")          \
+  COLUMN(stage_compute_s, double, "s", stage_and_type, optional, kSeconds,                         \
+         "What a replica computes in an iteration; NaN where that is not known.")                  \
+  COLUMN(activation_bytes, double, "bytes", stage, optional, kNotNegative,                         \
+         "What the stage hands to the next in an iteration.")                                      \
+  COLUMN(parameter_bytes, double, "bytes", stage, optional, kNotNegative,                          \
+         "Parameters that its replicas reduce in an iteration.")                                   \
+  COLUMN(deadline_us, std::int64_t, "us", job, optional, kDeadline,                                \
+         "When the job is due; -1 and without it never.")                                          \
+  COLUMN(value, double, "", job, optional, kPositive,                                              \
+         "What it is worth to meet the deadline; without it 1.")                                   \
+  COLUMN(min_gpus, std::int32_t, "GPUs", job, optional, kLeastWidth,                               \
+         "Its least width under an elastic speed; without it 1.")                                  \
+  COLUMN(max_gpus, std::int32_t, "GPUs", job, optional, kGreatestWidth,                            \
+         "Its greatest width under an elastic speed; without it no limit.")                        \
+  COLUMN(demand, std::int32_t, "", job, optional, kDemandIndex,                                    \
+         "Which of the demands each worker has; without it whole GPUs alone.")                     \
+  COLUMN(demand_share_milli, std::int32_t, "GPU/1000", demand, optional, kShare,                   \
+         "The part of its GPU that a worker takes; less than all only of one GPU.")                \
+  COLUMN(demand_cpu_milli, std::int64_t, "cores/1000", demand, optional, kDemand,                  \
+         "CPU that a worker asks for.")                                                            \
+  COLUMN(demand_memory_mib, std::int64_t, "MiB", demand, optional, kDemand,                        \
+         "Memory that a worker asks for.")                                                         \
+  COLUMN(table_counts, std::int32_t, "GPUs", count, optional, kAscending,                          \
+         "The widths at which throughputs were measured.")                                         \
+  COLUMN(throughput, double, "1/s", profile_type_and_count, optional, kNotNegative,                \
+         "Iterations per second of so many packed GPUs; 0: it cannot run so.")                     \
+  COLUMN(spread_throughput, double, "1/s", profile_type_and_count, optional, kNotNegative,         \
+         "The same on more servers than needed; without it as if packed.")                         \
+  COLUMN(samples_per_s, double, "1/s", profile_and_type, optional, kNotNegative,                   \
+         "Samples per second of a worker; 0: it cannot run there.")                                \
+  COLUMN(max_samples, std::int64_t, "samples", profile_and_type, optional, kCount,                 \
+         "Samples per iteration that a worker's memory holds; 0 and without it no limit.")         \
+  COLUMN(global_batch, std::int64_t, "samples", profile, optional, kCount,                         \
+         "Samples per iteration of all workers together.")
+
+enum class JobColumn : std::uint8_t {
+#define GPUSCHED_COLUMN(name, ...) name,
+  GPUSCHED_JOB_COLUMNS(GPUSCHED_COLUMN)
+#undef GPUSCHED_COLUMN
+};
+
+/// One line of the table.
+struct ColumnInfo {
+  enum class Need : std::uint8_t { required, optional };
+
+  JobColumn id;
+  std::string_view name;
+  std::string_view dtype;  ///< as NumPy calls it
+  std::string_view unit;
+  Per per;
+  Need need;
+  ValueRange range;
+  std::string_view text;
+
+  [[nodiscard]] constexpr bool is_required() const { return need == Need::required; }
+};
+
+template <class Value>
+constexpr std::string_view dtype_of() {
+  if constexpr (std::is_same_v<Value, double>) return "float64";
+  if constexpr (std::is_same_v<Value, std::int32_t>) return "int32";
+  if constexpr (std::is_same_v<Value, std::int64_t>) return "int64";
+  if constexpr (std::is_same_v<Value, std::uint64_t>) return "uint64";
+}
+
+inline constexpr auto kJobColumns = std::to_array<ColumnInfo>({
+#define GPUSCHED_COLUMN(name, Value, unit, per, need, range, text)                              \
+  {JobColumn::name, #name, dtype_of<Value>(), unit, Per::per, ColumnInfo::Need::need,           \
+   ranges::range, text},
+    GPUSCHED_JOB_COLUMNS(GPUSCHED_COLUMN)
+#undef GPUSCHED_COLUMN
+});
+
+[[nodiscard]] constexpr const ColumnInfo& info_of(JobColumn column) {
+  return kJobColumns[static_cast<std::size_t>(column)];
+}
+
+[[nodiscard]] constexpr const ColumnInfo* find_column(std::string_view name) {
+  for (const ColumnInfo& info : kJobColumns) {
+    if (info.name == name) return &info;
+  }
+  return nullptr;
+}
+
+/// As the registration of a speed lists what it reads.
+[[nodiscard]] inline std::vector<std::string_view> names_of(
+    std::initializer_list<JobColumn> columns) {
+  std::vector<std::string_view> names;
+  for (const JobColumn column : columns) names.push_back(info_of(column).name);
+  return names;
+}
+
+/// A member for each column, of what `Of` makes of the type of its values.
+template <template <class> class Of>
+struct PerColumn {
+#define GPUSCHED_COLUMN(name, Value, ...) Of<Value> name{};
+  GPUSCHED_JOB_COLUMNS(GPUSCHED_COLUMN)
+#undef GPUSCHED_COLUMN
+};
+
+/// Calls `visit(info, member...)` for each column in turn, with that member of each argument.
+template <class Visit, class... Columns>
+void for_each_column(Visit&& visit, Columns&&... columns) {
+#define GPUSCHED_COLUMN(name, ...) visit(info_of(JobColumn::name), columns.name...);
+  GPUSCHED_JOB_COLUMNS(GPUSCHED_COLUMN)
+#undef GPUSCHED_COLUMN
+}
+
+template <class Value>
+using BorrowedColumn = std::span<const Value>;
+
+/// The columns of a trace, borrowed: their owner outlives the table. Optional ones may be empty.
+using JobColumns = PerColumn<BorrowedColumn>;
+
+}  // namespace gpusched

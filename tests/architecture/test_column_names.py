@@ -1,0 +1,107 @@
+"""The columns of jobs are spelt in one table; others follow from it, or use a few of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched import _core
+from gpusched.traces.trace_columns import array_types
+from tests.architecture.sources import CPP, CPP_FILES, PYTHON_FILES, shown
+
+TABLE = CPP / "model" / "job_columns.hpp"
+# Words such as weight or gpus are names of other things, too.
+NAMES = {column.name for column in _core.JOB_COLUMNS if "_" in column.name}
+# More than this many names in one file are a list of columns.
+MOST_USED = 3
+# Those that use more of them, or have a public list that happens to use the same words.
+USERS = {
+    "cpp/bindings/bind_state.cpp": "what a policy of Python sees",
+    "python/gpusched/audit/rules/proportional_speed.py": "reads the columns of its speed",
+    "python/gpusched/bounds/deadline_rates.py": "reads the columns of measured speeds",
+    "python/gpusched/deciding/filling.py": "makes a table of requests, which have no times",
+    "python/gpusched/models/profiles.py": "the fields of a profile",
+    "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
+    "python/gpusched/traces/assembly.py": "turns seconds into ticks",
+    "python/gpusched/traces/formats/generic.py": "names of columns in a user's file",
+    "python/gpusched/traces/model_columns.py": "makes the columns of models",
+    "python/gpusched/traces/throughput_columns.py": "reads the columns of measured speeds",
+    "python/gpusched/traces/trace_columns.py": "the columns of a trace, typed",
+}
+
+every_column = pytest.mark.parametrize("column", _core.JOB_COLUMNS, ids=lambda column: column.name)
+
+
+def spelt_in_python(text: str) -> set[str]:
+    """Names of columns that stand as texts or as fields; docstrings have other texts."""
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant):
+            found.add(str(node.value))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return found & NAMES
+
+
+def spelt_in_cpp(text: str) -> set[str]:
+    """Names of columns that stand as texts, are declared or are assigned to."""
+    code = re.sub(r"//[^\n]*", "", text)
+    names = "|".join(NAMES)
+    spelt = rf'"({names})"|[>&\w]\s+({names})\s*[;{{=,)]|(?:\.|^\s*)({names}) ='
+    return {name for found in re.findall(spelt, code, re.MULTILINE) for name in found if name}
+
+
+def spelt_in(path: Path) -> set[str]:
+    read = spelt_in_python if path.suffix == ".py" else spelt_in_cpp
+    return read(path.read_text())
+
+
+def test_nothing_but_the_table_lists_the_columns() -> None:
+    lists = {
+        shown(path): sorted(spelt_in(path))
+        for path in {*CPP_FILES, *PYTHON_FILES} - {TABLE}
+        if len(spelt_in(path)) > MOST_USED
+    }
+    assert not lists.keys() - USERS.keys(), lists
+    assert not USERS.keys() - lists.keys(), "these need not be listed here any more"
+
+
+def test_lists_of_columns_are_found() -> None:
+    named = sorted(NAMES)[:5]
+    assert len(spelt_in_python(f"A = {dict.fromkeys(named, 1)}")) == 5
+    assert len(spelt_in_python("\n".join(f"{name}: int" for name in named))) == 5
+    for line in (
+        "std::span<const double> {};", "std::vector<std::int64_t> {};",
+        "{} = reader.array<double>();", "  .{} = std::move(given),",
+        'py::arg("{}").noconvert(),',
+    ):  # fmt: skip
+        assert len(spelt_in_cpp("\n".join(line.format(name) for name in named))) == 5, line
+
+
+@every_column
+def test_a_column_says_what_it_is(column: _core.JobColumn) -> None:
+    assert column.dtype in ("int32", "int64", "uint64", "float64")
+    assert column.text.endswith(".")
+    assert column.rule
+
+
+def test_a_trace_holds_columns_of_the_types_of_the_table() -> None:
+    types = array_types()
+    shared = {c.name: c.dtype for c in _core.JOB_COLUMNS if c.name in types}
+    assert shared == {name: np.dtype(types[name]).name for name in shared}
+    # Its fingerprint and its files hold all of them: both follow the fields of a trace.
+    per_job = {c.name for c in _core.JOB_COLUMNS if c.per == "job"}
+    assert per_job - shared.keys() == {"demand"}  # made of share_milli, cpu_milli and memory_mib
+
+
+def test_speeds_read_columns_of_the_table() -> None:
+    names = {column.name for column in _core.JOB_COLUMNS}
+    for speed in gs.speeds().values():
+        read = (*speed.columns, *speed.optional_columns)
+        assert len(set(read)) == len(read)
+        assert names.issuperset(read)

@@ -1,0 +1,156 @@
+"""A speed runs only on jobs that have the columns that its registration lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched import _core
+from gpusched.specs.case import job_columns
+from tests.bare_speed import bare_speed
+
+PROFILE = gs.JobProfile(
+    "m", 1e8, 32, {"A": 0.001, "B": 0.002}, 0.01,
+    throughput={"A": {1: 10.0, 2: 18.0}, "B": {1: 5.0, 2: 9.0}},
+    spread_throughput={"A": {2: 15.0}},
+    samples_per_s={"A": 10.0, "B": 5.0}, global_batch=64, max_samples={"A": 48},
+)  # fmt: skip
+GRAPH = gs.JobGraph("g", (gs.Stage(1, {"A": 0.1, "B": 0.2}, 1e8, 1e6), gs.Stage(1, 0.2, 1e8)))
+CLUSTER = gs.Cluster(
+    (
+        gs.ServerGroup(1, 2, "A", nic_gbps=10, intra_gbps=100),
+        gs.ServerGroup(1, 2, "B", nic_gbps=10, intra_gbps=100),
+    )
+)
+TRACE = gs.Trace.from_columns(
+    [0, 0], [10, 20], [2, 2], profiles=PROFILE, graphs=GRAPH, gpu_types=["A", None]
+)
+READ = [(speed.name, name) for speed in gs.speeds().values() for name in speed.columns]
+OPTIONAL = [(s.name, name) for s in gs.speeds().values() for name in s.optional_columns]
+BY_TYPE = [
+    (speed, name)
+    for speed, name in READ + OPTIONAL
+    if any(column.name == name and "GPU type" in column.per for column in _core.JOB_COLUMNS)
+]
+
+
+def given(speed: str) -> dict[str, Any]:
+    return job_columns(TRACE, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+
+
+def limits(columns: dict[str, Any], speed: str) -> dict[str, Any]:
+    servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type, **CLUSTER.core_columns())
+    return _core.iteration_limits(_core.JobTable(**columns), servers, speed, {})
+
+
+@pytest.mark.parametrize("speed", list(gs.speeds()))
+def test_the_core_is_given_exactly_the_columns_that_a_speed_reads(speed: str) -> None:
+    info = gs.speeds()[speed]
+    read = {*info.columns, *info.optional_columns}
+    of_jobs = {"submit_us", "service_us", "gpus", "type_set", "type_masks"}
+    assert given(speed).keys() == read | of_jobs
+    assert (limits(given(speed), speed)["low"] > 0).all()
+
+
+@pytest.mark.parametrize(("speed", "name"), READ)
+def test_a_needed_column_that_is_missing_is_named(speed: str, name: str) -> None:
+    columns = given(speed)
+    del columns[name]
+    # What describes stages is whole or refused before a speed sees it.
+    where = "" if speed == "stages" and name != "graph" else f"speed {speed}: "
+    ends = "is missing; every job needs .*, " if where else ""
+    with pytest.raises(ValueError, match=f"^{where}{name}.*{ends}"):
+        limits(columns, speed)
+
+
+@pytest.mark.parametrize(("speed", "name"), OPTIONAL)
+def test_an_optional_column_may_be_missing(speed: str, name: str) -> None:
+    columns = given(speed)
+    del columns[name]
+    assert (limits(columns, speed)["low"] > 0).all()
+
+
+@pytest.mark.parametrize(("speed", "name"), BY_TYPE)
+def test_figures_for_other_types_than_the_cluster_has_are_refused(speed: str, name: str) -> None:
+    columns = given(speed)
+    length = len(columns[name])
+    columns[name] = np.repeat(columns[name], 2)
+    message = f"speed {speed}: {name} has {2 * length} entries; .* on 2 GPU types .*need {length}"
+    with pytest.raises(ValueError, match=message):
+        limits(columns, speed)
+
+
+@pytest.mark.parametrize(
+    ("speed", "name", "whose"),
+    [
+        ("ring", "compute_s", "profile 0"),
+        ("stages", "stage_compute_s", "stage 0 of graph 0"),
+    ],
+)
+def test_a_figure_that_is_not_known_matters_where_a_job_may_run(
+    speed: str, name: str, whose: str
+) -> None:
+    columns = given(speed)
+    columns[name] = columns[name].copy()
+    columns[name][1] = np.nan
+    message = f"speed {speed}: {whose} has no {name} for GPU type 1, which job 1 may use"
+    with pytest.raises(ValueError, match=message):
+        limits(columns, speed)
+    on_a = np.zeros(2, np.int32)
+    columns |= {"type_set": on_a, "type_masks": np.array([1], np.uint64)}
+    assert (limits(columns, speed)["low"] > 0).all()
+
+
+def test_a_speed_without_a_model_needs_no_column() -> None:
+    assert gs.speeds()["fixed"].columns == gs.speeds()["fixed"].optional_columns == ()
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("deadline_us",),
+        ("profile", "global_batch"),
+        ("profile", "samples_per_s", "gradient_bytes"),
+        ("graph", "graph_begin", "replicas", "stage_compute_s", "activation_bytes",
+         "parameter_bytes", "profile", "max_samples"),
+    ],
+)  # fmt: skip
+def test_a_speed_gets_whatever_columns_its_registration_lists(columns: tuple[str, ...]) -> None:
+    own = {"deadline_s": [100.0, 100.0]}
+    trace = gs.Trace.from_columns(
+        [0, 0], [10, 20], [2, 2], profiles=PROFILE, graphs=GRAPH, **own
+    )  # fmt: skip
+    without = gs.Trace.from_columns([0, 0], [10, 20], [2, 2])
+    with bare_speed(columns) as speed:
+        made = job_columns(trace, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+        assert made.keys() == {"submit_us", "service_us", "gpus", "deadline_us", *columns}
+        assert gs.simulate(trace, CLUSTER, speed=speed).audit().ok
+        with pytest.raises(ValueError, match="trace: the jobs have no "):
+            gs.simulate(without, CLUSTER, speed=speed)
+        servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type)
+        table = _core.JobTable(without.submit_us, without.service_us, without.gpus)
+        described = _core.RunDescription(policy="fifo", placement="count", speed=speed)
+        first = next(column.name for column in _core.JOB_COLUMNS if column.name in columns)
+        message = f"speed bare: {first} is missing; every job needs {', '.join(columns)}"
+        with pytest.raises(ValueError, match=message):
+            _core.Run(table, servers, described)
+
+
+def test_what_only_a_speed_reads_is_optional_where_it_says_so() -> None:
+    with bare_speed((), ("profile", "samples_per_s")) as speed:
+        made = job_columns(TRACE, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+        assert {"profile", "samples_per_s"} <= made.keys()
+        without = gs.Trace.from_columns([0, 0], [10, 20], [2, 2])
+        plain = job_columns(without, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+        assert plain.keys() == {"submit_us", "service_us", "gpus"}
+        assert gs.simulate(without, CLUSTER, speed=speed).audit().ok
+
+
+def test_what_jobs_have_themselves_is_given_whether_or_not_a_speed_reads_it() -> None:
+    trace = gs.Trace.from_columns([0, 0], [10, 20], [2, 2], deadline_s=[100.0, 100.0])
+    with bare_speed(("deadline_us",)):
+        columns = job_columns(trace, CLUSTER, "oracle", uses_estimates=False)
+        assert "deadline_us" in columns
