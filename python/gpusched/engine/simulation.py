@@ -118,23 +118,25 @@ def simulate(
     )
     servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
     control = _core.RunControl()
-    description = _core.RunDescription(
-        policy=decides.native,
-        policy_values=decides.parameters,
-        policy_flags=list(decides.flags),
-        placement=places.native,
-        placement_values=places.parameters,
-        speed=paces.name,
-        speed_values=paces.core_values(),
-        contention=shares.name,
-        contention_values=shares.core_values(),
-        seed=seed,
-        verify=verify,
-    )
 
     def make_run(predicted_us: Int64 | None = None) -> _core.Run:
         if predicted_us is not None:
             columns["predicted_us"] = predicted_us
+        # Nothing of this call holds it: a plug-in that keeps its error, and so these frames, would
+        # never be freed.
+        description = _core.RunDescription(
+            policy=decides.native,
+            policy_values=decides.parameters,
+            policy_flags=list(decides.flags),
+            placement=places.native,
+            placement_values=places.parameters,
+            speed=paces.name,
+            speed_values=paces.core_values(),
+            contention=shares.name,
+            contention_values=shares.core_values(),
+            seed=seed,
+            verify=verify,
+        )
         return _core.Run(_core.JobTable(**columns), servers, description, control)
 
     def run() -> tuple[Schedule, float, PredictionReport | None]:
