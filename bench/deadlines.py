@@ -68,10 +68,10 @@ def tables() -> tuple[Throughputs, str]:
     """Return the throughputs of Gavel if they are there, others if not, and which they are."""
     path = Path(os.environ.get("GPUSCHED_DATA", "../shared/data")) / GAVEL
     if path.is_file():
-        return gs.read_throughputs(path), "those of Gavel"
+        return gs.models.read_throughputs(path), "those of Gavel"
     widths = (1, 2, 4, 8)
     profiles = [
-        gs.JobProfile(
+        gs.models.JobProfile(
             f"model{index}",
             throughput={
                 name: {width: speed * width**exponent for width in widths}

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -55,9 +56,16 @@ def public_names(value: Any, name: str) -> Iterator[str]:
             return  # a native function shows its arguments in the stub
 
 
-@pytest.mark.parametrize("name", gs.__all__)
-def test_a_public_name_speaks_the_language_of_the_project(name: str) -> None:
-    found = {found for found in public_names(getattr(gs, name), name) if is_foreign(found)}
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        pytest.param(package, name, id=f"{package.__name__}.{name}")
+        for package in (gs, *(getattr(gs, name) for name in gs._SUBMODULES))
+        for name in package.__all__
+    ],
+)
+def test_a_public_name_speaks_the_language_of_the_project(package: ModuleType, name: str) -> None:
+    found = {found for found in public_names(getattr(package, name), name) if is_foreign(found)}
     assert not found
 
 

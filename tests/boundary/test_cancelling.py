@@ -26,8 +26,8 @@ CALLS: dict[str, tuple[Callable[..., Any], int]] = {
         lambda **o: gs.simulate(trace(), CLUSTER, predictor="last-value", **o), 60,
     ),
     "compare": (lambda **o: gs.compare(trace(), CLUSTER, ["fifo", "sjf"], **o), 2),
-    "fill": (lambda **o: gs.fill(trace(), CLUSTER, placement="first-fit", **o), 0),
-    "predict": (lambda **o: gs.predict(trace(), "last-value", **o), 60),
+    "fill": (lambda **o: gs.deciding.fill(trace(), CLUSTER, placement="first-fit", **o), 0),
+    "predict": (lambda **o: gs.prediction.predict(trace(), "last-value", **o), 60),
 }  # fmt: skip
 calls = pytest.mark.parametrize("name", CALLS)
 

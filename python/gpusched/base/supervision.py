@@ -24,7 +24,7 @@ class Cancelled(Exception):
     Attributes
     ----------
     num_finished, total
-        How much was done, of how much: jobs, for :func:`gpusched.fill` arrivals, for
+        How much was done, of how much: jobs, for :func:`gpusched.deciding.fill` arrivals, for
         :func:`gpusched.compare` policies.
     comparison
         For :func:`gpusched.compare` the :class:`gpusched.Comparison` of the policies that had

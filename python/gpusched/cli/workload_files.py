@@ -157,7 +157,9 @@ def cluster_of(
             raise ValueError("--cluster: cannot be combined with --servers or --gpus-per-server")
         if network != NO_NETWORK:
             raise ValueError("--cluster: cannot be combined with options of the network")
-        return Cluster.from_toml(cluster_file)
+        from gpusched.traces.inventories import read_cluster
+
+        return read_cluster(cluster_file)
     if servers is not None:
         return network.of(Cluster.uniform(servers, gpus_per_server or GPUS_PER_SERVER))
     return None

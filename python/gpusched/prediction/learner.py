@@ -25,7 +25,7 @@ class Learner(Predictor):
     """A predictor that learns from finished jobs of the same kind.
 
     Subclasses write :meth:`_predict`. What it was trained on before (:meth:`train`,
-    :func:`gpusched.load_predictor`) stays when a run begins; labels are matched by name.
+    :func:`gpusched.prediction.load_predictor`) stays when a run begins; labels are matched by name.
     """
 
     feature_names: ClassVar[tuple[str, ...]] = ()
@@ -110,7 +110,7 @@ class Learner(Predictor):
         return f"{self}@{sha.hexdigest()[:12]}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what it was trained on; :func:`gpusched.load_predictor` reads it.
+        """Write what it was trained on; :func:`gpusched.prediction.load_predictor` reads it.
 
         The file holds arrays and names only. It tells users, groups and run times of the
         training jobs to anyone who reads it.

@@ -229,18 +229,12 @@ class Result:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole result, with trace, specification, version and digest, as one file.
 
-        The file is an uncompressed ``.npz`` archive of plain arrays; :meth:`load` reads it.
+        The file is an uncompressed ``.npz`` archive of plain arrays, for
+        :func:`gpusched.load_result`.
         """
         from gpusched.results.result_store import save
 
         save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
-        """Read what :meth:`save` wrote; parameters and errors as of :func:`gpusched.load`."""
-        from gpusched.results.result_store import load
-
-        return load(path, max_bytes=max_bytes)
 
 
 def _is_cached(result: Result, name: str) -> bool:

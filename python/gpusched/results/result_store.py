@@ -124,7 +124,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
     container.write(path, KIND, msgspec.json.encode(header), arrays)
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
+def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
     """Read what :func:`save` wrote; ValueError if it is anything else, or was changed.
 
     The checks find accidents and edits, not a forger who computes the stored sums anew.

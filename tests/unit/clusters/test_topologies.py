@@ -39,7 +39,7 @@ def test_servers_below_one_pair_of_switches_share_a_leaf(tmp_path: Path) -> None
     assert uplinks is not None
     assert (uplinks[1:] / GBPS).tolist() == [10, 30, 50, 50, 100]
     assert str(cluster) == "4 servers x 4 H800 (16 GPUs in 6 domains)"
-    assert Cluster.loads(cluster.to_toml()) == cluster
+    assert Cluster.from_toml(cluster.to_toml()) == cluster
 
 
 def test_several_core_switches_are_joined_by_a_root(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from gpusched.clusters.cluster import Cluster
 from gpusched.generator import laws
-from gpusched.generator.published_clusters import HOURS, WEEKDAYS
-from gpusched.generator.published_clusters import PROFILES
+from gpusched.generator.published_clusters import HOURS, PROFILES, WEEKDAYS
 from gpusched.generator.synthetic_traces import generate
 from gpusched.traces.reading import read_trace
 from gpusched.traces.trace_facts import nearest_rank
@@ -94,7 +93,9 @@ def test_seeds_differ() -> None:
 
 
 def test_wide_jobs_are_clipped_to_the_largest_servers_together() -> None:
-    cluster = Cluster.loads("[[servers]]\ncount = 3\ngpus = 8\n[[servers]]\ncount = 50\ngpus = 2\n")
+    cluster = Cluster.from_toml(
+        "[[servers]]\ncount = 3\ngpus = 8\n[[servers]]\ncount = 50\ngpus = 2\n"
+    )
 
     assert generate("helios", 10_000, cluster=cluster).gpus.max() == 24
 

@@ -170,7 +170,7 @@ def test_a_job_has_the_model_of_its_group_or_a_drawn_one_that_can_run() -> None:
     with pytest.raises(ValueError, match="choose: 'any' must be"):
         many.with_throughputs(BOTH, choose="any")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="profile 'resnet50' has no throughput"):
-        many.with_throughputs({"resnet50": gs.zoo()["resnet50"]})
+        many.with_throughputs({"resnet50": gs.models.zoo()["resnet50"]})
 
 
 CSV = "model,gpu_type,gpus,iterations_per_s,spread\nm,V100,1,10,\nm,V100,2,18,15\nm,T4,1,0,\n"

@@ -402,18 +402,18 @@ def test_a_saved_result_keeps_how_good_its_predictions_were(tmp_path) -> None:
     assert result.prediction is not None
     assert result.summary()["prediction_mape"] == result.prediction.accuracy.mape
     result.save(tmp_path / "result.npz")
-    assert gs.load(tmp_path / "result.npz").prediction == result.prediction
+    assert gs.load_result(tmp_path / "result.npz").prediction == result.prediction
 
 
 def test_a_trace_is_predicted_without_a_cluster() -> None:
     jobs = gs.Trace.from_columns([0, 10, 20, 30], [5, 7, 9, 4], [1] * 4, group=["a"] * 4)
-    predicted_us, accuracy = gs.predict(jobs, "last-value:batch_jobs=1")
+    predicted_us, accuracy = gs.prediction.predict(jobs, "last-value:batch_jobs=1")
     assert predicted_us.tolist()[1:] == [5_000_000, 7_000_000, 9_000_000]  # nothing known at first
     assert accuracy.num_jobs == 4
     late = np.array([25_000_000, -1, 29_000_000, 34_000_000])
-    predicted_us, accuracy = gs.predict(jobs, "last-value:batch_jobs=1", finish_us=late)
+    predicted_us, accuracy = gs.prediction.predict(jobs, "last-value:batch_jobs=1", finish_us=late)
     assert predicted_us[1] == predicted_us[2] == predicted_us[0]  # the first ends after they come
     assert predicted_us[3] == 9_000_000
     assert accuracy.num_jobs == 3
     with pytest.raises(ValueError, match="finish_us: expected 4 integers"):
-        gs.predict(jobs, "last-value", finish_us=late[:2])
+        gs.prediction.predict(jobs, "last-value", finish_us=late[:2])

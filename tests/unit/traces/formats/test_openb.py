@@ -47,7 +47,7 @@ def test_the_published_cluster_has_its_servers_and_gpus() -> None:
     assert gpus == {
         "G2": 4_392, "T4": 842, "P100": 265, "V100M16": 195, "G3": 312, "V100M32": 204, "A10": 2,
     }  # fmt: skip
-    assert Cluster.loads(cluster.to_toml()) == cluster
+    assert Cluster.from_toml(cluster.to_toml()) == cluster
 
 
 @needs_data
@@ -120,7 +120,9 @@ def test_every_pod_is_a_request_in_the_order_of_the_list(
 
 @needs_data
 def test_a_list_without_times_is_no_trace() -> None:
-    with pytest.raises(ValueError, match=r"has no times; read it with gpusched.read_requests"):
+    with pytest.raises(
+        ValueError, match=r"has no times; read it with gpusched.traces.read_requests"
+    ):
         read_trace(OPENB / "openb_pod_list_multigpu50.csv")
 
 
