@@ -155,7 +155,7 @@ def _child(jobs: int) -> None:
             policy="dancer",
             placement="buddy",
             speed="table",
-            progress=lambda done, total: seen.append((done, resident_bytes())),
+            progress=lambda now: seen.append((now.done, resident_bytes())),
         )
 
     run(workload(1_000, 1.0))  # imports and thread stacks are not the run's

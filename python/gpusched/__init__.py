@@ -26,11 +26,13 @@ if TYPE_CHECKING:
     from gpusched._core import Placement as Placement
     from gpusched._core import Scheduler as Scheduler
     from gpusched._core import __version__ as __version__
+    from gpusched.base.progress import Progress as Progress
     from gpusched.base.supervision import Cancelled as Cancelled
     from gpusched.bounds.lower_bounds import lower_bounds as lower_bounds
     from gpusched.clusters.cluster import Cluster as Cluster
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
     from gpusched.clusters.network import Domain as Domain
+    from gpusched.engine.simulation import run as run
     from gpusched.engine.simulation import simulate as simulate
     from gpusched.generator.synthetic_traces import generate as generate
     from gpusched.plugins.policy import ContentionChoice as ContentionChoice
@@ -90,10 +92,12 @@ _HOME = {
     "predictors": "prediction",
     "read_cluster": "traces.inventories",
     "read_trace": "traces.reading",
+    "Progress": "base.progress",
     "register_order": "plugins.registry",
     "register_placement": "plugins.registry",
     "register_predictor": "prediction",
     "register_scheduler": "plugins.registry",
+    "run": "engine.simulation",
     "simulate": "engine.simulation",
     "speeds": "plugins.registry",
     "write_report": "reporting.report",

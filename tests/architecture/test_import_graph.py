@@ -69,8 +69,8 @@ def test_few_modules_touch_the_native_core() -> None:
     users = {module for module, needed in INSIDE.items() if "_core" in needed}
     assert users <= {
         "base.supervision", "bounds.lower_bounds", "deciding.assignment", "deciding.batch_planning",
-        "deciding.deadline_planning", "deciding.filling", "deciding.market", "engine.seams",
-        "engine.simulation", "plugins.policy_labels", "plugins.registry",
+        "deciding.deadline_planning", "deciding.filling", "deciding.market", "engine.ready_run",
+        "engine.seams", "engine.simulation", "plugins.policy_labels", "plugins.registry",
         "plugins.schedulers.gavel", "specs.speed_limits", "studies.comparison",
     }  # fmt: skip
 

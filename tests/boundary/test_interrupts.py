@@ -79,7 +79,7 @@ def test_a_process_that_catches_ctrl_c_goes_on_as_if_nothing_had_been() -> None:
         before = gs.simulate(*small, policy="srtf").digest
         print("ready", flush=True)
         try:
-            gs.simulate({ENDLESS}, policy="las", progress=lambda done, total: None)
+            gs.simulate({ENDLESS}, policy="las", progress=lambda now: None)
         except KeyboardInterrupt:
             print("interrupted", gs.simulate(*small, policy="srtf").digest == before)
             print(threading.active_count())

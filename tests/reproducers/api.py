@@ -41,7 +41,7 @@ def test_a_masked_width_is_an_error_that_names_the_row() -> None:
         ),
         lambda masked: gs.deciding.transport([[1.0, 1.0]], [2], masked[:2]),
         lambda masked: gs.deciding.place_jobs([[1.0]] * 3, rounds=masked, round_samples=1.0),
-        lambda masked: gs.prediction.predict(trace(), "oracle", finish_us=masked),
+        lambda masked: gs.prediction.predict(trace(), "oracle", finish_s=masked),
         lambda masked: trace().filter(np.ma.array([True] * 3, mask=[0, 1, 0])),
         lambda masked: trace().with_profiles(gs.models.zoo(), masked),
     ],

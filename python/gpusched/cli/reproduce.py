@@ -7,11 +7,11 @@ from typing import Annotated, Final
 
 import typer
 
+from gpusched.base.progress import Progress
 from gpusched.cli import options
-from gpusched.cli.console import remark, show_json, show_lines, show_table
+from gpusched.cli.console import new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.run_table import new_table
 from gpusched.papers import registry as papers
 from gpusched.papers.common.text_table import Table
 
@@ -79,11 +79,11 @@ def reproduce(
     with ProgressDisplay() as display:
         stages: list[str] = []
 
-        def progress(stage: str, done: int, total: int) -> None:
-            if stage not in stages:
-                stages.append(stage)
-                display.runs([stage])
-            display.update(stage, done, total)
+        def progress(update: Progress) -> None:
+            if update.part not in stages:
+                stages.append(update.part)
+                display.runs([update.part])
+            display.update(update)
 
         try:
             result = paper.reproduce(

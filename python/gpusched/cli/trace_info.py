@@ -8,8 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from gpusched.cli import given, options
-from gpusched.cli.console import show_json, show_lines, show_table
-from gpusched.cli.run_table import new_table
+from gpusched.cli.console import new_table, show_json, show_lines, show_table
 from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.clusters.cluster import Cluster
 from gpusched.results.shown_metrics import duration, plural

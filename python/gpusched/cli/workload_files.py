@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.suggest import nearest
+from gpusched.cli.defaults import GENERATOR, GPUS_PER_SERVER, NUM_JOBS, ZOO
 from gpusched.clusters.cluster import Cluster, smallest_cluster
 from gpusched.models.profiles import JobProfile
 from gpusched.traces.workload import Trace
 
-GENERATOR: Final = "philly"
-NUM_JOBS: Final = 20_000
 _LOAD: Final = 0.9
 _SERVERS: Final = 64
-GPUS_PER_SERVER: Final = 8
-ZOO: Final = "zoo"
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from gpusched.base import progress as base_progress
 from gpusched.base.failures import Failures
+from gpusched.base.progress import OnProgress
 from gpusched.base.suggest import nearest
 
 if TYPE_CHECKING:
@@ -47,7 +50,7 @@ class Paper:
         seeds: int | None = None,
         quick: bool = False,
         exact: bool = False,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
     ) -> Reproduction:
         """Run the experiments.
 
@@ -59,6 +62,8 @@ class Paper:
             The main comparison alone.
         exact
             Add the gap to the optimum of small instances (extra: exact).
+        progress
+            As for :func:`gpusched.simulate`; its ``part`` is the stage.
 
         Raises
         ------
@@ -76,7 +81,8 @@ class Paper:
         if seeds < 2:
             raise ValueError(f"seeds: {seeds} must be at least 2")
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
-        return run(seeds=seeds, quick=quick, exact=exact, progress=progress or _silent)
+        told = _silent if progress is None else partial(_tell, progress)
+        return run(seeds=seeds, quick=quick, exact=exact, progress=told)
 
 
 class Reproduction(Protocol):
@@ -173,6 +179,10 @@ def finish(failures: Failures, reproduction: Reproduction | None) -> None:
     errors by the name of the part.
     """
     failures.raise_if_any(reproduction=reproduction, failed=failures.errors)
+
+
+def _tell(progress: OnProgress, stage: str, done: int, total: int) -> None:
+    progress(base_progress.Progress(done, total, stage))
 
 
 def _silent(stage: str, done: int, total: int) -> None:
