@@ -58,6 +58,17 @@ def reproduce(
             rich_help_panel=options.RUN,
         ),
     ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            help="Where the published traces are, a folder each; what is missing is named. "
+            "Default: [bold]$GPUSCHED_DATA[/].",
+            show_default=False,
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         options.folder("figures, tables.md, runs.csv and results.json (extra: [bold]plot[/])."),
@@ -90,6 +101,7 @@ def reproduce(
                 seeds=seeds or (min(_QUICK_SEEDS, paper.seeds) if quick else paper.seeds),
                 quick=quick,
                 exact=exact,
+                data=data,
                 progress=progress,
             )
         except papers.Interrupted as interruption:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from gpusched.base import progress as base_progress
 from gpusched.base.failures import Failures
 from gpusched.base.progress import OnProgress
+from gpusched.base.real_data import data_at
 from gpusched.base.suggest import nearest
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class Paper:
         seeds: int | None = None,
         quick: bool = False,
         exact: bool = False,
+        data: str | os.PathLike[str] | None = None,
         progress: OnProgress | None = None,
     ) -> Reproduction:
         """Run the experiments.
@@ -62,13 +65,17 @@ class Paper:
             The main comparison alone.
         exact
             Add the gap to the optimum of small instances (extra: exact).
+        data
+            The folder of the real traces, see :mod:`gpusched.base.real_data`; None: as the
+            environment variable GPUSCHED_DATA says.
         progress
             As for :func:`gpusched.simulate`; its ``part`` is the stage.
 
         Raises
         ------
         ValueError
-            If ``seeds`` is less than 2 (an interval needs two), or nothing is ``exact``.
+            If ``seeds`` is less than 2 (an interval needs two), nothing is ``exact``, or real data
+            are missing: the message says where they can be had.
         ImportError
             If ``exact`` is asked for without SciPy.
         Interrupted
@@ -82,7 +89,8 @@ class Paper:
             raise ValueError(f"seeds: {seeds} must be at least 2")
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
         told = _silent if progress is None else partial(_tell, progress)
-        return run(seeds=seeds, quick=quick, exact=exact, progress=told)
+        with data_at(data):
+            return run(seeds=seeds, quick=quick, exact=exact, progress=told)
 
 
 class Reproduction(Protocol):

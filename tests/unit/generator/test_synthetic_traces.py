@@ -13,7 +13,7 @@ from gpusched.generator.published_clusters import HOURS, PROFILES, WEEKDAYS
 from gpusched.generator.synthetic_traces import generate
 from gpusched.traces.reading import read_trace
 from gpusched.traces.trace_facts import nearest_rank
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA, needs_real_data
 
 # mean run, median run (seconds), mean GPUs, most GPUs: of GPU jobs, as published.
 PUBLISHED = {
@@ -40,7 +40,7 @@ def test_mean_and_median_run_and_mean_gpus_are_the_published_ones(
     assert len(trace) == jobs
 
 
-@needs_data
+@needs_real_data
 def test_the_itp_targets_are_those_of_its_six_files() -> None:
     traces = [read_trace(path) for path in sorted((DATA / "itp").glob("*.csv"))]
     service = np.concatenate([trace.service_s for trace in traces])
