@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, read_only
+from gpusched.base.libraries import need
 from gpusched.schedules.event_table import Events
 from gpusched.schedules.jobs_table import Jobs
 from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
@@ -207,12 +207,12 @@ class Result:
 
     def to_arrow(self) -> pyarrow.Table:
         """Return the jobs as an Arrow table; needs the extra ``gpusched[arrow]``."""
-        _require("pyarrow", "arrow")
+        need("pyarrow", "this", "gpusched[arrow]")
         return self.to_polars().to_arrow()
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the jobs as a pandas frame; needs the extra ``gpusched[pandas]``."""
-        _require("pandas", "pandas")
+        need("pandas", "this", "gpusched[pandas]")
         import pandas
 
         frame = self.to_polars()
@@ -239,8 +239,3 @@ class Result:
 
 def _is_cached(result: Result, name: str) -> bool:
     return isinstance(getattr(type(result), name, None), cached_property)
-
-
-def _require(module: str, extra: str) -> None:
-    if find_spec(module) is None:
-        raise ImportError(f"this needs {module}: pip install gpusched[{extra}]")
