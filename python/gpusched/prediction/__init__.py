@@ -7,9 +7,10 @@ when they have finished. See docs/howto/prediction.md.
 from __future__ import annotations
 
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
-from gpusched.prediction.choose import load_predictor, predict, predictor, resolve
+from gpusched.prediction.choose import load_predictor, predict, predictor
+from gpusched.prediction.choose import resolve as resolve
 from gpusched.prediction.interface import Predictor
-from gpusched.prediction.online import run_online
+from gpusched.prediction.online import run_online as run_online
 from gpusched.prediction.registry import PredictorChoice, predictors, register_predictor
 
 __all__ = [
@@ -22,6 +23,4 @@ __all__ = [
     "predictor",
     "predictors",
     "register_predictor",
-    "resolve",
-    "run_online",
 ]
