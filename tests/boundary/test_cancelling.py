@@ -152,6 +152,11 @@ def test_a_cancelled_run_tells_how_many_jobs_had_finished() -> None:
         assert part.jobs["jct_s"][:500].tolist() == whole["jct_s"].tolist()
         assert np.isnan(part.jobs["finish_s"][500:]).all()
         assert part.summary()["num_unfinished"] == 2
+        assert part.is_partial
+        with pytest.raises(ValueError, match="the run was stopped: its result cannot be audited"):
+            part.audit()
+        with pytest.raises(ValueError, match="the run was stopped: its result cannot be saved"):
+            part.save("nowhere.npz")
 
 
 def test_an_online_run_that_is_cancelled_holds_what_had_finished() -> None:
@@ -178,6 +183,7 @@ def test_a_stop_before_anything_ran_leaves_no_result_and_one_after_all_ran_the_w
     with pytest.raises(gs.Cancelled) as caught:
         gs.simulate(trace(), CLUSTER, progress=lambda now: stop.set(), stop=stop)
     assert caught.value.result.digest == gs.simulate(trace(), CLUSTER).digest
+    assert not caught.value.result.is_partial
 
 
 def test_a_plan_tells_how_far_it_is_and_can_be_stopped() -> None:

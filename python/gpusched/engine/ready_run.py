@@ -127,14 +127,22 @@ class Ready:
             wall_s = supervised(work, control, progress, stop, len(self.trace))
         except Cancelled as error:
             wall_s = time.perf_counter() - begin
-            if made and not done:
-                done.append((_so_far(made[-1], str(error)), None))
             if done:
                 error.result = self._result(*done[0], wall_s)
+            elif made:
+                schedule = _so_far(made[-1], str(error))
+                error.result = self._result(schedule, None, wall_s, is_partial=True)
             raise
         return self._result(*done[0], wall_s)
 
-    def _result(self, schedule: Schedule, report: PredictionReport | None, wall_s: float) -> Result:
+    def _result(
+        self,
+        schedule: Schedule,
+        report: PredictionReport | None,
+        wall_s: float,
+        *,
+        is_partial: bool = False,
+    ) -> Result:
         return Result(
             self.trace,
             self.spec.cluster,
@@ -143,6 +151,7 @@ class Ready:
             wall_s,
             clairvoyant=self._sees_truth(),
             prediction=report,
+            is_partial=is_partial,
         )
 
     def _core_run(self, servers: _core.Cluster, control: _core.RunControl) -> _core.Run:

@@ -48,6 +48,9 @@ class Result:
         Whether the policy decided by the true service times, which no live scheduler knows.
     prediction
         How good the predictions were and what they cost; None if there were none.
+    is_partial
+        Whether the run was stopped, so that its schedule ends in the middle: it can be looked at
+        and pickled, but neither audited nor saved.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class Result:
         *,
         clairvoyant: bool = False,
         prediction: PredictionReport | None = None,
+        is_partial: bool = False,
     ) -> None:
         self.trace = trace
         self.cluster = cluster
@@ -68,6 +72,7 @@ class Result:
         self.wall_s = wall_s
         self.clairvoyant = clairvoyant
         self.prediction = prediction
+        self.is_partial = is_partial
 
     def __repr__(self) -> str:
         num_finished = int(np.count_nonzero(np.asarray(self.schedule.status) == FINISHED))
@@ -153,6 +158,10 @@ class Result:
             "digest": self.digest,
         }
 
+    def _check_whole(self, what: str) -> None:
+        if self.is_partial:
+            raise ValueError(f"the run was stopped: its result cannot be {what}")
+
     def _costs(self, flags: Sequence[str]) -> Mapping[str, Float64] | None:
         """What jobs can save at other widths than their own; None where they cannot have them."""
         from gpusched.specs.speed_limits import least_costs
@@ -192,7 +201,14 @@ class Result:
         return explain(self, job)
 
     def audit(self) -> AuditReport:
-        """Check the schedule against the trace and the cluster, independently of the core."""
+        """Check the schedule against the trace and the cluster, independently of the core.
+
+        Raises
+        ------
+        ValueError
+            If the run was stopped: the rules are those of whole schedules.
+        """
+        self._check_whole("audited")
         from gpusched.audit import audit
         from gpusched.results.audited_names import declared
 
@@ -234,6 +250,7 @@ class Result:
         """
         from gpusched.results.result_store import save
 
+        self._check_whole("saved")
         save(self, path)
 
 
