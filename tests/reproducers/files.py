@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -137,18 +138,19 @@ def test_a_member_that_is_no_array_is_an_error_that_names_it(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "text", "read"),
     [
-        ("a.json", "[" * 100_000, "read_trace"),
-        ("a.json", '{"v100":{"k":{"null":' + "[" * 100_000, "read_throughputs"),
-        ("a.toml", "a=" + "[" * 100_000, "read_cluster"),
-        ("a.toml", "a=" + "[" * 100_000, "read_profiles"),
+        ("a.json", "[" * 100_000, gs.read_trace),
+        ("a.json", '{"v100":{"k":{"null":' + "[" * 100_000, gs.models.read_throughputs),
+        ("a.toml", "a=" + "[" * 100_000, gs.read_cluster),
+        ("a.toml", "a=" + "[" * 100_000, gs.models.read_profiles),
     ],
+    ids=["read_trace", "read_throughputs", "read_cluster", "read_profiles"],
 )
 def test_deeply_nested_text_is_an_error_that_names_the_file(
-    tmp_path: Path, name: str, text: str, read: str
+    tmp_path: Path, name: str, text: str, read: Callable[[Path], object]
 ) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=re.escape(name)):
-        getattr(gs, read)(tmp_path / name)
+        read(tmp_path / name)
 
 
 def test_a_huge_integer_in_a_table_of_gavel_is_an_error_that_names_its_keys(tmp_path: Path) -> None:
