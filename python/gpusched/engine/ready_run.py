@@ -133,6 +133,8 @@ class Ready:
                 schedule = _so_far(made[-1], str(error))
                 error.result = self._result(schedule, None, wall_s, is_partial=True)
             raise
+        finally:
+            made.clear()  # a run keeps its policy, whose error may keep this frame
         return self._result(*done[0], wall_s)
 
     def _result(
