@@ -114,7 +114,7 @@ class Ready:
             if self._learner is None:
                 done.append((make_run().finish(), None))
             else:
-                from gpusched.prediction import run_online
+                from gpusched.prediction.online import run_online
 
                 estimate_us = self._columns["estimate_us"]
                 found = run_online(
@@ -192,6 +192,6 @@ def _learner(predictor: str | Predictor) -> Predictor | None:
     """Return what predicts in the course of the run; None if that is known beforehand."""
     if isinstance(predictor, str) and predictor in PREDICTORS:
         return None
-    from gpusched.prediction import resolve
+    from gpusched.prediction.choose import resolve
 
     return resolve(predictor)

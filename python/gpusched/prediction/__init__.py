@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
 from gpusched.prediction.choose import load_predictor, predict, predictor
-from gpusched.prediction.choose import resolve as resolve
 from gpusched.prediction.interface import Predictor
-from gpusched.prediction.online import run_online as run_online
 from gpusched.prediction.registry import PredictorChoice, predictors, register_predictor
 
 __all__ = [

@@ -18,13 +18,12 @@ from gpusched.prediction import (
     predictor,
     predictors,
     register_predictor,
-    resolve,
-    run_online,
 )
+from gpusched.prediction.choose import resolve
 from gpusched.prediction.history import quantiles
 from gpusched.prediction.interface import UNKNOWN_US
 from gpusched.prediction.keys import JobKeys, Records
-from gpusched.prediction.online import RecordedRun, batches
+from gpusched.prediction.online import RecordedRun, batches, run_online
 from gpusched.prediction.registry import unregister_predictor
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
 
