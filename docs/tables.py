@@ -1,4 +1,6 @@
-"""Writes ``policies.md`` from the registry, or with ``--check`` compares it with the committed one.
+"""Writes what the docs say of registered names, or with ``--check`` compares it with that.
+
+``policies.md`` is written in whole, marked tables of other pages in part.
 
 python docs/tables.py            # needs gpusched installed
 python docs/tables.py --check
@@ -12,7 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import marked_tables
+
 import gpusched as gs
+from gpusched.plugins.flags import FLAGS
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
 
@@ -33,7 +38,8 @@ LEGEND = """\
 *Takes GPUs back*: yes if running jobs can be preempted; otherwise whether the scan of the queue
 is strict (the first job that does not fit blocks the others) or skips what does not fit. *Knows*:
 the service time (with the predictor `oracle` the true one, so that no live scheduler could decide
-alike; results are then marked clairvoyant), or an estimate of it where the trace has one.
+alike; results are then marked clairvoyant), or an estimate of it where the trace has one. Another
+name of a policy takes the parameters of the policy that it stands for.
 """
 
 
@@ -56,38 +62,41 @@ def page() -> str:
     sections = [
         HEAD,
         "## Policies\n",
-        _table(
+        marked_tables.table(
             ("policy", "takes GPUs back", "knows", "what it does", "source"),
-            (
-                (f"`{p.name}`", _taking(p.flags), _knowledge(p.flags), p.summary, p.source)
-                for p in policies
-            ),
+            ((f"`{p.name}`", _taking(p), _knowledge(p), _summary(p), p.source) for p in policies),
         ),
         LEGEND,
+        "### Their flags\n",
+        _flags(policies),
         "### Their parameters\n",
-        _parameters(policies),
+        _parameters(p for p in policies if not p.alias_of),
         "## Placements\n",
-        _table(
+        marked_tables.table(
             ("placement", "what it does", "source"),
-            ((f"`{p.name}`", p.summary, p.source) for p in placements),
+            ((f"`{p.name}`", _summary(p), p.source) for p in placements),
         ),
+        "### Their flags\n",
+        _flags(placements),
         "### Their parameters\n",
         _parameters(placements),
         "## Speeds and contentions\n",
         SPEEDS,
-        _table(
+        marked_tables.table(
             ("speed", "what it does", "source"),
-            ((f"`{p.name}`", p.summary, p.source) for p in speeds),
+            ((f"`{p.name}`", _summary(p), p.source) for p in speeds),
         ),
-        _table(
+        marked_tables.table(
             ("contention", "what it does", "source"),
-            ((f"`{p.name}`", p.summary, p.source) for p in contentions),
+            ((f"`{p.name}`", _summary(p), p.source) for p in contentions),
         ),
+        "### Their flags\n",
+        _flags([*speeds, *contentions]),
         "### Their parameters\n",
         _parameters([*speeds, *contentions]),
         "## Predictors\n",
         PREDICTORS,
-        _table(
+        marked_tables.table(
             ("predictor", "what it does", "source"),
             ((f"`{p.name}`", p.summary, p.source) for p in predictors),
         ),
@@ -97,16 +106,36 @@ def page() -> str:
     return "\n".join(sections)
 
 
-def _taking(flags: Iterable[str]) -> str:
-    if "preemptive" in flags:
+def _taking(policy: gs.PluginInfo) -> str:
+    if policy.has("preemptive"):
         return "yes"
-    return next((f"no, {flag}" for flag in flags if flag in ("strict", "skip")), "no")
+    return next((f"no, {flag}" for flag in ("strict", "skip") if policy.has(flag)), "no")
 
 
-def _knowledge(flags: Iterable[str]) -> str:
-    if "clairvoyant" in flags:
+def _knowledge(policy: gs.PluginInfo) -> str:
+    if policy.has("clairvoyant"):
         return "service"
-    return "estimate" if "estimate" in flags else ""
+    return "estimate" if policy.has("estimate") else ""
+
+
+def _summary(plugin: gs.PluginInfo) -> str:
+    if not plugin.alias_of:
+        return plugin.summary
+    return f"{plugin.summary} Another name of `{plugin.alias_of}`."
+
+
+def _flags(plugins: Iterable[gs.PluginInfo]) -> str:
+    """One row per flag that one of the plug-ins has, with those that have it."""
+    known = list(plugins)
+    users = {flag: [p.name for p in known if p.has(flag)] for flag in FLAGS}
+    return marked_tables.table(
+        ("flag", "what it means", "who has it"),
+        (
+            (f"`{flag}`", FLAGS[flag], ", ".join(f"`{name}`" for name in names))
+            for flag, names in users.items()
+            if names
+        ),
+    )
 
 
 def _parameters(plugins: Iterable[gs.PluginInfo]) -> str:
@@ -116,7 +145,7 @@ def _parameters(plugins: Iterable[gs.PluginInfo]) -> str:
         for parameter in plugin.parameters:
             key = (parameter["name"], _values(parameter), parameter["help"])
             defaults.setdefault(key, {})[plugin.name] = _text(parameter["default"])
-    return _table(
+    return marked_tables.table(
         ("parameter", "values", "default", "what it sets"),
         (
             (f"`{name}`", values, "; ".join(_grouped(of)), text)
@@ -152,23 +181,22 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    lines = [list(head)]
-    lines.append(["---"] * len(lines[0]))
-    lines += [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+def pages() -> dict[Path, str]:
+    """Return every page that is written here, in whole or in part, as it should be."""
+    parts = {path: marked_tables.marked(path.read_text("utf-8")) for path in marked_tables.PAGES}
+    return {PAGE: page(), **parts}
 
 
 def main() -> None:
-    text = page()
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-        return
-    committed = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
-    if text != committed:
-        lines = (committed.splitlines(keepends=True), text.splitlines(keepends=True))
-        sys.stderr.writelines(difflib.unified_diff(*lines, "committed", "generated"))
-        sys.exit(f"{PAGE.name} is out of date: run `python docs/tables.py`")
+    for path, text in pages().items():
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text, encoding="utf-8")
+            continue
+        committed = path.read_text(encoding="utf-8") if path.exists() else ""
+        if text != committed:
+            lines = (committed.splitlines(keepends=True), text.splitlines(keepends=True))
+            sys.stderr.writelines(difflib.unified_diff(*lines, "committed", "generated"))
+            sys.exit(f"{path.name} is out of date: run `python docs/tables.py`")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def compare(trace: gs.Trace, cluster: gs.Cluster) -> None:
 
 for path in sys.argv[1:]:
     jobs = gs.read_trace(path)
-    compare(jobs, gs.clusters.smallest_cluster(jobs))
+    compare(jobs, gs.traces.smallest_cluster(jobs))
 
 if not sys.argv[1:]:
     cluster = gs.Cluster.uniform(32, gpus=8)

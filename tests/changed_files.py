@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from gpusched.base import container
+from gpusched.base import container, zip_layout
 
 MANIFEST = "manifest"
 
@@ -53,13 +53,13 @@ def put_together(parts: Parts) -> bytes:
     out, entries = b"", []
     for name, array in ((MANIFEST, np.frombuffer(manifest, np.uint8)), *parts.members):
         content = array.tobytes()
-        place = container._place(
+        place = zip_layout.place_of(
             f"{name}.npy", array.dtype.str, array.shape, len(content), len(out)
         )
-        entry = container._entry(name, place, content)
-        out += container._local(*entry[:3]) + place.head + content
+        entry = zip_layout.entry_of(name, place, content)
+        out += zip_layout.local_head(*entry[:3]) + place.head + content
         entries.append(entry)
-    return out + b"".join(container._tail(entries, len(out)))
+    return out + b"".join(zip_layout.directory(entries, len(out)))
 
 
 def zipped(parts: Parts, method: int) -> bytes:
@@ -356,7 +356,7 @@ def saved_files(folder: Path) -> list[tuple[Callable[[Path], Any], Path]]:
     from gpusched.prediction import predictor
 
     trace = gs.generate("philly", jobs=60, load=0.9, seed=3)
-    cluster = gs.clusters.smallest_cluster(trace)
+    cluster = gs.traces.smallest_cluster(trace)
     gs.simulate(trace, cluster, policy="srtf", placement="consolidated").save(folder / "result.npz")
     predictor("group-mean").train(trace).save(folder / "model.npz")
     return [

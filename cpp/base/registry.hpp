@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/flags.hpp"
 #include "base/parameters.hpp"
 
 namespace gpusched {
@@ -18,18 +19,30 @@ struct PluginInfo {
   std::string name;
   std::string summary;
   std::string source;
-  /// Of: preemptive, strict, skip, clairvoyant, estimate, random, pooled, elastic, deadlines.
-  std::vector<std::string> flags = {};
+  Flags flags = {};
   std::vector<ParameterInfo> parameters = {};
   /// Lets one parameter set the defaults of others (a preset).
   void (*adjust)(Parameters&) = nullptr;
 
-  [[nodiscard]] bool has(std::string_view flag) const {
-    for (const auto& own : flags) {
-      if (own == flag) return true;
-    }
-    return false;
+  [[nodiscard]] bool has(Flag flag) const noexcept { return flags.has(flag); }
+};
+
+/// A name that is another one with other defaults.
+struct AliasInfo {
+  std::string name;
+  std::string summary;
+  std::string source;
+  /// The name of a plug-in, none of an alias.
+  std::string target;
+  Parameters::Values values;
+
+  /// What the user gave, and where that is nothing what the alias sets.
+  [[nodiscard]] Parameters::Values with_defaults(Parameters::Values given) const {
+    given.insert(values.begin(), values.end());
+    return given;
   }
+  /// What is told of the alias, from that of its target with all parameters.
+  [[nodiscard]] PluginInfo described(PluginInfo of_target) const;
 };
 
 /// The plug-ins of one seam by name. A plug-in is one file that ends in GPUSCHED_REGISTER.
@@ -49,12 +62,15 @@ class Registry {
 
   template <class Plugin>
   static bool add(PluginInfo info) {
-    Factory make = [](const Parameters& parameters) -> std::unique_ptr<Seam> {
+    Factory make = [flags = info.flags](const Parameters& parameters) {
+      std::unique_ptr<Seam> made;
       if constexpr (std::is_constructible_v<Plugin, const Parameters&>) {
-        return std::make_unique<Plugin>(parameters);
+        made = std::make_unique<Plugin>(parameters);
       } else {
-        return std::make_unique<Plugin>();
+        made = std::make_unique<Plugin>();
       }
+      made->declare(flags);
+      return made;
     };
     std::string name = info.name;
     if (!entries().emplace(name, Entry{std::move(info), std::move(make)}).second) {
@@ -63,9 +79,27 @@ class Registry {
     return true;
   }
 
+  static std::map<std::string, AliasInfo, std::less<>>& aliases() {
+    static std::map<std::string, AliasInfo, std::less<>> all;
+    return all;
+  }
+
+  static bool add_alias(AliasInfo info) {
+    std::string name = info.name;
+    if (!aliases().emplace(name, std::move(info)).second) {
+      throw InvariantError("alias '" + name + "' is registered twice");
+    }
+    return true;
+  }
+
   static const Entry* find(std::string_view name) {
     const auto found = entries().find(name);
     return found == entries().end() ? nullptr : &found->second;
+  }
+
+  static const AliasInfo* find_alias(std::string_view name) {
+    const auto found = aliases().find(name);
+    return found == aliases().end() ? nullptr : &found->second;
   }
 };
 
@@ -77,6 +111,14 @@ class Registry {
   namespace {                                                                     \
   [[maybe_unused]] const bool GPUSCHED_JOIN(is_registered_, __LINE__) =           \
       ::gpusched::Registry<Seam>::add<Plugin>(::gpusched::PluginInfo{__VA_ARGS__}); \
+  }
+
+/// GPUSCHED_ALIAS(Order, .name = "...", .summary = "...", .source = "...", .target = "...",
+///                .values = {{"parameter", value}});
+#define GPUSCHED_ALIAS(Seam, ...)                                                  \
+  namespace {                                                                      \
+  [[maybe_unused]] const bool GPUSCHED_JOIN(is_alias_, __LINE__) =                 \
+      ::gpusched::Registry<Seam>::add_alias(::gpusched::AliasInfo{__VA_ARGS__});   \
   }
 
 }  // namespace gpusched

@@ -6,7 +6,7 @@
 
 #include "bindings.hpp"
 #include "data.hpp"
-#include "placing/filling.hpp"
+#include "filling/filling.hpp"
 #include "run.hpp"
 #include "seams/named.hpp"
 

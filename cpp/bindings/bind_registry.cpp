@@ -1,13 +1,26 @@
 #include <pybind11/stl.h>
 
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "base/registry.hpp"
 #include "bindings.hpp"
 #include "listing/policy.hpp"
 #include "model/job_classes.hpp"
+#include "seams/contention.hpp"
+#include "seams/order.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
+#include "seams/speed.hpp"
 
 namespace gpusched::bindings {
 namespace {
 
 using Fields = py::typing::Dict<py::str, py::object>;
+using TextFields = py::typing::Dict<py::str, py::str>;
 
 const char* type_name(const ParameterValue& value) {
   static constexpr const char* kNames[] = {"bool", "int", "float", "str", "list"};
@@ -33,7 +46,7 @@ Fields describe(const char* kind, const PluginInfo& info,
   fields["name"] = info.name;
   fields["summary"] = info.summary;
   fields["source"] = info.source;
-  fields["flags"] = info.flags;
+  fields["flags"] = names_of(info.flags);
   py::list all;
   for (const auto& parameter : parameters) all.append(describe(parameter));
   fields["parameters"] = all;
@@ -41,39 +54,76 @@ Fields describe(const char* kind, const PluginInfo& info,
 }
 
 template <class Seam>
-void append_simple(py::list& all, const char* kind) {
+std::vector<ParameterInfo> all_parameters(const PluginInfo& info) {
+  if constexpr (std::is_same_v<Seam, Order>) {
+    return policy_parameters(info);
+  } else {
+    return info.parameters;
+  }
+}
+
+template <class Seam>
+void append(py::list& all, const char* kind) {
   for (const auto& [name, entry] : Registry<Seam>::entries()) {
-    all.append(describe(kind, entry.info, entry.info.parameters));
+    all.append(describe(kind, entry.info, all_parameters<Seam>(entry.info)));
+  }
+  for (const auto& [name, alias] : Registry<Seam>::aliases()) {
+    const auto* target = Registry<Seam>::find(alias.target);
+    if (target == nullptr) {
+      throw InvariantError("alias '" + name + "': no " + kind + " '" + alias.target + "'");
+    }
+    PluginInfo info = target->info;
+    info.parameters = all_parameters<Seam>(info);
+    info = alias.described(std::move(info));
+    Fields fields = describe(kind, info, info.parameters);
+    fields["target"] = alias.target;
+    fields["values"] = alias.values;
+    all.append(fields);
   }
 }
 
 py::typing::List<Fields> registry() {
   py::list all;
-  for (const auto& [name, entry] : Registry<Order>::entries()) {
-    all.append(describe("order", entry.info, policy_parameters(entry.info)));
+  append<Order>(all, "order");
+  append<Scheduler>(all, "scheduler");
+  append<Placement>(all, "placement");
+  append<Speed>(all, "speed");
+  append<Contention>(all, "contention");
+  return all;
+}
+
+py::typing::List<TextFields> flags() {
+  py::list all;
+  for (const FlagText& text : flag_texts()) {
+    TextFields fields;
+    fields["name"] = text.name;
+    fields["meaning"] = text.meaning;
+    fields["kinds"] = text.kinds;
+    fields["python_kinds"] = text.python_kinds;
+    all.append(fields);
   }
-  append_simple<Scheduler>(all, "scheduler");
-  append_simple<Placement>(all, "placement");
-  append_simple<Speed>(all, "speed");
-  append_simple<Contention>(all, "contention");
   return all;
 }
 
 }  // namespace
 
 void bind_registry(py::module_& m) {
-  m.def("registry", &registry, "Every native plug-in: kind, name, flags, parameters, source.");
+  m.def("registry", &registry, "Every native plug-in: kind, name, flags, parameters, source; of an alias also the name\n"
+        "that it stands for (`target`) and the defaults that it sets (`values`).");
   m.def(
       "list_parameters",
       [](bool is_preemptive, bool is_strict) {
         PluginInfo info;
-        info.flags = {is_preemptive ? "preemptive" : is_strict ? "strict" : "skip"};
+        info.flags = {is_preemptive ? Flag::preemptive : is_strict ? Flag::strict : Flag::skip};
         py::typing::List<Fields> all;
         for (const auto& parameter : policy_parameters(info)) all.append(describe(parameter));
         return all;
       },
       py::arg("is_preemptive"), py::arg("is_strict"),
       "The parameters that the list scheduler adds to an order.");
+  m.def("flags", &flags,
+        "Every flag: its name, what it means, and the kinds of plug-ins that may have it (of those\n"
+        "written in Python: `python_kinds`), parted by spaces.");
   py::list reasons;
   for (const char* reason : kRejectReasons) reasons.append(reason);
   m.attr("REJECT_REASONS") = py::tuple(reasons);

@@ -34,6 +34,7 @@ class TimedScheduler final : public Scheduler {
     Parameters parameters("policy " + name, entry->info.parameters, values);
     if (entry->info.adjust) entry->info.adjust(parameters);
     inner_ = entry->make(parameters);
+    declare(entry->info.flags);
   }
 
   void begin(const Setup& setup) override {
@@ -51,7 +52,6 @@ class TimedScheduler final : public Scheduler {
     num_arrived_.push_back(static_cast<std::int32_t>(instant.arrived.size()));
     num_finished_.push_back(static_cast<std::int32_t>(instant.finished.size()));
   }
-  [[nodiscard]] bool chooses_gpus() const override { return inner_->chooses_gpus(); }
   [[nodiscard]] RestartRule restart_rule() const override { return inner_->restart_rule(); }
   [[nodiscard]] std::vector<Decision> take_decisions() override {
     return inner_->take_decisions();

@@ -30,7 +30,7 @@ std::unique_ptr<Scheduler> scheduler_for(Order& order, const Parameters::Values&
                                          const std::vector<std::string>& flags,
                                          const Placement& placement, const JobTable& jobs) {
   PluginInfo info;
-  info.flags = flags;
+  for (const std::string& flag : flags) info.flags = info.flags.with(flag_of(flag));
   const Parameters parameters("policy", policy_parameters(info), values);
   return make_list_scheduler(info, std::make_unique<BorrowedOrder>(order), parameters, placement,
                              jobs);

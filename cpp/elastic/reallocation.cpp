@@ -120,13 +120,12 @@ void Reallocation::apply(const State& state, Actions& actions) {
 
 void Reallocation::preempt_others(const State& state, Actions& actions) {
   others_.clear();
-  for (const Slot& run : state.slots()) {
-    if (!run.is_busy()) continue;
+  state.for_each_running([&](const Slot& run) {
     const auto target =
         std::lower_bound(targets_.begin(), targets_.end(), run.job,
                          [](const Target& a, JobId job) { return a.job < job; });
     if (target == targets_.end() || target->job != run.job) others_.push_back(run.job);
-  }
+  });
   std::sort(others_.begin(), others_.end());
   for (const JobId job : others_) actions.preempt(job);
 }
@@ -195,10 +194,10 @@ void Reallocation::settle(const State& state, JobId job, const Allocation& alloc
 
 void Reallocation::find_movable(const State& state, const Target& target) {
   movable_.clear();
-  for (const Slot& run : state.slots()) {
-    if (!run.is_busy() || run.is_suspended || run.start == state.now()) continue;
+  state.for_each_running([&](const Slot& run) {
+    if (run.is_suspended || run.start == state.now()) return;
     parts_of(state.cluster(), run.gpus, run.pieces, held_);
-    if (held_.size() != 1) continue;
+    if (held_.size() != 1) return;
     const auto wanted = parts(target);
     const bool is_in_the_way =
         std::any_of(wanted.begin(), wanted.end(), [&](const Part& part) {
@@ -206,7 +205,7 @@ void Reallocation::find_movable(const State& state, const Target& target) {
                  (part.gpus > held_.front().gpus || (may_stop && run.pieces.size() > 1));
         });
     if (is_in_the_way && (!may_move || may_move(run.job))) movable_.push_back(&run);
-  }
+  });
   std::sort(movable_.begin(), movable_.end(), [](const Slot* a, const Slot* b) {
     return a->gpus != b->gpus ? a->gpus < b->gpus : a->job < b->job;
   });

@@ -83,9 +83,9 @@ void Livelock::judge_turns(const State& state, const Turns& turns) {
   const double rows_to_come = done > 0 ? rows * (left / done) : kNoEnd;
   const auto gained = static_cast<double>(turns.gained - before.gained);
   const auto lost = static_cast<double>(turns.lost - before.lost);
-  const bool is_waste = lost > static_cast<double>(kMostLost) * gained;
+  const bool is_waste = lost > static_cast<double>(Waste::kMostLost) * gained;
   const auto most = static_cast<double>(std::max(kMostRows, kMostRowsPerJob * work.num_jobs));
-  if (rows_to_come <= (is_waste ? static_cast<double>(kMostWastedRows) : most)) {
+  if (rows_to_come <= (is_waste ? static_cast<double>(Waste::kMostRows) : most)) {
     open(turns_, turns.num_rows, state, turns, work);
     return;
   }
@@ -123,13 +123,12 @@ void Livelock::judge_instants(const State& state, const Turns& turns) {
     wait_for(state.jobs().submit(state.num_arrived()));
   }
   std::vector<JobId> running;
-  for (const Slot& slot : state.slots()) {
-    if (!slot.is_busy()) continue;
+  state.for_each_running([&](const Slot& slot) {
     if (running.size() < kMostShown) running.push_back(slot.job);
     // A restart that has taken longer than the window is paid some day.
     const Time paid_at = slot.start + slot.cost;
     if (slot.start <= instants_.now && paid_at > state.now()) wait_for(paid_at);
-  }
+  });
   if (instants_to_come <= static_cast<double>(kMostInstants)) {
     open(instants_, num_instants_, state, turns, work);
     return;

@@ -6,6 +6,7 @@
 
 #include "base/ids.hpp"
 #include "base/time.hpp"
+#include "seams/actions.hpp"
 #include "seams/state.hpp"
 
 namespace gpusched {
@@ -49,10 +50,7 @@ class Livelock {
   static constexpr std::uint64_t kWindow = std::uint64_t{1} << 20;
   static constexpr std::uint64_t kMostRows = std::uint64_t{1} << 28;
   static constexpr std::uint64_t kMostRowsPerJob = std::uint64_t{1} << 20;
-  static constexpr std::uint64_t kMostWastedRows = std::uint64_t{1} << 24;
   static constexpr std::uint64_t kMostInstants = std::uint64_t{1} << 32;
-  /// Turns that lose more than this many times what they gain are waste.
-  static constexpr std::int64_t kMostLost = 1000;
 
  private:
   /// Work of the jobs that have arrived and are not done.

@@ -7,89 +7,57 @@
 
 namespace gpusched {
 
-Progress::Progress(State& state, Speed& speed, const Contention& contention, bool verify)
+Progress::Progress(RunState& state, Speed& speed, const Contention& contention, bool verify)
     : state_(state),
       speed_(speed),
       contention_(contention),
       is_active_(!speed.is_fixed()),
       verify_(verify),
       is_shared_(contention.is_shared()),
-      finder_(state.cluster().network()) {
+      finder_(state.cluster().network()),
+      places_(is_active_ && is_shared_
+                  ? static_cast<std::size_t>(state.cluster().network().num_links())
+                  : 0),
+      share_(is_active_ && is_shared_
+                 ? static_cast<std::size_t>(state.cluster().network().num_links())
+                 : 0) {
   speed.begin(state.jobs(), state.cluster(), state.classes());
-  if (!is_active()) return;
-  if (is_shared_) links_.resize(static_cast<std::size_t>(state.cluster().network().num_links()));
 }
 
 void Progress::start(std::uint32_t slot, std::span<const std::int32_t> ranks) {
-  if (slot >= stays_.size()) {
-    stays_.resize(slot + 1);
+  if (slot >= ranks_.size()) {
     ranks_.resize(slot + 1);
     is_touched_.resize(slot + 1);
-    state_.paces_.resize(slot + 1);
   }
-  const Slot& run = state_.slots_[slot];
-  Pace& pace = state_.paces_[slot];
+  const Slot& run = state_.slot_at(slot);
+  Pace& pace = state_.pace_at(slot);
   pace.since = run.start + run.cost;
-  pace.done = pace.first_done = state_.progress_[run.job].done;
+  pace.done = pace.first_done = state_.progress_of(run.job).done;
   pace.ideal_s = speed_.ideal_s(run.job);
   ranks_[slot].assign(ranks.begin(), ranks.end());
-  if (speed_.uses_links()) join(slot);
+  if (speed_.uses_links()) {
+    finder_.find(run.pieces, run.gpus, crossings_);
+    places_.enter(slot, run.job, crossings_);
+  }
   pace.free_rate = rate_of(slot, true);
   started_.push_back(slot);
 }
 
 void Progress::finish(std::uint32_t slot) {
-  end_run(slot, state_.work(state_.slots_[slot].job));
+  end_run(slot, state_.work(state_.slot_at(slot).job));
 }
 
 void Progress::stop(std::uint32_t slot) {
-  const double done = state_.paces_[slot].done_at(state_.now());
-  end_run(slot, std::min(done, state_.work(state_.slots_[slot].job)));
+  const double done = state_.pace_at(slot).done_at(state_.now());
+  end_run(slot, std::min(done, state_.work(state_.slot_at(slot).job)));
 }
 
 void Progress::end_run(std::uint32_t slot, double done) {
-  const Pace& pace = state_.paces_[slot];
-  JobProgress& progress = state_.progress_[state_.slots_[slot].job];
+  const Pace& pace = state_.pace_at(slot);
+  JobProgress& progress = state_.progress_of(state_.slot_at(slot).job);
   progress.done = done;
   progress.uncontended += (done - pace.first_done) / pace.free_rate;
-  leave(slot);
-}
-
-void Progress::join(std::uint32_t slot) {
-  const Slot& run = state_.slots_[slot];
-  finder_.find(run.pieces, run.gpus, crossings_);
-  auto& stays = stays_[slot];
-  stays.clear();
-  for (const Crossing& crossing : crossings_) {
-    if (is_shared_) {
-      auto& rings = links_[static_cast<std::size_t>(crossing.link)].rings;
-      stays.push_back({crossing, static_cast<std::uint32_t>(rings.size())});
-      rings.push_back({slot, static_cast<std::uint32_t>(stays.size() - 1)});
-      soil(crossing.link);
-    } else {
-      stays.push_back({crossing, 0});
-    }
-  }
-}
-
-void Progress::leave(std::uint32_t slot) {
-  if (!is_shared_) return;
-  for (const Stay& stay : stays_[slot]) {
-    auto& rings = links_[static_cast<std::size_t>(stay.crossing.link)].rings;
-    const Ring last = rings.back();
-    rings[stay.position] = last;
-    stays_[last.slot][last.stay].position = stay.position;
-    rings.pop_back();
-    soil(stay.crossing.link);
-  }
-  stays_[slot].clear();
-}
-
-void Progress::soil(LinkId link) {
-  Link& soiled = links_[static_cast<std::size_t>(link)];
-  if (soiled.is_dirty) return;
-  soiled.is_dirty = true;
-  dirty_.push_back(link);
+  places_.leave(slot);
 }
 
 void Progress::touch(std::uint32_t slot) {
@@ -108,37 +76,35 @@ LinkUse Progress::use_of(const Crossing& crossing, std::size_t num_rings) const 
 
 double Progress::rate_of(std::uint32_t slot, bool is_free) {
   shares_.clear();
-  for (const Stay& stay : stays_[slot]) {
+  for (const MeetingPlaces::Stay& stay : places_.of(slot)) {
     const auto [link, gpus] = stay.crossing;
-    double share = 0;
     if (is_free) {
-      share = state_.cluster().network().bandwidth(link);
+      shares_.push_back({link, gpus, state_.cluster().network().bandwidth(link)});
     } else if (is_shared_) {
-      share = links_[static_cast<std::size_t>(link)].share;
+      shares_.push_back(
+          {link, gpus, share_[static_cast<std::size_t>(link)], places_.guests(link)});
     } else {
-      share = contention_.share(use_of(stay.crossing, 1));
+      shares_.push_back({link, gpus, contention_.share(use_of(stay.crossing, 1))});
     }
-    shares_.push_back({link, gpus, share});
   }
-  const Slot& run = state_.slots_[slot];
-  return state_.paces_[slot].ideal_s /
+  const Slot& run = state_.slot_at(slot);
+  return state_.pace_at(slot).ideal_s /
          speed_.iteration_s({run.job, run.pieces, ranks_[slot], shares_});
 }
 
 const std::vector<std::uint32_t>& Progress::update() {
   moved_.clear();
-  for (const LinkId id : dirty_) {
-    Link& link = links_[static_cast<std::size_t>(id)];
-    link.is_dirty = false;
-    if (link.rings.empty()) continue;
-    const double share = contention_.share(use_of({id, 0}, link.rings.size()));
-    if (share == link.share) continue;
-    link.share = share;
-    for (const Ring& ring : link.rings) touch(ring.slot);
-  }
-  dirty_.clear();
+  places_.take_changed([&](LinkId link) {
+    const std::span<const Guest> guests = places_.guests(link);
+    if (guests.empty()) return;
+    const double share = contention_.share(use_of({link, 0}, guests.size()));
+    double& known = share_[static_cast<std::size_t>(link)];
+    if (share == known) return;
+    known = share;
+    for (const Guest& guest : guests) touch(guest.slot);
+  });
   for (const std::uint32_t slot : started_) {
-    state_.paces_[slot].rate = rate_of(slot, false);
+    state_.pace_at(slot).rate = rate_of(slot, false);
     is_touched_[slot] = 2;  // not once more below
     moved_.push_back(slot);
   }
@@ -147,7 +113,7 @@ const std::vector<std::uint32_t>& Progress::update() {
     const bool is_started = is_touched_[slot] == 2;
     is_touched_[slot] = 0;
     if (is_started) continue;
-    Pace& pace = state_.paces_[slot];
+    Pace& pace = state_.pace_at(slot);
     const double rate = rate_of(slot, false);
     if (rate == pace.rate) continue;
     pace.done = pace.done_at(state_.now());
@@ -164,8 +130,8 @@ const std::vector<std::uint32_t>& Progress::update() {
 }
 
 Time Progress::finish_of(std::uint32_t slot) const {
-  const Pace& pace = state_.paces_[slot];
-  const double left = state_.work(state_.slots_[slot].job) - pace.done;
+  const Pace& pace = state_.pace_at(slot);
+  const double left = state_.work(state_.slot_at(slot).job) - pace.done;
   const Time lasts{ceil_ticks(left / pace.rate)};
   if (lasts >= Time{kMaxTicks} - pace.since) return Time{kMaxTicks};  // where no run may come
   return std::max(pace.since + lasts, state_.now() + kTick);
@@ -177,8 +143,8 @@ void Progress::verify() const {
   std::vector<Crossing> crossings;
   std::vector<std::size_t> num_rings(static_cast<std::size_t>(network.num_links()));
   const auto for_each_run = [&](auto visit) {
-    for (std::size_t slot = 0; slot < state_.slots_.size(); ++slot) {
-      const Slot& run = state_.slots_[slot];
+    for (std::uint32_t slot = 0; slot < state_.slots().size(); ++slot) {
+      const Slot& run = state_.slot_at(slot);
       if (!run.is_busy()) continue;
       crossings.clear();
       if (speed_.uses_links()) finder.find(run.pieces, run.gpus, crossings);
@@ -189,18 +155,19 @@ void Progress::verify() const {
     throw InvariantError("at " + std::to_string(state_.now().count()) + " us: " + what);
   };
 
-  for_each_run([&](std::size_t /*slot*/, const Slot& /*run*/) {
+  for_each_run([&](std::uint32_t /*slot*/, const Slot& /*run*/) {
     for (const Crossing& crossing : crossings) {
       ++num_rings[static_cast<std::size_t>(crossing.link)];
     }
   });
-  for (std::size_t link = 0; link < links_.size(); ++link) {
-    if (links_[link].rings.size() == num_rings[link]) continue;
-    fail("link " + std::to_string(link) + " lists " + std::to_string(links_[link].rings.size()) +
+  for (std::size_t link = 0; link < share_.size(); ++link) {
+    const std::size_t listed = places_.guests(static_cast<LinkId>(link)).size();
+    if (listed == num_rings[link]) continue;
+    fail("link " + std::to_string(link) + " lists " + std::to_string(listed) +
          " rings and carries " + std::to_string(num_rings[link]));
   }
   std::vector<LinkShare> shares;
-  for_each_run([&](std::size_t slot, const Slot& run) {
+  for_each_run([&](std::uint32_t slot, const Slot& run) {
     shares.clear();
     for (const Crossing& crossing : crossings) {
       const std::size_t rings = num_rings[static_cast<std::size_t>(crossing.link)];
@@ -209,7 +176,7 @@ void Progress::verify() const {
     }
     const double rate = speed_.ideal_s(run.job) /
                         speed_.iteration_s({run.job, run.pieces, ranks_[slot], shares});
-    const double kept = state_.paces_[slot].rate;
+    const double kept = state_.pace_at(slot).rate;
     if (rate == kept) return;
     fail("job " + std::to_string(run.job) + " runs at rate " + std::to_string(kept) + " and should at " + std::to_string(rate));
   });

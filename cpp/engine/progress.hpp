@@ -4,10 +4,11 @@
 #include <span>
 #include <vector>
 
+#include "engine/meeting_places.hpp"
+#include "engine/run_state.hpp"
 #include "model/network.hpp"
 #include "seams/contention.hpp"
 #include "seams/speed.hpp"
-#include "seams/state.hpp"
 
 namespace gpusched {
 
@@ -17,7 +18,7 @@ namespace gpusched {
 class Progress {
  public:
   /// `verify`: after each update compute everything anew and compare to the last bit.
-  Progress(State& state, Speed& speed, const Contention& contention, bool verify);
+  Progress(RunState& state, Speed& speed, const Contention& contention, bool verify);
 
   /// Whether rates change at all; if not, nothing else may be called.
   [[nodiscard]] bool is_active() const noexcept { return is_active_; }
@@ -36,42 +37,23 @@ class Progress {
   [[nodiscard]] std::uint64_t num_changed() const noexcept { return num_changed_; }
 
  private:
-  /// A ring on a link: where the link lists it, so that it leaves in one step.
-  struct Stay {
-    Crossing crossing;
-    std::uint32_t position;
-  };
-  struct Ring {
-    std::uint32_t slot;
-    std::uint32_t stay;  // index among the slot's stays
-  };
-  struct Link {
-    std::vector<Ring> rings;
-    double share = 0;  // of each ring, at the last update
-    bool is_dirty = false;
-  };
-
-  void join(std::uint32_t slot);
-  void leave(std::uint32_t slot);
-  void soil(LinkId link);
   void touch(std::uint32_t slot);
   void end_run(std::uint32_t slot, double done);
   [[nodiscard]] LinkUse use_of(const Crossing& crossing, std::size_t num_rings) const;
   [[nodiscard]] double rate_of(std::uint32_t slot, bool is_free);
   void verify() const;
 
-  State& state_;
+  RunState& state_;
   Speed& speed_;
   const Contention& contention_;
   bool is_active_;
   bool verify_;
   bool is_shared_;
   RingLinks finder_;
-  std::vector<Link> links_;
-  std::vector<std::vector<Stay>> stays_;  // of each slot
+  MeetingPlaces places_;
+  std::vector<double> share_;  // of each link, for each ring on it, at the last update
   std::vector<std::vector<std::int32_t>> ranks_;  // of each slot: see Allocation
-  std::vector<char> is_touched_;          // of each slot
-  std::vector<LinkId> dirty_;
+  std::vector<char> is_touched_;             // of each slot
   std::vector<std::uint32_t> started_;
   std::vector<std::uint32_t> touched_;
   std::vector<std::uint32_t> moved_;

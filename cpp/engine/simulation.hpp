@@ -5,20 +5,25 @@
 #include <vector>
 
 #include "base/run_control.hpp"
+#include "engine/executor.hpp"
+#include "engine/feasibility.hpp"
+#include "engine/finish_queue.hpp"
+#include "engine/interval_log.hpp"
 #include "engine/livelock.hpp"
 #include "engine/progress.hpp"
+#include "engine/run_state.hpp"
 #include "engine/schedule.hpp"
 #include "model/cluster.hpp"
 #include "model/job_table.hpp"
-#include "seams/actions.hpp"
 #include "seams/placement.hpp"
 #include "seams/scheduler.hpp"
-#include "seams/state.hpp"
 
 namespace gpusched {
 
-/// Replays the jobs on the cluster: one instant after the other, finishes before arrivals before
-/// timers, then one decision of the scheduler.
+/// Replays the jobs on the cluster, one instant after the other. At each, what happens is applied in
+/// one order, by index within a kind: finishes, failures, repairs (no server fails today), arrivals,
+/// timers. Then the scheduler is shown what finished and arrived and whether GPUs were released, and
+/// decides once.
 class Simulation {
  public:
   /// How long jobs take. `verify`: after each instant compute all rates anew and compare.
@@ -46,18 +51,20 @@ class Simulation {
   [[nodiscard]] std::uint64_t num_finished() const noexcept { return num_finished_; }
 
  private:
-  void check_demands(const Placement& placement) const;
   void apply_finishes();
   void apply_arrivals();
+  [[nodiscard]] Time next_arrival() const;
   [[noreturn]] void fail_at_the_end_of_time(Time finish);
 
-  State state_;
+  RunState state_;
   Progress progress_;
+  FinishQueue finishes_{state_};
+  IntervalLog log_;
   Scheduler& scheduler_;
   RunControl& control_;
-  Actions actions_;
+  Executor executor_;
+  Feasibility feasibility_{state_};
   Livelock livelock_;
-  std::vector<bool> refused_classes_;
   std::vector<JobId> finished_;
   std::vector<JobId> arrived_;
   std::uint64_t num_finished_ = 0;

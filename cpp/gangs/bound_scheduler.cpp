@@ -65,7 +65,7 @@ BoundScheduler::BoundScheduler(GangRule rule, const Parameters& parameters)
 
 void BoundScheduler::begin(const Setup& setup) {
   if (setup.placement.is_pooled()) {
-    fail_input("placement count: the policy chooses GPUs of servers, and a pool has no servers");
+    fail_input("placement: the policy chooses GPUs of servers, and a pool has no servers");
   }
   packer_.emplace(make_packer(setup.state.cluster(), setup.seed));
   control_ = &setup.control;

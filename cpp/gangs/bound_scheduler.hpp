@@ -42,7 +42,6 @@ class BoundScheduler : public Scheduler {
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] std::vector<std::string> warnings() const override;
   /// The placement of the run has no say.
-  [[nodiscard]] bool chooses_gpus() const override { return true; }
 
  private:
   /// A job that is bound, from its binding to its finish.

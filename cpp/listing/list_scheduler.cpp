@@ -64,14 +64,14 @@ void ListScheduler::decide_strict(const State& state, const Instant& instant, Ac
   if (!instant.arrived.empty()) enqueue(state, instant.arrived);
   if (is_clocked_) rerank(state);
   // Without a release the head that was refused is refused again.
-  if (instant.finished.empty() && !line_.empty() && line_.top().job == blocked) return;
+  if (!instant.has_released && !line_.empty() && line_.top().job == blocked) return;
   for (; !line_.empty(); line_.pop()) {
     if (!try_start(state, line_.top().job, actions)) return;
   }
 }
 
 void ListScheduler::decide_skip(const State& state, const Instant& instant, Actions& actions) {
-  const bool is_release = !instant.finished.empty();
+  const bool is_release = instant.has_released;
   if (queue_.empty() && instant.arrived.empty()) return;
   // Nothing that waits can fit unless GPUs were released: a lone arrival is judged alone.
   if (!is_release && instant.arrived.size() == 1) {

@@ -31,10 +31,10 @@ std::vector<ParameterInfo> policy_parameters(const PluginInfo& info) {
       if (!is_own) all.push_back(std::move(parameter));
     }
   };
-  if (info.has("preemptive")) {
+  if (info.has(Flag::preemptive)) {
     append(PreemptiveScheduler::parameters());
-  } else if (info.has("strict") || info.has("skip")) {
-    append(ListScheduler::parameters(info.has("strict")));
+  } else if (info.has(Flag::strict) || info.has(Flag::skip)) {
+    append(ListScheduler::parameters(info.has(Flag::strict)));
   }
   return all;
 }
@@ -43,7 +43,7 @@ std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
                                                std::unique_ptr<Order> order,
                                                const Parameters& parameters,
                                                const Placement& placement, const JobTable& jobs) {
-  if (!info.has("preemptive")) {
+  if (!info.has(Flag::preemptive)) {
     return std::make_unique<ListScheduler>(std::move(order), parameters);
   }
   if (is_pooled_srpt(*order, parameters, placement, jobs)) return std::make_unique<PooledSrpt>();
@@ -53,6 +53,11 @@ std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
 std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
                                           const Parameters::Values& values,
                                           const Placement& placement, const JobTable& jobs) {
+  const AliasInfo* alias = Registry<Order>::find_alias(name);
+  if (alias == nullptr) alias = Registry<Scheduler>::find_alias(name);
+  if (alias != nullptr) {
+    return make_scheduler(alias->target, alias->with_defaults(values), placement, jobs);
+  }
   const std::string owner = "policy " + std::string(name);
   if (const auto* entry = Registry<Scheduler>::find(name)) {
     Parameters parameters(owner, entry->info.parameters, values);

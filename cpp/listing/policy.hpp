@@ -17,7 +17,7 @@ namespace gpusched {
 [[nodiscard]] std::vector<ParameterInfo> policy_parameters(const PluginInfo& info);
 
 /// The scheduler of a registered policy: a scheduler of that name, or an order of that name in a
-/// list scheduler. Throws InvalidInput for an unknown name or parameter.
+/// list scheduler; an alias stands for either. Throws InvalidInput for an unknown name or parameter.
 [[nodiscard]] std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
                                                         const Parameters::Values& values,
                                                         const Placement& placement,

@@ -107,8 +107,8 @@ void PreemptiveScheduler::check_waste(const State& state) const {
       continue;
     }
     const Time gain = std::max(kTick, least_gain(state, job, next_multiple(cost, period_) - cost));
-    const auto most_turns = static_cast<std::int64_t>(Livelock::kMostWastedRows);
-    if (cost / Livelock::kMostLost <= gain || jobs.service(job) / most_turns <= gain) continue;
+    const auto most_turns = static_cast<std::int64_t>(Waste::kMostRows);
+    if (cost / Waste::kMostLost <= gain || jobs.service(job) / most_turns <= gain) continue;
     fail_input("period_s: job " + std::to_string(job) + " would pay " +
                std::to_string(cost.count()) + " us for each turn and gain " +
                std::to_string(gain.count()) + " us of its service of " +
@@ -367,10 +367,9 @@ void PreemptiveScheduler::ask_again(const State& state, Actions& actions) {
   if (waits && period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
   if (!order_->has_crossings()) return;
   Time crossing = kNever;
-  for (const Slot& slot : state.slots()) {
-    if (!slot.is_busy()) continue;
+  state.for_each_running([&](const Slot& slot) {
     crossing = std::min(crossing, order_->next_crossing(QueueView(state, seed_), slot.job));
-  }
+  });
   if (crossing != kNever) actions.wake(crossing);
 }
 

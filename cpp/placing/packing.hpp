@@ -196,7 +196,6 @@ class DemandPlacement : public Placement {
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
     return free.has_demands() ? widest_consolidated(free, types) : free.num_free(types);
   }
-  [[nodiscard]] bool knows_demands() const override { return true; }
   [[nodiscard]] bool judges_servers_alone() const override { return true; }
 
  protected:

@@ -2,13 +2,9 @@
 
 #include <cstdint>
 
-#include "base/heap.hpp"
+#include "base/ids.hpp"
 #include "base/time.hpp"
-#include "engine/interval_log.hpp"
-#include "engine/livelock.hpp"
-#include "engine/progress.hpp"
 #include "model/allocation.hpp"
-#include "seams/state.hpp"
 
 namespace gpusched {
 
@@ -25,90 +21,35 @@ struct RestartRule {
   }
 };
 
-/// The end of a run. Entries of runs that were preempted, or whose finish moved, stay in the heap
-/// until they surface; the slot has another version by then. Ends of one instant come by slot: no
-/// two entries are equal, so that no order rests on how a heap or a sort treats equals.
-struct FinishEvent {
-  Time at;
-  std::uint32_t slot;
-  std::uint32_t version;
-
-  [[nodiscard]] std::uint64_t run() const noexcept {
-    return std::uint64_t{slot} << 32 | version;
-  }
-
-  friend bool operator<(const FinishEvent& a, const FinishEvent& b) noexcept {
-    // Without branches, of which a heap would guess half wrong.
-    return (a.at < b.at) | ((a.at == b.at) & (a.run() < b.run()));
-  }
+/// Turns of jobs at timers that the engine takes for waste, and ends the run for.
+struct Waste {
+  /// They lose more than this many times what they gain,
+  static constexpr std::int64_t kMostLost = 1000;
+  /// and so many rows of the log are still to come.
+  static constexpr std::uint64_t kMostRows = std::uint64_t{1} << 24;
 };
 
 /// What a scheduler does to a run. Every call is checked; a violation is an InvariantError that
 /// names the time and the job.
 class Actions {
  public:
-  Actions(State& state, Progress& progress, RestartRule rule)
-      : state_(state), progress_(progress), rule_(rule) {}
+  virtual ~Actions() = default;
 
   /// A waiting job starts or resumes on free GPUs: the whole gang.
-  void start(JobId job, const Allocation& allocation);
+  virtual void start(JobId job, const Allocation& allocation) = 0;
   /// A running job lets its GPUs go and waits again.
-  void preempt(JobId job);
+  virtual void preempt(JobId job) = 0;
   /// As `preempt`, but `restore` can take it back within the same decision; the end of the
   /// decision makes it final.
-  void suspend(JobId job);
+  virtual void suspend(JobId job) = 0;
   /// Undoes `suspend` if all the job's GPUs are still free; false if they are not.
-  bool restore(JobId job);
+  virtual bool restore(JobId job) = 0;
   /// A running or suspended job goes on with other GPUs, of which some may be its own: it pays its
   /// restart cost and keeps its progress. Another width than its own needs an elastic speed.
-  void resize(JobId job, const Allocation& allocation);
+  virtual void resize(JobId job, const Allocation& allocation) = 0;
   /// Asks for a decision at `at`, which must lie ahead. The earliest request of a decision
   /// counts, and only until the next decision.
-  void wake(Time at);
-
- private:
-  friend class Simulation;
-
-  void check_gang(JobId job, const Allocation& allocation) const;
-  void check_width(JobId job, const Allocation& allocation) const;
-  void check_piece(JobId job, const Piece& piece) const;
-  [[noreturn, gnu::noinline, gnu::cold]] void fail(JobId job, const char* what) const;
-  [[nodiscard]] Slot& running_slot(JobId job, const char* verb);
-  void acquire(const Slot& slot) noexcept {
-    if (const Demand* demand = state_.jobs_.demand(slot.job)) [[unlikely]] {
-      state_.occupancy_.acquire(slot.gpus, slot.pieces, *demand);
-    } else {
-      state_.occupancy_.acquire(slot.gpus, slot.pieces);
-    }
-  }
-  void release(const Slot& slot) noexcept {
-    if (const Demand* demand = state_.jobs_.demand(slot.job)) [[unlikely]] {
-      state_.occupancy_.release(slot.gpus, slot.pieces, *demand);
-    } else {
-      state_.occupancy_.release(slot.gpus, slot.pieces);
-    }
-  }
-  void begin_run(std::uint32_t id, JobId job, const Allocation& allocation);
-  [[nodiscard]] Time service_of_run(const Slot& slot, std::uint32_t id) const noexcept;
-  void end_run(Slot& slot);
-  void finish_decision();
-  void move_finishes();
-  void forget_stale();
-  [[nodiscard]] bool is_stale(const FinishEvent& event) const noexcept {
-    const Slot& slot = state_.slots_[event.slot];
-    return !slot.is_busy() || slot.version != event.version;
-  }
-
-  State& state_;
-  Progress& progress_;
-  RestartRule rule_;
-  IntervalLog log_;
-  Turns turns_;
-  Heap<FinishEvent> finishes_;
-  std::size_t num_stale_ = 0;
-  std::vector<JobId> suspended_;
-  std::vector<std::int32_t> num_resizes_;  // of each job; empty before the first
-  Time wake_ = kNever;
+  virtual void wake(Time at) = 0;
 };
 
 }  // namespace gpusched

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/flags.hpp"
+
 namespace gpusched {
 
 /// What a ring asks of one link.
@@ -11,12 +13,12 @@ struct LinkUse {
 
 /// How the rings on a link share its bandwidth. Part of the speed seam: a performance model turns
 /// the shares into an iteration time.
-class Contention {
+class Contention : public Flagged {
  public:
   virtual ~Contention() = default;
 
   /// Whether shares move when other rings come and go. If so `share` must not read `fraction`.
-  [[nodiscard]] virtual bool is_shared() const { return false; }
+  [[nodiscard]] bool is_shared() const noexcept { return has(Flag::interacting); }
 
   /// Bytes per second for one ring. Must not grow with `num_rings`, nor exceed the link.
   [[nodiscard]] virtual double share(const LinkUse& use) const = 0;

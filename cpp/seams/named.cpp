@@ -12,6 +12,9 @@ namespace {
 template <class Seam>
 std::unique_ptr<Seam> make_plugin(const char* kind, std::string_view name,
                                   const Parameters::Values& values) {
+  if (const AliasInfo* alias = Registry<Seam>::find_alias(name)) {
+    return make_plugin<Seam>(kind, alias->target, alias->with_defaults(values));
+  }
   const auto* entry = Registry<Seam>::find(name);
   if (entry == nullptr) fail_input(std::string(kind) + ": unknown name '" + std::string(name) + "'");
   return entry->make(Parameters(std::string(kind) + " " + std::string(name),

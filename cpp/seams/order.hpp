@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/flags.hpp"
 #include "base/parameters.hpp"
 #include "seams/state.hpp"
 
@@ -50,7 +51,7 @@ class QueueView {
 
 /// Orders the jobs that compete for GPUs. One virtual call per decision, never one per job:
 /// the loop over `jobs` lives inside the implementation.
-class Order {
+class Order : public Flagged {
  public:
   virtual ~Order() = default;
 

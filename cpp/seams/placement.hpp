@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/flags.hpp"
 #include "model/allocation.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/state.hpp"
@@ -17,7 +18,7 @@ struct PlacementSetup {
 /// Chooses the GPUs of a gang, or refuses for now. The answer may depend on the free GPUs, the
 /// width and the allowed types; on the job itself only in which GPUs it names, never in whether
 /// it accepts. What is refused stays refused until GPUs are released.
-class Placement {
+class Placement : public Flagged {
  public:
   virtual ~Placement() = default;
 
@@ -35,10 +36,6 @@ class Placement {
   /// Whether two jobs of one width and types may be given different GPUs by one state.
   [[nodiscard]] virtual bool names_depend_on_job() const { return false; }
 
-  /// Whether it places jobs that ask for more than GPUs (`Request::demand`). A run with such jobs
-  /// needs a placement that does.
-  [[nodiscard]] virtual bool knows_demands() const { return false; }
-
   /// Whether a gang that one server could hold, of jobs that ask for more than GPUs, is refused
   /// only where each server alone, by what is free there, refuses it. Then it fits again on no
   /// server but one that has got something back.
@@ -47,8 +44,8 @@ class Placement {
   /// Whether it asks what servers host.
   [[nodiscard]] virtual bool needs_shapes() const { return false; }
 
-  /// Whether the cluster is one pool without servers (`count`).
-  [[nodiscard]] virtual bool is_pooled() const { return false; }
+  /// Whether the cluster is one pool without servers.
+  [[nodiscard]] bool is_pooled() const noexcept { return has(Flag::pooled); }
 };
 
 }  // namespace gpusched

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/flags.hpp"
 #include "base/run_control.hpp"
 #include "seams/actions.hpp"
 #include "seams/decision.hpp"
@@ -17,6 +18,9 @@ namespace gpusched {
 struct Instant {
   std::span<const JobId> finished;
   std::span<const JobId> arrived;
+  /// Whether GPUs came free, by whatever: what fitted nowhere may fit now. Which ones is asked of
+  /// the occupancy.
+  bool has_released;
 };
 
 /// What a scheduler is given before a run; all of it outlives the run.
@@ -29,7 +33,7 @@ struct Setup {
 
 /// Decides which jobs hold which GPUs from now on, and when to be asked again. One call per
 /// instant, after its finishes and arrivals were applied. Rejected jobs are never shown.
-class Scheduler {
+class Scheduler : public Flagged {
  public:
   virtual ~Scheduler() = default;
 
@@ -37,7 +41,7 @@ class Scheduler {
   virtual void decide(const State& state, const Instant& instant, Actions& actions) = 0;
   /// Whether it chooses GPUs itself, so that the run's placement is never asked. Then a job is
   /// rejected only if it is wider than all servers that it may use.
-  [[nodiscard]] virtual bool chooses_gpus() const { return false; }
+  [[nodiscard]] bool chooses_gpus() const noexcept { return has(Flag::places); }
   [[nodiscard]] virtual RestartRule restart_rule() const { return {}; }
   /// Every job that it admitted or turned down, in the order of the decisions. Asked once, at the
   /// end of a run.

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/flags.hpp"
 #include "base/ids.hpp"
 #include "model/allocation.hpp"
 #include "model/cluster.hpp"
@@ -14,11 +15,21 @@
 
 namespace gpusched {
 
+/// A gang at a place where gangs meet.
+struct Guest {
+  JobId job;
+  std::uint32_t slot;  ///< of the job
+  std::uint32_t stay;  ///< which of the job's places this is
+};
+
 /// What a gang gets of a link that it uses.
 struct LinkShare {
   LinkId link;
   std::int32_t gpus;   ///< of the gang, behind the link
   double bytes_per_s;  ///< for all of them
+  /// Who is there, the gang among them, in an order that says nothing. Empty where nobody's rate
+  /// depends on others.
+  std::span<const Guest> guests = {};
 };
 
 /// A gang on its GPUs.
@@ -41,12 +52,12 @@ struct IterationLimits {
 /// A performance model: how long an iteration takes, given where the job's workers are and what
 /// their links yield. A job's service is its run time at the least iteration time that the empty
 /// cluster can give; elsewhere it progresses at the ratio of the two.
-class Speed {
+class Speed : public Flagged {
  public:
   virtual ~Speed() = default;
 
   /// Whether a job runs for its service wherever it is, so that nothing need be computed.
-  [[nodiscard]] virtual bool is_fixed() const { return false; }
+  [[nodiscard]] bool is_fixed() const noexcept { return has(Flag::steady); }
 
   /// Before a run; the arguments outlive it. Throws InvalidInput that names what the jobs or the
   /// cluster lack.
@@ -56,7 +67,7 @@ class Speed {
   [[nodiscard]] virtual double ideal_s(JobId job) const = 0;
 
   /// Whether jobs may run at other widths than their own.
-  [[nodiscard]] virtual bool is_elastic() const { return false; }
+  [[nodiscard]] bool is_elastic() const noexcept { return has(Flag::elastic); }
 
   /// Whether a gang on GPUs of several types gets more of each; if not, it is as fast as if all were
   /// of the slowest.

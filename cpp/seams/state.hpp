@@ -72,19 +72,11 @@ struct JobProgress {
   double uncontended = 0;  ///< ticks that those would have taken without contention
 };
 
-/// What a scheduler may see of a run. Only the engine (Actions, Simulation) changes it.
+/// What a scheduler may see of a run. Whoever runs it writes it, as what derives from this class.
 class State {
  public:
-  /// `pooled`, `has_shapes`: see Occupancy.
-  State(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled,
-        bool has_shapes = false)
-      : jobs_(jobs),
-        speed_(speed),
-        classes_(jobs, cluster),
-        occupancy_(cluster, pooled, jobs.has_demands() && !pooled, has_shapes && !pooled),
-        records_(make_buffer<JobRecord>(jobs.num_jobs())),
-        progress_(speed.is_fixed() ? 0 : jobs.num_jobs()),
-        run_id_(next_run_id()) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   /// Tells runs of one process apart, which addresses do not.
   [[nodiscard]] std::uint64_t run_id() const noexcept { return run_id_; }
@@ -101,6 +93,13 @@ class State {
   [[nodiscard]] std::size_t num_running() const noexcept { return num_running_; }
   /// The running jobs are the busy slots.
   [[nodiscard]] std::span<const Slot> slots() const noexcept { return slots_; }
+  /// Visits the slots of the running jobs, in an order that says nothing.
+  template <class Visit>
+  void for_each_running(Visit visit) const {
+    for (const Slot& run : slots_) {
+      if (run.is_busy()) visit(run);
+    }
+  }
   [[nodiscard]] bool is_running(JobId job) const noexcept {
     const JobRecord& record = records_[job];
     return record.phase == Phase::running && record.finish > now_;
@@ -155,12 +154,18 @@ class State {
             records_[job].preemptions, jobs_.demand(job)};
   }
 
- private:
-  friend class Actions;
-  friend class Progress;
-  friend class Simulation;
-
-  [[nodiscard]] std::int64_t remaining_ticks(JobId job) const noexcept;
+ protected:
+  /// `pooled`, `has_shapes`: see Occupancy.
+  State(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled,
+        bool has_shapes)
+      : jobs_(jobs),
+        speed_(speed),
+        classes_(jobs, cluster),
+        occupancy_(cluster, pooled, jobs.has_demands() && !pooled, has_shapes && !pooled),
+        records_(make_buffer<JobRecord>(jobs.num_jobs())),
+        progress_(speed.is_fixed() ? 0 : jobs.num_jobs()),
+        run_id_(next_run_id()) {}
+  ~State() = default;
 
   const JobTable& jobs_;
   const Speed& speed_;
@@ -175,6 +180,9 @@ class State {
   JobId num_arrived_ = 0;
   std::size_t num_running_ = 0;
   std::uint64_t run_id_;
+
+ private:
+  [[nodiscard]] std::int64_t remaining_ticks(JobId job) const noexcept;
 
   static std::uint64_t next_run_id() noexcept {
     static std::atomic<std::uint64_t> next{1};

@@ -11,7 +11,7 @@
 
 namespace gpusched {
 
-/// What a flat file that Result.save_case writes says of a run (python/gpusched/case.py). The
+/// What a flat file that Result.save_case writes says of a run (python/gpusched/specs/case.py). The
 /// tables that it makes borrow its columns.
 struct Case {
   /// Throws InvalidInput if the file cannot be read or is no whole case.

@@ -12,7 +12,7 @@ namespace gpusched {
 
 namespace {
 
-// The head, as python/gpusched/case.py writes it: three numbers of 8 bytes and 64 digits.
+// The head, as python/gpusched/specs/case.py writes it: three numbers of 8 bytes and 64 digits.
 constexpr std::uint64_t kMagic = 0x4553414353555047ULL;  // GPUSCASE
 constexpr std::uint64_t kFormat = 5;
 constexpr std::size_t kDigits = 64;

@@ -51,8 +51,10 @@ if TYPE_CHECKING:
     from gpusched.prediction import predictors as predictors
     from gpusched.prediction import register_predictor as register_predictor
     from gpusched.reporting.report import write_report as write_report
+    from gpusched.results.metric_registry import metrics as metrics
+    from gpusched.results.metric_registry import register_metric as register_metric
     from gpusched.results.result import Result as Result
-    from gpusched.results.result_store import load_result as load_result
+    from gpusched.results.result import load_result as load_result
     from gpusched.specs.run_spec import RunSpec as RunSpec
     from gpusched.studies.comparison import Comparison as Comparison
     from gpusched.studies.comparison import Interrupted as Interrupted
@@ -75,6 +77,7 @@ _HOME = {
     "PluginInfo": "plugins.registry",
     "Policy": "plugins.policy",
     "Predictor": "prediction",
+    "Progress": "base.progress",
     "Result": "results.result",
     "RunSpec": "specs.run_spec",
     "Scheduler": "_core",
@@ -85,14 +88,15 @@ _HOME = {
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
     "generate": "generator.synthetic_traces",
-    "load_result": "results.result_store",
+    "load_result": "results.result",
     "lower_bounds": "bounds.lower_bounds",
+    "metrics": "results.metric_registry",
     "placements": "plugins.registry",
     "policies": "plugins.registry",
     "predictors": "prediction",
     "read_cluster": "traces.inventories",
     "read_trace": "traces.reading",
-    "Progress": "base.progress",
+    "register_metric": "results.metric_registry",
     "register_order": "plugins.registry",
     "register_placement": "plugins.registry",
     "register_predictor": "prediction",
@@ -114,7 +118,7 @@ _SUBMODULES = (
 # What stood here, by the submodule that has it.
 _MOVED = {
     "bounds": "DeadlineBound deadline_bound iteration_limits",
-    "clusters": "read_topology smallest_cluster",
+    "clusters": "read_topology",
     "deciding": (
         "AssignmentSolver DeadlineJob DeadlinePlan DeadlineStep FillResult JobPlacement "
         "Matching Plan Transport assign fill place_jobs plan plan_deadlines transport"
@@ -125,7 +129,7 @@ _MOVED = {
         "read_pollux read_profiles read_throughputs zoo"
     ),
     "prediction": "PredictionReport load_predictor predict predictor",
-    "traces": "Requests read_requests",
+    "traces": "Requests read_requests smallest_cluster",
 }
 
 __getattr__, __dir__, __all__ = lazy_names(

@@ -6,7 +6,7 @@ import collections.abc
 import numpy
 import numpy.typing
 import typing
-__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'iteration_limits', 'least_costs', 'list_parameters', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'split_batch', 'split_whole_batch', 'squashed_srpt']
+__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'split_batch', 'split_whole_batch', 'squashed_srpt']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -650,6 +650,11 @@ def fill(requests: JobTable, arrivals: numpy.typing.NDArray[numpy.int64], cluste
     `arrivals` are rows of the requests. The GIL is released unless the placement is
     Python's.
     """
+def flags() -> list[dict[str, str]]:
+    """
+    Every flag: its name, what it means, and the kinds of plug-ins that may have it (of those
+    written in Python: `python_kinds`), parted by spaces.
+    """
 def iteration_limits(jobs: JobTable, cluster: Cluster, speed: str, speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]]) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
     Seconds per iteration on the empty cluster: a lower bound, where a good placement puts
@@ -680,7 +685,8 @@ def plan_gangs(jobs: JobTable, cluster: Cluster, policy: str, policy_values: col
     """
 def registry() -> list[dict[str, typing.Any]]:
     """
-    Every native plug-in: kind, name, flags, parameters, source.
+    Every native plug-in: kind, name, flags, parameters, source; of an alias also the name
+    that it stands for (`target`) and the defaults that it sets (`values`).
     """
 def split_batch(global_batch: typing.SupportsFloat | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.float64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.float64], bool]:
     """

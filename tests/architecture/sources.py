@@ -50,15 +50,17 @@ def module_of(path: Path) -> str:
 MODULES = {module_of(path): path for path in PYTHON_FILES}
 
 
-def imports(path: Path) -> set[str]:
-    """What a Python file imports when it runs, now or later: modules of the package by their
-    names below it, others by their first names. What only a type checker imports is left out.
+def imports(path: Path, *, for_types: bool = True) -> set[str]:
+    """What a Python file imports, now or later: modules of the package by their names below it,
+    others by their first names.
+
+    ``for_types``: also what only a type checker imports.
     """
     found: set[str] = set()
 
     def visit(node: ast.AST) -> None:
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for other in node.orelse:
+            for other in node.orelse + (node.body if for_types else []):
                 visit(other)
             return
         if isinstance(node, ast.ImportFrom):
@@ -66,6 +68,8 @@ def imports(path: Path) -> set[str]:
             found.update(_targets(node))
         elif isinstance(node, ast.Import):
             found.update(_target(alias.name) for alias in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            found.update(_target(a.value) for a in node.args if isinstance(a, ast.Constant))
         for child in ast.iter_child_nodes(node):
             visit(child)
 

@@ -78,7 +78,7 @@ def names_outside_of_anonymous_namespaces(code: str) -> set[str]:
 def test_the_registry_holds_what_the_files_register_and_no_more() -> None:
     registries = (gs.policies(), gs.placements(), gs.speeds(), gs.contentions())
     infos = [info for registry in registries for info in registry.values()]
-    registered = {(info.kind, info.name) for info in infos if info.is_native}
+    registered = {(info.kind, info.name) for info in infos if info.is_native and not info.alias_of}
     in_files = {(seam.lower(), name) for seam, name in map(registered_in, PLUG_IN_FILES)}
     assert registered == in_files
 
@@ -86,6 +86,24 @@ def test_the_registry_holds_what_the_files_register_and_no_more() -> None:
 def test_nothing_is_registered_outside_the_folders_of_plug_ins() -> None:
     for path in set(CPP_FILES) - set(PLUG_IN_FILES) - {CPP / "base" / "registry.hpp"}:
         assert "GPUSCHED_REGISTER" not in code_of(path), shown(path)
+
+
+def test_the_aliases_stand_in_one_file_and_are_all_there() -> None:
+    aliases = CPP / "plugins" / "aliases.cpp"
+    in_file = re.findall(
+        r'GPUSCHED_ALIAS\(Order, \.name = "([^"]+)".*?\.target = "([^"]+)"',
+        aliases.read_text(),
+        re.DOTALL,
+    )
+    registered = {
+        (info.name, info.alias_of.partition(":")[0])
+        for info in gs.policies().values()
+        if info.alias_of
+    }
+    assert len(in_file) == len(registered)
+    assert set(in_file) == registered
+    for path in set(CPP_FILES) - {aliases, CPP / "base" / "registry.hpp"}:
+        assert "GPUSCHED_ALIAS" not in code_of(path), shown(path)
 
 
 def test_no_code_branches_on_the_name_of_a_plug_in() -> None:
@@ -112,13 +130,22 @@ def test_no_figure_and_no_reader_shares_its_file() -> None:
     } <= set(readers)
 
 
-def test_the_tables_of_the_documentation_are_those_of_the_registry() -> None:
+def test_the_tables_of_the_documentation_are_those_of_the_registry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     path = ROOT / "docs" / "tables.py"
+    monkeypatch.syspath_prepend(path.parent)
     spec = spec_from_file_location("tables", path)
     assert spec is not None
     assert spec.loader is not None
     tables = module_from_spec(spec)
     spec.loader.exec_module(tables)
-    assert tables.page() == tables.PAGE.read_text(encoding="utf-8"), (
-        "docs/reference/policies.md is out of date: run `python docs/tables.py`"
-    )
+    pages = tables.pages()
+    assert len(pages) >= 5
+    for page, text in pages.items():
+        assert text == page.read_text(encoding="utf-8"), (
+            f"{shown(page)} is out of date: run `python docs/tables.py`"
+        )
+    marked = tables.marked_tables
+    names = [name for page in pages for name in marked.names_in(page.read_text("utf-8"))]
+    assert sorted(names) == sorted(marked._TABLES), "every table stands on one page"

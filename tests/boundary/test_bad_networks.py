@@ -32,7 +32,7 @@ def simulate(**arguments: Any) -> gs.Result:
         ({"contention": "shared:degradation=-1"}, ValueError, "degradation is -1"),
         ({"contention": None}, TypeError, "contention: expected a name or a ContentionChoice"),
         ({"speed": "fixed", "contention": "shared"}, ValueError, "'fixed' links do not matter"),
-        ({"placement": "count"}, ValueError, "placement count: the speed depends on servers"),
+        ({"placement": "count"}, ValueError, "placement: the speed depends on servers"),
         ({"cluster": gs.Cluster.uniform(2, 4)}, ValueError, "nic_gbps of server 0 is missing"),
         (
             {"cluster": gs.Cluster.uniform(2, 4, nic_gbps=10)},

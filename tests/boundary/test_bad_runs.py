@@ -170,7 +170,7 @@ def test_a_placement_that_refuses_an_empty_cluster_says_so(placement: str) -> No
 def test_a_pool_does_not_know_types() -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "K80"), gs.ServerGroup(2, 4, "V100")))
     jobs = gs.Trace.from_columns([0, 0], [5, 5], [1, 1], gpu_types=["", "K80"])
-    with pytest.raises(ValueError, match="placement count: job 1 allows only some GPU types"):
+    with pytest.raises(ValueError, match="placement: job 1 allows only some GPU types"):
         gs.simulate(jobs, cluster, placement="count")
 
 

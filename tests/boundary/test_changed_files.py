@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from gpusched.base import container
+from gpusched.base import container, zip_layout
 from tests import changed_files
 from tests.changed_files import Parts, check_refused, leaves, put_together, taken_apart
 
@@ -88,7 +88,7 @@ def test_what_a_manifest_claims_is_compared_with_the_file_before_space_is_taken(
             manifest["format"],
             manifest["layout"],
             tuple(
-                container._Member(**{**m, "shape": tuple(m["shape"])}) for m in manifest["members"]
+                zip_layout.Member(**{**m, "shape": tuple(m["shape"])}) for m in manifest["members"]
             ),
             "",
         )

@@ -23,7 +23,7 @@ except SystemExit as leave:
 print("LOADED", *sys.modules, file=sys.stderr)
 """
 COMMANDS = {"compare", "reproduce", "run", "policies", "trace_info", "trace_convert"}
-COMMANDS |= {"trace_generate"}
+COMMANDS |= {"metrics", "trace_formats", "trace_generate"}
 
 
 def loaded_by(*arguments: str) -> set[str]:
@@ -45,6 +45,8 @@ def loaded_by(*arguments: str) -> set[str]:
         (["trace", "--help"], set()),
         (["policies"], {"policies"}),
         (["policies", "fifo", "--json"], {"policies"}),
+        (["metrics"], {"metrics"}),
+        (["trace", "formats"], {"trace_formats"}),
         (["run", "--help"], {"run"}),
         (["reproduce"], {"reproduce"}),
         (["compare", "--help"], {"compare"}),

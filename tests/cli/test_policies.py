@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
+from gpusched.plugins.flags import FLAGS
 
 KINDS = (gs.policies, gs.placements, gs.speeds, gs.contentions, gs.predictors)
 NAMES = sorted(name for known in KINDS for name in known())
@@ -43,3 +44,19 @@ def test_an_unknown_name_suggests_the_nearest(gpusched) -> None:
     result = gpusched("policies", "srft")
     assert result.exit_code == 2
     assert "did you mean 'srtf'" in result.stderr
+
+
+def test_an_alias_is_shown_as_one(gpusched, gpusched_json) -> None:
+    shown = {plugin["name"]: plugin["alias_of"] for plugin in gpusched_json("policies")["plugins"]}
+    assert {name: target for name, target in shown.items() if target} == {
+        name: info.alias_of for name, info in gs.policies().items() if info.alias_of
+    }
+    assert "alias of: fifo:scan=skip" in gpusched("policies", "wcs-subtime").stdout
+    assert gpusched("policies").stdout.count("alias of fifo:scan=skip") == 2
+    assert "alias" not in gpusched("policies", "fifo").stdout
+
+
+def test_the_flags_of_a_name_are_explained(gpusched) -> None:
+    flat = " ".join(gpusched("policies", "edf").stdout.split())
+    for flag in gs.policies()["edf"].flags:
+        assert f"{flag}: {FLAGS[flag]}" in flat

@@ -7,15 +7,12 @@ import re
 import pytest
 
 import gpusched as gs
+from gpusched.plugins.flags import KINDS as KINDS_OF_FLAG
 from tests.contract.values import choice, choice_of, in_range
 
 REGISTRIES = (gs.policies(), gs.placements(), gs.speeds(), gs.contentions())
 NAMES = [info for registry in REGISTRIES for info in registry.values()]
 KINDS = {"order", "scheduler", "placement", "speed", "contention"}
-FLAGS = {
-    "preemptive", "strict", "skip", "clairvoyant", "estimate", "random", "pooled", "places",
-    "elastic", "deadlines",
-}  # fmt: skip
 TYPES = {"bool", "int", "float", "str", "list"}
 
 every_name = pytest.mark.parametrize("info", NAMES, ids=lambda info: f"{info.kind} {info.name}")
@@ -36,7 +33,7 @@ def test_a_name_is_described_in_a_sentence_with_its_source(info: gs.PluginInfo) 
     assert re.fullmatch(r"[A-Z0-9].{10,}[^.]\.", info.summary)
     assert len(info.summary) <= 100
     assert info.source.strip()
-    assert set(info.flags) <= FLAGS
+    assert all(info.kind in KINDS_OF_FLAG[flag] for flag in info.flags)
     assert len(set(info.flags)) == len(info.flags)
 
 

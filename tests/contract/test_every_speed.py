@@ -65,7 +65,17 @@ def test_the_bare_speed_is_known_to_those_who_ask_for_it() -> None:
     assert "bare" not in gs.speeds()
     with bare_speed():
         assert "bare" in gs.speeds()
+        assert gs.speeds()["barer"].alias_of == "bare:apart_s=3"
     assert "bare" not in gs.speeds()
+
+
+def test_a_speed_may_have_an_alias() -> None:
+    run = partial(gs.simulate, JOBS["bare"], CLUSTER, placement="spread")
+    with bare_speed():
+        alias = run(speed="barer")
+        assert alias.digest == run(speed="bare:apart_s=3").digest
+        assert alias.digest != run(speed="bare").digest
+        assert run(speed="barer:apart_s=2").digest == run(speed="bare").digest
 
 
 @pytest.mark.usefixtures("known")

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.bounds import lower_bounds as bounds
-from gpusched.bounds.lower_bounds import JobColumns
+from gpusched.bounds.bounded_jobs import JobColumns
+from gpusched.bounds.known.mean_busy_time import mean_busy_time
+from gpusched.bounds.known.squashed_srpt import squashed_srpt
+from gpusched.bounds.known.trivial import trivial
+from gpusched.bounds.lower_bounds import makespan_bound
 from tests.reference import PLACEMENTS, POLICIES, Job, replay
 
 optimize = pytest.importorskip("scipy.optimize")
@@ -97,9 +100,9 @@ def least_makespan(jobs: Jobs, num_gpus: int) -> int:
 def largest_sum(jobs: Jobs, num_gpus: int) -> Fraction:
     some = columns(jobs)
     return max(
-        bounds.trivial(some),
-        bounds.squashed_srpt(some, num_gpus),
-        bounds.mean_busy_time(some, num_gpus),
+        trivial(some),
+        squashed_srpt(some, num_gpus),
+        mean_busy_time(some, num_gpus),
     )
 
 
@@ -121,7 +124,7 @@ def test_no_sum_bound_exceeds_the_exact_preemptive_optimum(instance):
 @settings(max_examples=50, deadline=None)
 def test_the_makespan_bound_does_not_exceed_the_exact_preemptive_optimum(instance):
     jobs, num_gpus = instance
-    assert bounds.makespan_bound(columns(jobs), num_gpus) <= least_makespan(jobs, num_gpus)
+    assert makespan_bound(columns(jobs), num_gpus) <= least_makespan(jobs, num_gpus)
 
 
 def test_the_optima_are_those_worked_by_hand():
@@ -130,7 +133,7 @@ def test_the_optima_are_those_worked_by_hand():
     assert least_sum_of_jct(jobs, 2) == 7
     assert least_makespan(jobs, 2) == 5
     assert largest_sum(jobs, 2) <= 7
-    assert bounds.makespan_bound(columns(jobs), 2) == 5
+    assert makespan_bound(columns(jobs), 2) == 5
 
 
 @given(gang_instances(), st.sampled_from(POLICIES), st.sampled_from(PLACEMENTS))
@@ -150,7 +153,7 @@ def test_no_bound_exceeds_a_schedule_of_any_policy(instance, policy, placement):
     flow = sum(finishes) - sum(submit for submit, _, _ in served)
     assert largest_sum(served, num_gpus) <= flow
     window = max(finishes) - min(submit for submit, _, _ in served)
-    assert bounds.makespan_bound(columns(served), num_gpus) <= window
+    assert makespan_bound(columns(served), num_gpus) <= window
 
 
 def sorted_by_submit(jobs: Jobs) -> Jobs:
@@ -169,4 +172,4 @@ def test_the_weighted_bound_does_not_exceed_a_schedule(instance, weights):
         Fraction(w) * (finish - submit)
         for w, finish, (submit, _, _) in zip(weight.tolist(), outcome.finish_us, jobs, strict=True)
     )
-    assert bounds.mean_busy_time(columns(jobs), num_gpus, weight=weight) <= flow
+    assert mean_busy_time(columns(jobs), num_gpus, weight=weight) <= flow

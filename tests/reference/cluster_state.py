@@ -71,7 +71,7 @@ class Cluster:
         if self.pooled:
             accepted = job.allowed & set(self.gpu_types)
             if accepted and accepted != set(self.gpu_types):
-                raise ValueError("count has one pool: a job cannot ask for some of several types")
+                raise ValueError("one pool has no types: a job cannot ask for some of several")
             return list(self.sizes) if accepted else []
         return [server for server in self.sizes if self.types[server] in job.allowed]
 

@@ -13,6 +13,7 @@ class None final : public Contention {
 
 GPUSCHED_REGISTER(Contention, None, .name = "none",
                   .summary = "Every ring has its links to itself.",
-                  .source = "Common assumption of placement-aware simulators.")
+                  .source = "Common assumption of placement-aware simulators.",
+                  .flags = {Flag::uncontended})
 
 }  // namespace gpusched

@@ -46,6 +46,6 @@ GPUSCHED_REGISTER(
     Order, RemainingVirtualWorkOrder, .name = "a-srpt-p",
     .summary = "Preemptive A-SRPT: least remaining virtual work; a restart must pay for itself.",
     .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
-    .flags = {"preemptive", "clairvoyant"})
+    .flags = {Flag::preemptive, Flag::clairvoyant})
 
 }  // namespace gpusched

@@ -16,6 +16,6 @@ using EarliestDeadlineOrder = KeyOrder<EarliestDeadline>;
 GPUSCHED_REGISTER(Order, EarliestDeadlineOrder, .name = "edf",
                   .summary = "Earliest deadline first; jobs without a deadline last, in order of submit.",
                   .source = "Liu, Layland, Journal of the ACM 20, 1973.",
-                  .flags = {"preemptive", "deadlines"})
+                  .flags = {Flag::preemptive, Flag::deadlines})
 
 }  // namespace gpusched

@@ -15,6 +15,6 @@ using SubmitOrder = KeyOrder<SubmitTime>;
 GPUSCHED_REGISTER(Order, SubmitOrder, .name = "fifo",
                   .summary = "First come, first served; the head of the line blocks.",
                   .source = "Common practice (Slurm without backfill, YARN FIFO).",
-                  .flags = {"strict"})
+                  .flags = {Flag::strict})
 
 }  // namespace gpusched

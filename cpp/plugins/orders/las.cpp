@@ -17,7 +17,7 @@ GPUSCHED_REGISTER(
     Order, AttainedServiceOrder, .name = "las",
     .summary = "Least attained service first, decided anew each period while a job waits.",
     .source = "Nuyens, Wierman, Performance Evaluation 65, 2008; Tiresias, NSDI 2019.",
-    .flags = {"preemptive"},
+    .flags = {Flag::preemptive},
     .parameters = {turn_period()})
 
 }  // namespace gpusched

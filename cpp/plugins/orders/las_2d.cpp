@@ -130,7 +130,7 @@ GPUSCHED_REGISTER(
     Order, DiscreteLas, .name = "2d-las",
     .summary = "Discretised two-dimensional LAS: queues by attained GPU time, FIFO inside.",
     .source = "Gu et al., Tiresias, NSDI 2019; preset lucid: Hu et al., Lucid, ASPLOS 2023.",
-    .flags = {"preemptive"},
+    .flags = {Flag::preemptive},
     .parameters = {{.name = "preset",
                     .fallback = std::string("tiresias"),
                     .help = "tiresias: limits 3250/7200; lucid: limit 18000, decisions each 60 s, "

@@ -19,7 +19,8 @@ using LeastLaxityOrder = KeyOrder<LeastLaxity>;
 GPUSCHED_REGISTER(
     Order, LeastLaxityOrder, .name = "llf",
     .summary = "Least laxity first: time to the deadline less the remaining service.",
-    .source = "Mok, PhD thesis, MIT, 1983.", .flags = {"preemptive", "deadlines", "clairvoyant"},
+    .source = "Mok, PhD thesis, MIT, 1983.",
+    .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
     .parameters = {turn_period()})
 
 }  // namespace gpusched

@@ -15,6 +15,6 @@ struct Lot {
 using LotOrder = KeyOrder<Lot>;
 GPUSCHED_REGISTER(Order, LotOrder, .name = "random",
                   .summary = "Jobs in the order of seeded lots: the baseline that knows nothing.",
-                  .source = "Baseline.", .flags = {"skip", "random"})
+                  .source = "Baseline.", .flags = {Flag::skip, Flag::random})
 
 }  // namespace gpusched

@@ -14,6 +14,7 @@ struct Width {
 using WidthOrder = KeyOrder<Width>;
 GPUSCHED_REGISTER(Order, WidthOrder, .name = "sgf",
                   .summary = "Smallest gang first, by number of GPUs.",
-                  .source = "Called sjf in the Tiresias simulator (NSDI 2019).", .flags = {"skip"})
+                  .source = "Called sjf in the Tiresias simulator (NSDI 2019).",
+                  .flags = {Flag::skip})
 
 }  // namespace gpusched

@@ -15,6 +15,6 @@ using PredictedServiceOrder = KeyOrder<PredictedService>;
 GPUSCHED_REGISTER(Order, PredictedServiceOrder, .name = "sjf",
                   .summary = "Shortest job first, by predicted service.",
                   .source = "Conway, Maxwell, Miller, Theory of Scheduling, 1967.",
-                  .flags = {"skip", "clairvoyant"})
+                  .flags = {Flag::skip, Flag::clairvoyant})
 
 }  // namespace gpusched

@@ -15,6 +15,6 @@ using StrictDurationOrder = KeyOrder<StrictDuration>;
 GPUSCHED_REGISTER(Order, StrictDurationOrder, .name = "spjf",
                   .summary = "Shortest predicted job first; one that does not fit blocks the others.",
                   .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
-                  .flags = {"strict", "clairvoyant"})
+                  .flags = {Flag::strict, Flag::clairvoyant})
 
 }  // namespace gpusched

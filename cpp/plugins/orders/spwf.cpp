@@ -15,6 +15,6 @@ using StrictWorkloadOrder = KeyOrder<StrictWorkload>;
 GPUSCHED_REGISTER(Order, StrictWorkloadOrder, .name = "spwf",
                   .summary = "Smallest predicted workload first; one that does not fit blocks the others.",
                   .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
-                  .flags = {"strict", "clairvoyant"})
+                  .flags = {Flag::strict, Flag::clairvoyant})
 
 }  // namespace gpusched

@@ -15,6 +15,6 @@ using RemainingWorkOrder = KeyOrder<RemainingWork>;
 GPUSCHED_REGISTER(Order, RemainingWorkOrder, .name = "srsf",
                   .summary = "Shortest remaining work first: GPUs times remaining service.",
                   .source = "Gu et al., Tiresias (shortest-gpu), NSDI 2019.",
-                  .flags = {"preemptive", "clairvoyant"})
+                  .flags = {Flag::preemptive, Flag::clairvoyant})
 
 }  // namespace gpusched

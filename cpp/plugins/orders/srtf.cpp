@@ -16,6 +16,6 @@ using RemainingServiceOrder = KeyOrder<RemainingService>;
 GPUSCHED_REGISTER(Order, RemainingServiceOrder, .name = "srtf",
                   .summary = "Shortest remaining service first.",
                   .source = "Schrage, Operations Research 16, 1968; Tiresias shortest.",
-                  .flags = {"preemptive", "clairvoyant"})
+                  .flags = {Flag::preemptive, Flag::clairvoyant})
 
 }  // namespace gpusched

@@ -15,6 +15,6 @@ using PredictedWorkOrder = KeyOrder<PredictedWork>;
 GPUSCHED_REGISTER(Order, PredictedWorkOrder, .name = "swf",
                   .summary = "Smallest work first: GPUs times predicted service.",
                   .source = "The oracle of QSSF: Hu et al., Helios, SC 2021.",
-                  .flags = {"skip", "clairvoyant"})
+                  .flags = {Flag::skip, Flag::clairvoyant})
 
 }  // namespace gpusched

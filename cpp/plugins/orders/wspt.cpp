@@ -15,6 +15,6 @@ using ServicePerWeightOrder = KeyOrder<ServicePerWeight>;
 GPUSCHED_REGISTER(Order, ServicePerWeightOrder, .name = "wspt",
                   .summary = "Weighted shortest processing time: predicted service over weight.",
                   .source = "Smith, Naval Research Logistics Quarterly 3, 1956.",
-                  .flags = {"skip", "clairvoyant"})
+                  .flags = {Flag::skip, Flag::clairvoyant})
 
 }  // namespace gpusched

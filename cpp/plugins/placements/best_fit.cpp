@@ -42,6 +42,7 @@ class BestFit final : public DemandPlacement<LeastRoom> {
 GPUSCHED_REGISTER(
     Placement, BestFit, .name = "best-fit",
     .summary = "The server with the least free GPUs that holds the gang; else the fullest first.",
-    .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.")
+    .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.",
+    .flags = {Flag::demands, Flag::shares, Flag::scatters})
 
 }  // namespace gpusched

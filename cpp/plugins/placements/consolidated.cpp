@@ -21,6 +21,7 @@ class Consolidated final : public DemandPlacement<LeastFreeGpus> {
 
 GPUSCHED_REGISTER(Placement, Consolidated, .name = "consolidated",
                   .summary = "The fewest servers possible, best fit for the remainder, or wait.",
-                  .source = "Jeon et al., ATC 2019 (Philly); Lucid, ASPLOS 2023.")
+                  .source = "Jeon et al., ATC 2019 (Philly); Lucid, ASPLOS 2023.",
+                  .flags = {Flag::demands, Flag::shares, Flag::consolidates})
 
 }  // namespace gpusched

@@ -47,6 +47,7 @@ GPUSCHED_REGISTER(
     Placement, ConsolidatedRelaxed, .name = "consolidated-relaxed",
     .summary = "As consolidated, but up to kappa times the fewest servers, emptiest first.",
     .source = "Gu et al., Tiresias (skew rule), NSDI 2019.",
+    .flags = {Flag::demands, Flag::shares},
     .parameters = {{.name = "kappa",
                     .fallback = 2.0,
                     .help = "how many times the fewest possible servers a gang may span",

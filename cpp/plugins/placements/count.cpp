@@ -13,7 +13,6 @@ class Count final : public Placement {
     return true;
   }
 
-  [[nodiscard]] bool is_pooled() const override { return true; }
 };
 
 }  // namespace
@@ -21,6 +20,6 @@ class Count final : public Placement {
 GPUSCHED_REGISTER(Placement, Count, .name = "count",
                   .summary = "One pool of GPUs without servers: the idealised cluster.",
                   .source = "Common idealisation (Tiresias simulator, scheme count).",
-                  .flags = {"pooled"})
+                  .flags = {Flag::pooled, Flag::scatters})
 
 }  // namespace gpusched

@@ -22,6 +22,7 @@ using DotProduct = PackingPlacement<DotProductRule>;
 GPUSCHED_REGISTER(
     Placement, DotProduct, .name = "dot-product",
     .summary = "The server whose free GPUs, CPU and memory are most like what the gang asks for.",
-    .source = "Grandl et al., Tetris, SIGCOMM 2014.")
+    .source = "Grandl et al., Tetris, SIGCOMM 2014.",
+    .flags = {Flag::demands, Flag::shares, Flag::consolidates})
 
 }  // namespace gpusched

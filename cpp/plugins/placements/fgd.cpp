@@ -80,6 +80,7 @@ using Fgd = PackingPlacement<FgdRule>;
 GPUSCHED_REGISTER(
     Placement, Fgd, .name = "fgd",
     .summary = "Where the GPUs that typical jobs of the trace cannot use grow least.",
-    .source = "Weng et al., Fragmentation Gradient Descent, ATC 2023.")
+    .source = "Weng et al., Fragmentation Gradient Descent, ATC 2023.",
+    .flags = {Flag::demands, Flag::shares, Flag::consolidates})
 
 }  // namespace gpusched

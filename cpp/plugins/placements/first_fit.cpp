@@ -40,6 +40,7 @@ class FirstFit final : public DemandPlacement<AnyServer> {
 GPUSCHED_REGISTER(
     Placement, FirstFit, .name = "first-fit",
     .summary = "The lowest server that holds the gang; else the servers in order of their ids.",
-    .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.")
+    .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.",
+    .flags = {Flag::demands, Flag::shares, Flag::scatters})
 
 }  // namespace gpusched

@@ -34,6 +34,7 @@ using GpuClustering = PackingPlacement<GpuClusteringRule>;
 GPUSCHED_REGISTER(
     Placement, GpuClustering, .name = "gpu-clustering",
     .summary = "Servers that have gangs of the same width or share, then idle ones.",
-    .source = "Xiao et al., Gandiva, OSDI 2018; Weng et al., ATC 2023.")
+    .source = "Xiao et al., Gandiva, OSDI 2018; Weng et al., ATC 2023.",
+    .flags = {Flag::demands, Flag::shares, Flag::consolidates})
 
 }  // namespace gpusched

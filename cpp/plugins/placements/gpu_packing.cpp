@@ -30,6 +30,7 @@ using GpuPacking = PackingPlacement<GpuPackingRule>;
 GPUSCHED_REGISTER(
     Placement, GpuPacking, .name = "gpu-packing",
     .summary = "Partly used GPUs first, then free ones of used servers, idle servers last.",
-    .source = "Weng et al., MLaaS in the Wild, NSDI 2022.")
+    .source = "Weng et al., MLaaS in the Wild, NSDI 2022.",
+    .flags = {Flag::demands, Flag::shares, Flag::consolidates})
 
 }  // namespace gpusched

@@ -34,6 +34,7 @@ GPUSCHED_REGISTER(
     Placement, HeavyEdgePlacement, .name = "heavy-edge",
     .summary = "Best fit on one server, else few servers with the job graph cut at light edges.",
     .source = "Luo et al., INFOCOM 2025 (Heavy-Edge).",
+    .flags = {Flag::scatters},
     .parameters = {{.name = "swaps",
                     .fallback = true,
                     .help = "exchange replicas between servers where that shortens an iteration"},

@@ -106,6 +106,6 @@ class Random final : public DemandPlacement<RandomRule> {
 
 GPUSCHED_REGISTER(Placement, Random, .name = "random",
                   .summary = "A uniformly random set of free GPUs, seeded.", .source = "Baseline.",
-                  .flags = {"random"})
+                  .flags = {Flag::random, Flag::demands, Flag::shares, Flag::scatters})
 
 }  // namespace gpusched

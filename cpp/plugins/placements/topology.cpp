@@ -203,6 +203,7 @@ class Topology final : public DemandPlacement<TightServer> {
 GPUSCHED_REGISTER(
     Placement, Topology, .name = "topology",
     .summary = "The smallest domain that holds the gang: a server, a rack, a block; inside alike.",
-    .source = "Kueue, topology-aware scheduling (BestFit).")
+    .source = "Kueue, topology-aware scheduling (BestFit).",
+    .flags = {Flag::demands, Flag::shares})
 
 }  // namespace gpusched

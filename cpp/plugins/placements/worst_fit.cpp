@@ -39,6 +39,7 @@ class WorstFit final : public DemandPlacement<MostRoom> {
 
 GPUSCHED_REGISTER(Placement, WorstFit, .name = "worst-fit",
                   .summary = "The servers with the most free GPUs first.",
-                  .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.")
+                  .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.",
+                  .flags = {Flag::demands, Flag::shares, Flag::scatters})
 
 }  // namespace gpusched

@@ -59,7 +59,7 @@ class ASrpt final : public Scheduler {
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    is_release_ = !instant.finished.empty();
+    is_release_ = instant.has_released;
     for (const JobId job : machine_.advance(state.now())) send(state, job);
     for (const JobId job : instant.arrived) admit(state, job);
     if (num_queued_ > 0) dispatch(state, actions);
@@ -320,7 +320,7 @@ GPUSCHED_REGISTER(
     Scheduler, ASrpt, .name = "a-srpt",
     .summary = "Follows one virtual server under SRPT; gangs that communicate much may wait.",
     .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
-    .flags = {"clairvoyant"},
+    .flags = {Flag::clairvoyant},
     .parameters =
         {{.name = "scan",
           .fallback = std::string("skip"),

@@ -57,7 +57,7 @@ class AdaSrsf final : public Scheduler {
     for (const JobId job : instant.arrived) {
       const KindId id = kind_of(state, job);
       const KeyedJob keyed{key(state, job), job};
-      if (instant.finished.empty()) {
+      if (!instant.has_released) {
         candidates_.push_back({keyed, id});
       } else {
         kinds_[id].waiting.push(keyed);
@@ -66,7 +66,7 @@ class AdaSrsf final : public Scheduler {
     ++decision_;
     ++version_;
     offered_to_ = kNoJob;
-    if (instant.finished.empty()) {
+    if (!instant.has_released) {
       judge_arrivals(state, actions);
     } else {
       judge_all(state, actions);
@@ -256,7 +256,7 @@ class AdaSrsf final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, AdaSrsf, .name = "ada-srsf",
     .summary = "Smallest work first; a gang over several servers waits if its links are too busy.",
-    .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).", .flags = {"clairvoyant"},
+    .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).", .flags = {Flag::clairvoyant},
     .parameters =
         {{.name = "sharers",
           .fallback = std::int64_t{2},

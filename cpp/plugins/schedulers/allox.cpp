@@ -53,7 +53,7 @@ class AlloX final : public Scheduler {
     jobs_.open(state, instant);
     if (jobs_.empty()) return;
     // The same jobs would be matched alike.
-    has_changed_ = has_changed_ || !instant.finished.empty() || !instant.arrived.empty();
+    has_changed_ = has_changed_ || instant.has_released || !instant.arrived.empty();
     const bool is_review = period_ == Time{0} || state.now().count() % period_.count() == 0;
     const bool is_due = has_changed_ && is_review;
     if (is_due) has_changed_ = false;
@@ -213,7 +213,8 @@ class AlloX final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, AlloX, .name = "allox",
     .summary = "Jobs matched to GPU types and places in their queues, for the least mean JCT.",
-    .source = "Le, Sun, Chowdhury, Liu, EuroSys 2020.", .flags = {"preemptive", "clairvoyant"},
+    .source = "Le, Sun, Chowdhury, Liu, EuroSys 2020.",
+    .flags = {Flag::preemptive, Flag::clairvoyant},
     .parameters = AlloX::parameters())
 
 }  // namespace gpusched

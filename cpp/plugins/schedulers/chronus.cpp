@@ -29,6 +29,7 @@ GPUSCHED_REGISTER(
     Scheduler, Chronus, .name = "chronus",
     .summary = "Leases set aside for jobs with deadlines, by slack; best effort fills the rest.",
     .source = "Gao, Ye, Sun, Wen, Zhang, SoCC 2021; greedy instead of the integer program.",
-    .flags = {"preemptive", "deadlines", "clairvoyant"}, .parameters = Chronus::parameters())
+    .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
+    .parameters = Chronus::parameters())
 
 }  // namespace gpusched

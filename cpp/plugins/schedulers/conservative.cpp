@@ -198,6 +198,6 @@ class Conservative final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, Conservative, .name = "conservative",
     .summary = "Conservative backfilling: every waiting job holds a reservation. O(queue) per event.",
-    .source = "Mu'alem, Feitelson, IEEE TPDS 12, 2001.", .flags = {"estimate"})
+    .source = "Mu'alem, Feitelson, IEEE TPDS 12, 2001.", .flags = {Flag::estimate})
 
 }  // namespace gpusched

@@ -39,7 +39,7 @@ class Easy final : public Scheduler {
     // end before it. Where nothing ended or started either, none of the jobs passed over before
     // fits now, and only the newcomers are judged.
     const bool stands = reserved_for_ == head && first_end() > state.now();
-    const bool is_still = stands && is_settled_ && instant.finished.empty();
+    const bool is_still = stands && is_settled_ && !instant.has_released;
     if (is_pooled_) {
       if (!stands) reserve(state, head);
       if (is_still) {
@@ -185,6 +185,6 @@ class Easy final : public Scheduler {
 GPUSCHED_REGISTER(Scheduler, Easy, .name = "easy",
                   .summary = "EASY backfilling: later jobs start if the head's start is unharmed.",
                   .source = "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995.",
-                  .flags = {"estimate"})
+                  .flags = {Flag::estimate})
 
 }  // namespace gpusched

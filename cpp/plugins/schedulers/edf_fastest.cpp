@@ -54,6 +54,6 @@ GPUSCHED_REGISTER(
     Scheduler, EdfFastest, .name = "edf-fastest",
     .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
     .source = "Baseline of Zhang et al., IEEE TCC 13(2), 2025 (EDF).",
-    .flags = {"preemptive", "elastic", "deadlines"})
+    .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines})
 
 }  // namespace gpusched

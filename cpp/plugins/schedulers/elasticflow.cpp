@@ -34,7 +34,7 @@ GPUSCHED_REGISTER(
     Scheduler, ElasticFlow, .name = "elasticflow",
     .summary = "The least share that meets each deadline, and spare GPUs where they save most.",
     .source = "Gu et al., ElasticFlow, ASPLOS 2023; the choice of types is ours.",
-    .flags = {"preemptive", "elastic", "deadlines", "clairvoyant"},
+    .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines, Flag::clairvoyant},
     .parameters = ElasticFlow::parameters())
 
 }  // namespace gpusched

@@ -15,7 +15,8 @@ class LeastBusyGangs final : public BoundScheduler {
 GPUSCHED_REGISTER(
     Scheduler, LeastBusyGangs, .name = "ls",
     .summary = "The GPUs with the least work bound to them, under a cap. Chooses GPUs itself.",
-    .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.", .flags = {"clairvoyant", "places"},
+    .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
+    .flags = {Flag::clairvoyant, Flag::places, Flag::offline},
     .parameters = BoundScheduler::parameters(false))
 
 }  // namespace gpusched

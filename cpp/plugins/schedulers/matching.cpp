@@ -399,7 +399,7 @@ GPUSCHED_REGISTER(
     Scheduler, Matching, .name = "matching",
     .summary = "A matching market of jobs and GPU types, cleared in sampled categories.",
     .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024.",
-    .flags = {"preemptive", "elastic", "clairvoyant"},
+    .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
     .parameters = Matching::parameters())
 
 }  // namespace gpusched

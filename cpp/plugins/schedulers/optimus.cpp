@@ -162,6 +162,7 @@ GPUSCHED_REGISTER(
     Scheduler, Optimus, .name = "optimus",
     .summary = "GPU by GPU to the job whose time left it shortens most.",
     .source = "Peng, Bao, Chen, Wu, Guo, EuroSys 2018.",
-    .flags = {"preemptive", "elastic", "clairvoyant"}, .parameters = Optimus::parameters())
+    .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
+    .parameters = Optimus::parameters())
 
 }  // namespace gpusched

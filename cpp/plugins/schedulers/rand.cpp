@@ -15,7 +15,8 @@ class RandomGangs final : public BoundScheduler {
 GPUSCHED_REGISTER(
     Scheduler, RandomGangs, .name = "rand",
     .summary = "Uniformly random GPUs under a cap on busy time, seeded. Chooses GPUs itself.",
-    .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.", .flags = {"random", "places"},
+    .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
+    .flags = {Flag::random, Flag::places, Flag::offline},
     .parameters = BoundScheduler::parameters(false))
 
 }  // namespace gpusched

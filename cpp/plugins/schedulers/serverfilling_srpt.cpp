@@ -119,7 +119,7 @@ GPUSCHED_REGISTER(
     Scheduler, ServerFillingSrpt, .name = "serverfilling-srpt",
     .summary = "The shortest remaining work that fills the cluster, served widest first.",
     .source = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, SIGMETRICS 2023.",
-    .flags = {"preemptive", "clairvoyant"},
+    .flags = {Flag::preemptive, Flag::clairvoyant},
     .parameters = PreemptiveScheduler::parameters())
 
 }  // namespace gpusched

@@ -44,6 +44,6 @@ GPUSCHED_REGISTER(
     Scheduler, SjfBco, .name = "sjf-bco",
     .summary = "Narrow gangs packed, wide ones balanced, under a cap on busy time. Chooses GPUs itself.",
     .source = "Yu, Ji, Rajan, Liu, MobiHoc 2022 (arXiv 2207.07817).",
-    .flags = {"clairvoyant", "places"}, .parameters = SjfBco::parameters())
+    .flags = {Flag::clairvoyant, Flag::places, Flag::offline}, .parameters = SjfBco::parameters())
 
 }  // namespace gpusched

@@ -95,6 +95,6 @@ GPUSCHED_REGISTER(
     Scheduler, ThemisGreedy, .name = "themis-greedy",
     .summary = "GPUs are leased to the jobs with the worst finish-time fairness.",
     .source = "Mahajan et al., Themis, NSDI 2020; greedy instead of the auction.",
-    .flags = {"preemptive", "clairvoyant"}, .parameters = ThemisGreedy::parameters())
+    .flags = {Flag::preemptive, Flag::clairvoyant}, .parameters = ThemisGreedy::parameters())
 
 }  // namespace gpusched

@@ -7,7 +7,6 @@ namespace {
 /// One iteration is the whole service, whatever the allocation.
 class Fixed final : public Speed {
  public:
-  [[nodiscard]] bool is_fixed() const override { return true; }
 
   void begin(const JobTable& jobs, const Cluster& /*cluster*/,
              const JobClasses& /*classes*/) override {
@@ -34,6 +33,7 @@ class Fixed final : public Speed {
 
 GPUSCHED_REGISTER(Speed, Fixed, .name = "fixed",
                   .summary = "A job runs for its service, wherever its GPUs are.",
-                  .source = "Common assumption of trace-driven simulators.")
+                  .source = "Common assumption of trace-driven simulators.",
+                  .flags = {Flag::shares, Flag::steady})
 
 }  // namespace gpusched

@@ -41,7 +41,6 @@ class Proportional final : public Speed {
     }
   }
 
-  [[nodiscard]] bool is_elastic() const override { return true; }
   [[nodiscard]] bool adds_types() const override { return !is_equal_; }
   [[nodiscard]] bool uses_links() const override { return uses_links_; }
   [[nodiscard]] bool can_run(JobId job) const override { return ideal_s_[job] < kInfinite; }
@@ -281,7 +280,7 @@ GPUSCHED_REGISTER(
     Speed, Proportional, .name = "proportional",
     .summary = "Each worker gets samples in proportion to its speed, and a ring reduces gradients.",
     .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: proportional workload assignment.",
-    .flags = {"elastic"},
+    .flags = {Flag::elastic, Flag::samples},
     .parameters = {{.name = "split",
                     .fallback = std::string("proportional"),
                     .help = "samples in proportion to the speeds of the workers, or the same to all",

@@ -140,6 +140,7 @@ GPUSCHED_REGISTER(
     Speed, Ring, .name = "ring",
     .summary = "Ring all-reduce: an iteration waits for the slowest link of the ring.",
     .source = "Yu et al., MobiHoc 2022, equation of the iteration time.",
+    .flags = {Flag::profiles},
     .parameters = {{.name = "overhead_s",
                     .fallback = 0.0005,
                     .help = "seconds an iteration takes more for each server the gang spans",

@@ -290,6 +290,7 @@ GPUSCHED_REGISTER(
     Speed, Stages, .name = "stages",
     .summary = "Pipeline stages with replicas: the slowest replica sets the pace.",
     .source = "Luo et al., INFOCOM 2025 (arXiv 2501.05563); details are ours.",
+    .flags = {Flag::graphs},
     .parameters = {{.name = "micro_batches",
                     .fallback = std::int64_t{0},
                     .help = "micro-batches that fill the pipeline before parameters are reduced "

@@ -34,7 +34,6 @@ class Table final : public Speed {
     }
   }
 
-  [[nodiscard]] bool is_elastic() const override { return true; }
   [[nodiscard]] bool uses_links() const override { return false; }
   [[nodiscard]] bool can_run(JobId job) const override { return best_[job] > 0; }
 
@@ -180,6 +179,6 @@ GPUSCHED_REGISTER(
     Speed, Table, .name = "table",
     .summary = "Throughputs as measured, by GPU type and number of GPUs.",
     .source = "Narayanan et al., OSDI 2020 (tables by type); interpolation between counts is ours.",
-    .flags = {"elastic"})
+    .flags = {Flag::elastic, Flag::throughputs})
 
 }  // namespace gpusched

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpusched.audit.rule_book import RuleBook
 from gpusched.base.arrays import Int64
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
-_PRESETS: Final[dict[tuple[str, str], dict[str, str]]] = {
-    ("2d-las", "tiresias"): {},
-    ("2d-las", "lucid"): {"restart": "work", "cost_s": "40", "wide_cost_s": "60"},
-}
+PresetRule = Callable[[str], Mapping[str, str]]
+"""What a preset of a policy says of restarts, as texts of parameters."""
+
+PRESET_RULES: Final = RuleBook[PresetRule]("policy")
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,26 @@ class Flags:
         Whether the policy chooses GPUs itself, whatever the placement.
     is_pooled
         Whether the placement takes the cluster for one pool of GPUs without servers.
+    scatters
+        Whether the placement takes any gang on an empty cluster that has GPUs enough.
+    consolidates
+        Whether it takes there what fits on as few servers as the gang's width allows.
     is_elastic
         Whether jobs may run at other widths than their own under the speed.
+    alias_of
+        The policy that the name stands for, with the values that it sets, if it is an alias.
+    is_steady
+        Whether they run for their service under the speed, wherever they are.
     """
 
     preempts: bool | None = None
     places: bool = False
     is_pooled: bool = False
+    scatters: bool = False
+    consolidates: bool = False
     is_elastic: bool = False
+    is_steady: bool = False
+    alias_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,10 +73,15 @@ class RestartRule:
     narrow_gpus: int
 
     @classmethod
-    def of(cls, policy: str) -> RestartRule:
-        """Read the rule from a policy's text."""
+    def of(cls, policy: str, alias_of: str = "") -> RestartRule:
+        """Read the rule from a policy's text, and from that of the policy for which it stands."""
         name, given = parameters(policy)
-        given = _PRESETS.get((name, given.get("preset", "")), {}) | given
+        if alias_of:
+            name, defaults = parameters(alias_of)
+            given = defaults | given
+        rule = PRESET_RULES.find(name)
+        if rule is not None and "preset" in given:
+            given = {**rule(given["preset"]), **given}
         cost_s = float(given.get("cost_s", "0"))
         wide_cost_s = float(given.get("wide_cost_s", "-1"))
         return cls(

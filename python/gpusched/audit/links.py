@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from gpusched.audit.declarations import parameters
 from gpusched.audit.evidence import Case
+from gpusched.audit.rule_book import RuleBook
 from gpusched.base.arrays import AnyArray, Float64, Int64
 
 if TYPE_CHECKING:
@@ -17,36 +19,37 @@ if TYPE_CHECKING:
 _BYTES_PER_S = 1e9 / 8  # of one Gbit/s
 
 
-@dataclass(frozen=True)
 class Sharing:
-    """What one of the rings on a link gets of its bandwidth.
+    """What the rings on a link get of its bandwidth, by the parameters that were given.
 
     Attributes
     ----------
-    kind
-        ``none``, ``reserved`` or ``shared``.
-    degradation, scaling
-        Of ``shared``.
+    interacts
+        Whether it matters how many there are: then ``part`` tells, otherwise ``own``.
     """
 
-    kind: str
-    degradation: float
-    scaling: float
+    interacts: ClassVar[bool] = False
 
-    @classmethod
-    def of(cls, contention: str) -> Sharing | None:
+    def __init__(self, given: Mapping[str, str]) -> None:
+        pass
+
+    @staticmethod
+    def of(contention: str) -> Sharing | None:
         """Read it from the text of a run's contention; None if it is not known."""
         name, given = parameters(contention)
-        if name not in ("none", "reserved", "shared"):
-            return None
-        degradation, scaling = given.get("degradation", "0"), given.get("scaling", "1")
-        return cls(name, float(degradation), float(scaling))
+        rule = SHARING_RULES.find(name)
+        return None if rule is None else rule(given)
+
+    def own(self, bytes_per_s: Float64, gpus: Int64, behind: Int64) -> Float64:
+        """Return the bytes per second of rings that hold ``gpus`` of those ``behind`` a link."""
+        raise NotImplementedError
 
     def part(self, bytes_per_s: Float64, rings: Int64) -> Float64:
         """Return the bytes per second of each ring where ``rings`` share a link."""
-        crowd = np.maximum(1.0, self.scaling * rings)
-        part: Float64 = bytes_per_s / (crowd + self.degradation * (crowd - 1.0))
-        return part
+        raise NotImplementedError
+
+
+SHARING_RULES: Final = RuleBook[type[Sharing]]("contention")
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,8 @@ from gpusched.audit.accounts import redo_us
 from gpusched.audit.declarations import Flags, RestartRule, parameters
 from gpusched.audit.evidence import Case
 from gpusched.audit.links import OnLinks, Sharing
-from gpusched.audit.proportional_speed import Rounds, Samples
-from gpusched.audit.ring_speed import Rings
-from gpusched.audit.table_speed import Tables
+from gpusched.audit.speed_rules import SPEED_RULES
+from gpusched.audit.type_speeds import Measured
 from gpusched.base.arrays import Bool, Float64, Int64
 
 if TYPE_CHECKING:
@@ -31,33 +30,33 @@ _AT_A_TIME: Final = 1_000_000
 _ROUNDING: Final = 2.0**-50
 
 
-def measured_of(
-    trace: Trace, cluster: Cluster, speed: str, flags: Flags
-) -> Tables | Samples | None:
+def measured_of(trace: Trace, cluster: Cluster, speed: str, flags: Flags) -> Measured | None:
     """Return what is known of a speed by figures per GPU type; None of all others."""
-    name, _ = parameters(speed)
-    if not flags.is_elastic or trace.profile is None:
+    rule = SPEED_RULES.find(parameters(speed)[0])
+    if not flags.is_elastic or trace.profile is None or rule is None or rule.measured is None:
         return None
-    return Tables(trace, cluster) if name == "table" else Samples(trace, cluster, speed)
+    return rule.measured(trace, cluster, speed)
 
 
 def check(case: Case, most_shares: int = MOST_SHARES) -> None:
     """Check that finished jobs achieved their service, to the tick, and what they say of it.
 
-    A job that went at full speed from end to end must be right to the tick. Of all others as much
-    is forgiven as double precision cannot tell apart: a millionth of a microsecond of service, and
+    A job that went at full speed from end to end must be right to the tick, unless speeds are sums
+    over unequal workers, which the core rounds and the audit does not. Of all others as much is
+    forgiven as double precision cannot tell apart: a millionth of a microsecond of service, and
     ``2**-50`` of its work for each stretch of time with one rate (and for 16 more).
     """
-    speed, _ = parameters(case.spec.speed)
     claimed_us = np.asarray(case.schedule.uncontended_us)
-    wanted = 0 if speed == "fixed" else len(case.trace)
+    wanted = 0 if case.flags.is_steady else len(case.trace)
     if claimed_us.shape != (wanted,):
         case.problems.append(f"malformed columns: uncontended_us has shape {claimed_us.shape}")
         return
-    if speed == "fixed":
+    if case.flags.is_steady:
         return
+    speed, _ = parameters(case.spec.speed)
+    knows = SPEED_RULES.find(speed)
     sharing = Sharing.of(case.spec.contention)
-    if speed not in ("ring", "table", "proportional") or sharing is None or case.pooled:
+    if knows is None or sharing is None or case.pooled:
         case.notes.append(
             f"speed {case.spec.speed}, contention {case.spec.contention}: not known, the work of "
             "jobs is not checked"
@@ -69,19 +68,18 @@ def check(case: Case, most_shares: int = MOST_SHARES) -> None:
     if case.trace.profile is None:
         case.problems.append(f"speed {speed}: the trace has no profiles")
         return
-    rule = RestartRule.of(case.spec.policy)
+    rule = RestartRule.of(case.spec.policy, case.flags.alias_of)
     work = (case.trace.service_us + redo_us(case, rule)).astype(np.float64)
     begin_us = case.start_us.copy()  # of progress
     if rule.on_time:
         cost_us = rule.cost_us(case.trace, case.job, case.width)
         begin_us[case.resumed] += cost_us[case.resumed]
-    if isinstance(case.measured, Tables):
-        paced = _steady(case, case.measured.rates(case), begin_us)
+    if knows.rates is not None:
+        paced = _steady(case, knows.rates(case), begin_us)
     else:
-        samples = case.measured
-        rings = Rounds(case, samples) if isinstance(samples, Samples) else Rings(case)
-        paced = _on_links(case, rings, sharing, begin_us, most_shares)
-    _check_work(case, paced, work, claimed_us)
+        assert knows.on_links is not None
+        paced = _on_links(case, knows.on_links(case), sharing, begin_us, most_shares)
+    _check_work(case, paced, work, claimed_us, is_rounded=knows.is_rounded)
 
 
 @dataclass(frozen=True)
@@ -114,24 +112,26 @@ def _steady(case: Case, rate: Float64, begin_us: Int64) -> _Paced:
 def _on_links(
     case: Case, rings: OnLinks, sharing: Sharing, begin_us: Int64, most_shares: int
 ) -> _Paced:
-    if sharing.kind == "shared":
+    if sharing.interacts:
         sweep = _Sweep(case, rings, sharing, begin_us)
         judged = sweep.affordable(case, most_shares)
         return _Paced(judged, *sweep.run(judged[case.job]), rings.alone)
-    parts = rings.links.bytes_per_s[rings.pair_link]
-    if sharing.kind == "reserved":
-        parts = parts * (rings.pair_gpus / rings.links.gpus[rings.pair_link])
+    link = rings.pair_link
+    parts = sharing.own(rings.links.bytes_per_s[link], rings.pair_gpus, rings.links.gpus[link])
     steady = _steady(case, rings.rate(rings.least(parts)), begin_us)
     return replace(steady, alone=rings.alone)
 
 
-def _check_work(case: Case, paced: _Paced, work: Float64, claimed_us: Float64) -> None:
+def _check_work(
+    case: Case, paced: _Paced, work: Float64, claimed_us: Float64, *, is_rounded: bool
+) -> None:
     judged = paced.judged & case.finished
     done, last_rate, stretches = paced.done, paced.last_rate, paced.stretches
     ran, closes = case.ran, case.closes
     by_job = _Totals(case)
     total, num_stretches = by_job.sum(done), by_job.sum(stretches)
     hindered = by_job.sum(((stretches > 1) | (last_rate != 1.0)).astype(np.float64)) > 0
+    hindered |= is_rounded
     tolerance = np.where(hindered, 1e-6 + _ROUNDING * (16 + num_stretches) * work, 0.0)
     before_last_tick = total.copy()
     before_last_tick[ran] -= last_rate[closes]

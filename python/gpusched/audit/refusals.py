@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched.audit.declarations import parameters
+from gpusched.audit.empty_fit import fits_when_empty, is_known_wide
 from gpusched.audit.type_speeds import Measured, allowed_by_set
 from gpusched.base.arrays import Bool, Int64
 
 if TYPE_CHECKING:
     from gpusched.audit.evidence import Case
-
-# On an empty cluster these place whatever the allowed GPUs can hold.
-_TAKES_ANY_GPUS: Final = frozenset(
-    ("count", "random", "first-fit", "best-fit", "worst-fit", "spread", "lwf", "heavy-edge")
-)
-# These do not place a gang wider than the largest server by whole servers of that size.
-_WIDE_IN_THEIR_OWN_WAY: Final = frozenset(("buddy", "topology"))
 
 
 def rejects_for_good(case: Case, measured: Measured | None) -> Int64:
@@ -49,18 +41,14 @@ def rejects_for_good(case: Case, measured: Measured | None) -> Int64:
     kinds, kind_of_job = np.unique(rows, axis=0, return_inverse=True)
     # What no job asks for beside GPUs no placement looks at.
     has_demands = bool(((rows[:, 2] < 1000) | (rows[:, 3:] > 0).any(axis=1)).any())
-    # Who chooses GPUs itself takes any that the gang fits on.
-    name = "first-fit" if case.flags.places else case.spec.placement
-    known = [_reason(case, name, allowed[kind[0]], kind, has_demands) for kind in kinds.tolist()]
+    known = [_reason(case, allowed[kind[0]], kind, has_demands) for kind in kinds.tolist()]
     truth = np.array([-1 if reason is None else reason for reason in known])
     reason = truth[kind_of_job.reshape(-1)]
     reason = np.where(reason >= 0, reason, np.where(claimed == 3, 3, 0))
     return np.where((reason == 0) & cannot_run, 4, reason)
 
 
-def _reason(
-    case: Case, placement: str, allowed: Bool, kind: list[int], has_demands: bool
-) -> int | None:
+def _reason(case: Case, allowed: Bool, kind: list[int], has_demands: bool) -> int | None:
     _, gpus, _, cpu_milli, memory_mib = kind
     may_use = allowed[case.cluster.server_type]
     sizes = case.cluster.server_gpus[may_use].astype(np.int64)
@@ -68,11 +56,15 @@ def _reason(
         return 1
     if gpus > sizes.sum():
         return 2
+    # Who chooses GPUs itself takes any that the gang fits on.
+    if case.flags.places:
+        return 0
+    placement = case.spec.placement
     if has_demands:
-        if gpus > sizes.max() and placement.partition(":")[0] in _WIDE_IN_THEIR_OWN_WAY:
+        if gpus > sizes.max() and not is_known_wide(case.flags, placement):
             return None
         return 0 if _has_room(case, may_use, gpus, cpu_milli, memory_mib) else 3
-    fits = _fits_when_empty(placement, sizes.tolist(), gpus)
+    fits = fits_when_empty(case.flags, placement, sizes.tolist(), gpus)
     return None if fits is None else 0 if fits else 3
 
 
@@ -101,23 +93,3 @@ def _has_room(case: Case, may_use: Bool, gpus: int, cpu_milli: int, memory_mib: 
     if whole:
         others &= ~wholes if int(wholes.sum()) == whole else True
     return bool(others.any())
-
-
-def _fits_when_empty(placement: str, sizes: list[int], gpus: int) -> bool | None:
-    """Whether the placement takes a gang that the GPUs can hold; None if it is not known."""
-    name, given = parameters(placement)
-    if name in _TAKES_ANY_GPUS:
-        return True
-    if name not in ("consolidated", "consolidated-relaxed"):
-        return None
-    size = max(sizes)
-    whole, rest = divmod(gpus, size)
-    num_largest = sizes.count(size)
-    others_fit = num_largest > whole or any(rest <= other < size for other in sizes)
-    if num_largest >= whole and (rest == 0 or others_fit):
-        return True
-    if name == "consolidated":
-        return False
-    limit = math.floor(float(given.get("kappa", "2")) * math.ceil(gpus / size))
-    held = np.cumsum(sorted(sizes, reverse=True))
-    return int(np.searchsorted(held, gpus)) + 1 <= limit

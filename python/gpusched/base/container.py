@@ -20,23 +20,32 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import read_bytes
+from gpusched.base.zip_layout import (
+    ENTRY_SIZE,
+    MANIFEST,
+    MANIFEST_DATA,
+    SUFFIX,
+    Member,
+    directory,
+    directory_size,
+    entry_of,
+    local_head,
+    place_of,
+    places_of,
+)
 
 HEADER: Final = "header"
-_MANIFEST: Final = "manifest"
-_SUFFIX: Final = ".npy"
-_ALIGNMENT: Final = 64  # of the data of each array in the file
 _MAX_MEMBERS: Final = 1000
 _NAME: Final = re.compile(r"[a-z][a-z0-9_.]{0,79}")
 _DTYPE: Final = re.compile(r"[<|](?:[iuf][1248]|b1|U[1-9][0-9]{0,8})")
 _OLD_HEADER: Final = re.compile(rb'"format":"(gpusched-[a-z]{1,20})","layout":([0-9]{1,4})[,}]')
-_FILLED: Final = 0xFFFFFFFF  # the true figure stands in the 64-bit extra field
 
 
 class Kind(NamedTuple):
@@ -54,33 +63,16 @@ class Kind(NamedTuple):
     layout: int
 
 
-class _Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    num_bytes: int
-    sha256: str
-
-
 class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     layout: int
-    members: tuple[_Member, ...]
+    members: tuple[Member, ...]
     sha256: str
 
 
 class _Layout(msgspec.Struct):
     format: str
     layout: int
-
-
-class _Place(NamedTuple):
-    """Where a member stands in the file: its entry, its data, and the text before the data."""
-
-    begin: int
-    data: int
-    end: int
-    head: bytes
 
 
 def write(
@@ -130,28 +122,28 @@ def read(
     data = read_bytes(path, max_bytes=max_bytes)
     manifest, end = _manifest(data, kind)
     members = manifest.members
-    places = list(_places(members, end))
+    places = list(places_of(members, end))
     last = places[-1].end if places else end
-    size = last + _tail_size(members)
+    size = last + directory_size(members)
     if size != len(data):
         change = "it was cut short" if size > len(data) else "something was appended or put in"
         raise ValueError(f"manifest: tells of {size:,} bytes, the file has {len(data):,}: {change}")
     whole = memoryview(data)
-    entries = [(f"{_MANIFEST}{_SUFFIX}", zlib.crc32(whole[_ENTRY_SIZE:end]), end - _ENTRY_SIZE, 0)]
+    entries = [(f"{MANIFEST}{SUFFIX}", zlib.crc32(whole[ENTRY_SIZE:end]), end - ENTRY_SIZE, 0)]
     arrays: dict[str, AnyArray] = {}
     for member, place in zip(members, places, strict=True):
         content = whole[place.data : place.end]
         if hashlib.sha256(content).hexdigest() != member.sha256:
             raise ValueError(f"{member.name}: does not have the stored SHA-256: it was changed")
-        entry = _entry(member.name, place, content)
-        if whole[place.begin : place.data] != _local(*entry[:3]) + place.head:
+        entry = entry_of(member.name, place, content)
+        if whole[place.begin : place.data] != local_head(*entry[:3]) + place.head:
             raise ValueError(f"{member.name}: its entry in the archive was changed")
         entries.append(entry)
         dtype = np.dtype(member.dtype)
         count = math.prod(member.shape)
         array: AnyArray = np.frombuffer(data, dtype, count, place.data)
         arrays[member.name] = array.reshape(member.shape)
-    if whole[last:] != b"".join(_tail(entries, last)):
+    if whole[last:] != b"".join(directory(entries, last)):
         raise ValueError("the archive's directory was changed")
     if HEADER not in arrays or arrays[HEADER].dtype != np.uint8:
         raise ValueError("it has no header")
@@ -171,7 +163,7 @@ def _parts(kind: Kind, arrays: Mapping[str, AnyArray]) -> Iterator[bytes | memor
     """The file piece by piece."""
     contents = {name: array.reshape(-1).view(np.uint8).data for name, array in arrays.items()}
     members = tuple(
-        _Member(
+        Member(
             name, array.dtype.str, array.shape, array.nbytes,
             hashlib.sha256(contents[name]).hexdigest(),
         )
@@ -179,18 +171,18 @@ def _parts(kind: Kind, arrays: Mapping[str, AnyArray]) -> Iterator[bytes | memor
     )  # fmt: skip
     _check_members(members)
     encoded = _signed(_Manifest(kind.format, kind.layout, members, ""))
-    place = _place(f"{_MANIFEST}{_SUFFIX}", "|u1", (len(encoded),), len(encoded), 0)
-    entry = _entry(_MANIFEST, place, encoded)
+    place = place_of(f"{MANIFEST}{SUFFIX}", "|u1", (len(encoded),), len(encoded), 0)
+    entry = entry_of(MANIFEST, place, encoded)
     entries = [entry]
-    yield _local(*entry[:3]) + place.head + encoded
+    yield local_head(*entry[:3]) + place.head + encoded
     last = place.end
-    for member, where in zip(members, _places(members, last), strict=True):
-        entry = _entry(member.name, where, contents[member.name])
+    for member, where in zip(members, places_of(members, last), strict=True):
+        entry = entry_of(member.name, where, contents[member.name])
         entries.append(entry)
-        yield _local(*entry[:3]) + where.head
+        yield local_head(*entry[:3]) + where.head
         yield contents[member.name]
         last = where.end
-    yield from _tail(entries, last)
+    yield from directory(entries, last)
 
 
 def _signed(manifest: _Manifest) -> bytes:
@@ -201,20 +193,20 @@ def _signed(manifest: _Manifest) -> bytes:
 
 def _manifest(data: bytes, kind: Kind) -> tuple[_Manifest, int]:
     """Return the manifest, once it is known to be whole, and where it ends."""
-    name = f"{_MANIFEST}{_SUFFIX}"
-    if data[30 : 30 + len(name)] != name.encode() or len(data) < _MANIFEST_DATA:
+    name = f"{MANIFEST}{SUFFIX}"
+    if data[30 : 30 + len(name)] != name.encode() or len(data) < MANIFEST_DATA:
         raise _foreign(data, kind)
     (size,) = struct.unpack_from("<Q", data, 30 + len(name) + 4)
-    num_bytes = size - (_MANIFEST_DATA - _ENTRY_SIZE)
-    if not 0 < num_bytes <= len(data) - _MANIFEST_DATA:
+    num_bytes = size - (MANIFEST_DATA - ENTRY_SIZE)
+    if not 0 < num_bytes <= len(data) - MANIFEST_DATA:
         raise ValueError("manifest: its entry in the archive was changed, or the file cut short")
-    place = _place(name, "|u1", (num_bytes,), num_bytes, 0)
+    place = place_of(name, "|u1", (num_bytes,), num_bytes, 0)
     encoded = data[place.data : place.end]
-    if data[: place.data] != _local(*_entry(_MANIFEST, place, encoded)[:3]) + place.head:
+    if data[: place.data] != local_head(*entry_of(MANIFEST, place, encoded)[:3]) + place.head:
         raise ValueError("manifest: it, or its entry in the archive, was changed")
     try:
         known = msgspec.json.decode(encoded, type=_Layout)
-        _check_kind(f"{_MANIFEST}: ", known.format, known.layout, kind)
+        _check_kind(f"{MANIFEST}: ", known.format, known.layout, kind)
         manifest = msgspec.json.decode(encoded, type=_Manifest, strict=True)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"manifest: {error}") from None
@@ -249,11 +241,11 @@ def _check_kind(where: str, format: str, layout: int, kind: Kind) -> None:
         )
 
 
-def _check_members(members: Sequence[_Member]) -> None:
+def _check_members(members: Sequence[Member]) -> None:
     """Check what the layout of the file is computed from."""
     if len(members) > _MAX_MEMBERS:
         raise ValueError(f"manifest: {len(members):,} members are more than {_MAX_MEMBERS:,}")
-    seen = {_MANIFEST}
+    seen = {MANIFEST}
     for member in members:
         where = f"manifest, member {member.name[:80]!r}"
         if not _NAME.fullmatch(member.name):
@@ -269,81 +261,3 @@ def _check_members(members: Sequence[_Member]) -> None:
             raise ValueError(
                 f"{where}: {member.num_bytes} bytes do not hold {member.shape} of {member.dtype}"
             )
-
-
-# The archive: every field of it follows from names, types, shapes and contents. All sizes stand in
-# 64-bit extra fields, so that there is one form and not two.
-
-_LOCAL: Final = struct.Struct("<4s5H3L2HHHQQ")
-_CENTRAL: Final = struct.Struct("<4s6H3L5H2L")
-_CENTRAL_EXTRA: Final = struct.Struct("<HHQQQ")
-_END_64: Final = struct.Struct("<4sQ2H2L4Q4sLQL")
-_END: Final = struct.Struct("<4s4H2LH")
-_VERSION: Final = 45
-_DATE: Final = 1 << 5 | 1  # the first day of 1980
-_Entry = tuple[str, int, int, int]  # name, CRC, size, where it begins
-
-
-def _entry_size(name: str) -> int:
-    return 30 + len(name) + 20
-
-
-_ENTRY_SIZE: Final = _entry_size(f"{_MANIFEST}{_SUFFIX}")
-
-
-def _place(name: str, dtype: str, shape: tuple[int, ...], num_bytes: int, begin: int) -> _Place:
-    """Place the entry ``name`` at ``begin``; blanks in its head align the data that follow."""
-    text = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape!r}, }}"
-    used = begin + _entry_size(name) + 10 + len(text) + 1
-    text += " " * (-used % _ALIGNMENT) + "\n"
-    head = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode()
-    data = begin + _entry_size(name) + len(head)
-    return _Place(begin, data, data + num_bytes, head)
-
-
-_MANIFEST_DATA: Final = _place(f"{_MANIFEST}{_SUFFIX}", "|u1", (1,), 1, 0).data
-
-
-def _places(members: Sequence[_Member], begin: int) -> Iterator[_Place]:
-    for member in members:
-        name = f"{member.name}{_SUFFIX}"
-        place = _place(name, member.dtype, member.shape, member.num_bytes, begin)
-        yield place
-        begin = place.end
-
-
-def _entry(name: str, place: _Place, content: Any) -> _Entry:
-    crc = zlib.crc32(content, zlib.crc32(place.head))
-    return f"{name}{_SUFFIX}", crc, len(place.head) + len(content), place.begin
-
-
-def _local(name: str, crc: int, size: int) -> bytes:
-    fixed = _LOCAL.pack(
-        b"PK\3\4", _VERSION, 0, 0, 0, _DATE, crc, _FILLED, _FILLED, len(name), 20, 1, 16, size, size
-    )
-    return fixed[:30] + name.encode() + fixed[30:]
-
-
-def _tail(entries: Sequence[_Entry], begin: int) -> Iterator[bytes]:
-    """The directory of the archive, which begins at ``begin``, and its end."""
-    end = begin
-    for name, crc, size, at in entries:
-        central = _CENTRAL.pack(
-            b"PK\1\2", _VERSION, _VERSION, 0, 0, 0, _DATE, crc, _FILLED, _FILLED, len(name), 28,
-            0, 0, 0, 0, _FILLED,
-        )  # fmt: skip
-        central += name.encode() + _CENTRAL_EXTRA.pack(1, 24, size, size, at)
-        end += len(central)
-        yield central
-    num = len(entries)
-    yield _END_64.pack(
-        b"PK\6\6", 44, _VERSION, _VERSION, 0, 0, num, num, end - begin, begin,
-        b"PK\6\7", 0, end, 1,
-    )  # fmt: skip
-    yield _END.pack(b"PK\5\6", 0, 0, num, num, _FILLED, _FILLED, 0)
-
-
-def _tail_size(members: Sequence[_Member]) -> int:
-    names = [_MANIFEST, *(member.name for member in members)]
-    each = _CENTRAL.size + _CENTRAL_EXTRA.size + len(_SUFFIX)
-    return sum(each + len(name) for name in names) + _END_64.size + _END.size

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import threading
 import weakref
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpusched.base.arrays import Bool, Float64, freeze_columns
 from gpusched.base.ticks import US_PER_S
-from gpusched.bounds.deadline_program import Windows, pooled_bound, upper_bound
+from gpusched.bounds.bounded_jobs import DeadlineJobs
+from gpusched.bounds.deadline_program import Windows
 from gpusched.bounds.deadline_rates import rates_of
+from gpusched.bounds.registry import DEADLINES_MET, known_bounds
 from gpusched.plugins.policy import SpeedChoice
 from gpusched.traces.deadlines import NO_DEADLINE
 
@@ -22,16 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DeadlineBound", "deadline_bound"]
 
-POOLED: Final = "pooled"
-TYPED: Final = "typed"
-ALONE: Final = "alone"
-_POOLED_CELLS: Final = 300
-_POOLED_CELLS_OF_MANY: Final = 50
-_TYPED_CELLS: Final = 64
-_TYPED_JOBS: Final = 800
-# What a summary can afford, in jobs that could meet their deadlines: about a second for each.
-_MOST_TYPED: Final = 10_000
-_MOST_POOLED: Final = 100_000
+# Of more jobs than that a summary gives the first bound alone.
+_MOST_JOBS: Final = 100_000
 # More than roundings to microseconds amount to, at each change of GPUs.
 _ROUNDING: Final = 1e-9
 _ROUNDING_S: Final = 2e-5
@@ -117,13 +112,15 @@ def deadline_bound(
     job is met or not, that GPUs come in whole gangs, and the order within a cell of time.
     """
     if trace.deadline_us is None:
-        return DeadlineBound({ALONE: 0.0}, 0, 0.0, np.zeros(len(trace), dtype=np.bool_))
+        return DeadlineBound({_first(): 0.0}, 0, 0.0, np.zeros(len(trace), dtype=np.bool_))
     windows, is_possible = _possible(trace, cluster, speed, values)
-    bounds = {ALONE: float(windows.value.sum())}
-    if len(windows):
-        bounds[POOLED] = _pooled(windows, _POOLED_CELLS, values)
-        if find_spec("scipy") is not None:
-            bounds[TYPED] = _typed(windows, values)
+    jobs = DeadlineJobs(windows, values, is_brief=False)
+    bounds: dict[str, float] = {}
+    for name, bound in known_bounds(DEADLINES_MET).items():
+        if not bounds or len(windows):
+            value = bound.compute(jobs)
+            if value is not None:
+                bounds[name] = float(value)
     has_deadline = trace.deadline_us != NO_DEADLINE
     total = float(_value(trace, values)[has_deadline].sum())
     return DeadlineBound(bounds, int(np.count_nonzero(has_deadline)), total, is_possible)
@@ -166,24 +163,36 @@ class _Certificate:
 
     def __init__(self, trace: Trace, cluster: Cluster, speed: str | SpeedChoice) -> None:
         windows, _ = _possible(trace, cluster, speed, False)
-        self._bounds = {ALONE: float(len(windows))}
+        first, *others = known_bounds(DEADLINES_MET).values()
+        jobs = DeadlineJobs(windows, has_values=False, is_brief=True)
+        self._found: dict[str, float] = {first.name: float(first.compute(jobs))}
+        self._others = others
+        self._lock = threading.Lock()
         # A trace of millions is not to be kept twice.
-        self._windows = windows if len(windows) <= _MOST_POOLED else None
+        self._jobs = jobs if len(windows) <= _MOST_JOBS else None
 
     def down_to(self, met: int) -> tuple[float, str]:
         """Return the lowest bound and its name."""
-        windows = self._windows
-        if windows is not None and min(self._bounds.values()) > met:
-            is_many = len(windows) > _MOST_TYPED
-            if POOLED not in self._bounds:
-                cells = _POOLED_CELLS_OF_MANY if is_many else _POOLED_CELLS
-                self._bounds[POOLED] = _pooled(windows, cells, False)
-            if min(self._bounds.values()) > met:
-                if not is_many and find_spec("scipy") is not None:
-                    self._bounds[TYPED] = _typed(windows, False)
-                self._windows = None
-        name = min(self._bounds, key=self._bounds.__getitem__)
-        return self._bounds[name], name
+        with self._lock:
+            self._compute_down_to(met)
+        name = min(self._found, key=self._found.__getitem__)
+        return self._found[name], name
+
+    def _compute_down_to(self, met: int) -> None:
+        jobs = self._jobs
+        if jobs is None:
+            return
+        for bound in self._others:
+            if min(self._found.values()) <= met:
+                return
+            if bound.name not in self._found:
+                value = bound.compute(jobs)
+                self._found[bound.name] = math.inf if value is None else float(value)
+        self._jobs = None
+
+
+def _first() -> str:
+    return next(iter(known_bounds(DEADLINES_MET)))
 
 
 _certificates: weakref.WeakKeyDictionary[Trace, dict[tuple[Cluster, str], _Certificate]] = (
@@ -219,18 +228,3 @@ def _possible(
         rates,
     )
     return windows.part(is_possible), is_possible
-
-
-def _pooled(windows: Windows, cells: int, values: bool) -> float:
-    return _safe(pooled_bound(windows, cells), values)
-
-
-def _typed(windows: Windows, values: bool) -> float:
-    bound = upper_bound(windows, most_cells=_TYPED_CELLS, most_jobs=_TYPED_JOBS)
-    return _safe(bound, values)
-
-
-def _safe(bound: float, values: bool) -> float:
-    """Deadlines are whole; and no rounding may make a bound too low."""
-    raised = bound * (1 + 1e-9) + 1e-9
-    return raised if values else float(np.floor(raised))

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from gpusched.cli.errors import INTERRUPTED, OneLineErrors
+from gpusched.cli.errors import INTERRUPTED, OneLineErrors, warn_in_a_line
 from gpusched.cli.lazy_commands import Command
 
 
@@ -30,6 +30,10 @@ class Commands(OneLineErrors):
         "policies": Command(
             "policies:policies",
             "List policies, placements, speeds, contentions and predictors, with their parameters.",
+        ),
+        "metrics": Command(
+            "metrics:metrics",
+            "List the metrics of a result and the bounds behind its gaps, with their definitions.",
         ),
     }
 
@@ -76,6 +80,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a mark that cannot be shown is no failure
+    warn_in_a_line()
     try:
         app()
     except SystemExit as leave:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import typer
 
+from gpusched.base.entry_points import PluginWarning
 from gpusched.cli.lazy_commands import LazyCommands
 
 INTERRUPTED: Final = 130
@@ -50,6 +52,24 @@ def report_failures(failed: Mapping[str, Exception], what: str = "") -> int:
     for name, error in failed.items():
         print(f"gpusched: {what}{name}: {' '.join(_message(error).split())}", file=sys.stderr)
     return 2 if all(isinstance(error, _MISTAKES) for error in failed.values()) else 1
+
+
+def warn_in_a_line() -> None:
+    """Show what is said of other packages as one line, without the place in the code."""
+    default = warnings.formatwarning
+
+    def formatted(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        line: str | None = None,
+    ) -> str:
+        if issubclass(category, PluginWarning):
+            return f"gpusched: {' '.join(str(message).split())}\n"
+        return default(message, category, filename, lineno, line)
+
+    warnings.formatwarning = formatted
 
 
 def _explain(error: Exception) -> int:

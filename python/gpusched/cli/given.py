@@ -59,22 +59,22 @@ def speed_of(
         speed = "stages"
     if speed is None and throughputs is not None:
         speed = "table"
-    default = "fixed" if shares.name == "none" else "ring"
+    default = "fixed" if shares.has("uncontended") else "ring"
     paces = SpeedChoice.parse(default if speed is None else speed)
-    if paces.name == "fixed" and shares.name != "none":
-        raise ValueError(f"--contention {shares}: has no effect under --speed fixed")
-    if paces.name != "stages" and graphs is not None:
+    if paces.has("steady") and not shares.has("uncontended"):
+        raise ValueError(f"--contention {shares}: has no effect under --speed {paces}")
+    if not paces.has("graphs") and graphs is not None:
         raise ValueError(f"--graphs {graphs}: has no effect under --speed {paces}")
-    if paces.name == "stages" and graphs is None:
+    if paces.has("graphs") and graphs is None:
         raise ValueError(f"--speed {paces}: needs --graphs {ZOO}")
-    is_measured = "elastic" in paces.flags
+    is_measured = paces.has("throughputs") or paces.has("samples")
     if not is_measured and throughputs is not None:
         raise ValueError(f"--throughputs {throughputs}: has no effect under --speed {paces}")
-    if paces.name == "table" and shares.name != "none":
-        raise ValueError(f"--contention {shares}: has no effect under --speed table")
+    if paces.has("throughputs") and not shares.has("uncontended"):
+        raise ValueError(f"--contention {shares}: has no effect under --speed {paces}")
     if is_measured and throughputs is None and profiles is None:
         raise ValueError(f"--speed {paces}: needs --throughputs FILE")
-    if paces.name == "ring" and profiles is None:
+    if paces.has("profiles") and profiles is None:
         raise ValueError(f"--speed {paces}: needs --profiles FILE, or --profiles {ZOO}")
     return speed
 

@@ -12,6 +12,7 @@ from rich.text import Text
 from gpusched.base.suggest import nearest
 from gpusched.cli import options
 from gpusched.cli.console import new_table, show_json, show_lines, show_table
+from gpusched.plugins.flags import FLAGS
 from gpusched.plugins.policy import PluginInfo, contentions, placements, speeds
 from gpusched.plugins.policy import policies as known_policies
 
@@ -70,7 +71,8 @@ def _overview(kind: str, plugins: Iterable[PluginInfo]) -> Table:
     for plugin in plugins:
         text = Text(plugin.summary)
         names = ", ".join(parameter["name"] for parameter in plugin.parameters)
-        for line in filter(None, (plugin.source, names)):
+        about = f"alias of {plugin.alias_of}" if plugin.alias_of else names
+        for line in filter(None, (plugin.source, about)):
             text.append(f"\n{line}", style="dim")
         table.add_row(plugin.name, text)
     return table
@@ -79,8 +81,9 @@ def _overview(kind: str, plugins: Iterable[PluginInfo]) -> Table:
 def _show(plugin: PluginInfo) -> None:
     show_lines([plugin.name], style="bold")
     show_lines([plugin.summary])
-    facts = {"kind": plugin.kind, "source": plugin.source, "flags": ", ".join(plugin.flags)}
+    facts = {"kind": plugin.kind, "alias of": plugin.alias_of, "source": plugin.source}
     show_lines(f"{label}: {text}" for label, text in facts.items() if text)
+    show_lines(f"{flag}: {FLAGS[flag]}" for flag in plugin.flags)
     if not plugin.parameters:
         show_lines(["no parameters"])
         return
@@ -122,6 +125,7 @@ def _plain(plugin: PluginInfo) -> dict[str, Any]:
         "kind": plugin.kind,
         "summary": plugin.summary,
         "source": plugin.source,
+        "alias_of": plugin.alias_of,
         "flags": list(plugin.flags),
         "parameters": [dict(parameter) for parameter in plugin.parameters],
     }

@@ -13,6 +13,7 @@ from gpusched.cli.console import new_table, remark, show_json, show_lines, show_
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.papers import registry as papers
+from gpusched.papers.common.reproduction import Interrupted
 from gpusched.papers.common.text_table import Table
 
 EPILOG: Final = """
@@ -25,6 +26,8 @@ gpusched reproduce sjf-bco --quick [dim]# the main comparison on a few instances
 gpusched reproduce sjf-bco --out sjf-bco [dim]# with figures and all runs[/]
 
 gpusched reproduce a-srpt --quick [dim]# A-SRPT on two clusters[/]
+
+gpusched reproduce fgd --dry-run [dim]# what would be run[/]
 """
 
 _QUICK_SEEDS: Final = 4
@@ -69,6 +72,14 @@ def reproduce(
             rich_help_panel=options.RUN,
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show the stages and how many parts each has; run nothing.",
+            rich_help_panel=options.RUN,
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         options.folder("figures, tables.md, runs.csv and results.json (extra: [bold]plot[/])."),
@@ -80,6 +91,10 @@ def reproduce(
         _list(json)
         return
     paper = papers.paper(name)
+    wanted = seeds or (min(_QUICK_SEEDS, paper.seeds) if quick else paper.seeds)
+    if dry_run:
+        _show_stages(paper, paper.stages(seeds=wanted, quick=quick, exact=exact, data=data), json)
+        return
     if out is not None:
         from gpusched.papers.common.drawing import need_matplotlib
 
@@ -98,13 +113,9 @@ def reproduce(
 
         try:
             result = paper.reproduce(
-                seeds=seeds or (min(_QUICK_SEEDS, paper.seeds) if quick else paper.seeds),
-                quick=quick,
-                exact=exact,
-                data=data,
-                progress=progress,
+                seeds=wanted, quick=quick, exact=exact, data=data, progress=progress
             )
-        except papers.Interrupted as interruption:
+        except Interrupted as interruption:
             if interruption.reproduction is None:
                 raise
             result, interrupted = interruption.reproduction, True
@@ -132,15 +143,30 @@ def reproduce(
 
 
 def _list(json: bool) -> None:
-    fields = ("name", "title", "source", "summary")
+    known = papers.known_papers().values()
     if json:
-        known = [{key: getattr(paper, key) for key in fields} for paper in papers.PAPERS.values()]
-        show_json({"papers": known})
+        fields = ("name", "title", "source", "summary", "reproduces", "seeds", "options")
+        plain = [{key: getattr(paper, key) for key in fields} for paper in known]
+        show_json({"papers": plain})
         return
-    for paper in papers.PAPERS.values():
+    for paper in known:
         show_lines([paper.name], style="bold")
         show_lines([paper.title, paper.summary])
         show_lines([paper.source], style="dim")
+
+
+def _show_stages(paper: papers.Paper, stages: dict[str, int], json: bool) -> None:
+    if json:
+        show_json({"paper": paper.name, "stages": stages})
+        return
+    show_lines([paper.title], style="bold")
+    show_lines([f"reproduces {', '.join(paper.reproduces)}"])
+    table = new_table()
+    table.add_column("stage")
+    table.add_column("parts", justify="right")
+    for stage, parts in stages.items():
+        table.add_row(stage, f"{parts:,}")
+    show_table(table)
 
 
 def _show(table: Table) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
 from rich.table import Table
 from rich.text import Text
@@ -12,16 +11,8 @@ from rich.text import Text
 from gpusched.cli.console import new_table, table_width
 from gpusched.reporting.notes import policy_name
 from gpusched.results.result import Result
-from gpusched.results.shown_metrics import EXTRA_METRICS, MARK, METRICS, Cell, Column, columns
+from gpusched.results.shown_metrics import MARK, Cell, Column, all_metrics, columns
 from gpusched.studies.comparison import Comparison
-
-# What goes first where the policies are rows and the width is short.
-_LEAST_TELLING: Final = (
-    "wall_s", "jobs_per_s", "mean_contention_level", "lost_to_contention",
-    "mean_slowdown_contention", "allocation", "makespan_s", "mean_queueing_delay_s", "p50_jct_s",
-    "preemptions", "p95_jct_s", "utilisation", "mean_bounded_slowdown", "dsr_bound", "p99_jct_s",
-)  # fmt: skip
-_GROUPS: Final = ("jobs", "cluster", "run")
 
 
 def comparison_table(
@@ -40,18 +31,25 @@ def comparison_table(
     labels = [policy_name(label, result) for label, result in comparison.results.items()]
     summaries = list(comparison.summaries.values())
     if wide:
-        metrics = sorted(METRICS + EXTRA_METRICS, key=lambda metric: _GROUPS.index(metric.group))
-        return _policies_as_rows(labels, columns(summaries, metrics)), ()
+        return _policies_as_rows(labels, columns(summaries, all_metrics())), ()
     every = columns(summaries)
     table = _policies_as_columns(labels, every)
     hidden: tuple[str, ...] = ()
-    for most_hidden in range(len(_LEAST_TELLING) + 1):
+    yielding = _least_telling_first(every)
+    for most_hidden in range(len(yielding) + 1):
         if table_width(table) <= width:
             break
-        hidden = _LEAST_TELLING[:most_hidden]
+        hidden = yielding[:most_hidden]
         shown = [column for column in every if column.metric.key not in hidden]
         table = _policies_as_rows(labels, shown)
     return table, tuple(column.metric.label for column in every if column.metric.key in hidden)
+
+
+def _least_telling_first(shown: Sequence[Column]) -> tuple[str, ...]:
+    """Keys of the metrics that a narrow table may leave out, in that order."""
+    metrics = [column.metric for column in shown]
+    order = {m.key: m.gives_way for m in metrics if m.gives_way is not None}
+    return tuple(sorted(order, key=lambda key: order[key]))
 
 
 def _policies_as_columns(labels: Sequence[str], shown: Sequence[Column]) -> Table:
@@ -108,7 +106,7 @@ def result_table(label: str, result: Result) -> Table:
     table.add_column("policy")
     table.add_column(policy_name(label, result), justify="right")
     summary = result.summary()
-    metrics = sorted(METRICS + EXTRA_METRICS, key=lambda metric: _GROUPS.index(metric.group))
+    metrics = all_metrics()
     group = metrics[0].group
     for column in columns([summary], metrics):
         if column.metric.group != group:

@@ -22,6 +22,10 @@ class TraceCommands(LazyCommands):
         "generate": Command(
             "trace_generate:generate", "Generate a seeded synthetic workload for a cluster."
         ),
+        "formats": Command(
+            "trace_formats:formats",
+            "List the formats of traces: how each is recognised, its options, its source.",
+        ),
     }
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
+from gpusched.base.wording import plural
 from gpusched.cli import given, options
 from gpusched.cli.console import remark
 from gpusched.cli.workload_files import deadline_options
-from gpusched.results.shown_metrics import plural
 
 EPILOG: Final = """
 [bold]Example[/]

@@ -7,10 +7,10 @@ from typing import Annotated, Final
 
 import typer
 
+from gpusched.base.wording import duration, plural
 from gpusched.cli import options
 from gpusched.cli.console import remark
 from gpusched.cli.workload_files import cluster_of
-from gpusched.results.shown_metrics import duration, plural
 
 EPILOG: Final = """
 [bold]Example[/]

@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 from rich.table import Table
 
+from gpusched.base.wording import duration, plural
 from gpusched.cli import given, options
 from gpusched.cli.console import new_table, show_json, show_lines, show_table
 from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.clusters.cluster import Cluster
-from gpusched.results.shown_metrics import duration, plural
 from gpusched.traces.workload import Trace
 
 _BAR: Final = "█"

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from gpusched.base.suggest import nearest
 from gpusched.cli.defaults import GENERATOR, GPUS_PER_SERVER, NUM_JOBS, ZOO
-from gpusched.clusters.cluster import Cluster, smallest_cluster
+from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import JobProfile
+from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.workload import Trace
 
 _LOAD: Final = 0.9

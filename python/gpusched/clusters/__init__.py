@@ -12,7 +12,6 @@ from gpusched.base.lazy_names import lazy_names
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster as Cluster
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
-    from gpusched.clusters.cluster import smallest_cluster as smallest_cluster
     from gpusched.clusters.network import Domain as Domain
     from gpusched.clusters.topologies import read_topology as read_topology
 
@@ -23,6 +22,5 @@ __getattr__, __dir__, __all__ = lazy_names(
         "Domain": "clusters.network",
         "ServerGroup": "clusters.cluster",
         "read_topology": "clusters.topologies",
-        "smallest_cluster": "clusters.cluster",
     },
 )

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import msgspec
-import numpy as np
 
+from gpusched.base.field_checks import check_integer
 from gpusched.base.files import naming
 from gpusched.base.source import Source
 from gpusched.clusters.cluster_columns import ClusterColumns
 from gpusched.clusters.network import Domain, check_domains, racks
-from gpusched.clusters.server_group import (
-    MAX_GPUS_PER_SERVER,
-    MAX_SERVERS,
-    ServerGroup,
-    check_integer,
-)
+from gpusched.clusters.server_group import MAX_SERVERS, ServerGroup
 
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
-
-__all__ = ["Cluster", "Domain", "ServerGroup", "smallest_cluster"]
+__all__ = ["Cluster", "Domain", "ServerGroup"]
 
 MAX_GPU_TYPES: Final = 64
 
@@ -183,41 +175,6 @@ def _merged(servers: tuple[ServerGroup, ...]) -> list[ServerGroup]:
                 group = msgspec.structs.replace(group, count=merged.pop().count + group.count)
         merged.append(group)
     return merged
-
-
-def smallest_cluster(trace: Trace, gpus_per_server: int = 8, max_load: float = 0.9) -> Cluster:
-    """Return the fewest equal servers with load at most ``max_load`` and room for every job.
-
-    Parameters
-    ----------
-    gpus_per_server
-        GPUs of each server.
-    max_load
-        Bound on :meth:`Trace.load <gpusched.traces.workload.Trace.load>`. Where all jobs arrive at
-        one instant no load is defined, and the widest job alone decides.
-
-    Raises
-    ------
-    ValueError
-        If that takes more than 262,144 servers.
-    """
-    check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
-    if not (np.isfinite(max_load) and max_load > 0):
-        raise ValueError(f"max_load: {max_load!r} must be finite and positive")
-    servers = -(-int(trace.gpus.max()) // gpus_per_server)
-    load = trace.load(servers * gpus_per_server)
-    if np.isfinite(load) and load > max_load:
-        wanted = load * servers / max_load
-        if wanted > MAX_SERVERS:
-            raise ValueError(
-                f"{trace.name}: load {max_load:g} takes {wanted:,.0f} servers of "
-                f"{gpus_per_server} GPUs; name a cluster, or lower the load"
-            )
-        # One more or less than the quotient: the division above is rounded.
-        servers = max(servers, int(wanted) - 1)
-        while trace.load(servers * gpus_per_server) > max_load:
-            servers += 1
-    return Cluster.uniform(servers, gpus_per_server)
 
 
 def cluster_of(source: Source) -> Cluster:

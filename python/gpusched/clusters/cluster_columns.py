@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int32, Int64, read_only
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE
 from gpusched.clusters.network import BYTES_PER_S_PER_GBPS, Domain, parents, uplinks
 from gpusched.clusters.server_group import ServerGroup
-from gpusched.traces.demands import MIB_PER_GIB, MILLI_PER_CORE
 
 MAX_CAPACITY: Final = 2**62
 """What a server may have, in thousandths of a core or MiB: as good as no limit."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int32, read_only
-
-if TYPE_CHECKING:
-    from gpusched.clusters.server_group import ServerGroup
+from gpusched.base.field_checks import check_name, check_positive
+from gpusched.clusters.server_group import MAX_GBPS, MIN_GBPS, ServerGroup
 
 BYTES_PER_S_PER_GBPS: Final = 1e9 / 8
-MIN_GBPS: Final = 1e-6
-MAX_GBPS: Final = 1e9
 MAX_OVERSUBSCRIPTION: Final = 1e6
 
 
@@ -70,25 +67,6 @@ class Domain(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
                 f"uplink_gbps, oversubscription: {count} given for domain {self.name!r}; "
                 "one is needed"
             )
-
-
-def check_name(field: str, value: Any) -> None:
-    """Raise unless ``value`` is text with more than blanks in it."""
-    if not isinstance(value, str):
-        raise TypeError(f"{field}: {value!r} must be text")
-    if not value.strip():
-        raise ValueError(f"{field}: {value!r} must not be empty")
-
-
-def check_positive(field: str, value: Any, low: float = 0.0, high: float = float("inf")) -> float:
-    """Return ``value`` as a float; raise unless it is finite, positive and in ``[low, high]``."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{field}: {value!r} must be a number")
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"{field}: {value!r} must be finite and positive")
-    if not low <= value <= high:
-        raise ValueError(f"{field}: {value!r} must lie in {low:g}..{high:g}")
-    return float(value)
 
 
 def check_domains(servers: Sequence[ServerGroup], domains: Sequence[Domain]) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from gpusched.clusters.network import MAX_GBPS, MIN_GBPS, check_name, check_positive
+from gpusched.base.field_checks import check_integer, check_name, check_positive
 
 MAX_GPUS_PER_SERVER: Final = 64
 MAX_SERVERS: Final = 262_144
+MIN_GBPS: Final = 1e-6
+MAX_GBPS: Final = 1e9
 _QUANTITIES: Final = ("cpu", "memory_gib")
 _BANDWIDTHS: Final = ("nic_gbps", "intra_gbps")
 
@@ -62,11 +64,3 @@ class ServerGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         plural = "server" if self.count == 1 else "servers"
         label = "GPUs" if self.gpu_type == "gpu" else self.gpu_type
         return f"{self.count:,} {plural} x {self.gpus} {label}"
-
-
-def check_integer(name: str, value: Any, minimum: int, maximum: int) -> None:
-    """Raise unless ``value`` is an integer in ``minimum..maximum``."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name}: {value!r} must be an integer")
-    if not minimum <= value <= maximum:
-        raise ValueError(f"{name}: {value} must lie in {minimum:,}..{maximum:,}")

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from gpusched.deciding.assignment import transport as transport
     from gpusched.deciding.batch_planning import Plan as Plan
     from gpusched.deciding.batch_planning import plan as plan
-    from gpusched.deciding.deadline_planning import DeadlineJob as DeadlineJob
-    from gpusched.deciding.deadline_planning import DeadlinePlan as DeadlinePlan
-    from gpusched.deciding.deadline_planning import DeadlineStep as DeadlineStep
+    from gpusched.deciding.deadline_jobs import DeadlineJob as DeadlineJob
+    from gpusched.deciding.deadline_plan import DeadlinePlan as DeadlinePlan
+    from gpusched.deciding.deadline_plan import DeadlineStep as DeadlineStep
     from gpusched.deciding.deadline_planning import plan_deadlines as plan_deadlines
     from gpusched.deciding.filling import fill as fill
     from gpusched.deciding.filling_result import FillResult as FillResult
@@ -30,9 +30,9 @@ __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "AssignmentSolver": "deciding.assignment",
-        "DeadlineJob": "deciding.deadline_planning",
-        "DeadlinePlan": "deciding.deadline_planning",
-        "DeadlineStep": "deciding.deadline_planning",
+        "DeadlineJob": "deciding.deadline_jobs",
+        "DeadlinePlan": "deciding.deadline_plan",
+        "DeadlineStep": "deciding.deadline_plan",
         "FillResult": "deciding.filling_result",
         "JobPlacement": "deciding.market_decision",
         "Matching": "deciding.assignment",

@@ -16,12 +16,11 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched.base.arrays import Float64, Int32, Int64, read_only
 from gpusched.base.intake import unmasked
+from gpusched.deciding.assignment_figures import check_costs, counts_of, matrix_of
 
 Method = Literal["jonker-volgenant", "auction"]
 
-_MOST_UNITS: Final = 2**31 - 1
 _RELATIVE_ERROR: Final = 1e-6  # of an auction over real numbers, in the range of the costs
-_MOST: Final = 1e300  # sums of costs are numbers
 # Ranges below which parts of them are no longer normal numbers, and a factor that changes no bit.
 _LEAST_RANGE: Final = 1e-250
 _UP: Final = 2.0**600
@@ -92,7 +91,7 @@ class AssignmentSolver:
 
     def solve(self, cost: npt.ArrayLike) -> Matching:
         """Solve from scratch; ``cost`` is copied. See :func:`assign`."""
-        costs = _matrix(cost, "cost")
+        costs = matrix_of(cost, "cost")
         if isinstance(cost, np.ndarray) and np.may_share_memory(costs, cost):
             costs = costs.copy()
         self._shape = (0, 0)
@@ -168,9 +167,9 @@ def assign(
     KeyboardInterrupt
         On Ctrl-C, within a second.
     """
-    costs = _matrix(cost, "cost")
+    costs = matrix_of(cost, "cost")
     if maximise or method == "auction":  # what is solved then is not what a message should show
-        _check(costs, np.inf if maximise else -np.inf)
+        check_costs(costs, np.inf if maximise else -np.inf)
     if maximise:
         costs = -costs
     if method == "jonker-volgenant":
@@ -219,12 +218,12 @@ def transport(
     KeyboardInterrupt
         On Ctrl-C, within a second.
     """
-    values = _matrix(value, "value")
+    values = matrix_of(value, "value")
     num_rows, num_columns = values.shape
     flow, row_dual, price, total = _core.Transportation().solve(
         values.reshape(-1),
-        _counts(supply, "supply", num_rows),
-        _counts(capacity, "capacity", num_columns),
+        counts_of(supply, "supply", num_rows),
+        counts_of(capacity, "capacity", num_columns),
         is_exact=not at_most,
     )
     return Transport(
@@ -291,36 +290,3 @@ def _matching(
     return Matching(
         read_only(rows), read_only(columns), cost, read_only(row_dual), read_only(column_dual)
     )
-
-
-def _matrix(values: npt.ArrayLike, name: str) -> Float64:
-    """The values as a C-contiguous matrix with an entry at least."""
-    try:
-        matrix = unmasked(name, values)
-    except OverflowError:
-        raise ValueError(f"{name}: an integer is beyond 1e300") from None
-    if matrix.ndim != 2 or matrix.size == 0:
-        raise ValueError(f"{name}: must be a matrix with an entry, has shape {matrix.shape}")
-    return matrix
-
-
-def _check(costs: Float64, forbidden: float) -> None:
-    is_bad = ~((np.abs(costs) <= _MOST) | (costs == -forbidden))
-    if is_bad.any():
-        row, column = np.unravel_index(int(np.argmax(is_bad)), costs.shape)
-        cost = costs[row, column]
-        rule = "beyond 1e300" if np.isfinite(cost) else f"neither a number nor {-forbidden}"
-        raise ValueError(f"cost of row {row}, column {column}: {cost} is {rule}")
-
-
-def _counts(values: npt.ArrayLike, name: str, size: int) -> Int32:
-    counts = unmasked(name, values)
-    if counts.shape != (size,):
-        raise ValueError(f"{name}: must have shape ({size},), has {counts.shape}")
-    is_bad = ~((counts >= 0) & (counts <= _MOST_UNITS) & (counts == np.floor(counts)))
-    if is_bad.any():
-        first = int(np.argmax(is_bad))
-        raise ValueError(
-            f"{name}[{first}]: must be a whole number from 0 to {_MOST_UNITS}, is {counts[first]}"
-        )
-    return np.ascontiguousarray(counts, dtype=np.int32)

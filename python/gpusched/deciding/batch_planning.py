@@ -26,7 +26,6 @@ from gpusched.traces.workload import Trace
 __all__ = ["Plan", "PlanCandidate", "plan"]
 
 # Policies that bind gangs to GPUs say so by this flag.
-_PLACES = "places"
 
 
 def plan(
@@ -243,7 +242,7 @@ def _base_policy(policy: str | Policy, settings: dict[str, Any], theta_s: float 
     base = Policy.parse(policy) if isinstance(policy, str) else policy
     if not isinstance(base, Policy):
         raise TypeError(f"policy: expected a name or a Policy, not {policy!r}")
-    if _PLACES not in base.info.flags:
+    if not base.has("offline"):
         raise ValueError(f"policy {base.name}: does not bind gangs to GPUs: nothing to plan")
     given = {key: value for key, value in settings.items() if value is not None}
     if theta_s is not None:

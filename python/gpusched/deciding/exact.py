@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from gpusched._core import Placement, Scheduler
 from gpusched.base.arrays import Float64, Int64, freeze_columns
 from gpusched.base.supervision import attended
 from gpusched.base.ticks import US_PER_S
 from gpusched.deciding.exact_program import Instance, Model, formulate, lower_bound_s
+from gpusched.engine.simulation import simulate
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
@@ -165,8 +167,6 @@ def replay(
     Where the core's rounding up lets a job finish a microsecond after its time, the next one
     starts then.
     """
-    from gpusched import Placement, Scheduler, simulate
-
     start_us = np.ceil(np.round(solution.start_s * US_PER_S, 3)).astype(np.int64)
     order = np.argsort(start_us, kind="stable").tolist()
 

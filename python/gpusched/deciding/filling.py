@@ -13,11 +13,12 @@ from gpusched.base.arrays import Int64
 from gpusched.base.draws import ARRIVALS, check_seed, uniform
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import supervised
+from gpusched.base.units import WHOLE_GPU
 from gpusched.clusters.cluster import Cluster
 from gpusched.deciding.filling_result import FillResult, Pieces
 from gpusched.engine.seams import placement_seam
 from gpusched.plugins.policy import PlacementChoice
-from gpusched.traces.demands import WHOLE_GPU, demand_columns
+from gpusched.traces.demands import demand_columns
 from gpusched.traces.filling_requests import Requests
 from gpusched.traces.workload import Trace
 

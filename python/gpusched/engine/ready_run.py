@@ -74,7 +74,7 @@ class Ready:
             trace,
             cluster,
             "oracle" if self._learner is not None else str(predictor),
-            uses_estimates="estimate" in self._policy.flags,
+            uses_estimates=self._policy.has("estimate"),
             speed=self._speed.name,
             fills_estimates=self._learner is None,
         )
@@ -177,9 +177,9 @@ class Ready:
     def _sees_truth(self) -> bool:
         learner = self._learner
         is_true = learner.needs_truth if learner is not None else self.spec.predictor == "oracle"
-        flags = self._policy.flags
+        policy = self._policy
         return is_true and (
-            "clairvoyant" in flags or ("estimate" in flags and self.trace.estimate_us is None)
+            policy.has("clairvoyant") or (policy.has("estimate") and self.trace.estimate_us is None)
         )
 
 

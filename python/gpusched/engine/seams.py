@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpusched import _core
+from gpusched.plugins.flags import has
 from gpusched.plugins.identity import PythonObject, Role, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
-from gpusched.plugins.registry import PluginInfo, describe
+from gpusched.plugins.registry import PluginInfo, constructor_parameters, describe
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
@@ -28,6 +29,10 @@ class Chosen:
     info: PluginInfo
     flags: tuple[str, ...] = ()
     python: PythonObject | None = None
+
+    def has(self, flag: str) -> bool:
+        """Whether it has the flag; a ValueError if there is no such flag."""
+        return has(self.flags, flag)
 
 
 def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
@@ -70,13 +75,13 @@ def speed_seam(
     if speed is None:
         has_graphs_alone = trace.graph is not None and trace.profile is None
         model = "stages" if has_graphs_alone else "ring"
-        speed = "fixed" if shares.name == "none" else model
+        speed = "fixed" if shares.has("uncontended") else model
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
     if not isinstance(paces, SpeedChoice):
         raise TypeError(f"speed: expected a name or a SpeedChoice, not {speed!r}")
-    if paces.name == "fixed" and shares.name != "none":
+    if paces.has("steady") and not shares.has("uncontended"):
         raise ValueError(
-            f"contention {shares}: under speed 'fixed' links do not matter; name another speed"
+            f"contention {shares}: under speed '{paces}' links do not matter; name another speed"
         )
     return paces, shares
 
@@ -91,7 +96,7 @@ def _of_choice(choice: Policy | PlacementChoice) -> Chosen:
         made = seam(**values)
         known = identify(role, made)
         return Chosen(str(choice), made, {}, choice.info, choice.flags, known)
-    added = {entry["name"] for entry in describe(seam, "scheduler", choice.name).parameters}
+    added = {entry["name"] for entry in constructor_parameters("order", choice.name, seam)}
     own = {key: value for key, value in values.items() if key in added}
     rest = {key: value for key, value in values.items() if key not in added}
     made = seam(**own)

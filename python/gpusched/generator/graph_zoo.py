@@ -10,10 +10,10 @@ import numpy as np
 
 from gpusched.base.arrays import Bool, Float64, Int32, Int64
 from gpusched.base.draws import generator
+from gpusched.base.field_checks import not_negative
 from gpusched.base.suggest import nearest
 from gpusched.clusters.cluster import Cluster
 from gpusched.generator.graph_kinds import Kinds, limits_of
-from gpusched.models.field_checks import not_negative
 from gpusched.models.graph_models import MODELS, graph_for
 from gpusched.plugins.policy import SpeedChoice
 from gpusched.traces.checked_columns import NOT_GIVEN
@@ -86,8 +86,8 @@ def assign_graphs(
             "with keep_service"
         )
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
-    if paces.name != "stages":
-        raise ValueError(f"speed: must be stages, not {paces}")
+    if not paces.has("graphs"):
+        raise ValueError(f"speed: must be one that reads graphs, such as stages, not {paces}")
     weights = _weights(zoo)
     random = generator(seed)
     if heavy_share is not None and not 0 <= heavy_share <= 1:

@@ -10,15 +10,15 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from gpusched.base.field_checks import (
+    check_distinct,
+    check_name,
+    check_positive,
+    not_negative,
+)
 from gpusched.base.files import naming
 from gpusched.base.source import Source
-from gpusched.clusters.network import check_name, check_positive
-from gpusched.models.field_checks import (
-    PerType,
-    check_distinct,
-    not_negative,
-    per_type,
-)
+from gpusched.models.per_type import PerType, per_type
 from gpusched.models.throughput_tables import checked_table, gain_per_gpu, rises, runs_anywhere
 
 _MAX_BYTES: Final = 1e15

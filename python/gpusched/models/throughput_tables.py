@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from gpusched.clusters.network import check_name
-from gpusched.models.field_checks import not_negative
+from gpusched.base.field_checks import check_name, not_negative
 
 Curve: TypeAlias = dict[int, float]
 """Iterations per second by number of GPUs, of one GPU type; 0: it cannot run so."""

@@ -1,4 +1,7 @@
-"""Experiments of papers, run again: a file per paper, reached by ``gpusched reproduce NAME``."""
+"""Experiments of papers, run again: a folder per paper, reached by ``gpusched reproduce NAME``.
+
+A paper registers itself where its folder is imported, and loads its runs when they are asked for.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Final
 
 from gpusched.base import progress as base_progress
-from gpusched.base.failures import Failures
 from gpusched.base.progress import OnProgress
 from gpusched.base.real_data import data_at
-from gpusched.base.suggest import nearest
+from gpusched.base.registry import Registry, told
+from gpusched.papers.common.reproduction import Reproduction
 
-if TYPE_CHECKING:
-    from gpusched.papers.common.text_table import Table
-
-Progress = Callable[[str, int, int], None]
-"""Called as ``progress(stage, done, total)``."""
+_LEAST_SEEDS: Final = 2  # an interval needs two
 
 
 @dataclass(frozen=True)
@@ -29,22 +27,60 @@ class Paper:
 
     Attributes
     ----------
-    title, source
-        Of the paper.
+    title, authors, venue, text
+        Of the paper: where it was published, and where it can be read (empty: unknown).
     summary
         What is reproduced, in a line.
+    reproduces
+        The figures, tables or claims of the paper that are run again.
     module
-        Where its function ``reproduce(seeds, quick, exact, progress)`` is.
+        Where its functions ``reproduce(seeds, quick, exact, progress)`` and
+        ``stages(seeds, quick, exact)`` are; loaded when one of them is called.
     seeds
         How many random instances it takes by itself.
+    has_exact
+        Whether it knows the option ``exact``.
     """
 
     name: str
     title: str
-    source: str
+    authors: str
+    venue: str
     summary: str
+    reproduces: tuple[str, ...]
     module: str
+    text: str = ""
     seeds: int = 20
+    has_exact: bool = False
+
+    @property
+    def source(self) -> str:
+        """Authors, venue and text in a line."""
+        return f"{self.authors}, {self.venue}" + (f" ({self.text})" if self.text else "")
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of :meth:`reproduce` that it knows."""
+        return ("seeds", "quick", *(("exact",) if self.has_exact else ()))
+
+    def stages(
+        self,
+        *,
+        seeds: int | None = None,
+        quick: bool = False,
+        exact: bool = False,
+        data: str | os.PathLike[str] | None = None,
+    ) -> dict[str, int]:
+        """Return the stages that :meth:`reproduce` would go through, each with its parts.
+
+        Nothing is run. Parts that real data would add are left out where it is not there; data
+        without which nothing can be run is not asked for. Parameters and errors otherwise as of
+        :meth:`reproduce`.
+        """
+        checked = self._checked(seeds, exact)
+        stages: Callable[..., dict[str, int]] = import_module(self.module).stages
+        with data_at(data):
+            return stages(seeds=checked, quick=quick, exact=exact)
 
     def reproduce(
         self,
@@ -81,82 +117,49 @@ class Paper:
         Interrupted
             On Ctrl-C; it carries what was done.
 
-        An error of one part is raised when all others are done; see :func:`finish`.
+        Notes
+        -----
+        An error of one part is raised when all others are done; see
+        :func:`~gpusched.papers.common.reproduction.finish`.
         """
-        if seeds is None:
-            seeds = self.seeds
-        if seeds < 2:
-            raise ValueError(f"seeds: {seeds} must be at least 2")
+        checked = self._checked(seeds, exact)
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
-        told = _silent if progress is None else partial(_tell, progress)
+        reports = _silent if progress is None else partial(_tell, progress)
         with data_at(data):
-            return run(seeds=seeds, quick=quick, exact=exact, progress=told)
+            return run(seeds=checked, quick=quick, exact=exact, progress=reports)
+
+    def _checked(self, seeds: int | None, exact: bool) -> int:
+        number = self.seeds if seeds is None else seeds
+        if number < _LEAST_SEEDS:
+            raise ValueError(f"seeds: {number} must be at least {_LEAST_SEEDS}")
+        if exact and not self.has_exact:
+            raise ValueError(f"exact: {self.name} has no part with an exact optimum")
+        return number
 
 
-class Reproduction(Protocol):
-    """What a reproduction gives back."""
-
-    def tables(self) -> list[Table]:
-        """The results, ours beside the published ones."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """All settings, runs and tables as plain values for JSON."""
-        ...
-
-    def write(self, folder: Path) -> list[Path]:
-        """Write figures, tables and all runs; return the files."""
-        ...
+PAPERS: Final[Registry[Paper]] = Registry("paper", "gpusched.papers")
 
 
-PAPERS: Final = {
-    paper.name: paper
-    for paper in (
-        Paper(
-            name="sjf-bco",
-            title="On Scheduling Ring-All-Reduce Learning Jobs in Multi-Tenant GPU Clusters with "
-            "Communication Contention",
-            source="Yu, Ji, Rajan, Liu, MobiHoc 2022 (arXiv 2207.07817)",
-            summary="SJF-BCO, LS, FF and RAND on 160 ring all-reduce jobs; figures 4, 5 and 6.",
-            module="gpusched.papers.sjf_bco.reproduction",
-        ),
-        Paper(
-            name="a-srpt",
-            title="Prediction-Assisted Online Distributed Deep Learning Workload Scheduling in GPU "
-            "Clusters",
-            source="Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563)",
-            summary="A-SRPT against five baselines on the same predictions of a random forest.",
-            module="gpusched.papers.a_srpt.reproduction",
-            seeds=8,
-        ),
-        Paper(
-            name="matching",
-            title="Sampling-Based Multi-Job Placement for Heterogeneous Deep Learning Clusters",
-            source="Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024",
-            summary="A matching market against the optimum and baselines, one decision and online.",
-            module="gpusched.papers.matching.reproduction",
-            seeds=200,
-        ),
-        Paper(
-            name="dancer",
-            title="Deadline-Aware Online Job Scheduling for Distributed Training in Heterogeneous "
-            "Clusters",
-            source="Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025 (doi 10.1109/TCC.2025.3548604)",
-            summary="Deadlines met on unequal GPUs, against baselines and an upper bound.",
-            module="gpusched.papers.dancer.reproduction",
-            seeds=5,
-        ),
-        Paper(
-            name="fgd",
-            title="Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation "
-            "Gradient Descent",
-            source="Weng, Yang, Yu, Wang, Tang, Yang, Zhang, USENIX ATC 2023",
-            summary="6,212 GPUs filled by eight placements; unallocated and fragmented GPUs.",
-            module="gpusched.papers.fgd.reproduction",
-            seeds=10,
-        ),
-    )
-}
+def register_paper(paper: Paper) -> None:
+    """Add ``paper`` to those that ``gpusched reproduce`` lists and runs.
+
+    Raises
+    ------
+    ValueError
+        If its name is taken or a text is missing.
+    """
+    texts = {name: getattr(paper, name) for name in ("title", "authors", "venue", "summary")}
+    told("paper", paper.name, module=paper.module, **texts)
+    if not paper.reproduces:
+        raise ValueError(f"paper {paper.name}: reproduces must name a figure or a table at least")
+    if paper.seeds < _LEAST_SEEDS:
+        raise ValueError(f"paper {paper.name}: seeds: {paper.seeds} must be at least 2")
+    PAPERS.add(paper.name, paper)
+
+
+def known_papers() -> dict[str, Paper]:
+    """Every reproduction by name, sorted."""
+    return PAPERS.all()
 
 
 def paper(name: str) -> Paper:
@@ -167,26 +170,7 @@ def paper(name: str) -> Paper:
     ValueError
         If there is none of that name; the nearest is suggested.
     """
-    if name not in PAPERS:
-        raise ValueError(f"unknown paper {name!r}{nearest(name, list(PAPERS))}")
-    return PAPERS[name]
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a reproduction; ``reproduction`` is what the finished seeds give, or None."""
-
-    def __init__(self, reproduction: Reproduction | None) -> None:
-        super().__init__("interrupted")
-        self.reproduction = reproduction
-
-
-def finish(failures: Failures, reproduction: Reproduction | None) -> None:
-    """Raise the first error of a reproduction whose other parts are done, if there is one.
-
-    Its attributes are ``reproduction``, what the finished seeds give or None, and ``failed``, all
-    errors by the name of the part.
-    """
-    failures.raise_if_any(reproduction=reproduction, failed=failures.errors)
+    return PAPERS.find(name)
 
 
 def _tell(progress: OnProgress, stage: str, done: int, total: int) -> None:

@@ -6,8 +6,19 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from gpusched.base.entry_points import load_entry_points
 from gpusched.base.suggest import nearest
-from gpusched.plugins.registry import PluginInfo, contentions, placements, policies, speeds
+from gpusched.plugins import flags as known_flags
+from gpusched.plugins.registry import (
+    POLICY_KINDS,
+    PluginInfo,
+    contentions,
+    placements,
+    policies,
+    registered,
+    speeds,
+)
+from gpusched.plugins.value_texts import written
 
 __all__ = [
     "Choice",
@@ -38,20 +49,28 @@ class Choice:
     kind = "policy"
 
     def __init__(self, name: str, /, **parameters: Any) -> None:
-        known = self._registry()
         if not isinstance(name, str):
             raise TypeError(f"{self.kind}: expected a name, not {name!r}")
-        if name not in known:
-            raise ValueError(f"unknown {self.kind} {name!r}{nearest(name, list(known))}")
         self.name = name
-        self.info = known[name]
+        self.info = self._find(name)
         self.parameters: dict[str, Value] = {
             key: self._checked(key, parameters[key]) for key in sorted(parameters)
         }
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return policies()
+        return registered(*POLICY_KINDS)
+
+    @classmethod
+    def _find(cls, name: str) -> PluginInfo:
+        """Look ``name`` up; packages that extend gpusched are loaded if it is not known."""
+        known = cls._registry()
+        if name not in known:
+            load_entry_points()
+            known = cls._registry()
+        if name not in known:
+            raise ValueError(f"unknown {cls.kind} {name!r}{nearest(name, list(known))}")
+        return known[name]
 
     @classmethod
     def parse(cls, text: str) -> Any:
@@ -65,9 +84,7 @@ class Choice:
         if not isinstance(text, str):
             raise TypeError(f"{cls.kind}: expected a text, not {text!r}")
         name, colon, rest = text.strip().partition(":")
-        known = cls._registry()
-        if name not in known:
-            raise ValueError(f"unknown {cls.kind} {name!r}{nearest(name, list(known))}")
+        info = cls._find(name)
         values: dict[str, Any] = {}
         for part in rest.split(",") if colon else ():
             key, equals, value = (piece.strip() for piece in part.partition("="))
@@ -75,7 +92,7 @@ class Choice:
                 raise ValueError(f"{cls.kind} {text!r}: expected key=value, not {part!r}")
             if key in values:
                 raise ValueError(f"{cls.kind} {text!r}: {key} is given twice")
-            values[key] = _read(cls.kind, known[name], key, value)
+            values[key] = _read(cls.kind, info, key, value)
         return cls(name, **values)
 
     def core_values(self) -> dict[str, Any]:
@@ -95,12 +112,12 @@ class Choice:
             added += tuple(more.get(value, ())) if more else ()
         return tuple(dict.fromkeys((*self.info.flags, *added)))
 
+    def has(self, flag: str) -> bool:
+        """Whether it has the flag with these values; a ValueError if there is no such flag."""
+        return known_flags.has(self.flags, flag)
+
     def __str__(self) -> str:
-        if not self.parameters:
-            return self.name
-        return f"{self.name}:" + ",".join(
-            f"{key}={_show(value)}" for key, value in self.parameters.items()
-        )
+        return written(self.name, self.parameters)
 
     def __repr__(self) -> str:
         values = "".join(f", {key}={value!r}" for key, value in self.parameters.items())
@@ -141,7 +158,7 @@ class PlacementChoice(Choice):
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return placements()
+        return registered("placement")
 
 
 class SpeedChoice(Choice):
@@ -151,7 +168,7 @@ class SpeedChoice(Choice):
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return speeds()
+        return registered("speed")
 
 
 class ContentionChoice(Choice):
@@ -161,7 +178,7 @@ class ContentionChoice(Choice):
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return contentions()
+        return registered("contention")
 
 
 def _parameter(kind: str, info: PluginInfo, key: str) -> Mapping[str, Any]:
@@ -220,16 +237,6 @@ def _read(kind: str, info: PluginInfo, key: str, text: str) -> Any:
     except (ValueError, KeyError, OverflowError):
         raise ValueError(f"{where}: expected {_KINDS[expected]}, not {text!r}") from None
     return text
-
-
-def _show(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, tuple):
-        return "/".join(_show(entry) for entry in value)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
 
 
 def _range(low: float | None, high: float | None) -> str:

@@ -10,10 +10,15 @@ from functools import cache
 from typing import Any, Final, TypeVar
 
 from gpusched import _core
+from gpusched.base.entry_points import load_entry_points
+from gpusched.base.registry import Registry
+from gpusched.plugins import flags as known_flags
+from gpusched.plugins.value_texts import written
 
 _Seam = TypeVar("_Seam", bound=type)
 
 POLICY_KINDS: Final = ("order", "scheduler")
+_FLAGGED: Final = (*POLICY_KINDS, "placement")
 
 
 @dataclass(frozen=True)
@@ -28,14 +33,15 @@ class PluginInfo:
     summary, source
         One sentence, and where it was published.
     flags
-        ``preemptive`` (may take GPUs back; a scheduler of Python that never does may declare
-        ``non-preemptive``); ``strict`` or ``skip`` (the default scan); ``clairvoyant`` (decides by
-        the service, known or predicted); ``estimate`` (by estimates); ``random``; ``pooled``;
-        ``places`` (a policy that chooses the GPUs itself, whatever the run's placement).
+        What it says of itself, in words such as ``preemptive`` or ``elastic``; what each means
+        stands in :data:`gpusched.plugins.flags.FLAGS`.
     parameters
         Mappings with name, type, default, minimum, maximum, choices and help.
     python_class
         The class of a name registered from Python; None for a native one.
+    alias_of
+        The policy for which the name stands, with the values that it sets (``fifo:scan=skip``);
+        empty unless it is an alias.
     """
 
     name: str
@@ -45,6 +51,17 @@ class PluginInfo:
     flags: tuple[str, ...]
     parameters: tuple[Mapping[str, Any], ...]
     python_class: type | None = None
+    alias_of: str = ""
+
+    def has(self, flag: str) -> bool:
+        """Whether it has the flag.
+
+        Raises
+        ------
+        ValueError
+            If there is no such flag.
+        """
+        return known_flags.has(self.flags, flag)
 
     @property
     def is_native(self) -> bool:
@@ -54,9 +71,9 @@ class PluginInfo:
     @property
     def preempts(self) -> bool | None:
         """Whether a policy may take GPUs back; None of a scheduler of Python that does not say."""
-        if "preemptive" in self.flags:
+        if self.has("preemptive"):
             return True
-        is_told = self.is_native or self.kind == "order" or "non-preemptive" in self.flags
+        is_told = self.is_native or self.kind == "order" or self.has("non-preemptive")
         return False if is_told else None
 
     @property
@@ -70,40 +87,65 @@ class PluginInfo:
 
 
 def policies() -> dict[str, PluginInfo]:
-    """Every policy by name, sorted."""
-    native = {name: info for kind in POLICY_KINDS for name, info in _native(kind).items()}
-    return dict(sorted({**native, **_built_in(), **_policies_of_python}.items()))
+    """Every policy by name, sorted; packages that extend gpusched are loaded first."""
+    load_entry_points()
+    return registered(*POLICY_KINDS)
 
 
 def placements() -> dict[str, PluginInfo]:
-    """Every placement by name, sorted."""
-    return dict(sorted({**_native("placement"), **_placements_of_python}.items()))
+    """Every placement by name, sorted; packages that extend gpusched are loaded first."""
+    load_entry_points()
+    return registered("placement")
 
 
 def speeds() -> dict[str, PluginInfo]:
     """Every performance model by name, sorted."""
-    return dict(sorted(_native("speed").items()))
+    return registered("speed")
 
 
 def contentions() -> dict[str, PluginInfo]:
     """Every contention model by name, sorted."""
-    return dict(sorted(_native("contention").items()))
+    return registered("contention")
+
+
+def registered(*kinds: str) -> dict[str, PluginInfo]:
+    """Return what has been registered so far of some kinds, by name, sorted."""
+    found: dict[str, PluginInfo] = {}
+    for kind in kinds:
+        found |= _native(kind)
+        if kind == "scheduler":
+            found |= _built_in()
+    for registry in {id(of): of for of in map(_OF_PYTHON.get, kinds) if of is not None}.values():
+        found |= registry.loaded()
+    return dict(sorted(found.items()))
+
+
+def speed_has(text: str, flag: str) -> bool:
+    """Whether the speed of a run's spec is registered and has the flag."""
+    known = speeds().get(text.partition(":")[0])
+    return known is not None and known.has(flag)
+
+
+def contention_has(text: str, flag: str) -> bool:
+    """Whether the contention of a run's spec is registered and has the flag."""
+    known = contentions().get(text.partition(":")[0])
+    return known is not None and known.has(flag)
 
 
 def register_order(name: str) -> Callable[[_Seam], _Seam]:
     """Register a subclass of :class:`gpusched.Order` as the policy ``name``.
 
     The class says by attributes how it is run: ``lifetime`` (``"fixed"``, ``"service"`` or
-    ``"clock"``), ``preemptive`` (False), ``scan`` (``"skip"``), and by its docstring and
-    ``source`` what it is. Keyword arguments of its constructor with defaults become parameters
-    of the policy, beside those of the list scheduler.
+    ``"clock"``), ``preemptive`` (False), ``scan`` (``"skip"``), ``flags`` (further ones, such as
+    ``("clairvoyant",)``), and by its docstring and ``source`` what it is. Keyword arguments of its
+    constructor with defaults become parameters of the policy, beside those of the list scheduler.
 
     Raises
     ------
     ValueError
-        If the name is taken. TypeError if the class is not an Order.
+        If the name is taken, or a flag is none. TypeError if the class is not an Order.
     """
-    return _register("order", name, _core.Order, _policies_of_python)
+    return _register("order", name, _core.Order)
 
 
 def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
@@ -111,26 +153,32 @@ def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
 
     The class may say by the attribute ``flags`` what it does (``"preemptive"``, or
     ``"non-preemptive"``, to which the audit holds it; ``"clairvoyant"``, ``"elastic"``,
-    ``"deadlines"``), and by ``parameters`` more of its constructor's keyword
-    arguments: a mapping from the name to any of ``minimum``, ``maximum``, ``choices``, ``help``
-    and ``flags``, which maps a value to the flags that it adds.
+    ``"deadlines"``; see :data:`gpusched.plugins.flags.FLAGS`), and by ``parameters`` more of its
+    constructor's keyword arguments: a mapping from the name to any of ``minimum``, ``maximum``,
+    ``choices``, ``help`` and ``flags``, which maps a value to the flags that it adds.
     """
-    return _register("scheduler", name, _core.Scheduler, _policies_of_python)
+    return _register("scheduler", name, _core.Scheduler)
 
 
 def register_placement(name: str) -> Callable[[_Seam], _Seam]:
-    """Register a subclass of :class:`gpusched.Placement` as the placement ``name``."""
-    return _register("placement", name, _core.Placement, _placements_of_python)
+    """Register a subclass of :class:`gpusched.Placement` as the placement ``name``.
+
+    The class may say by the attribute ``flags`` whether it draws by the seed (``"random"``), and
+    which gangs it takes on an empty cluster (``"scatters"`` or ``"consolidates"``), to which the
+    audit then holds its refusals.
+    """
+    return _register("placement", name, _core.Placement)
 
 
 def unregister(name: str) -> None:
     """Forget a name that was registered from Python; others are left alone."""
-    _policies_of_python.pop(name, None)
-    _placements_of_python.pop(name, None)
+    _POLICIES.remove(name)
+    _PLACEMENTS.remove(name)
 
 
-_policies_of_python: dict[str, PluginInfo] = {}
-_placements_of_python: dict[str, PluginInfo] = {}
+_POLICIES: Final[Registry[PluginInfo]] = Registry("policy")
+_PLACEMENTS: Final[Registry[PluginInfo]] = Registry("placement")
+_OF_PYTHON: Final = {"order": _POLICIES, "scheduler": _POLICIES, "placement": _PLACEMENTS}
 
 
 @cache
@@ -143,6 +191,7 @@ def _native(kind: str) -> dict[str, PluginInfo]:
             entry["source"],
             tuple(entry["flags"]),
             tuple(_bounded(parameter) for parameter in entry["parameters"]),
+            alias_of=_alias(entry),
         )
         for entry in _core.registry()
         if entry["kind"] == kind
@@ -157,6 +206,11 @@ def _built_in() -> dict[str, PluginInfo]:
     return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.items()}
 
 
+def _alias(entry: Mapping[str, Any]) -> str:
+    """Write down for what policy a native name stands; empty if it is its own."""
+    return written(entry["target"], entry["values"]) if "target" in entry else ""
+
+
 def _bounded(parameter: Mapping[str, Any]) -> dict[str, Any]:
     """Say None for a bound that is infinite."""
     known = dict(parameter)
@@ -166,21 +220,15 @@ def _bounded(parameter: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
-def _register(
-    kind: str, name: str, base: type, registry: dict[str, PluginInfo]
-) -> Callable[[_Seam], _Seam]:
-    taken = placements() if kind == "placement" else policies()
-    if name in taken:
-        raise ValueError(f"{kind}: the name {name!r} is taken")
-    if not name or set(name) & set(":,= \t\n"):
-        raise ValueError(
-            f"{kind}: the name {name!r} must not be empty or hold ':', ',', '=', space"
-        )
+def _register(kind: str, name: str, base: type) -> Callable[[_Seam], _Seam]:
+    registry = _OF_PYTHON[kind]
+    kinds = (kind,) if kind == "placement" else POLICY_KINDS
+    registry.check_name(name, taken=registered(*kinds))
 
     def register(seam: _Seam) -> _Seam:
         if not (isinstance(seam, type) and issubclass(seam, base)):
             raise TypeError(f"{kind} {name}: {seam!r} is not a subclass of {base.__name__}")
-        registry[name] = describe(seam, kind, name)
+        registry.add(name, describe(seam, kind, name))
         return seam
 
     return register
@@ -188,33 +236,37 @@ def _register(
 
 def describe(seam: type, kind: str, name: str) -> PluginInfo:
     """Describe a Python plug-in by its attributes, its docstring and its constructor."""
-    flags: list[str] = []
-    parameters = _constructor_parameters(seam)
+    flags = known_flags.checked(kind, name, getattr(seam, "flags", ())) if kind in _FLAGGED else ()
+    parameters = constructor_parameters(kind, name, seam)
     if kind == "order":
         is_preemptive = bool(getattr(seam, "preemptive", False))
         scan = getattr(seam, "scan", "skip")
-        flags.append("preemptive" if is_preemptive else scan)
+        if scan not in ("strict", "skip"):
+            raise ValueError(f"order {name}: scan is {scan!r}; allowed: strict skip")
+        flags = tuple(dict.fromkeys(("preemptive" if is_preemptive else scan, *flags)))
         own = {parameter["name"] for parameter in parameters}
         added = _core.list_parameters(is_preemptive, scan == "strict")
         parameters += [_bounded(entry) for entry in added if entry["name"] not in own]
-    elif kind == "scheduler":
-        flags += getattr(seam, "flags", ())
     doc = inspect.getdoc(seam) or ""
     return PluginInfo(
         name,
         kind,
         doc.partition("\n")[0],
         str(getattr(seam, "source", "")),
-        tuple(flags),
+        flags,
         tuple(parameters),
         seam,
     )
 
 
-def _constructor_parameters(seam: type) -> list[Mapping[str, Any]]:
+def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str, Any]]:
+    """Describe the keyword arguments of the constructor of a Python plug-in."""
     if "__init__" not in vars(seam):
         return []
     told: Mapping[str, Mapping[str, Any]] = getattr(seam, "parameters", {})
+    for parameter in told.values():
+        for added in parameter.get("flags", {}).values():
+            known_flags.checked(kind, name, added)
     return [
         {
             "name": entry.name,

@@ -13,9 +13,6 @@ from gpusched.base.arrays import Float64
 from gpusched.base.files import naming
 from gpusched.base.progress import OnProgress
 from gpusched.base.ticks import us_to_seconds
-
-# Imported for the names that they register.
-from gpusched.prediction import forest, known, simple
 from gpusched.prediction.accuracy import Accuracy
 from gpusched.prediction.interface import Predictor
 from gpusched.prediction.keys import LABELS
@@ -25,8 +22,6 @@ from gpusched.prediction.predictor_store import read_model
 from gpusched.prediction.registry import PredictorChoice
 from gpusched.specs.case import PREDICTORS
 from gpusched.traces.workload import Trace
-
-__all__ = ["forest", "known", "load_predictor", "predict", "predictor", "resolve", "simple"]
 
 
 def predictor(text: str | PredictorChoice) -> Predictor:

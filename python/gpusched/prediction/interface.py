@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.ticks import US_PER_S
-from gpusched.prediction.registry import PredictorChoice, predictors
+from gpusched.prediction.registry import PREDICTORS, PredictorChoice
 from gpusched.traces.workload import Trace
 
 UNKNOWN_US: Final = 3600 * US_PER_S
@@ -131,7 +131,7 @@ class Predictor(ABC):
 
         A subclass of a registered one is another predictor.
         """
-        info = predictors().get(self.name)
+        info = PREDICTORS.loaded().get(self.name)
         return self.name if info is not None and info.python_class is type(self) else ""
 
     def _options(self) -> dict[str, tuple[Any, Any]]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from gpusched.base.registry import Registry
 from gpusched.plugins.policy import Choice
 from gpusched.plugins.registry import PluginInfo, describe
 
 _Class = TypeVar("_Class", bound=type)
 
-_known: dict[str, PluginInfo] = {}
+PREDICTORS: Final[Registry[PluginInfo]] = Registry("predictor", "gpusched.prediction")
 
 
 class PredictorChoice(Choice):
@@ -21,12 +22,12 @@ class PredictorChoice(Choice):
 
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
-        return predictors()
+        return PREDICTORS.own()
 
 
 def predictors() -> dict[str, PluginInfo]:
-    """Every predictor by name, sorted."""
-    return dict(sorted(_known.items()))
+    """Every predictor by name, sorted; packages that extend gpusched are loaded first."""
+    return PREDICTORS.all()
 
 
 def register_predictor(name: str) -> Callable[[_Class], _Class]:
@@ -41,18 +42,12 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
     ValueError
         If the name is taken or cannot be written in a text.
     """
-    if name in _known:
-        raise ValueError(f"predictor: the name {name!r} is taken")
-    if not name or set(name) & set(":,= \t\n"):
-        raise ValueError(
-            f"predictor: the name {name!r} must not be empty or hold ':', ',', '=', space"
-        )
+    PREDICTORS.check_name(name)
 
     def register(seam: _Class) -> _Class:
         info = describe(seam, "predictor", name)
-        _known[name] = dataclasses.replace(
-            info, parameters=tuple(_limited(seam, entry) for entry in info.parameters)
-        )
+        limited = tuple(_limited(seam, entry) for entry in info.parameters)
+        PREDICTORS.add(name, dataclasses.replace(info, parameters=limited))
         seam.name = name  # type: ignore[attr-defined]
         return seam
 
@@ -61,7 +56,7 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
 
 def unregister_predictor(name: str) -> None:
     """Forget a name; for tests, and for notebooks that define a class again."""
-    _known.pop(name, None)
+    PREDICTORS.remove(name)
 
 
 def _limited(seam: type, parameter: Mapping[str, Any]) -> dict[str, Any]:

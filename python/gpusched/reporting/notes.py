@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.results.shown_metrics import MARK, duration, plural
+from gpusched.base.wording import duration, plural
+from gpusched.plugins.registry import speed_has
+from gpusched.results.shown_metrics import MARK
 from gpusched.schedules.schedule import REJECT_REASONS
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def caption(comparison: Comparison) -> list[str]:
     if spec is None:
         return [workload, str(cluster)]
     settings = f"placement {spec.placement}, predictor {spec.predictor}, seed {spec.seed}"
-    if spec.speed != "fixed":
+    if not speed_has(spec.speed, "steady"):
         settings += f", speed {spec.speed}, contention {spec.contention}"
     return [workload, f"{cluster}, {settings}"]
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.libraries import need
+from gpusched.base.wording import duration
+from gpusched.plugins.registry import contention_has
 from gpusched.reporting.notes import caption, footnotes, policy_name, remarks
-from gpusched.results.shown_metrics import MARK, METRICS, Column, columns, duration
+from gpusched.results.shown_metrics import MARK, Column, columns
 
 if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison
@@ -112,7 +114,7 @@ def _deadlines_headline(comparison: Comparison) -> list[str]:
 
 
 def _metrics_table(comparison: Comparison) -> str:
-    shown = columns(comparison.summaries.values(), METRICS)
+    shown = columns(comparison.summaries.values())
     head = "".join(_heading(column) for column in shown)
     rows = []
     for index, (label, result) in enumerate(comparison.results.items()):
@@ -128,7 +130,7 @@ def _heading(column: Column) -> str:
     metric = column.metric
     lines = [escape(line) for line in metric.short.split("|")]
     lines.append(f"<small>{escape(column.unit)}</small>")
-    return f'<th title="{escape(metric.label)}: {escape(metric.help)}">{"<br>".join(lines)}</th>'
+    return f'<th title="{escape(metric.label)}: {escape(metric.summary)}">{"<br>".join(lines)}</th>'
 
 
 def _cell(column: Column, index: int) -> str:
@@ -153,7 +155,8 @@ def _figures(comparison: Comparison) -> Iterable[str]:
 
 
 def _has_contention(comparison: Comparison) -> bool:
-    return any(result.spec.contention != "none" for result in comparison.results.values())
+    used = {result.spec.contention for result in comparison.results.values()}
+    return not all(contention_has(contention, "uncontended") for contention in used)
 
 
 def _sources(comparison: Comparison) -> list[str]:
@@ -183,8 +186,8 @@ def _settings_table(comparison: Comparison) -> str:
 
 
 def _definitions(comparison: Comparison) -> str:
-    shown = [column.metric for column in columns(comparison.summaries.values(), METRICS)]
-    terms = "".join(f"<dt>{escape(m.label)}</dt><dd>{escape(m.help)}</dd>" for m in shown)
+    shown = [column.metric for column in columns(comparison.summaries.values())]
+    terms = "".join(f"<dt>{escape(m.label)}</dt><dd>{escape(m.summary)}</dd>" for m in shown)
     return f"<dl>{terms}</dl>"
 
 

@@ -18,9 +18,13 @@ def declared(spec: RunSpec) -> Flags:
     speed = _parsed(SpeedChoice, spec.speed)
     return Flags(
         preempts=None if policy is None else policy.info.preempts,
-        places=policy is not None and "places" in policy.flags,
-        is_pooled=placement is not None and "pooled" in placement.flags,
-        is_elastic=speed is not None and "elastic" in speed.flags,
+        alias_of="" if policy is None else policy.info.alias_of,
+        places=policy is not None and policy.has("places"),
+        is_pooled=placement is not None and placement.has("pooled"),
+        scatters=placement is not None and placement.has("scatters"),
+        consolidates=placement is not None and placement.has("consolidates"),
+        is_elastic=speed is not None and speed.has("elastic"),
+        is_steady=speed is not None and speed.has("steady"),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched.base.ticks import US_PER_S
-from gpusched.results.shown_metrics import duration, plural
+from gpusched.base.wording import duration, plural
 from gpusched.schedules.schedule import (
     FINISHED,
     REJECT_REASONS,
@@ -22,7 +22,9 @@ from gpusched.schedules.schedule import (
 
 if TYPE_CHECKING:
     from gpusched.base.arrays import AnyArray
-    from gpusched.results.result import Result
+    from gpusched.clusters.cluster import Cluster
+    from gpusched.schedules.schedule import Schedule
+    from gpusched.traces.workload import Trace
 
 # What the short reasons of a decision mean.
 _REASONS: Final = {
@@ -46,11 +48,19 @@ class Explanation:
         return "\n".join(self.lines)
 
 
-def explain(result: Result, job: int) -> Explanation:
+def explain(
+    trace: Trace,
+    cluster: Cluster,
+    schedule: Schedule,
+    intervals: Mapping[str, AnyArray],
+    job: int,
+) -> Explanation:
     """Tell what happened to a job: when it ran where, what it waited for, and what was decided.
 
     Parameters
     ----------
+    intervals
+        Who held which GPUs when, as in :attr:`gpusched.Result.intervals`.
     job
         JobId: the job's place in the order of submission.
 
@@ -63,16 +73,23 @@ def explain(result: Result, job: int) -> Explanation:
     """
     if isinstance(job, bool) or not isinstance(job, int | np.integer):
         raise TypeError(f"job: expected an integer, not {job!r}")
-    if not 0 <= job < len(result.trace):
-        raise IndexError(f"job: {job} is not one of the {plural(len(result.trace), 'job')}")
-    story = _Story(result, int(job))
+    if not 0 <= job < len(trace):
+        raise IndexError(f"job: {job} is not one of the {plural(len(trace), 'job')}")
+    story = _Story(trace, cluster, schedule, intervals, int(job))
     return Explanation(int(job), tuple(story.lines()))
 
 
 class _Story:
-    def __init__(self, result: Result, job: int) -> None:
-        self.result, self.job = result, job
-        self.trace, self.schedule = result.trace, result.schedule
+    def __init__(
+        self,
+        trace: Trace,
+        cluster: Cluster,
+        schedule: Schedule,
+        intervals: Mapping[str, AnyArray],
+        job: int,
+    ) -> None:
+        self.trace, self.cluster, self.schedule = trace, cluster, schedule
+        self.intervals, self.job = intervals, job
         self.submit_us = int(self.trace.submit_us[job])
         self.status = int(self.schedule.status[job])
 
@@ -126,7 +143,7 @@ class _Story:
         return text
 
     def _runs(self) -> Iterator[str]:
-        rows = self.result.intervals
+        rows = self.intervals
         first, _ = whole_intervals(rows)
         own = np.flatnonzero(rows["job"][first] == self.job)
         if len(own) == 0:
@@ -160,7 +177,7 @@ class _Story:
             end += 1
         servers: AnyArray = rows["server"][row:end]
         counts = np.bitwise_count(rows["mask"][row:end])
-        types = self.result.cluster.server_type[servers]
+        types = self.cluster.server_type[servers]
         by_type = [
             f"{int(counts[types == kind].sum())} {self._type(int(kind))}"
             for kind in np.unique(types)
@@ -200,7 +217,7 @@ class _Story:
         return f"Met its deadline, {at}, {spare}."
 
     def _type(self, index: int) -> str:
-        return self.result.cluster.gpu_types[index] or "GPU"
+        return self.cluster.gpu_types[index] or "GPU"
 
     def _at(self, time_us: int) -> str:
         return f"at {self._clock(time_us)}"

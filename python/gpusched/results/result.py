@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
     from gpusched.audit import AuditReport
     from gpusched.clusters.cluster import Cluster
+    from gpusched.plugins.registry import PluginInfo
     from gpusched.prediction import PredictionReport
     from gpusched.results.explain import Explanation
-    from gpusched.results.metrics import Summary
+    from gpusched.results.run_facts import RunFacts
+    from gpusched.results.summarising import Summary
     from gpusched.schedules.contention import Contention
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
@@ -120,22 +122,35 @@ class Result:
     @property
     def is_fixed(self) -> bool:
         """Whether every job ran for its service wherever it was, so that no link mattered."""
-        return self.spec.speed == "fixed"
+        from gpusched.plugins.registry import speed_has
+
+        return speed_has(self.spec.speed, "steady")
 
     def summary(self) -> Summary:
-        """Return all metrics with the settings of the run, see :mod:`gpusched.results.metrics`.
+        """Return the settings of the run and all metrics, see :func:`gpusched.metrics`.
 
         Keys that end in ``_s`` are seconds; ``allocation``, ``utilisation``, ``load`` and the gaps
         are ratios; what is undefined is NaN.
         """
         return dict(self._summary)
 
+    def metric(self, key: str) -> float | int | str | bool:
+        """Return one metric, whether it is in :meth:`summary` or not.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that name (the nearest is suggested), or the run lacks what it
+            needs.
+        """
+        from gpusched.results.summarising import metric_of
+
+        return metric_of(self._facts, key)
+
     @cached_property
     def _summary(self) -> Summary:
-        from gpusched.plugins.registry import speeds
-        from gpusched.results.metrics import summarise
+        from gpusched.results.summarising import summarise
 
-        known = speeds().get(self.spec.speed.partition(":")[0])
         return {
             "policy": self.spec.policy,
             "placement": self.spec.placement,
@@ -144,17 +159,7 @@ class Result:
             "contention": self.spec.contention,
             "clairvoyant": self.clairvoyant,
             "seed": self.spec.seed,
-            **summarise(
-                self.trace,
-                self.cluster,
-                self.schedule,
-                None if self.is_fixed else self.contention,
-                None if known is None else self._costs(known.flags),
-                None if known is None else self.spec.speed,
-            ),
-            **({} if self.prediction is None else self.prediction.summary()),
-            "wall_s": self.wall_s,
-            "jobs_per_s": self.jobs_per_s,
+            **summarise(self._facts),
             "digest": self.digest,
         }
 
@@ -162,11 +167,28 @@ class Result:
         if self.is_partial:
             raise ValueError(f"the run was stopped: its result cannot be {what}")
 
-    def _costs(self, flags: Sequence[str]) -> Mapping[str, Float64] | None:
+    @property
+    def _facts(self) -> RunFacts:
+        from gpusched.plugins.registry import speeds
+        from gpusched.results.run_facts import RunFacts
+
+        known = speeds().get(self.spec.speed.partition(":")[0])
+        return RunFacts(
+            self.trace,
+            self.cluster,
+            self.schedule,
+            contention=None if self.is_fixed else self.contention,
+            costs=None if known is None else self._costs(known),
+            speed=None if known is None else self.spec.speed,
+            wall_s=self.wall_s,
+            prediction=self.prediction,
+        )
+
+    def _costs(self, speed: PluginInfo) -> Mapping[str, Float64] | None:
         """What jobs can save at other widths than their own; None where they cannot have them."""
         from gpusched.specs.speed_limits import least_costs
 
-        if "elastic" not in flags:
+        if not speed.has("elastic"):
             return None
         return least_costs(self.trace, self.cluster, speed=self.spec.speed)
 
@@ -198,7 +220,7 @@ class Result:
         """
         from gpusched.results.explain import explain
 
-        return explain(self, job)
+        return explain(self.trace, self.cluster, self.schedule, self.intervals, job)
 
     def audit(self) -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core.
@@ -248,10 +270,51 @@ class Result:
         The file is an uncompressed ``.npz`` archive of plain arrays, for
         :func:`gpusched.load_result`.
         """
-        from gpusched.results.result_store import save
+        from gpusched.results.result_store import StoredResult, write
 
         self._check_whole("saved")
-        save(self, path)
+        stored = StoredResult(
+            self.trace,
+            self.spec,
+            self.schedule,
+            self.intervals,
+            self.wall_s,
+            self.clairvoyant,
+            self.prediction,
+        )
+        write(stored, path)
+
+
+def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
+    """Read what :meth:`Result.save` wrote; ValueError if it is anything else, or was changed.
+
+    The checks find accidents and edits, not a forger who computes the stored sums anew.
+
+    Parameters
+    ----------
+    max_bytes
+        A longer file is refused before it is read; default: 4 GiB.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is anything else, of another layout, too long, or was changed in any byte; the
+        message names the file and the member.
+    """
+    from gpusched.results.result_store import read
+
+    stored = read(path, max_bytes=max_bytes)
+    return Result(
+        stored.trace,
+        stored.spec.cluster,
+        stored.spec,
+        stored.schedule,
+        stored.wall_s,
+        clairvoyant=stored.clairvoyant,
+        prediction=stored.prediction,
+    )
 
 
 def _is_cached(result: Result, name: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,7 +19,6 @@ from gpusched.base.rejects import Rejects
 from gpusched.models.job_graphs import JobGraph
 from gpusched.models.profiles import JobProfile
 from gpusched.prediction.accuracy import PredictionReport
-from gpusched.results.result import Result
 from gpusched.schedules.schedule import (
     DECISION_COLUMNS,
     INTERVAL_COLUMNS,
@@ -26,6 +26,7 @@ from gpusched.schedules.schedule import (
     REJECT_REASONS,
     SCHEDULE_COLUMNS,
     STATUSES,
+    Schedule,
     StoredSchedule,
     digest_of,
 )
@@ -76,7 +77,20 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prediction: PredictionReport | None = None
 
 
-def save(result: Result, path: str | os.PathLike[str]) -> None:
+@dataclass(frozen=True)
+class StoredResult:
+    """What a file holds: attributes of :class:`~gpusched.results.result.Result`."""
+
+    trace: Trace
+    spec: RunSpec
+    schedule: Schedule
+    intervals: Mapping[str, AnyArray]
+    wall_s: float
+    clairvoyant: bool
+    prediction: PredictionReport | None
+
+
+def write(result: StoredResult, path: str | os.PathLike[str]) -> None:
     """Write ``result``; a file that is already there is replaced only by a complete one."""
     trace, schedule = result.trace, result.schedule
     arrays: dict[str, Any] = {}
@@ -102,7 +116,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
             arrays[f"decisions.{column}"] = np.asarray(decisions[column])
     header = _Header(
         version=result.spec.version,
-        digest=result.digest,
+        digest=schedule.digest,
         spec=result.spec,
         wall_s=result.wall_s,
         clairvoyant=result.clairvoyant,
@@ -124,29 +138,13 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
     container.write(path, KIND, msgspec.json.encode(header), arrays)
 
 
-def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
-    """Read what :func:`save` wrote; ValueError if it is anything else, or was changed.
-
-    The checks find accidents and edits, not a forger who computes the stored sums anew.
-
-    Parameters
-    ----------
-    max_bytes
-        A longer file is refused before it is read; default: 4 GiB.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    ValueError
-        If it is anything else, of another layout, too long, or was changed in any byte; the
-        message names the file and the member.
-    """
+def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> StoredResult:
+    """Read what :func:`write` wrote; parameters and errors as of :func:`gpusched.load_result`."""
     with naming(path, "not a readable gpusched result"):
         return _read(path, max_bytes)
 
 
-def _read(path: str | os.PathLike[str], max_bytes: int | None) -> Result:
+def _read(path: str | os.PathLike[str], max_bytes: int | None) -> StoredResult:
     encoded, arrays = container.read(path, KIND, max_bytes=max_bytes)
     header = msgspec.json.decode(encoded, type=_Header, strict=True)
     unknown = set(arrays) - _MEMBERS
@@ -176,14 +174,14 @@ def _read(path: str | os.PathLike[str], max_bytes: int | None) -> Result:
         counters=header.counters,
         warnings=header.warnings,
     )
-    return Result(
+    return StoredResult(
         trace,
-        header.spec.cluster,
         header.spec,
         schedule,
+        rows,
         header.wall_s,
-        clairvoyant=header.clairvoyant,
-        prediction=header.prediction,
+        header.clairvoyant,
+        header.prediction,
     )
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from gpusched.base.arrays import AnyArray
 from gpusched.base.suggest import nearest
 from gpusched.clusters.cluster import Cluster
-from gpusched.models.job_graphs import graph_columns
 from gpusched.plugins.policy import (
     Choice,
     ContentionChoice,
@@ -25,6 +24,7 @@ from gpusched.plugins.policy import (
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.demands import demand_columns
+from gpusched.traces.graph_columns import graph_columns
 from gpusched.traces.profile_columns import profile_columns
 from gpusched.traces.throughput_columns import sample_columns, table_columns, types_of_own_width
 from gpusched.traces.workload import Trace
@@ -69,12 +69,12 @@ _DTYPES = {
     "max_samples": "<i8",
     "global_batch": "<i8",
 }
-# What a speed reads of each job; the others are not given to the core.
+# What a speed with the flag reads of each job; the others are not given to the core.
 _MODELS = {
-    "ring": profile_columns,
-    "stages": graph_columns,
-    "table": table_columns,
-    "proportional": sample_columns,
+    "profiles": profile_columns,
+    "graphs": graph_columns,
+    "throughputs": table_columns,
+    "samples": sample_columns,
 }
 _WISHES = ("deadline_us", "value", "min_gpus", "max_gpus")
 _CLUSTER_DTYPES = {
@@ -104,8 +104,8 @@ def job_columns(
     uses_estimates
         Whether the policy looks at estimates; if not, they are None, and need not be there.
     speed
-        Name of the speed. ``ring``, ``table`` and ``proportional`` take the profiles of the trace,
-        ``stages`` its graphs, and others neither; what is not taken is left out.
+        Name of the speed, whose flags say what it takes of the trace: profiles, throughputs,
+        samples or graphs. What is not taken is left out.
     fills_estimates
         Whether the truth stands in for the estimates of jobs that have none; if not, -1 stays.
 
@@ -135,10 +135,14 @@ def job_columns(
         sum(1 << position[name] for name in names if name in position) if names else everywhere
         for names in trace.type_sets
     ]
-    models = _MODELS[speed](trace, cluster) if speed in _MODELS else {}
+    paces = speeds()[speed]
+    models: dict[str, AnyArray] = {}
+    for needed, columns in _MODELS.items():
+        if paces.has(needed):
+            models |= columns(trace, cluster)
     type_set = trace.type_set
     # By measured figures a GPU type may not run a job.
-    if "elastic" in speeds()[speed].flags:
+    if paces.has("elastic"):
         type_set, masks = types_of_own_width(trace, cluster, models, masks)
     return {
         "submit_us": trace.submit_us,
@@ -178,7 +182,7 @@ def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.Path
         trace,
         cluster,
         spec.predictor,
-        uses_estimates="estimate" in policy.flags,
+        uses_estimates=policy.has("estimate"),
         speed=speed.name,
     )
     servers = cluster.core_columns()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from gpusched.traces.cluster_sizing import smallest_cluster as smallest_cluster
     from gpusched.traces.filling_requests import Requests as Requests
     from gpusched.traces.inventories import read_requests as read_requests
     from gpusched.traces.reading import read_trace as read_trace
@@ -22,5 +23,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "Trace": "traces.workload",
         "read_requests": "traces.inventories",
         "read_trace": "traces.reading",
+        "smallest_cluster": "traces.cluster_sizing",
     },
 )

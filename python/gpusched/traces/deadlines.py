@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from gpusched.base.rejects import Screen
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_HORIZON_US, MAX_SUBMIT_US, US_PER_S, seconds_to_us
 from gpusched.traces.checked_columns import numbers
-
-if TYPE_CHECKING:
-    from gpusched.traces.trace_columns import TraceColumns
 
 NO_DEADLINE: Final = -1
 NOT_A_TIME: Final = np.iinfo(np.int64).min
@@ -69,9 +66,16 @@ def shifted(deadline_us: Int64, shift_us: Int64 | int, none: int = NO_DEADLINE) 
 
 
 def drawn_deadlines(
-    trace: TraceColumns, recipe: str, tightness: float, seed: int, share: float, value: Any
+    rows: Int64,
+    submit_us: Int64,
+    service_us: Int64,
+    recipe: str,
+    tightness: float,
+    seed: int,
+    share: float,
+    value: Any,
 ) -> dict[str, Any]:
-    """Return the columns of :meth:`gpusched.Trace.with_deadlines`."""
+    """Return the columns of :meth:`gpusched.Trace.with_deadlines` for jobs of these columns."""
     if recipe not in RECIPES:
         raise ValueError(f"recipe: unknown {recipe!r}{nearest(str(recipe), list(RECIPES))}")
     _check_number("tightness", tightness)
@@ -82,18 +86,18 @@ def drawn_deadlines(
         raise ValueError(f"share: {share!r} must lie in 0..1")
     seed = draws.check_seed(seed)
     low, high = RECIPES[recipe]
-    factor = low + (high - low) * draws.uniform(seed, draws.DEADLINES, trace.row)
-    slack = np.rint(trace.service_us * (factor * tightness))
+    factor = low + (high - low) * draws.uniform(seed, draws.DEADLINES, rows)
+    slack = np.rint(service_us * (factor * tightness))
     latest = float(MAX_SUBMIT_US)
     if slack.max() > latest:
         raise ValueError(f"tightness: {tightness!r} sets deadlines beyond 2^61 us")
-    deadline_us = trace.submit_us + np.maximum(slack, 1).astype(np.int64)
-    is_chosen = draws.uniform(seed, draws.HAS_DEADLINE, trace.row) < share
+    deadline_us = submit_us + np.maximum(slack, 1).astype(np.int64)
+    is_chosen = draws.uniform(seed, draws.HAS_DEADLINE, rows) < share
     worth: Float64 | None = None
     if not (isinstance(value, int | float) and value == 1):
-        each = np.full(len(trace), value) if np.ndim(value) == 0 else value
-        screen = Screen("with_deadlines", trace.row)
-        given = numbers("value", each, len(trace))
+        each = np.full(len(rows), value) if np.ndim(value) == 0 else value
+        screen = Screen("with_deadlines", rows)
+        given = numbers("value", each, len(rows))
         screen.show("value", "value", given)
         worth = values(screen, given)
         screen.finish("error")

@@ -8,11 +8,8 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Int32, Int64
 from gpusched.base.rejects import Screen
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 
-WHOLE_GPU: Final = 1000
-"""Thousandths of a GPU."""
-MILLI_PER_CORE: Final = 1000
-MIB_PER_GIB: Final = 1024
 MAX_DEMAND: Final = 2**40
 """Most thousandths of a core, and MiB, that a worker may ask for."""
 COLUMNS: Final = ("gpu_share", "cpu", "memory_gib")

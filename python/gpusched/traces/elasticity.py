@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Int32
+from gpusched.base.arrays import AnyArray, Int32, Int64
 from gpusched.base.rejects import Screen
 from gpusched.traces.checked_columns import MAX_GPUS, numbers
-
-if TYPE_CHECKING:
-    from gpusched.traces.trace_columns import TraceColumns
 
 NO_LIMIT: Final = MAX_GPUS
 """In the column of greatest widths: as wide as the speed can do. The least width is 1 then."""
@@ -41,21 +38,21 @@ def _whole(screen: Screen, column: str, values: AnyArray, missing: int) -> Int32
     return np.where(good, values, missing).astype(np.int32)
 
 
-def new_widths(trace: TraceColumns, min_gpus: Any, max_gpus: Any) -> dict[str, Any]:
-    """Return the two columns of :meth:`gpusched.Trace.with_elasticity`."""
+def new_widths(rows: Int64, gpus: Int32, min_gpus: Any, max_gpus: Any) -> dict[str, Any]:
+    """Return the two columns of :meth:`gpusched.Trace.with_elasticity` for jobs of ``gpus``."""
     columns: dict[str, Any] = {"min_gpus": None, "max_gpus": None}
-    screen = Screen("with_elasticity", trace.row)
+    screen = Screen("with_elasticity", rows)
     for column, values in (("min_gpus", min_gpus), ("max_gpus", max_gpus)):
         if values is None:
             continue
         is_one = np.ndim(values) == 0
-        widths = numbers(column, np.full(len(trace), values) if is_one else values, len(trace))
+        widths = numbers(column, np.full(len(rows), values) if is_one else values, len(rows))
         if is_one and np.isfinite(widths).all():
             # One number for all is a bound: a job's own width is always allowed.
             bound = np.minimum if column == "min_gpus" else np.maximum
-            widths = bound(widths, trace.gpus)
+            widths = bound(widths, gpus)
         screen.show(column, column, widths)
         check = least_widths if column == "min_gpus" else greatest_widths
-        columns[column] = check(screen, widths, trace.gpus)
+        columns[column] = check(screen, widths, gpus)
     screen.finish("error")
     return columns

@@ -9,9 +9,9 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
 from gpusched.base.rejects import OnBad, Rejects, Screen
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces import checked_columns as check
 from gpusched.traces import demands
-from gpusched.traces.demands import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace

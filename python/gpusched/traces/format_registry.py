@@ -1,95 +1,121 @@
-"""The readers. A new format is one new file in ``formats/`` that ends in one ``register(...)``."""
+"""The formats. A new one is one new file in ``formats/`` that ends in its registration."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from pathlib import Path
 from typing import Final
 
+from gpusched.base.registry import Registry, told
 from gpusched.base.source import Source
-from gpusched.base.suggest import nearest
 from gpusched.traces.workload import Trace
+
+Excerpt = Callable[[], Mapping[str, bytes]]
+"""Files by name, of which the first is the trace; others stand beside it."""
 
 
 @dataclass(frozen=True)
-class Reader:
-    """How one format is recognised and read.
+class TraceFormat:
+    """How files of one format are recognised, read and, if at all, written.
 
     Attributes
     ----------
-    name, summary
-        The format's name, and a sentence on what it is.
+    name, summary, source
+        The format's name, a sentence on what it is, and where it comes from.
+    detection
+        What it is recognised by, in words.
     recognises
         Whether a file looks like this format, judged by its beginning.
     read
         ``read(source, on_bad=..., **options) -> Trace``.
+    excerpt
+        A small example of our own making: ``excerpt()`` gives files by name, the trace first.
+    write
+        ``write(trace, path)``; None if it is only read.
+    endings
+        Of files that are written in it, without the dot.
     options
         Names of the options that ``read`` takes.
     rank
-        Readers are asked in this order, then by name; generic ones come last.
+        Formats are asked in this order, then by name; generic ones come last.
     """
 
     name: str
     summary: str
+    source: str
+    detection: str
     recognises: Callable[[Source], bool]
     read: Callable[..., Trace]
+    excerpt: Excerpt
+    write: Callable[[Trace, Path], None] | None = None
+    endings: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     rank: int = 0
 
-
-_READERS: Final[dict[str, Reader]] = {}
-
-
-def register(reader: Reader) -> None:
-    """Add ``reader``; a second one of the same name is an error."""
-    if reader.name in _READERS:
-        raise ValueError(f"format {reader.name!r} is registered twice")
-    _READERS[reader.name] = reader
+    def write_excerpt(self, folder: Path) -> Path:
+        """Write the example into ``folder`` and return the path of the trace."""
+        files = self.excerpt()
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        return folder / next(iter(files))
 
 
-def readers() -> dict[str, Reader]:
-    """Return all readers by name, in the order in which they are asked."""
-    _load_all()
-    ranked = sorted(_READERS.values(), key=lambda reader: (reader.rank, reader.name))
-    return {reader.name: reader for reader in ranked}
+FORMATS: Final[Registry[TraceFormat]] = Registry(
+    "format", "gpusched.traces.formats", order=lambda known: known.rank
+)
 
 
-def find(name: str) -> Reader:
-    """Return the reader of format ``name``.
+def register_trace_format(added: TraceFormat) -> None:
+    """Add a format of traces; :func:`gpusched.read_trace` and the command know it from then on.
+
+    Raises
+    ------
+    ValueError
+        If its name is taken or a text is missing, or it is written without an ending.
+    """
+    told(
+        "format", added.name, summary=added.summary, source=added.source, detection=added.detection
+    )
+    if bool(added.endings) != (added.write is not None):
+        raise ValueError(f"format {added.name}: write and endings go together")
+    FORMATS.add(added.name, added)
+
+
+def trace_formats() -> dict[str, TraceFormat]:
+    """Every format of traces by name, in the order in which they are asked."""
+    return FORMATS.all()
+
+
+def find(name: str) -> TraceFormat:
+    """Return the format ``name``.
 
     Raises
     ------
     ValueError
         If there is none; the message suggests the nearest name.
     """
-    known = readers()
-    if name not in known:
-        raise ValueError(f"format: unknown format {name!r}{nearest(name, list(known))}")
-    return known[name]
+    return FORMATS.find(name)
 
 
-def detect(source: Source) -> Reader:
-    """Return the first reader that recognises ``source``.
+def detect(source: Source) -> TraceFormat:
+    """Return the first format that recognises ``source``.
 
     Raises
     ------
     ValueError
         If none does.
     """
-    for reader in readers().values():
-        if reader.recognises(source):
-            return reader
+    known = trace_formats()
+    for asked in known.values():
+        if asked.recognises(source):
+            return asked
     raise ValueError(
         f"{source}: no known format begins with {source.first_line[:60]!r}; "
-        f"known: {', '.join(readers())}"
+        f"known: {', '.join(known)}"
     )
 
 
-@cache
-def _load_all() -> None:
-    package = importlib.import_module("gpusched.traces.formats")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"gpusched.traces.formats.{module.name}")
+def text_file(name: str, *lines: str) -> Excerpt:
+    """Return the excerpt that is one file of these lines."""
+    return lambda: {name: "".join(f"{line}\n" for line in lines).encode()}

@@ -11,11 +11,10 @@ from gpusched.base.suggest import nearest
 from gpusched.base.ticks import us_to_seconds
 from gpusched.traces import checked_columns as check
 from gpusched.traces.elasticity import NO_LIMIT
+from gpusched.traces.trace_columns import TraceColumns
 
 if TYPE_CHECKING:
     import polars
-
-    from gpusched.traces.workload import Trace
 
 
 def columns_of_polars(
@@ -100,7 +99,7 @@ def column_map(
     return chosen
 
 
-def polars_of(trace: Trace) -> polars.DataFrame:
+def polars_of(trace: TraceColumns) -> polars.DataFrame:
     """Return the trace under the names of ``Trace.from_columns``, and ``row``."""
     import polars
 

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int32, Int64
 from gpusched.base.draws import generator
-from gpusched.models.field_checks import allowed_but_lacking, not_negative, numbered
+from gpusched.base.field_checks import not_negative, numbered
+from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import COMPUTE, AnyProfiles, JobProfile, known_profiles
-
-if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
-    from gpusched.traces.workload import Trace
+from gpusched.traces.missing_figures import allowed_but_lacking
+from gpusched.traces.trace_columns import TraceColumns
 
 
 def profile_index(values: Any, profiles: Sequence[JobProfile], num_rows: int) -> Int32:
     """Number one name, or one index, per row.
 
-    Errors as of :func:`gpusched.models.field_checks.numbered`.
+    Errors as of :func:`gpusched.base.field_checks.numbered`.
     """
     return numbered("profile", values, [profile.name for profile in profiles], num_rows)
 
@@ -52,7 +51,7 @@ def drawn_index(
     return index
 
 
-def profile_columns(trace: Trace, cluster: Cluster) -> dict[str, AnyArray]:
+def profile_columns(trace: TraceColumns, cluster: Cluster) -> dict[str, AnyArray]:
     """Return the profile columns of the core's job table, for the GPU types of ``cluster``.
 
     Returns

@@ -10,7 +10,7 @@ from gpusched.base.files import naming
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
-from gpusched.traces.format_registry import detect, find, readers
+from gpusched.traces.format_registry import TraceFormat, detect, find, trace_formats
 from gpusched.traces.workload import Trace
 from gpusched.traces.writers import write_trace
 
@@ -36,7 +36,7 @@ def read_trace(
     path
         The file.
     format
-        A name listed by :func:`trace_formats`; default: found by looking at the file.
+        A name listed by ``gpusched trace formats``; default: found by looking at the file.
     columns
         For CSV, Parquet and NumPy files: the file's name for each of the names of
         :meth:`Trace.from_columns <gpusched.traces.workload.Trace.from_columns>`, e.g.
@@ -77,7 +77,8 @@ def _read(
     if format is not None:
         reader = find(format)
     elif columns is not None:
-        reader = next(r for r in _generic_readers() if r.recognises(source) or r.name == "csv")
+        generic = _generic_formats()
+        reader = next((r for r in generic if r.recognises(source)), generic[-1])
     else:
         reader = detect(source)
     if columns is not None:
@@ -90,10 +91,5 @@ def _read(
     return trace
 
 
-def trace_formats() -> dict[str, str]:
-    """Return each format's name and what it is."""
-    return {reader.name: reader.summary for reader in readers().values()}
-
-
-def _generic_readers() -> list[Any]:
-    return [reader for reader in readers().values() if "columns" in reader.options]
+def _generic_formats() -> list[TraceFormat]:
+    return [known for known in trace_formats().values() if "columns" in known.options]

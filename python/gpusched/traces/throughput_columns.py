@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from gpusched.base import draws
 from gpusched.base.arrays import AnyArray, Float64, Int32, Int64
 from gpusched.base.suggest import nearest
+from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import JobProfile, known_profiles
 from gpusched.models.throughput_tables import Curve, Table, filled_table, greatest_count
-
-if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
-    from gpusched.traces.trace_columns import TraceColumns
-    from gpusched.traces.workload import Trace
+from gpusched.traces.trace_columns import TraceColumns
 
 BY_MODEL: Final = "by-model"
 UNIFORM: Final = "uniform"
@@ -31,7 +28,7 @@ class Assigned(NamedTuple):
     said: tuple[str, ...]
 
 
-def table_columns(trace: Trace, cluster: Cluster) -> dict[str, AnyArray]:
+def table_columns(trace: TraceColumns, cluster: Cluster) -> dict[str, AnyArray]:
     """Return what the speed ``table`` reads of each job, for the GPU types of ``cluster``.
 
     Returns
@@ -73,7 +70,7 @@ def table_columns(trace: Trace, cluster: Cluster) -> dict[str, AnyArray]:
     return columns
 
 
-def sample_columns(trace: Trace, cluster: Cluster) -> dict[str, AnyArray]:
+def sample_columns(trace: TraceColumns, cluster: Cluster) -> dict[str, AnyArray]:
     """Return what the speed ``proportional`` reads of each job, for the types of ``cluster``.
 
     Returns
@@ -105,7 +102,7 @@ def sample_columns(trace: Trace, cluster: Cluster) -> dict[str, AnyArray]:
 
 
 def types_of_own_width(
-    trace: Trace, cluster: Cluster, columns: Mapping[str, AnyArray], masks: Sequence[int]
+    trace: TraceColumns, cluster: Cluster, columns: Mapping[str, AnyArray], masks: Sequence[int]
 ) -> tuple[Int32 | None, list[int]]:
     """Keep of each job's allowed GPU types those that run its model at the job's own width.
 
@@ -163,7 +160,7 @@ def _runs(
     return bool(below >= 0 and figures[below] > 0 and figures[above] > 0)
 
 
-def _used(trace: Trace, cluster: Cluster, field: str, speed: str) -> list[JobProfile]:
+def _used(trace: TraceColumns, cluster: Cluster, field: str, speed: str) -> list[JobProfile]:
     """Return the profiles that jobs have: all with ``field``, one for a type of the cluster."""
     if trace.profile is None:
         raise ValueError(f"{trace.name}: the jobs have no profiles, see Trace.with_throughputs")

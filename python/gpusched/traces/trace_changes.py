@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, Self
 
-from gpusched.models.job_graphs import AnyGraphs, check_widths, graph_index, known_graphs
+from gpusched.models.job_graphs import AnyGraphs, known_graphs
 from gpusched.models.profiles import AnyProfiles, JobProfile, known_profiles
 from gpusched.traces.deadlines import drawn_deadlines
 from gpusched.traces.elasticity import new_widths
+from gpusched.traces.graph_columns import check_widths, graph_index
 from gpusched.traces.profile_columns import drawn_index, profile_index
 from gpusched.traces.throughput_columns import assign_models
 from gpusched.traces.trace_columns import TraceColumns
@@ -127,7 +128,9 @@ class TraceChanges(TraceColumns):
         TypeError, ValueError
             If an argument is of a wrong type or out of range; the message names it.
         """
-        drawn = drawn_deadlines(self, recipe, tightness, seed, share, value)
+        drawn = drawn_deadlines(
+            self.row, self.submit_us, self.service_us, recipe, tightness, seed, share, value
+        )
         how = f"{recipe} (tightness {tightness:g}, share {share:g}, seed {seed})"
         jobs = _without(self.source, DEADLINES_DRAWN)
         return dataclasses.replace(self, **drawn, source=f"{jobs}; {DEADLINES_DRAWN}{how}")
@@ -146,7 +149,7 @@ class TraceChanges(TraceColumns):
         TypeError, ValueError
             If a value is wrong; the message names row, value and rule.
         """
-        return dataclasses.replace(self, **new_widths(self, min_gpus, max_gpus))
+        return dataclasses.replace(self, **new_widths(self.row, self.gpus, min_gpus, max_gpus))
 
     def with_graphs(self, graphs: AnyGraphs, index: Any = None) -> Self:
         """Return the same jobs with these graphs in place of any they had.

@@ -13,11 +13,11 @@ from gpusched.base.arrays import AnyArray, Float64, Int32, Int64, freeze_columns
 from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import Rejects
 from gpusched.base.ticks import MAX_SUBMIT_US, seconds_to_us, us_to_seconds
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.models.job_graphs import JobGraph
 from gpusched.models.profiles import JobProfile
 from gpusched.traces.assembly import check_horizon
 from gpusched.traces.deadlines import NO_DEADLINE, shifted
-from gpusched.traces.demands import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 
 
 @dataclass(frozen=True, eq=False, repr=False)

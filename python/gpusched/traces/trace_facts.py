@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +10,7 @@ from gpusched.base.arrays import AnyArray
 from gpusched.base.ticks import us_to_seconds
 from gpusched.traces.checked_columns import LABELS
 from gpusched.traces.elasticity import NO_LIMIT
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
+from gpusched.traces.trace_columns import TraceColumns
 
 
 def nearest_rank(ordered: AnyArray, percent: float) -> float:
@@ -25,7 +23,7 @@ def nearest_rank(ordered: AnyArray, percent: float) -> float:
     return float(ordered[max(0, int(-(-percent * len(ordered) // 100)) - 1)])
 
 
-def describe(trace: Trace) -> dict[str, Any]:
+def describe(trace: TraceColumns) -> dict[str, Any]:
     """Return the facts of :meth:`gpusched.Trace.describe`."""
     service, gpus = np.sort(trace.service_s), np.sort(trace.gpus)
     facts: dict[str, Any] = {
@@ -54,7 +52,7 @@ def describe(trace: Trace) -> dict[str, Any]:
     return facts
 
 
-def _wishes(trace: Trace) -> dict[str, Any]:
+def _wishes(trace: TraceColumns) -> dict[str, Any]:
     """Return the facts of demands, deadlines and widths, of those columns that there are."""
     facts: dict[str, Any] = {}
     if trace.gpu_share is not None:

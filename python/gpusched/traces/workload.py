@@ -10,11 +10,12 @@ import numpy as np
 
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.ticks import us_to_seconds
-from gpusched.models.job_graphs import AnyGraphs, JobGraph, graph_index, known_graphs
+from gpusched.models.job_graphs import AnyGraphs, JobGraph, known_graphs
 from gpusched.models.profiles import AnyProfiles
 from gpusched.traces import checked_columns as check
 from gpusched.traces import frames, trace_facts
 from gpusched.traces.assembly import assemble
+from gpusched.traces.graph_columns import graph_index
 from gpusched.traces.profile_columns import given_profiles
 from gpusched.traces.trace_changes import GRAPHS_DRAWN as GRAPHS_DRAWN
 from gpusched.traces.trace_changes import PROFILES_DRAWN as PROFILES_DRAWN

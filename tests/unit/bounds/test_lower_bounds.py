@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.bounds import lower_bounds as bounds
-from gpusched.bounds.lower_bounds import JobColumns
+from gpusched.bounds.bounded_jobs import JobColumns
+from gpusched.bounds.known.mean_busy_time import mean_busy_half_ticks, mean_busy_time
+from gpusched.bounds.known.squashed_srpt import squashed_srpt, squashed_srpt_ticks
+from gpusched.bounds.known.trivial import trivial
+from gpusched.bounds.lower_bounds import lower_bounds, makespan_bound
 from gpusched.clusters.cluster import Cluster
 from gpusched.specs.speed_limits import least_costs
 from tests.reference import replay
@@ -37,37 +40,35 @@ def native(name):
 
 def test_one_job_alone():
     alone = columns((7, 10, 2))
-    assert bounds.trivial(alone) == 10
-    assert bounds.squashed_srpt(alone, 4) == 5  # as if it ran on all four GPUs
-    assert bounds.mean_busy_time(alone, 4) == Fraction(5, 2) + 5
-    assert bounds.makespan_bound(alone, 4) == 10
+    assert trivial(alone) == 10
+    assert squashed_srpt(alone, 4) == 5  # as if it ran on all four GPUs
+    assert mean_busy_time(alone, 4) == Fraction(5, 2) + 5
+    assert makespan_bound(alone, 4) == 10
 
 
 def test_squashed_srpt_preempts_for_the_shorter_job():
     # On one GPU: 0-2 first, 2-3 second, 3-11 first.
-    assert bounds.squashed_srpt(columns((0, 10, 1), (2, 1, 1)), 1) == 11 + 1
+    assert squashed_srpt(columns((0, 10, 1), (2, 1, 1)), 1) == 11 + 1
     # On two GPUs both need half of that: 0-2, 2-2.5, 2.5-5.5.
-    assert bounds.squashed_srpt(columns((0, 10, 1), (2, 1, 1)), 2) == Fraction(11, 2) + Fraction(
-        1, 2
-    )
+    assert squashed_srpt(columns((0, 10, 1), (2, 1, 1)), 2) == Fraction(11, 2) + Fraction(1, 2)
 
 
 def test_mean_busy_time_of_a_preempted_job():
     # On one GPU job 0 is busy in 0-2 and 3-11: mean (2 * 1 + 8 * 7) / 10 = 5.8. Job 1: 2.5 - 2.
     expected = Fraction(58, 10) + 5 + Fraction(1, 2) + Fraction(1, 2)
-    assert bounds.mean_busy_time(columns((0, 10, 1), (2, 1, 1)), 1) == expected - Fraction(3, 10)
+    assert mean_busy_time(columns((0, 10, 1), (2, 1, 1)), 1) == expected - Fraction(3, 10)
     # 5.8 is rounded down to half a tick. With ten GPUs a tick is a tenth of that.
-    assert bounds.mean_busy_time(columns((0, 10, 10), (2, 1, 10)), 10) == expected
+    assert mean_busy_time(columns((0, 10, 10), (2, 1, 10)), 10) == expected
 
 
 def test_mean_busy_time_orders_by_work_over_weight():
     # Equal work; the weight lets the second job go first. Busy 1-2 and 0-1, both + 1/2.
     twins = columns((0, 1, 1), (0, 1, 1))
-    weighted = bounds.mean_busy_time(twins, 1, weight=np.array([1.0, 3.0]))
+    weighted = mean_busy_time(twins, 1, weight=np.array([1.0, 3.0]))
     assert float(weighted) == pytest.approx(1 * 2 + 3 * 1, rel=1e-12)
     assert weighted <= 5
-    equal = bounds.mean_busy_time(twins, 1, weight=np.array([2.0, 2.0]))
-    assert float(equal) == pytest.approx(2 * float(bounds.mean_busy_time(twins, 1)), rel=1e-12)
+    equal = mean_busy_time(twins, 1, weight=np.array([2.0, 2.0]))
+    assert float(equal) == pytest.approx(2 * float(mean_busy_time(twins, 1)), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -84,33 +85,33 @@ def test_mean_busy_time_orders_by_work_over_weight():
     ],
 )
 def test_each_term_of_the_makespan_bound_decides_somewhere(jobs, num_gpus, bound):
-    assert bounds.makespan_bound(columns(*jobs), num_gpus) == bound
+    assert makespan_bound(columns(*jobs), num_gpus) == bound
 
 
 def test_the_makespan_bound_is_exact_beyond_64_bits():
     start = 2**61
     jobs = columns((start - 2**60, 2**53, 3), (start, 2**53 - 1, 3), (start, 2**53, 1))
     expected = 2**60 + Fraction(3 * (2**53 - 1) + 2**53, 4)
-    assert bounds.makespan_bound(jobs, 4) == max(expected, 2**60 + 2**53)
-    assert bounds.makespan_bound(jobs, 10**6) == 2**60 + 2**53
+    assert makespan_bound(jobs, 4) == max(expected, 2**60 + 2**53)
+    assert makespan_bound(jobs, 10**6) == 2**60 + 2**53
 
 
 def test_no_jobs_are_bounded_by_zero():
     nothing = columns()
-    assert bounds.trivial(nothing) == bounds.squashed_srpt(nothing, 4) == 0
-    assert bounds.mean_busy_time(nothing, 4) == bounds.makespan_bound(nothing, 4) == 0
+    assert trivial(nothing) == squashed_srpt(nothing, 4) == 0
+    assert mean_busy_time(nothing, 4) == makespan_bound(nothing, 4) == 0
 
 
 def test_the_best_bound_is_the_largest_and_counts_the_chosen_jobs_alone():
     trace = trace_of([job(0, 10, 1), job(1, 3, 4), job(2, 50, 4)])
     cluster = Cluster.uniform(servers=1, gpus=4)
-    everything = bounds.lower_bounds(trace, cluster)
+    everything = lower_bounds(trace, cluster)
     name, value = everything.best
     assert value == max(everything.total_jct_us.values()) == everything.total_jct_us[name]
-    assert set(everything.total_jct_us) == {"squashed-srpt", "mean-busy-time", "trivial"}
+    assert set(everything.total_jct_us) >= {"squashed-srpt", "mean-busy-time", "trivial"}
 
-    some = bounds.lower_bounds(trace, cluster, jobs=np.array([True, True, False]))
-    first_two = bounds.lower_bounds(trace.head(2), cluster)
+    some = lower_bounds(trace, cluster, jobs=np.array([True, True, False]))
+    first_two = lower_bounds(trace.head(2), cluster)
     assert some == first_two
     assert some.makespan_us < everything.makespan_us
 
@@ -119,7 +120,7 @@ def test_no_bound_is_the_best_everywhere():
     cluster = Cluster.uniform(servers=1, gpus=4)
 
     def best(jobs):
-        return bounds.lower_bounds(trace_of(jobs), cluster).best[0]
+        return lower_bounds(trace_of(jobs), cluster).best[0]
 
     assert best([job(0, 10, 1)]) == "trivial"
     assert best([job(0, 10, 2)] * 3) == "mean-busy-time"
@@ -133,7 +134,7 @@ def test_on_one_gpu_squashed_srpt_is_attained_by_srtf_to_the_tick(drawn):
     outcome = replay(jobs, [(1, "gpu")], "srtf")
     trace = trace_of(jobs)
     flow = sum(outcome.finish_us) - int(trace.submit_us.sum())
-    assert bounds.squashed_srpt(trace, 1) == flow
+    assert squashed_srpt(trace, 1) == flow
 
 
 units = st.sampled_from([1, SECOND, 2**40])
@@ -151,22 +152,22 @@ job_columns = st.builds(
 @given(job_columns, st.integers(1, 10**6))
 def test_native_squashed_srpt_equals_its_readable_twin(jobs, num_gpus):
     ticks = native("squashed_srpt")(*jobs, num_gpus)
-    assert ticks == bounds.squashed_srpt_ticks(*jobs, num_gpus)
+    assert ticks == squashed_srpt_ticks(*jobs, num_gpus)
 
 
 @given(job_columns, st.integers(1, 10**6), st.data())
 def test_native_mean_busy_time_equals_its_readable_twin(jobs, num_gpus, data):
     some_weight = st.lists(st.floats(0.01, 100), min_size=len(jobs.gpus), max_size=len(jobs.gpus))
     weight = np.array(data.draw(st.one_of(st.just([]), some_weight)), dtype=np.float64)
-    readable = bounds.mean_busy_half_ticks(*jobs, num_gpus, weight)
+    readable = mean_busy_half_ticks(*jobs, num_gpus, weight)
     assert native("mean_busy_time")(*jobs, num_gpus, weight) == readable
 
 
 def test_what_is_beyond_128_bits_goes_to_the_readable_twin():
     jobs = columns((0, 2**53, 2**30), (2**60, 2**53, 2**30))
     none = np.empty(0)
-    half_ticks, _ = bounds.mean_busy_half_ticks(*jobs, 2**30, none)
-    assert bounds.mean_busy_time(jobs, 2**30) == Fraction(half_ticks, 2**31)
+    half_ticks, _ = mean_busy_half_ticks(*jobs, 2**30, none)
+    assert mean_busy_time(jobs, 2**30) == Fraction(half_ticks, 2**31)
     with pytest.raises(OverflowError, match="127 bits"):
         native("mean_busy_time")(*jobs, 2**30, none)
 
@@ -178,11 +179,11 @@ def test_native_bounds_count_with_wide_words_where_narrow_ones_overflow(bits):
     for width in (2 ** (bits - 54), 2 ** (bits - 54) + 1):
         jobs = columns((0, service, width), (3, service, width), (2**40, 7, 1))
         ticks = native("squashed_srpt")(*jobs, 3)
-        assert ticks == bounds.squashed_srpt_ticks(*jobs, 3)
-        readable = bounds.mean_busy_half_ticks(*jobs, 3, np.empty(0))
+        assert ticks == squashed_srpt_ticks(*jobs, 3)
+        readable = mean_busy_half_ticks(*jobs, 3, np.empty(0))
         if bits < 62:  # beyond, the moments of these jobs need more than 127 bits
             assert native("mean_busy_time")(*jobs, 3, np.empty(0)) == readable
-        assert bounds.mean_busy_time(JobColumns(*jobs), 3) == Fraction(readable[0], 6)
+        assert mean_busy_time(JobColumns(*jobs), 3) == Fraction(readable[0], 6)
 
 
 @pytest.mark.parametrize("bits", range(61, 67))
@@ -190,14 +191,14 @@ def test_native_mean_busy_times_change_to_wide_words_as_well(bits):
     # A late submit stretches the horizon, and no job is large: the moments stay narrow.
     jobs = columns((0, 2**20, 3), (2**60, 2**21, 5), (2**60 + 1, 2**21, 1))
     num_gpus = 2 ** (bits - 60)
-    readable = bounds.mean_busy_half_ticks(*jobs, num_gpus, np.empty(0))
+    readable = mean_busy_half_ticks(*jobs, num_gpus, np.empty(0))
     assert native("mean_busy_time")(*jobs, num_gpus, np.empty(0)) == readable
 
 
 def test_native_mean_busy_times_use_127_bits_and_no_more():
     # 63 bits of work, and 64 of twice the horizon.
     alone = columns((0, 2**53, 2**9))
-    readable = bounds.mean_busy_half_ticks(*alone, 1, np.empty(0))
+    readable = mean_busy_half_ticks(*alone, 1, np.empty(0))
     assert native("mean_busy_time")(*alone, 1, np.empty(0)) == readable
     # Two of them: one bit more, which might still be held but is not counted on.
     two = columns((0, 2**53, 2**9), (0, 2**53, 2**9))
@@ -236,7 +237,7 @@ def elastic(*tables, services_us, gpus, num_gpus, policy="optimus:period_s=0", *
     ).with_profiles(profiles, index=[i % len(tables) for i in range(num_jobs)])
     result = gs.simulate(trace, cluster, policy=policy, speed="table")
     costs = least_costs(trace, cluster, speed="table")
-    return result, bounds.lower_bounds(trace, cluster, costs=costs)
+    return result, lower_bounds(trace, cluster, costs=costs)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +265,8 @@ def test_a_width_that_saves_nothing_fills_gaps():
     )
     assert float(lower.makespan_us) / SECOND == pytest.approx(4.5)
     assert result.schedule.finish_us.max() >= lower.makespan_us
-    assert set(lower.total_jct_us) == {"squashed-srpt", "trivial"}
+    assert set(lower.total_jct_us) >= {"squashed-srpt", "trivial"}
+    assert "mean-busy-time" not in lower.total_jct_us
 
 
 @pytest.mark.parametrize("table", [{3: 3.0}, {2: 2.0, 3: 3.0, 4: 4.0}])

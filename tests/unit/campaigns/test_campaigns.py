@@ -72,3 +72,8 @@ def test_both_engines_must_refuse_or_neither() -> None:
     for one, other in ((outcome, ValueError()), (ValueError(), outcome), (outcome, TypeError())):
         with pytest.raises(Exception, match="Error"):
             compare(one, other)
+
+
+@pytest.mark.parametrize(("seed", "index"), [(3002, 7377), (4001, 51960)])
+def test_cases_of_long_campaigns_that_were_not_right_are(seed: int, index: int) -> None:
+    assert trial_of("scheduler", seed, index).check() == "same"

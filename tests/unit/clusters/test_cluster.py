@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.clusters.cluster import Cluster, ServerGroup, smallest_cluster
+from gpusched.clusters.cluster import Cluster, ServerGroup
+from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.workload import Trace
 
 TEXT = """

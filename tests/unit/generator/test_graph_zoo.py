@@ -219,7 +219,7 @@ def test_the_table_tells_models_and_limits() -> None:
         ({"heavy_share": 1.5}, ValueError, r"heavy_share: 1.5 must lie in 0\.\.1"),
         ({"seed": -1}, ValueError, "seed: -1 must not be negative"),
         ({"seed": 0.5}, TypeError, "seed: expected an integer, not 0.5"),
-        ({"speed": "ring"}, ValueError, "speed: must be stages, not ring"),
+        ({"speed": "ring"}, ValueError, "speed: must be one that reads graphs, .* not ring"),
         ({"cluster": gs.Cluster.uniform(8, 8)}, ValueError, "nic_gbps of server 0 is missing"),
     ],
 )

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched.models.job_graphs import JobGraph, Stage, graph_columns
+from gpusched.models.job_graphs import JobGraph, Stage
 from gpusched.specs.case import job_columns
 from gpusched.specs.run_spec import fingerprint
+from gpusched.traces.graph_columns import graph_columns
 from gpusched.traces.workload import Trace
 
 PIPELINE = JobGraph(

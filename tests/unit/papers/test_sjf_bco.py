@@ -15,6 +15,7 @@ import gpusched as gs
 from gpusched.cli import app
 from gpusched.papers import registry as papers
 from gpusched.papers.common import statistics
+from gpusched.papers.common.reproduction import Interrupted
 from gpusched.papers.common.text_table import table
 from gpusched.papers.sjf_bco import published, wang_anchor, workload
 from gpusched.papers.sjf_bco.reproduction import SjfBco, reproduce
@@ -147,7 +148,7 @@ def test_an_interrupt_keeps_the_seeds_that_were_done(
         found.kappa_runs += [run for run in short.kappa_runs if run.seed == seed]
 
     monkeypatch.setattr("gpusched.papers.sjf_bco.reproduction._run_seed", run_seed)
-    with pytest.raises(papers.Interrupted) as interruption:
+    with pytest.raises(Interrupted) as interruption:
         reproduce(seeds=5, quick=True, exact=False, progress=lambda *_: None)
     kept = interruption.value.reproduction
     assert isinstance(kept, SjfBco)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from gpusched.results.shown_metrics import EXTRA_METRICS, METRICS, Column, columns, duration, plural
+from gpusched.base.wording import duration, plural
+from gpusched.results.shown_metrics import Column, all_metrics, columns, main_metrics
 
 
 def column(key: str, *values: Any) -> Column:
-    metrics = [metric for metric in METRICS + EXTRA_METRICS if metric.key == key]
+    metrics = [metric for metric in all_metrics() if metric.key == key]
     (laid_out,) = columns([{key: value} for value in values], metrics)
     return laid_out
 
@@ -78,7 +79,7 @@ def test_undefined_figures_are_dashes_and_never_best() -> None:
 
 
 def test_a_metric_that_is_undefined_everywhere_gets_no_column() -> None:
-    assert columns([{"mean_jct_s": math.nan}, {}], METRICS[:1]) == []
+    assert columns([{"mean_jct_s": math.nan}, {}], main_metrics()[:1]) == []
 
 
 def test_small_is_not_shown_as_nothing() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpusched.base.source import Source
-from gpusched.traces.format_registry import detect, readers, register
-from gpusched.traces.reading import read_trace, trace_formats
+from gpusched.traces.format_registry import detect, register_trace_format, trace_formats
+from gpusched.traces.reading import read_trace
 from tests.unit.real_data import DATA
 
 CSV = "submit_s,service_s,gpus\n0,1,1\n"
@@ -29,7 +29,7 @@ def test_every_published_file_is_taken_by_its_own_reader_alone(path: str, name: 
     source = Source(DATA / path)
 
     assert detect(source).name == name
-    takers = [reader.name for reader in readers().values() if reader.recognises(source)]
+    takers = [reader.name for reader in trace_formats().values() if reader.recognises(source)]
     assert [taker for taker in takers if taker != "csv" or name == "csv"] == [name]
 
 
@@ -38,7 +38,7 @@ def test_every_format_has_a_name_and_a_sentence() -> None:
 
     assert {"itp", "philly-csv", "philly-json", "helios", "gavel", "swf"} <= set(formats)
     assert {"csv", "parquet", "numpy"} <= set(formats)
-    assert all(summary.endswith(".") for summary in formats.values())
+    assert all(known.summary.endswith(".") for known in formats.values())
 
 
 def test_an_unknown_format_suggests_the_nearest(tmp_path: Path) -> None:
@@ -79,5 +79,5 @@ def test_a_file_that_does_not_exist_is_an_os_error(tmp_path: Path) -> None:
 
 
 def test_two_readers_of_one_name_are_an_error() -> None:
-    with pytest.raises(ValueError, match="format 'itp' is registered twice"):
-        register(readers()["itp"])
+    with pytest.raises(ValueError, match="format: the name 'itp' is taken"):
+        register_trace_format(trace_formats()["itp"])

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
-from gpusched.papers.a_srpt import tables as a_srpt_tables
+from gpusched.papers.a_srpt import tables
 from gpusched.papers.a_srpt.runs import Run, Runner
 from gpusched.papers.a_srpt.settings import (
     A_SRPT,
@@ -32,9 +32,9 @@ from gpusched.papers.a_srpt.tables import Summary, jct, p99
 from gpusched.papers.a_srpt.workload import missing_places, real_places
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
-from gpusched.papers.registry import Interrupted, Progress, finish
 
 _STAGE: Final = "runs"
 
@@ -56,7 +56,7 @@ class ASrpt:
 
     def tables(self) -> list[Table]:
         """The results."""
-        made = a_srpt_tables.all_tables(Summary(self.runs))
+        made = tables.all_tables(Summary(self.runs))
         return with_left_out(made, (place.trace for place in self.missing))
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class ASrpt:
             {
                 place.name: {
                     arm.name: [
-                        summary.mean(a_srpt_tables.errors_setting(place, noise(sigma)), arm, jct)
+                        summary.mean(tables.errors_setting(place, noise(sigma)), arm, jct)
                         for sigma in sigmas
                     ]
                     for arm in shown
@@ -152,12 +152,19 @@ class ASrpt:
         return drawn
 
 
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    return {_STAGE: seeds * len(_wanted(quick))}
+
+
+def _wanted(quick: bool) -> list[tuple[Setting, Arm]]:
+    return requests(quick, () if quick else real_places())
+
+
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> ASrpt:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
-    if exact:
-        raise ValueError("exact: a-srpt has no part with an exact optimum")
     found = ASrpt(missing=() if quick else missing_places())
-    wanted = requests(quick, () if quick else real_places())
+    wanted = _wanted(quick)
     total = seeds * len(wanted)
     failures = Failures()
     try:

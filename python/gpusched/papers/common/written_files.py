@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched.papers.common.drawing import save
 
 if TYPE_CHECKING:
-    from gpusched.papers.registry import Reproduction
+    from gpusched.papers.common.reproduction import Reproduction
 
 
 def write_files(

@@ -12,10 +12,11 @@ from gpusched.base.failures import Failures
 from gpusched.papers.common.parallel import BySeed, run_all
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import Workload, absent
 from gpusched.papers.common.written_files import write_files
-from gpusched.papers.dancer import tables as dancer_tables
+from gpusched.papers.dancer import tables
 from gpusched.papers.dancer.milp import Gap, gap
 from gpusched.papers.dancer.runs import Run, run_task
 from gpusched.papers.dancer.settings import (
@@ -39,7 +40,6 @@ from gpusched.papers.dancer.settings import (
 )
 from gpusched.papers.dancer.summary import Summary, bound
 from gpusched.papers.dancer.workload import need_tables
-from gpusched.papers.registry import Interrupted, Progress, finish
 
 _STAGE: Final = "jobs of a seed, all policies"
 _EXACT: Final = "integer programs"
@@ -66,7 +66,7 @@ class Dancer:
 
     def tables(self) -> list[Table]:
         """The results."""
-        made = dancer_tables.all_tables(Summary(self.runs), self.gaps)
+        made = tables.all_tables(Summary(self.runs), self.gaps)
         return with_left_out(made, (workload.trace for workload in self.missing))
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,16 +147,26 @@ def _varied(summary: Summary, one: Series) -> Any:
     return _panel(summary, one.title, one.heading, list(one.settings), settings, one.arms)
 
 
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    wanted = _wanted(quick, absent(WORKLOADS))
+    return {_STAGE: seeds * len(wanted), **({_EXACT: seeds} if exact else {})}
+
+
+def _wanted(quick: bool, missing: tuple[Workload, ...]) -> dict[Setting, tuple[Arm, ...]]:
+    return {
+        setting: arms
+        for setting, arms in requests(quick).items()
+        if setting.workload not in missing
+    }
+
+
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Dancer:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     need_tables()
     missing = absent(WORKLOADS)
     found = Dancer(missing=() if quick else missing)
-    wanted = {
-        setting: arms
-        for setting, arms in requests(quick).items()
-        if setting.workload not in missing
-    }
+    wanted = _wanted(quick, missing)
     numbers = range(FIRST_SEED, FIRST_SEED + seeds)
     tasks = [(setting, arms, seed) for seed in numbers for setting, arms in wanted.items()]
     made: BySeed[Setting, list[Run]] = BySeed(wanted)

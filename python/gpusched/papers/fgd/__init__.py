@@ -1,1 +1,19 @@
 """Fragmentation gradient descent (Weng et al., ATC 2023)."""
+
+from __future__ import annotations
+
+from gpusched.papers.registry import Paper, register_paper
+
+register_paper(
+    Paper(
+        name="fgd",
+        title="Beware of Fragmentation: Scheduling GPU-Sharing Workloads with Fragmentation "
+        "Gradient Descent",
+        authors="Weng, Yang, Yu, Wang, Tang, Yang, Zhang",
+        venue="USENIX ATC 2023",
+        summary="6,212 GPUs filled by eight placements; unallocated and fragmented GPUs.",
+        reproduces=("GPUs allocated when the cluster is full", "fragmentation by demand"),
+        module="gpusched.papers.fgd.reproduction",
+        seeds=10,
+    )
+)

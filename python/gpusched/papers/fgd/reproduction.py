@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.papers.common.plain_values import plain
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
-from gpusched.papers.fgd import tables as fgd_tables
+from gpusched.papers.fgd import tables
 from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
 from gpusched.papers.fgd.runs import DEFAULT, DEMANDS, PLACEMENTS, VARIANTS, Run, Workload, run
 from gpusched.papers.fgd.tables import Summary
-from gpusched.papers.registry import Interrupted, Progress, finish
 
 _STAGE: Final = "clusters filled"
 
@@ -36,16 +36,16 @@ class Fgd:
         """The results, ours beside the published ones."""
         summary = Summary(self.runs)
         workloads = self._workloads(summary)
-        made = [fgd_tables.against_fgd(summary, DEFAULT, is_published=True)]
+        made = [tables.against_fgd(summary, DEFAULT, is_published=True)]
         for workload in workloads:
-            made.append(fgd_tables.by_demand(summary, workload, "unallocated"))
-            made.append(fgd_tables.by_demand(summary, workload, "fragmented"))
+            made.append(tables.by_demand(summary, workload, "unallocated"))
+            made.append(tables.by_demand(summary, workload, "fragmented"))
         made += [
-            fgd_tables.against_fgd(summary, workload, is_published=False)
+            tables.against_fgd(summary, workload, is_published=False)
             for workload in workloads
             if workload is not DEFAULT
         ]
-        return [*made, fgd_tables.lost(summary, workloads)]
+        return [*made, tables.lost(summary, workloads)]
 
     def to_dict(self) -> dict[str, Any]:
         """All runs at the demands of the tables, and the tables, as plain values for JSON."""
@@ -56,7 +56,7 @@ class Fgd:
                 "largest_reduction": LARGEST_REDUCTION,
                 "more_gpus": MORE_GPUS,
             },
-            runs=list(self._rows(fgd_tables.SHOWN)),
+            runs=list(self._rows(tables.SHOWN)),
             tables=self.tables(),
         )
 
@@ -102,12 +102,19 @@ class Fgd:
                 }
 
 
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    return {_STAGE: seeds * len(_wanted(quick))}
+
+
+def _wanted(quick: bool) -> list[tuple[Workload, str]]:
+    workloads = (DEFAULT,) if quick else (DEFAULT, *VARIANTS)
+    return [(workload, name) for workload in workloads for name in PLACEMENTS]
+
+
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Fgd:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
-    if exact:
-        raise ValueError("exact: fgd has no part with an exact optimum")
-    workloads = (DEFAULT,) if quick else (DEFAULT, *VARIANTS)
-    wanted = [(workload, name) for workload in workloads for name in PLACEMENTS]
+    wanted = _wanted(quick)
     total = seeds * len(wanted)
     found = Fgd()
     failures = Failures()

@@ -10,9 +10,10 @@ from typing import Any, Final
 from gpusched.base.failures import Failures
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
-from gpusched.papers.matching import tables as matching_tables
+from gpusched.papers.matching import tables
 from gpusched.papers.matching.runs import (
     MAIN,
     SIZES,
@@ -25,8 +26,8 @@ from gpusched.papers.matching.runs import (
     large_runs,
     time_one,
 )
-from gpusched.papers.matching_online.reproduction import Online, study
-from gpusched.papers.registry import Interrupted, Progress, finish
+from gpusched.papers.matching_online import reproduction as matching_online
+from gpusched.papers.matching_online.reproduction import Online
 
 _GAPS: Final = "instances with a proven optimum"
 _TIMES: Final = "decisions timed"
@@ -63,17 +64,17 @@ class Matching:
     def tables(self) -> list[Table]:
         """The results."""
         made = [
-            matching_tables.by_size(self.runs),
-            matching_tables.by_draws(self.runs),
-            matching_tables.against_baselines(self.runs),
-            matching_tables.ablations(self.runs),
+            tables.by_size(self.runs),
+            tables.by_draws(self.runs),
+            tables.against_baselines(self.runs),
+            tables.ablations(self.runs),
         ]
         if self.timings:
-            made.append(matching_tables.timings(self.timings))
+            made.append(tables.timings(self.timings))
         if self.large:
-            made.append(matching_tables.large(self.large))
+            made.append(tables.large(self.large))
         if self.checks:
-            made.append(matching_tables.checks(self.checks))
+            made.append(tables.checks(self.checks))
         online = self.online.tables()
         return [*made, *online] if online else with_left_out(made, self.online.missing)
 
@@ -81,7 +82,7 @@ class Matching:
         """All runs and tables as plain values for JSON."""
         return plain(
             paper="matching",
-            published={"gap": matching_tables.PUBLISHED_GAP},
+            published={"gap": tables.PUBLISHED_GAP},
             runs=(*self.runs, *self.large),
             timings=self.timings,
             checks=self.checks,
@@ -110,6 +111,16 @@ class Matching:
         return files
 
 
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    offline = {_GAPS: seeds}
+    if not quick:
+        offline[_TIMES] = min(seeds, _TIMED_SEEDS)
+    if exact:
+        offline[_CHECKS] = min(seeds, _CHECKED_SEEDS)
+    return offline | matching_online.stages(seeds=seeds, quick=quick)
+
+
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Matching:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     found = Matching()
@@ -135,7 +146,9 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Ma
                 found.checks += [check_one(size, seed) for size in (MAIN, SIZES[-1])]
         if exact:
             progress(_CHECKS, checked, checked)
-        study(found.online, seeds=seeds, quick=quick, progress=progress, failures=failures)
+        matching_online.study(
+            found.online, seeds=seeds, quick=quick, progress=progress, failures=failures
+        )
     except KeyboardInterrupt:
         raise Interrupted(found if _is_enough(found) else None) from None
     finish(failures, found if _is_enough(found) else None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched.base.arrays import Float64, Int32
 from gpusched.deciding.market import JobPlacement, place_jobs
-from gpusched.papers.matching import milp as matching_milp
+from gpusched.papers.matching import milp
 from gpusched.papers.matching.baselines import BASELINES
 from gpusched.papers.matching.instances import Instance, draw, draw_classes
 
@@ -255,5 +255,5 @@ def check_one(size: tuple[int, int], seed: int, time_limit_s: float = 60.0) -> C
     instance = draw(*size, seed)
     runner = Runner(instance)
     assert runner.optimal_rates is not None
-    proof = matching_milp.solve(instance, runner.optimal_rates, time_limit_s)
+    proof = milp.solve(instance, runner.optimal_rates, time_limit_s)
     return Check(seed, *size, runner.optimum_s, proof.lower_bound_s, proof.mean_s)

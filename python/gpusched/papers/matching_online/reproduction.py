@@ -10,13 +10,13 @@ from gpusched.base.failures import Failures
 from gpusched.base.real_data import find_data
 from gpusched.papers.common.parallel import BySeed, run_all
 from gpusched.papers.common.real_data import with_left_out
+from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.text_table import Table
-from gpusched.papers.common.unequal_gpus import TABLES, absent
-from gpusched.papers.matching_online import tables as matching_online_tables
+from gpusched.papers.common.unequal_gpus import TABLES, Workload, absent
+from gpusched.papers.matching_online import tables
 from gpusched.papers.matching_online.runs import OnlineRun, run_task
 from gpusched.papers.matching_online.settings import SEEDS, WORKLOADS, Arm, Setting, requests
 from gpusched.papers.matching_online.tables import Summary
-from gpusched.papers.registry import Progress
 
 _STAGE: Final = "online: jobs of a seed, all policies"
 
@@ -40,7 +40,7 @@ class Online:
         """The results; none if nothing was run."""
         if not self.runs:
             return []
-        return with_left_out(matching_online_tables.all_tables(Summary(self.runs)), self.missing)
+        return with_left_out(tables.all_tables(Summary(self.runs)), self.missing)
 
     def rows(self) -> list[dict[str, Any]]:
         """All runs, as plain values."""
@@ -50,12 +50,27 @@ class Online:
         """Return the figure by its file's name; none if nothing was run."""
         if not self.runs:
             return {}
-        from gpusched.papers.matching_online import figures as matching_online_figures
+        from gpusched.papers.matching_online import figures
 
         summary = Summary(self.runs)
         place = summary.small()[0].place
         note = f"{place.name}, {place.jobs} jobs; {summary.num_seeds} seeds, mean and 95 % interval"
-        return {"online.png": matching_online_figures.by_load(summary, note)}
+        return {"online.png": figures.by_load(summary, note)}
+
+
+def stages(*, seeds: int, quick: bool) -> dict[str, int]:
+    """Return the stage of :func:`study` and its parts; none without the measured throughputs."""
+    if find_data(TABLES) is None:
+        return {}
+    return {_STAGE: len(SEEDS[:seeds]) * len(_wanted(quick, absent(WORKLOADS)))}
+
+
+def _wanted(quick: bool, missing: tuple[Workload, ...]) -> dict[Setting, tuple[Arm, ...]]:
+    return {
+        setting: arms
+        for setting, arms in requests(quick).items()
+        if setting.workload not in missing
+    }
 
 
 def study(
@@ -71,11 +86,7 @@ def study(
         return
     missing = absent(WORKLOADS)
     found.missing = () if quick else tuple(of.trace for of in missing)
-    wanted = {
-        setting: arms
-        for setting, arms in requests(quick).items()
-        if setting.workload not in missing
-    }
+    wanted = _wanted(quick, missing)
     tasks = [(setting, arms, seed) for seed in SEEDS[:seeds] for setting, arms in wanted.items()]
     made: BySeed[Setting, list[OnlineRun]] = BySeed(wanted)
     done = run_all(run_task, tasks, failures, lambda task: f"{task[0]}, seed {task[2]}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.models.throughputs import Throughputs
-from gpusched.papers.common import unequal_gpus as workloads
+from gpusched.papers.common import unequal_gpus
 from gpusched.papers.common.unequal_gpus import (
     TYPES,
     Workload,
@@ -35,7 +35,7 @@ def throughputs() -> Throughputs:
 
     The models' gradients are spread evenly over the range of the study of one decision.
     """
-    tables = workloads.throughputs()
+    tables = unequal_gpus.throughputs()
     gradients = np.linspace(*GRADIENT_BYTES, len(tables)).tolist()
     return Throughputs(
         [

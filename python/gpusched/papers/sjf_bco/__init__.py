@@ -1,1 +1,20 @@
 """SJF-BCO (Yu et al., MobiHoc 2022)."""
+
+from __future__ import annotations
+
+from gpusched.papers.registry import Paper, register_paper
+
+register_paper(
+    Paper(
+        name="sjf-bco",
+        title="On Scheduling Ring-All-Reduce Learning Jobs in Multi-Tenant GPU Clusters with "
+        "Communication Contention",
+        authors="Yu, Ji, Rajan, Liu",
+        venue="MobiHoc 2022",
+        text="arXiv 2207.07817",
+        summary="SJF-BCO, LS, FF and RAND on 160 ring all-reduce jobs; figures 4, 5 and 6.",
+        reproduces=("figure 4", "figure 5", "figure 6"),
+        module="gpusched.papers.sjf_bco.reproduction",
+        has_exact=True,
+    )
+)

@@ -9,9 +9,9 @@ import numpy as np
 
 from gpusched.base.failures import Failures
 from gpusched.deciding import exact
+from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.statistics import mean
 from gpusched.papers.common.text_table import Table, table
-from gpusched.papers.registry import Progress
 from gpusched.papers.sjf_bco.published import POLICIES
 from gpusched.papers.sjf_bco.runs import Reading, run_policies
 from gpusched.papers.sjf_bco.workload import (
@@ -22,6 +22,7 @@ from gpusched.papers.sjf_bco.workload import (
     build,
 )
 
+STAGE: Final = "small instances, exactly"
 NUM_JOBS: Final = 5
 NUM_SERVERS: Final = 3
 SERVER_GPUS: Final = (2, 4)
@@ -116,10 +117,10 @@ def gap_runs(
     runs = [] if runs is None else runs
     kept = Failures() if failures is None else failures
     for seed in range(seeds):
-        progress("small instances, exactly", seed, seeds)
+        progress(STAGE, seed, seeds)
         with kept.part(f"small instance {seed}"):
             runs.append(run_one(seed))
-    progress("small instances, exactly", seeds, seeds)
+    progress(STAGE, seeds, seeds)
     if failures is None:
         kept.raise_if_any()
     return runs

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.papers.common.plain_values import plain
+from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
-from gpusched.papers.registry import Interrupted, Progress, finish
 from gpusched.papers.sjf_bco import gap as sjf_bco_gap
 from gpusched.papers.sjf_bco import tables as sjf_bco_tables
 from gpusched.papers.sjf_bco import wang_anchor
@@ -116,6 +116,12 @@ class SjfBco:
             "figure-6.png": figures.by_servers(by_servers, seeds),
         }
         return write_files(self, folder, drawn, map(dataclasses.asdict, self.runs))
+
+
+def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
+    """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
+    small = {sjf_bco_gap.STAGE: seeds} if exact else {}
+    return {**small, _STAGE: seeds}
 
 
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> SjfBco:

@@ -1,1 +1,1 @@
-"""A file per format of traces; each ends in its registration."""
+"""A file per format; one of traces ends in its registration."""

@@ -6,6 +6,7 @@ of its job type on one GPU type, from a table of throughputs (JSON).
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -21,7 +22,7 @@ from gpusched.base.suggest import nearest
 from gpusched.models.gavel_tables import read_isolated
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
-from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -132,12 +133,26 @@ def _recognises(source: Source) -> bool:
     return bool(places) and all(fields[place].strip().isdigit() for place in places)
 
 
-register(
-    Reader(
-        "gavel",
-        "Gavel traces: steps, timed by a table of throughputs.",
-        _recognises,
-        read,
+def _excerpt() -> dict[str, bytes]:
+    kind = "ResNet-18 (batch size 16)"
+    rows = [(1_000, 0, 1), (2_000, 60, 1)]
+    lines = [
+        f"{kind}\tpython3 main.py\t--num_steps\t1\t{steps}\t{arrival}\t{scale}\n"
+        for steps, arrival, scale in rows
+    ]
+    table = {"v100": {kind: {"null": 4.0}}}
+    return {"small.trace": "".join(lines).encode(), TABLE_NAME: json.dumps(table).encode()}
+
+
+register_trace_format(
+    TraceFormat(
+        name="gavel",
+        summary="Gavel traces: steps, timed by a table of throughputs.",
+        source="Narayanan et al., OSDI 2020.",
+        detection="tabs, no header",
+        recognises=_recognises,
+        read=read,
+        excerpt=_excerpt,
         options=("throughputs", "gpu_type"),
     )
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from gpusched.base.delimited_text import read_table
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.formats.generic import trace_of
+from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
 
@@ -28,4 +30,25 @@ def _recognises(source: Source) -> bool:
     return source.suffix in (".csv", ".tsv") or len(source.header) > 2
 
 
-register(Reader("csv", "Any CSV with a header.", _recognises, read, options=("columns",), rank=9))
+def write(trace: Trace, path: Path) -> None:
+    """Write all columns of :meth:`gpusched.Trace.to_polars`."""
+    polars_of(trace).write_csv(path)
+
+
+register_trace_format(
+    TraceFormat(
+        name="csv",
+        summary="Any CSV with a header.",
+        source="Any.",
+        detection="its ending or header",
+        recognises=_recognises,
+        read=read,
+        excerpt=text_file(
+            "jobs.csv", "submit_s,service_s,gpus,user", "0,3600,8,ann", "5.5,60,1,bob"
+        ),
+        write=write,
+        endings=("csv",),
+        options=("columns",),
+        rank=9,
+    )
+)

@@ -7,6 +7,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from tokenize import TokenError
 from typing import Any, Final
 
@@ -16,8 +17,9 @@ from gpusched.base.arrays import AnyArray
 from gpusched.base.files import MAX_COLUMNS, too_long, unpacked_limit
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
-from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.formats.generic import trace_of
+from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
 _ENCRYPTED: Final = 0x1
@@ -121,6 +123,42 @@ def _recognises(source: Source) -> bool:
     return is_zip or source.data.startswith(b"\x93NUMPY")
 
 
-register(
-    Reader("numpy", "NumPy .npz or .npy columns.", _recognises, read, options=("columns",), rank=-1)
+def write(trace: Trace, path: Path) -> None:
+    """Write all columns of :meth:`gpusched.Trace.to_polars` as an ``.npz``."""
+    with path.open("wb") as file:  # savez would append an ending of its own
+        np.savez(file, **_columns(trace))
+
+
+def _columns(trace: Trace) -> dict[str, Any]:
+    import polars
+
+    return {
+        series.name: np.asarray(series.to_list(), dtype=np.str_)
+        if series.dtype == polars.String
+        else series.to_numpy()
+        for series in polars_of(trace)
+    }
+
+
+def _excerpt() -> dict[str, bytes]:
+    trace = Trace.from_columns([0, 5.5], [3600, 60], [8, 1], user=["ann", "bob"])
+    file = io.BytesIO()
+    np.savez(file, **_columns(trace))
+    return {"jobs.npz": file.getvalue()}
+
+
+register_trace_format(
+    TraceFormat(
+        name="numpy",
+        summary="NumPy .npz or .npy columns.",
+        source="Any.",
+        detection="its first bytes",
+        recognises=_recognises,
+        read=read,
+        excerpt=_excerpt,
+        write=write,
+        endings=("npz",),
+        options=("columns",),
+        rank=-1,
+    )
 )

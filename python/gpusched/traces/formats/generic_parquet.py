@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy as np
 from gpusched.base.files import MAX_COLUMNS, naming, too_long, unpacked_limit
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
-from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.formats.generic import trace_of
+from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
 _LEAST_BYTES: Final = 8  # of a value, once it is a number or a label
@@ -48,4 +50,30 @@ def _recognises(source: Source) -> bool:
     return source.data.startswith(b"PAR1")
 
 
-register(Reader("parquet", "Any Parquet file.", _recognises, read, options=("columns",), rank=-1))
+def write(trace: Trace, path: Path) -> None:
+    """Write all columns of :meth:`gpusched.Trace.to_polars`."""
+    polars_of(trace).write_parquet(path)
+
+
+def _excerpt() -> dict[str, bytes]:
+    trace = Trace.from_columns([0, 5.5], [3600, 60], [8, 1], user=["ann", "bob"])
+    file = io.BytesIO()
+    polars_of(trace).write_parquet(file)
+    return {"jobs.parquet": file.getvalue()}
+
+
+register_trace_format(
+    TraceFormat(
+        name="parquet",
+        summary="Any Parquet file.",
+        source="Any.",
+        detection="its first bytes",
+        recognises=_recognises,
+        read=read,
+        excerpt=_excerpt,
+        write=write,
+        endings=("parquet",),
+        options=("columns",),
+        rank=-1,
+    )
+)

@@ -13,7 +13,7 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
-from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.workload import Trace
 
 COLUMNS: Final = (
@@ -62,4 +62,22 @@ def _recognises(source: Source) -> bool:
     return set(COLUMNS) <= set(source.header) and "node_num" in source.header
 
 
-register(Reader("helios", "SenseTime Helios, 2020 (cluster_log.csv).", _recognises, read))
+register_trace_format(
+    TraceFormat(
+        name="helios",
+        summary="SenseTime Helios, 2020 (cluster_log.csv).",
+        source="Hu et al., SC 2021.",
+        detection="its header",
+        recognises=_recognises,
+        read=read,
+        excerpt=text_file(
+            "cluster_log.csv",
+            "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,"
+            "duration,queue",
+            "2,u1,vcA,8,4,1,TIMEOUT,2020-04-01 00:00:05,2020-04-01 00:00:15,"
+            "2020-04-01 00:01:05,50.0,10",
+            "3,u2,vcB,1,4,1,COMPLETED,2020-04-01 00:00:06,2020-04-01 00:00:06,"
+            "2020-04-01 00:00:13,7,0",
+        ),
+    )
+)

@@ -9,7 +9,7 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
-from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.workload import Trace
 
 HEADER: Final = ("job_id", "submission_time", "duration", "num_gpu")
@@ -35,4 +35,16 @@ def _recognises(source: Source) -> bool:
     return source.header == HEADER
 
 
-register(Reader("itp", "Microsoft ITP clusters, 2021 (CSV).", _recognises, read))
+register_trace_format(
+    TraceFormat(
+        name="itp",
+        summary="Microsoft ITP clusters, 2021 (CSV).",
+        source="Gu et al., ASPLOS 2023.",
+        detection="its header",
+        recognises=_recognises,
+        read=read,
+        excerpt=text_file(
+            "itp.csv", ",".join(HEADER), "a,1000,3600,8", "b,1005,60,1", "c,1007,120,2"
+        ),
+    )
+)

@@ -15,11 +15,11 @@ from gpusched.base.delimited_text import Table, read_table
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
+from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
-from gpusched.traces.demands import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces.filling_requests import Requests
-from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.workload import Trace
 
 SHORT: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
@@ -112,6 +112,19 @@ def recognises(source: Source) -> bool:
     return source.header in (SHORT, HEADER)
 
 
-register(
-    Reader("openb", "Alibaba GPU-sharing cluster, 2023 (list of pods, CSV).", recognises, read)
+register_trace_format(
+    TraceFormat(
+        name="openb",
+        summary="Alibaba GPU-sharing cluster, 2023 (list of pods, CSV).",
+        source="Weng et al., ATC 2023.",
+        detection="its header",
+        recognises=recognises,
+        read=read,
+        excerpt=text_file(
+            "pods.csv",
+            ",".join(HEADER),
+            "p1,4000,8192,1,500,,LS,Succeeded,100,900,130",
+            "p2,8000,16384,2,1000,V100M16,BE,Failed,110,700,140",
+        ),
+    )
 )

@@ -13,7 +13,7 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
-from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.workload import Trace
 
 HEADER: Final = ("timestamp", "duration", "num_gpus", "gpu_time", "cluster")
@@ -45,4 +45,19 @@ def _recognises(source: Source) -> bool:
     return source.header == HEADER
 
 
-register(Reader("philly-csv", "Microsoft Philly, 2017 (CSV of passed jobs).", _recognises, read))
+register_trace_format(
+    TraceFormat(
+        name="philly-csv",
+        summary="Microsoft Philly, 2017 (CSV of passed jobs).",
+        source="Jeon et al., ATC 2019.",
+        detection="its header",
+        recognises=_recognises,
+        read=read,
+        excerpt=text_file(
+            "philly.csv",
+            ",".join(HEADER),
+            "2017-10-09 07:01:55,66.0,1,66.0,11cb48",
+            "2017-10-09 07:01:54,2.0,2,4.0,6214e9",
+        ),
+    )
+)

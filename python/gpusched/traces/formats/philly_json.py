@@ -15,7 +15,7 @@ from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
-from gpusched.traces.format_registry import Reader, register
+from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.workload import Trace
 
 STATUS: Final = {"Pass": "ok", "Killed": "killed", "Failed": "failed"}
@@ -162,6 +162,27 @@ def _recognises(source: Source) -> bool:
     return source.suffix == ".json" or source.first_line.lstrip().startswith("[")
 
 
-register(
-    Reader("philly-json", "Microsoft Philly, 2017 (original cluster_job_log).", _recognises, read)
+def _excerpt() -> dict[str, bytes]:
+    attempt = {
+        "start_time": "2017-10-09 07:02:00",
+        "end_time": "2017-10-09 08:02:00",
+        "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}],
+    }
+    job = {
+        "jobid": "application_1", "user": "u1", "vc": "vcA", "status": "Pass",
+        "submitted_time": "2017-10-09 07:01:55", "attempts": [attempt],
+    }  # fmt: skip
+    return {"cluster_job_log.json": json.dumps([job]).encode()}
+
+
+register_trace_format(
+    TraceFormat(
+        name="philly-json",
+        summary="Microsoft Philly, 2017 (original cluster_job_log).",
+        source="Jeon et al., ATC 2019.",
+        detection="a JSON array",
+        recognises=_recognises,
+        read=read,
+        excerpt=_excerpt,
+    )
 )

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dancer/between_borders.hpp"
+#include "dancer/book.hpp"
+#include "dancer/exchange.hpp"
+#include "seams/actions.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// Which jobs the policy dancer promises their deadlines to: those that pay the price of the GPUs
+/// that they need with the value of meeting it.
+class Admission {
+ public:
+  using Index = DancerBook::Index;
+
+  /// `exchanges`: a newcomer may get the present slot of jobs that can do without it.
+  Admission(DancerBook& book, BetweenBorders& within, bool exchanges)
+      : book_(book), within_(within), exchanges_(exchanges) {}
+
+  void begin() { exchange_.begin(*book_.planner, book_.jobs, *book_.control); }
+
+  /// Decides on the jobs that have just arrived, those of the greatest value for their work first.
+  void receive(const State& state, std::span<const JobId> arrived, Actions& actions);
+  /// Whether a job that was turned down is promised its deadline after all.
+  [[nodiscard]] bool offer_again(const State& state, Index index);
+
+ private:
+  void offer_first(const State& state, Index index, Actions& actions);
+
+  DancerBook& book_;
+  BetweenBorders& within_;
+  bool exchanges_;
+  SlotExchange exchange_;
+  std::vector<PlanStep> steps_;
+  std::vector<std::pair<double, Index>> urgency_;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "base/run_control.hpp"
+#include "dancer/jobs.hpp"
+#include "deadlines/planner.hpp"
+#include "seams/decision.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// What the parts of the policy dancer know in common: the jobs that are here, what they were
+/// promised, and the present slot.
+struct DancerBook {
+  using Index = std::uint32_t;  ///< of a job in `jobs`
+
+  DancerBook(const PlannerOptions& planner_options, Freedom freedom)
+      : options(planner_options), sets(freedom) {}
+
+  void begin(const Setup& setup);
+  void turn_to(Time now);
+
+  [[nodiscard]] Index take_in(const State& state, JobId job);
+  /// One entry for each job: what was said of it last, or when it was turned down first.
+  void log(const State& state, Index id, PlanVerdict verdict, double cost);
+  void make_promise(Index id, std::span<const PlanStep> steps);
+  /// A job has finished.
+  void forget(JobId job);
+  /// Its deadline cannot be met any more.
+  void lose_hope(const State& state, Index id);
+  [[nodiscard]] bool has_jobs_to_plan() const noexcept {
+    return !live.empty() || !open.empty() || !rest.empty() || !rest_running.empty();
+  }
+
+  PlannerOptions options;
+  std::optional<DeadlinePlanner> planner;
+  ConfigurationSets sets;
+  const RunControl* control = nullptr;
+
+  std::vector<DancerJob> jobs;
+  std::vector<Index> unused;
+  Buffer<Index> index;          ///< of each job that has arrived and not finished
+  // Each of these jobs is in one of the following.
+  std::vector<Index> live;      ///< with promises
+  std::vector<Index> open;      ///< that could still meet their deadlines, most urgent first
+  std::set<JobId> rest;         ///< the others that wait, and those of them that run
+  std::set<JobId> rest_running;
+  std::set<JobId> several;      ///< that no single type runs, whether they run or wait
+  std::int64_t slot = 0;        ///< the present one
+  bool is_border = false;       ///< now is where it begins
+
+  std::vector<Decision> decisions;
+  std::int64_t num_broken = 0;
+};
+
+}  // namespace gpusched

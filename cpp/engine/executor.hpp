@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "engine/finish_queue.hpp"
+#include "engine/interval_log.hpp"
+#include "engine/livelock.hpp"
+#include "engine/progress.hpp"
+#include "engine/run_state.hpp"
+#include "model/allocation.hpp"
+#include "seams/actions.hpp"
+
+namespace gpusched {
+
+/// Checks what a scheduler decides, and carries it out.
+class Executor final : public Actions {
+ public:
+  /// All but the rule outlive it.
+  Executor(RunState& state, Progress& progress, FinishQueue& finishes, IntervalLog& log,
+           RestartRule rule)
+      : state_(state), progress_(progress), finishes_(finishes), log_(log), rule_(rule) {}
+
+  void start(JobId job, const Allocation& allocation) override;
+  void preempt(JobId job) override;
+  void suspend(JobId job) override;
+  bool restore(JobId job) override;
+  void resize(JobId job, const Allocation& allocation) override;
+  void wake(Time at) override;
+
+  /// The decision that was asked for; kNever if none was.
+  [[nodiscard]] Time wake_up() const noexcept { return wake_; }
+  /// A decision begins. `is_timer`: nothing else happened at its instant.
+  void begin_decision(bool is_timer) noexcept {
+    wake_ = kNever;
+    turns_.is_timer = is_timer;
+  }
+  /// Jobs that stayed suspended are preempted; rates and finishes are brought up to date.
+  void end_decision() {
+    if (!suspended_.empty()) preempt_suspended();
+    finishes_.tidy();
+    if (progress_.is_active()) move_finishes();
+  }
+  /// The run of the slot has come to its end: its job has done all its work.
+  void finish(std::uint32_t id);
+  /// The run as a whole ends: the job of the slot holds its GPUs until now.
+  void cut_off(std::uint32_t id);
+
+  [[nodiscard]] const Turns& turns() const noexcept { return turns_; }
+  [[nodiscard]] std::vector<std::int32_t> take_num_resizes() { return std::move(num_resizes_); }
+
+ private:
+  void check_gang(JobId job, const Allocation& allocation) const;
+  void check_width(JobId job, const Allocation& allocation) const;
+  void check_piece(JobId job, const Piece& piece) const;
+  [[noreturn, gnu::noinline, gnu::cold]] void fail(JobId job, const char* what) const;
+  [[nodiscard]] Slot& running_slot(JobId job, const char* verb);
+  void begin_run(std::uint32_t id, JobId job, const Allocation& allocation);
+  [[nodiscard]] Time service_of_run(const Slot& slot, std::uint32_t id) const noexcept;
+  void void_finish(Slot& slot, JobRecord& record) noexcept;
+  void end_run(Slot& slot);
+  void preempt_suspended();
+  void move_finishes();
+
+  RunState& state_;
+  Progress& progress_;
+  FinishQueue& finishes_;
+  IntervalLog& log_;
+  RestartRule rule_;
+  Turns turns_;
+  std::vector<JobId> suspended_;
+  std::vector<std::int32_t> num_resizes_;  // of each job; empty before the first
+  Time wake_ = kNever;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/run_control.hpp"
+#include "model/job_classes.hpp"
+#include "seams/placement.hpp"
+#include "seams/scheduler.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// Which jobs can never run, judged by all the capacity that there can be again: an empty cluster
+/// with every server up, whatever is free or down at present.
+class Feasibility {
+ public:
+  explicit Feasibility(const State& state) : state_(state) {}
+
+  /// Before the run, whose cluster is empty; begins the placement. Throws InvalidInput where the
+  /// placement, the scheduler or the speed cannot handle what jobs ask for.
+  void begin(Placement& placement, std::uint64_t seed, const Scheduler& scheduler,
+             const RunControl& control);
+
+  /// Why the job can never run; `none` if it can.
+  [[nodiscard]] RejectReason judge(JobId job) const {
+    const ClassId id = state_.classes().of(job);
+    if (id == JobClasses::kNoClass) return state_.classes().reject_reason(job);
+    if (refused_[id]) return RejectReason::refused_when_empty;
+    if (state_.has_progress() && !state_.speed().can_run(job)) {
+      return RejectReason::no_configuration;
+    }
+    return RejectReason::none;
+  }
+
+ private:
+  void check_demands(const Placement& placement, const Scheduler& scheduler) const;
+
+  const State& state_;
+  std::vector<bool> refused_;  // of each class
+};
+
+}  // namespace gpusched

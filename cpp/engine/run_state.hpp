@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "seams/state.hpp"
+
+namespace gpusched {
+
+/// The state of a run as the engine writes it: time, the jobs that have come, and who runs where.
+class RunState final : public State {
+ public:
+  RunState(const JobTable& jobs, const Cluster& cluster, const Speed& speed, bool pooled,
+           bool has_shapes)
+      : State(jobs, cluster, speed, pooled, has_shapes) {}
+
+  void move_to(Time now) noexcept { now_ = now; }
+
+  /// The next job of the table has come, and waits.
+  JobId arrive() noexcept {
+    const JobId job = num_arrived_++;
+    records_[job] = unstarted();
+    return job;
+  }
+  /// A job that has come can never run.
+  void reject(JobId job, RejectReason reason) noexcept {
+    records_[job].phase = Phase::rejected;
+    records_[job].reason = reason;
+  }
+
+  /// A slot for a job that starts. The caller fills it, its pace and the record.
+  [[nodiscard]] std::uint32_t take_slot() {
+    if (free_slots_.empty()) {
+      free_slots_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
+      if (has_progress()) paces_.resize(slots_.size());
+    }
+    const std::uint32_t id = free_slots_.back();
+    free_slots_.pop_back();
+    ++num_running_;
+    return id;
+  }
+  /// The job of the slot runs no more; what is known of it is kept by the caller.
+  void give_back_slot(std::uint32_t id) {
+    slots_[id].job = kNoJob;
+    free_slots_.push_back(id);
+    --num_running_;
+  }
+
+  [[nodiscard]] JobRecord& record_of(JobId job) noexcept { return records_[job]; }
+  [[nodiscard]] JobProgress& progress_of(JobId job) noexcept { return progress_[job]; }
+  [[nodiscard]] const JobProgress& progress_of(JobId job) const noexcept { return progress_[job]; }
+  [[nodiscard]] std::span<Slot> all_slots() noexcept { return slots_; }
+  [[nodiscard]] Slot& slot_at(std::uint32_t id) noexcept { return slots_[id]; }
+  [[nodiscard]] const Slot& slot_at(std::uint32_t id) const noexcept { return slots_[id]; }
+  /// Of the job in the slot; where speeds depend on allocations.
+  [[nodiscard]] Pace& pace_at(std::uint32_t id) noexcept { return paces_[id]; }
+  [[nodiscard]] const Pace& pace_at(std::uint32_t id) const noexcept { return paces_[id]; }
+
+  /// The GPUs of the slot, with all that its job asks for beside them.
+  void acquire(const Slot& slot) noexcept {
+    if (const Demand* demand = jobs_.demand(slot.job)) [[unlikely]] {
+      occupancy_.acquire(slot.gpus, slot.pieces, *demand);
+    } else {
+      occupancy_.acquire(slot.gpus, slot.pieces);
+    }
+  }
+  void release(const Slot& slot) noexcept {
+    if (const Demand* demand = jobs_.demand(slot.job)) [[unlikely]] {
+      occupancy_.release(slot.gpus, slot.pieces, *demand);
+    } else {
+      occupancy_.release(slot.gpus, slot.pieces);
+    }
+  }
+
+  /// The run is over: what each job came to, and of those that never came that they did not.
+  [[nodiscard]] Buffer<JobRecord> take_records() {
+    for (JobId job = num_arrived_; job < jobs_.num_jobs(); ++job) records_[job] = unstarted();
+    return std::move(records_);
+  }
+  /// Ticks that each job's runs would have taken without contention; empty under fixed run times.
+  [[nodiscard]] std::vector<double> uncontended_us() const {
+    std::vector<double> all;
+    all.reserve(progress_.size());
+    for (const JobProgress& progress : progress_) all.push_back(progress.uncontended);
+    return all;
+  }
+
+ private:
+  [[nodiscard]] JobRecord unstarted() const noexcept {
+    return {.start = kNever,
+            .finish = kNever,
+            .held = Time{0},
+            .paid = Time{0},
+            .redo = Time{0},
+            .idle_since = now_,
+            .preemptions = 0,
+            .num_servers = 0,
+            .slot = 0,
+            .phase = Phase::waiting,
+            .reason = RejectReason::none};
+  }
+};
+
+}  // namespace gpusched

@@ -1,0 +1,29 @@
+#include <string>
+
+#include "base/registry.hpp"
+#include "seams/order.hpp"
+
+namespace gpusched {
+
+GPUSCHED_ALIAS(Order, .name = "fifo-skip",
+               .summary = "First come, first served; what does not fit is passed over.",
+               .source = "Tiresias fjf (NSDI 2019); Kueue BestEffortFIFO.", .target = "fifo",
+               .values = {{"scan", std::string("skip")}})
+GPUSCHED_ALIAS(Order, .name = "qssf",
+               .summary = "Quasi-shortest service first: GPUs times predicted service; strict.",
+               .source = "Hu et al., Helios, SC 2021.", .target = "swf",
+               .values = {{"scan", std::string("strict")}})
+GPUSCHED_ALIAS(Order, .name = "wcs-duration",
+               .summary = "Work conserving: whatever fits, shortest predicted job first.",
+               .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+               .target = "spjf", .values = {{"scan", std::string("skip")}})
+GPUSCHED_ALIAS(Order, .name = "wcs-subtime",
+               .summary = "Work conserving: whatever fits, first come first.",
+               .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+               .target = "fifo", .values = {{"scan", std::string("skip")}})
+GPUSCHED_ALIAS(Order, .name = "wcs-workload",
+               .summary = "Work conserving: whatever fits, smallest predicted workload first.",
+               .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+               .target = "spwf", .values = {{"scan", std::string("skip")}})
+
+}  // namespace gpusched

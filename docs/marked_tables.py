@@ -1,0 +1,105 @@
+"""Tables of registered names inside of pages, between a line that names the table and its end.
+
+A page holds ``<!-- table: metrics -->`` and ``<!-- end of table -->`` on lines of their own;
+``docs/tables.py`` writes what stands between them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import gpusched as gs
+from gpusched.bounds.registry import known_bounds
+from gpusched.papers.registry import known_papers
+from gpusched.traces.format_registry import trace_formats
+
+DOCS: Final = Path(__file__).resolve().parent
+PAGES: Final = (
+    DOCS / "howto" / "traces.md",
+    DOCS / "reference" / "bounds.md",
+    DOCS / "reference" / "metrics.md",
+    DOCS / "studies" / "index.md",
+)
+_MARKED: Final = re.compile(
+    r"(<!-- table: (?P<name>[\w ]+) -->\n)(?P<rows>.*?)(<!-- end of table -->\n)", re.DOTALL
+)
+
+
+def marked(text: str) -> str:
+    """Return ``text`` with every marked table written anew."""
+    return _MARKED.sub(lambda found: f"{found[1]}\n{_TABLES[found['name']]()}\n{found[4]}", text)
+
+
+def names_in(text: str) -> list[str]:
+    """Names of the tables that a text marks."""
+    return [found["name"] for found in _MARKED.finditer(text)]
+
+
+def _metrics(*needs: str) -> str:
+    rows = (
+        (f"`{metric.key}`", metric.unit, metric.better, metric.definition or metric.summary)
+        for metric in gs.metrics().values()
+        if _part(metric.needs) in needs
+    )
+    return table(("key", "unit", "better", "definition"), rows)
+
+
+def _part(needs: tuple[str, ...]) -> str:
+    """The section in which a metric stands, by what it needs."""
+    if "admissions" in needs:
+        return "deadlines"
+    return next((need for need in ("deadlines", "contention", "predictions") if need in needs), "")
+
+
+def _bounds(*quantities: str) -> str:
+    rows = (
+        (f"`{bound.name}`", bound.quantity, bound.summary, bound.assumptions, bound.source)
+        for bound in known_bounds().values()
+        if bound.quantity in quantities
+    )
+    return table(("name", "of", "why no schedule is better", "assumptions", "source"), rows)
+
+
+def _formats() -> str:
+    rows = (
+        (
+            f"`{known.name}`",
+            known.summary.removesuffix("."),
+            known.detection,
+            ", ".join(f"`.{ending}`" for ending in known.endings),
+            ", ".join(f"`{option}`" for option in known.options),
+            known.source,
+        )
+        for known in trace_formats().values()
+    )
+    return table(("name", "what", "recognised by", "written as", "options", "source"), rows)
+
+
+def _papers() -> str:
+    rows = (
+        (f"`{paper.name}`", paper.title, paper.source, ", ".join(paper.reproduces))
+        for paper in known_papers().values()
+    )
+    return table(("name", "paper", "source", "reproduces"), rows)
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Write a table in Markdown."""
+    lines = [list(head)]
+    lines.append(["---"] * len(lines[0]))
+    lines += [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+_TABLES: Final[dict[str, Callable[[], str]]] = {
+    "metrics": lambda: _metrics("", "predictions"),
+    "metrics of contention": lambda: _metrics("contention"),
+    "metrics of deadlines": lambda: _metrics("deadlines"),
+    "lower bounds": lambda: _bounds("total-jct", "makespan"),
+    "bounds on deadlines": lambda: _bounds("deadlines-met"),
+    "trace formats": _formats,
+    "papers": _papers,
+}

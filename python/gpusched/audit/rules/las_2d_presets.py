@@ -1,0 +1,15 @@
+"""What the audit knows of the presets of policy ``2d-las``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpusched.audit.declarations import PRESET_RULES
+
+
+@PRESET_RULES.register("2d-las")
+def of_preset(preset: str) -> Mapping[str, str]:
+    """Return what a preset says of restarts."""
+    if preset == "lucid":
+        return {"restart": "work", "cost_s": "40", "wide_cost_s": "60"}
+    return {}

@@ -1,0 +1,155 @@
+"""Entries by name: the package's own, a file each, and those that other packages add.
+
+A registry loads its own files when it is first looked at, and the packages that extend gpusched
+when a name is unknown or all names are asked for; see :mod:`gpusched.base.entry_points`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, TypeVar
+
+from gpusched.base.entry_points import load_entry_points
+from gpusched.base.suggest import nearest
+
+Entry = TypeVar("Entry")
+_FORBIDDEN = set(":,= \t\n")
+
+
+class Registry(Generic[Entry]):
+    """Entries of one kind, each under a name that no other has.
+
+    Parameters
+    ----------
+    kind
+        What an entry is, as messages call it: ``"metric"``.
+    home
+        The folder of the package's own entries: a dotted name, of which every module is imported
+        before the first look; None if there is none.
+    order
+        The key by which entries are listed; by default their names.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        home: str | None = None,
+        *,
+        order: Callable[[Entry], Any] | None = None,
+    ) -> None:
+        self.kind = kind
+        self._home = home
+        self._order = order
+        self._entries: dict[str, Entry] = {}
+        self._is_home_loaded = home is None
+        # Import locks come before this one: no thread that holds it waits for an import.
+        self._lock = threading.Lock()
+
+    def add(self, name: str, entry: Entry, *, taken: Iterable[str] = ()) -> None:
+        """Add ``entry`` as ``name``.
+
+        Parameters
+        ----------
+        taken
+            Names outside of this registry that it must not have either.
+
+        Raises
+        ------
+        ValueError
+            If the name is taken or cannot be written in a text. TypeError if it is no text.
+        """
+        self.check_name(name, taken=taken)
+        with self._lock:
+            if name in self._entries:
+                raise ValueError(f"{self.kind}: the name {name!r} is taken")
+            self._entries[name] = entry
+
+    def check_name(self, name: str, *, taken: Iterable[str] = ()) -> None:
+        """Raise the error that :meth:`add` would raise for ``name``."""
+        if not isinstance(name, str):
+            raise TypeError(f"{self.kind}: a name must be a text, not {name!r}")
+        if not name or set(name) & _FORBIDDEN:
+            raise ValueError(
+                f"{self.kind}: the name {name!r} must not be empty or hold ':', ',', '=', space"
+            )
+        if name in self._entries or name in taken:
+            raise ValueError(f"{self.kind}: the name {name!r} is taken")
+
+    def remove(self, name: str) -> None:
+        """Forget ``name``, if it is there; for tests, and for notebooks that define it again."""
+        with self._lock:
+            self._entries.pop(name, None)
+
+    def all(self) -> dict[str, Entry]:
+        """Return every entry by name, in order; other packages are loaded first."""
+        self._load_home()
+        load_entry_points()
+        return self.loaded()
+
+    def own(self) -> dict[str, Entry]:
+        """Return what is there without a look at other packages, in order."""
+        self._load_home()
+        return self.loaded()
+
+    def loaded(self) -> dict[str, Entry]:
+        """Return what has been added so far, in order."""
+        with self._lock:
+            entries = list(self._entries.items())
+        order = self._order
+        if order is None:
+            return dict(sorted(entries, key=lambda named: named[0]))
+        return dict(sorted(entries, key=lambda named: (order(named[1]), named[0])))
+
+    def find(self, name: str) -> Entry:
+        """Return the entry ``name``; other packages are loaded only if it is not there.
+
+        Raises
+        ------
+        ValueError
+            If there is none of that name; the message suggests the nearest.
+        """
+        known = self.own()
+        if name not in known:
+            known = self.all()
+        if name not in known:
+            raise ValueError(f"unknown {self.kind} {name!r}{nearest(str(name), list(known))}")
+        return known[name]
+
+    def _load_home(self) -> None:
+        if self._is_home_loaded:
+            return
+        package = importlib.import_module(str(self._home))
+        for module in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
+            importlib.import_module(f"{self._home}.{module}")
+        self._is_home_loaded = True
+
+
+def told(kind: str, name: str, **texts: str) -> None:
+    """Refuse an entry of which a text is missing.
+
+    Raises
+    ------
+    ValueError
+        If one of ``texts`` is empty. TypeError if it is no text.
+    """
+    for field, text in texts.items():
+        if not isinstance(text, str):
+            raise TypeError(f"{kind} {name}: {field} must be a text, not {text!r}")
+        if not text.strip():
+            raise ValueError(f"{kind} {name}: {field} must not be empty")
+
+
+def among(kind: str, name: str, field: str, value: Any, allowed: Iterable[str]) -> None:
+    """Refuse a field that is none of the ``allowed`` texts.
+
+    Raises
+    ------
+    ValueError
+        If it is not; the message suggests the nearest.
+    """
+    known = list(allowed)
+    if value not in known:
+        raise ValueError(f"{kind} {name}: unknown {field} {value!r}{nearest(str(value), known)}")

@@ -1,0 +1,1 @@
+"""A file per bound; each ends in its registration."""

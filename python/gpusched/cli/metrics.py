@@ -1,0 +1,90 @@
+"""``gpusched metrics``: what a result tells, and what bounds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Final
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from gpusched.base.suggest import nearest
+from gpusched.bounds.registry import Bound, known_bounds
+from gpusched.cli import options
+from gpusched.cli.console import new_table, show_json, show_lines, show_table
+from gpusched.results.metric_registry import NEEDS, Metric
+from gpusched.results.metric_registry import metrics as known_metrics
+
+EPILOG: Final = """
+[bold]Examples[/]
+
+gpusched metrics [dim]# all of them[/]
+
+gpusched metrics gap [dim]# one[/]
+"""
+
+
+def metrics(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Show this metric or bound alone.", show_default=False),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """List the metrics of a result and the bounds behind its gaps, with their definitions."""
+    metrics, bounds = list(known_metrics().values()), list(known_bounds().values())
+    if name is not None:
+        names = [*(metric.key for metric in metrics), *(bound.name for bound in bounds)]
+        if name not in names:
+            raise ValueError(f"unknown metric or bound {name!r}{nearest(name, names)}")
+        metrics = [metric for metric in metrics if metric.key == name]
+        bounds = [bound for bound in bounds if bound.name == name]
+    if json:
+        plain: dict[str, Any] = {"metrics": list(map(_plain_metric, metrics))}
+        show_json(plain | {"bounds": list(map(_plain_bound, bounds))})
+        return
+    if metrics:
+        show_table(_metrics(metrics), wrap=True)
+    if bounds:
+        show_table(_bounds(bounds), wrap=True)
+    if name is None:
+        show_lines(["docs/reference/metrics.md explains the symbols"], style="dim")
+
+
+def _metrics(metrics: Iterable[Metric]) -> Table:
+    table = new_table()
+    table.add_column("metric", no_wrap=True)
+    for heading in ("unit", "better", "what it is, its definition"):
+        table.add_column(heading)
+    for metric in metrics:
+        text = Text(metric.summary)
+        needs = "; ".join(NEEDS[need] for need in metric.needs)
+        only = f"where {needs}" if needs else ""
+        for line in filter(None, (metric.definition, metric.source, only)):
+            text.append(f"\n{line}", style="dim")
+        table.add_row(metric.key, metric.unit, metric.better, text)
+    return table
+
+
+def _bounds(bounds: Iterable[Bound]) -> Table:
+    table = new_table()
+    table.add_column("bound", no_wrap=True)
+    for heading in ("of", "what it is, its assumptions, its source"):
+        table.add_column(heading)
+    for bound in bounds:
+        text = Text(bound.summary)
+        for line in (bound.assumptions, bound.source):
+            text.append(f"\n{line}", style="dim")
+        table.add_row(bound.name, f"{bound.quantity}, {bound.side}", text)
+    return table
+
+
+def _plain_metric(metric: Metric) -> dict[str, Any]:
+    fields = ("key", "unit", "better", "summary", "definition", "source", "is_default")
+    return {name: getattr(metric, name) for name in fields} | {"needs": list(metric.needs)}
+
+
+def _plain_bound(bound: Bound) -> dict[str, Any]:
+    fields = ("name", "quantity", "side", "summary", "assumptions", "source")
+    return {name: getattr(bound, name) for name in fields}

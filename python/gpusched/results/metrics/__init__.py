@@ -1,0 +1,1 @@
+"""A file per idea of a metric; each ends in its registrations."""

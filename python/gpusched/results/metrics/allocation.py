@@ -1,0 +1,42 @@
+"""GPU time that jobs held."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched.results.metric_registry import register_metric
+from gpusched.results.run_facts import RunFacts
+from gpusched.schedules.schedule import UNFINISHED, whole_intervals, widths_of
+
+
+@register_metric(
+    "allocation",
+    unit="ratio",
+    summary="Share of the cluster's GPU time that jobs held.",
+    definition="GPU time held by jobs / (M x makespan)",
+    better="higher",
+    kind="percent",
+    label="allocation",
+    short="alloc.",
+    group="cluster",
+    table="main",
+    place=180,
+    gives_way=6,
+    rank=280,
+)
+def _allocation(run: RunFacts) -> float:
+    is_done = not (np.asarray(run.schedule.status) == UNFINISHED).any()
+    if run.contention is None and is_done:
+        return run.of_gpu_time(float(np.dot(run.gpus, run.schedule.held_us)))
+    return run.of_gpu_time(_held_gpu_us(run))
+
+
+def _held_gpu_us(run: RunFacts) -> float:
+    """GPU time held until the last finish: unfinished jobs may hold theirs for longer."""
+    rows = run.schedule.intervals()
+    first, _ = whole_intervals(rows)
+    last_us = run.schedule.finish_us.max()
+    length = np.minimum(rows["end_us"][first], last_us) - rows["start_us"][first]
+    share = (run.gpus / run.trace.gpus)[rows["job"][first]]
+    held = widths_of(rows, first, run.trace.gpus) * share
+    return float(np.dot(held, np.maximum(length, 0)))

@@ -1,0 +1,42 @@
+"""How often jobs lost or changed their GPUs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched.results.metric_registry import register_metric
+from gpusched.results.run_facts import RunFacts
+
+
+@register_metric(
+    "preemptions",
+    unit="count",
+    summary="Times that a job lost its GPUs.",
+    definition="how often a job lost its GPUs",
+    better="lower",
+    label="preemptions",
+    short="preempt.",
+    group="cluster",
+    table="main",
+    place=220,
+    gives_way=10,
+    rank=300,
+)
+def _preemptions(run: RunFacts) -> int:
+    return int(np.sum(run.schedule.preemptions, dtype=np.int64))
+
+
+@register_metric(
+    "resizes",
+    unit="count",
+    summary="Times that a running job went on with other GPUs.",
+    definition="how often a running job went on with other GPUs",
+    better="lower",
+    label="resizes",
+    short="resizes",
+    group="cluster",
+    place=1040,
+    rank=310,
+)
+def _resizes(run: RunFacts) -> int:
+    return int(np.sum(run.schedule.resizes, dtype=np.int64))

@@ -1,0 +1,53 @@
+"""How many jobs there were, and what became of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched.results.metric_registry import register_metric
+from gpusched.results.run_facts import RunFacts
+from gpusched.schedules.schedule import REJECTED, UNFINISHED
+
+
+@register_metric(
+    "num_jobs",
+    unit="count",
+    summary="Jobs of the trace.",
+    table="none",
+    rank=10,
+)
+def _num_jobs(run: RunFacts) -> int:
+    return len(run.trace)
+
+
+@register_metric(
+    "num_finished",
+    unit="count",
+    summary="Jobs that finished.",
+    table="none",
+    rank=20,
+)
+def _num_finished(run: RunFacts) -> int:
+    return int(np.count_nonzero(run.finished))
+
+
+@register_metric(
+    "num_rejected",
+    unit="count",
+    summary="Jobs that were refused.",
+    table="none",
+    rank=30,
+)
+def _num_rejected(run: RunFacts) -> int:
+    return int(np.count_nonzero(np.asarray(run.schedule.status) == REJECTED))
+
+
+@register_metric(
+    "num_unfinished",
+    unit="count",
+    summary="Jobs that waited or ran when the run ended.",
+    table="none",
+    rank=40,
+)
+def _num_unfinished(run: RunFacts) -> int:
+    return int(np.count_nonzero(np.asarray(run.schedule.status) == UNFINISHED))

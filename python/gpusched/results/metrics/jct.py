@@ -1,0 +1,122 @@
+"""Job completion time (JCT)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpusched.results.metric_registry import register_metric
+from gpusched.results.run_facts import RunFacts, mean, mean_s
+from gpusched.traces.trace_facts import nearest_rank
+
+
+@register_metric(
+    "mean_jct_s",
+    unit="s",
+    summary="Mean job completion time: finish - submit.",
+    definition="job completion time (JCT): C - r",
+    better="lower",
+    label="mean JCT",
+    short="mean|JCT",
+    table="main",
+    place=40,
+    gives_way=None,
+    rank=50,
+)
+def _mean_jct_s(run: RunFacts) -> float:
+    return mean_s(run.flow_us)
+
+
+@register_metric(
+    "p50_jct_s",
+    unit="s",
+    summary="Median JCT (all percentiles are nearest-rank).",
+    definition="its 50th percentile",
+    better="lower",
+    label="p50 JCT",
+    short="p50|JCT",
+    table="main",
+    place=50,
+    gives_way=9,
+    rank=60,
+)
+def _p50_jct_s(run: RunFacts) -> float:
+    return nearest_rank(run.ordered_jct_s, 50)
+
+
+@register_metric(
+    "p90_jct_s",
+    unit="s",
+    summary="90th percentile of the JCT.",
+    definition="its 90th percentile",
+    better="lower",
+    label="p90 JCT",
+    short="p90|JCT",
+    place=1060,
+    rank=70,
+)
+def _p90_jct_s(run: RunFacts) -> float:
+    return nearest_rank(run.ordered_jct_s, 90)
+
+
+@register_metric(
+    "p95_jct_s",
+    unit="s",
+    summary="95th percentile of the JCT.",
+    definition="its 95th percentile",
+    better="lower",
+    label="p95 JCT",
+    short="p95|JCT",
+    table="main",
+    place=60,
+    gives_way=11,
+    rank=80,
+)
+def _p95_jct_s(run: RunFacts) -> float:
+    return nearest_rank(run.ordered_jct_s, 95)
+
+
+@register_metric(
+    "p99_jct_s",
+    unit="s",
+    summary="99th percentile of the JCT.",
+    definition="its 99th percentile",
+    better="lower",
+    label="p99 JCT",
+    short="p99|JCT",
+    table="main",
+    place=70,
+    gives_way=15,
+    rank=90,
+)
+def _p99_jct_s(run: RunFacts) -> float:
+    return nearest_rank(run.ordered_jct_s, 99)
+
+
+@register_metric(
+    "max_jct_s",
+    unit="s",
+    summary="The longest JCT.",
+    definition="the longest",
+    better="lower",
+    label="max JCT",
+    short="max|JCT",
+    place=1070,
+    rank=100,
+)
+def _max_jct_s(run: RunFacts) -> float:
+    return nearest_rank(run.ordered_jct_s, 100)
+
+
+@register_metric(
+    "geomean_jct_s",
+    unit="s",
+    summary="Geometric mean of the JCT.",
+    definition="its geometric mean",
+    better="lower",
+    label="geomean JCT",
+    short="geomean|JCT",
+    place=1080,
+    rank=110,
+)
+def _geomean_jct_s(run: RunFacts) -> float:
+    return float(np.exp(mean(np.log(run.jct_s))))

@@ -1,0 +1,32 @@
+"""JCT relative to the service."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from gpusched.results.metric_registry import register_metric
+from gpusched.results.run_facts import RunFacts, mean
+
+SHORT_SERVICE_S: Final = 10.0
+"""A shorter service counts as this long."""
+
+
+@register_metric(
+    "mean_bounded_slowdown",
+    unit="ratio",
+    summary="Mean of JCT / service, a service under 10 s counted as 10 s, at least 1.",
+    definition="max(1, (C - r) / max(p, 10 s))",
+    source="Feitelson and Rudolph, JSSPP 1998.",
+    better="lower",
+    label="bounded slowdown",
+    short="bounded|slowdown",
+    table="main",
+    place=100,
+    gives_way=13,
+    rank=140,
+)
+def _mean_bounded_slowdown(run: RunFacts) -> float:
+    service_s = np.maximum(run.service_s, SHORT_SERVICE_S)
+    return mean(np.maximum(1.0, run.jct_s / service_s))

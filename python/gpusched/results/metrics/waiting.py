@@ -1,0 +1,41 @@
+"""Time without GPUs."""
+
+from __future__ import annotations
+
+from gpusched.results.metric_registry import register_metric
+from gpusched.results.run_facts import RunFacts, mean_s
+
+
+@register_metric(
+    "mean_wait_s",
+    unit="s",
+    summary="Mean of all time without GPUs, after preemptions too.",
+    definition="all time without GPUs: C - r - e",
+    better="lower",
+    label="mean wait",
+    short="mean|wait",
+    table="main",
+    place=80,
+    gives_way=None,
+    rank=120,
+)
+def _mean_wait_s(run: RunFacts) -> float:
+    return mean_s(run.flow_us - run.schedule.held_us[run.finished])
+
+
+@register_metric(
+    "mean_queueing_delay_s",
+    unit="s",
+    summary="Mean time from submit to the first start.",
+    definition="time to the first start: s - r",
+    better="lower",
+    label="queueing delay",
+    short="queueing|delay",
+    table="main",
+    place=90,
+    gives_way=8,
+    rank=130,
+)
+def _mean_queueing_delay_s(run: RunFacts) -> float:
+    delay_us = (run.schedule.start_us - run.trace.submit_us)[run.finished]
+    return mean_s(delay_us)

@@ -1,0 +1,62 @@
+"""The metrics of a run, from those that are registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+
+from gpusched.results.metric_registry import METRICS, Metric, metrics
+from gpusched.results.run_facts import RunFacts
+
+Summary: TypeAlias = dict[str, float | int | str | bool]
+
+
+def summarise(run: RunFacts) -> Summary:
+    """Compute every metric of a summary of which the run has what it needs.
+
+    Times are seconds, ``gap`` and ``makespan_gap`` are ratios (0.12 is 12 %). What is undefined
+    because no job finished is NaN.
+
+    Raises
+    ------
+    TypeError
+        If a metric gives neither a number nor a text.
+    """
+    return computed(run, (metric for metric in metrics().values() if metric.is_default))
+
+
+def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
+    """Compute one metric.
+
+    Raises
+    ------
+    ValueError
+        If it is unknown (the nearest is suggested), or the run lacks what it needs.
+    """
+    from gpusched.results.metric_registry import NEEDS
+
+    metric = METRICS.find(key)
+    for need in metric.needs:
+        if not run.has(need):
+            raise ValueError(f"metric {key}: is defined only where {NEEDS[need]}")
+    return _value(run, metric)
+
+
+def computed(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
+    """Compute those of ``wanted`` of which the run has what they need."""
+    return {metric.key: _value(run, metric) for metric in wanted if all(map(run.has, metric.needs))}
+
+
+def _value(run: RunFacts, metric: Metric) -> float | int | str | bool:
+    try:
+        value = metric.compute(run)
+    except Exception as error:
+        error.add_note(f"in the metric {metric.key}")
+        raise
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, bool | int | float | str):
+        raise TypeError(f"metric {metric.key}: expected a number or a text, not {value!r}")
+    return value

@@ -1,0 +1,127 @@
+"""No code decides by the name of a plug-in: what it must know is a flag, or a rule of its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+from gpusched.plugins.flags import FLAGS
+from tests.architecture.sources import MODULES, PYTHON, ROOT, shown
+
+NAMES = {*gs.policies(), *gs.placements(), *gs.speeds(), *gs.contentions()}
+
+# Rooms that are about certain plug-ins: a paper's figures have colours for its policies, a file
+# that registers one says its name, and so does a rule by which the audit judges one.
+ABOUT_NAMES = ("papers.", "plugins.schedulers", "audit.rules.")
+
+# Names of plug-ins that are also the field's words for something else.
+OTHER_WORDS = {
+    "base.real_data": {"gavel", "swf"},  # folders of data sets
+    "base.wording": {"count"},  # a kind of figure
+    "cli.reproduce": {"stages"},  # of a study
+    "cli.trace_info": {"count"},  # of rows, a key of the JSON
+    "generator.graph_zoo": {"stages"},  # a column: how many a graph has
+    "models.throughput_files": {"spread"},  # a column: throughput on several servers
+    "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
+    "results.shown_metrics": {"none"},  # the same
+    "traces.deadlines": {"elasticflow"},  # a recipe for deadlines, after its paper
+}
+
+LOOKED_UP = {"get", "pop", "setdefault", "startswith", "endswith", "index"}
+COLLECTED = {"set", "frozenset", "dict"}
+
+modules = pytest.mark.parametrize(
+    "module", [name for name in MODULES if not name.startswith(ABOUT_NAMES)]
+)
+
+
+def texts(node: ast.AST | None) -> Iterator[str]:
+    """Texts in an expression, but for those inside of calls: they are somebody else's arguments."""
+    if node is None or isinstance(node, ast.Call):
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    for child in ast.iter_child_nodes(node):
+        yield from texts(child)
+
+
+def decided_by(node: ast.AST) -> Iterator[str]:
+    """Texts by which a node of the code decides or looks something up."""
+    if isinstance(node, ast.Compare):
+        for side in (node.left, *node.comparators):
+            yield from texts(side)
+    elif isinstance(node, ast.MatchValue):
+        yield from texts(node.value)
+    elif isinstance(node, ast.Dict):
+        for key in node.keys:
+            yield from texts(key)
+    elif isinstance(node, ast.Set):
+        yield from texts(node)
+    elif isinstance(node, ast.Subscript):
+        yield from texts(node.slice)
+    elif isinstance(node, ast.Call):
+        function = node.func
+        is_method = isinstance(function, ast.Attribute) and function.attr in LOOKED_UP
+        if is_method or (isinstance(function, ast.Name) and function.id in COLLECTED):
+            for argument in node.args:
+                yield from texts(argument)
+
+
+def names_in(path: Path) -> dict[str, list[int]]:
+    """The names of plug-ins by which a file decides, with its lines."""
+    found: dict[str, list[int]] = {}
+    for node in ast.walk(ast.parse(path.read_text())):
+        for text in decided_by(node):
+            name = text.partition(":")[0]
+            if name in NAMES:
+                found.setdefault(name, []).append(getattr(node, "lineno", 0))
+    return found
+
+
+@modules
+def test_no_code_branches_on_the_name_of_a_plug_in(module: str) -> None:
+    found = names_in(MODULES[module])
+    allowed = OTHER_WORDS.get(module, set())
+    assert found.keys() <= allowed, f"{shown(MODULES[module])}: {found}"
+
+
+def test_every_word_that_is_let_through_is_still_there() -> None:
+    for module, words in OTHER_WORDS.items():
+        assert words <= names_in(MODULES[module]).keys(), module
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ('if policy.name == "fifo": pass', "fifo"),
+        ('x = name in ("buddy", "fgd")', "buddy"),
+        ('x = frozenset(("lwf", "count"))', "lwf"),
+        ('x = {"ring": f}', "ring"),
+        ('x = {("2d-las", "lucid"): f}', "2d-las"),
+        ('x = table["shared"]', "shared"),
+        ('x = text.startswith("2d-las:")', "2d-las"),
+        ('match name:\n    case "gavel":\n        pass', "gavel"),
+    ],
+)
+def test_a_branch_is_found_in_whatever_form(code: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / "branch.py"
+    path.write_text(code)
+    assert name in names_in(path)
+
+
+def test_a_flag_is_asked_for_by_a_method_that_knows_how_it_is_spelt() -> None:
+    # `"elastik" in info.flags` is false for ever; `info.has("elastik")` is an error.
+    for path in (*PYTHON.rglob("*.py"), *(ROOT / "docs").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Compare):
+                continue
+            sides = [node.left, *node.comparators]
+            is_flags = any(
+                isinstance(side, ast.Attribute) and side.attr == "flags" for side in sides
+            )
+            asked = {text for side in sides for text in texts(side)} & set(FLAGS)
+            assert not (is_flags and asked), f"{shown(path)}, line {node.lineno}: {asked}"

@@ -1,0 +1,183 @@
+"""Every metric says what it is and is computed on runs that have what it needs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import gpusched as gs
+from gpusched.reporting.report import render_report
+from gpusched.results.metric_registry import (
+    BETTER,
+    GROUPS,
+    METRICS,
+    NEEDS,
+    UNITS,
+    Metric,
+    metrics,
+    register_metric,
+)
+from gpusched.results.run_facts import RunFacts
+from gpusched.results.shown_metrics import all_metrics, main_metrics
+
+KNOWN = metrics()
+CLUSTER = gs.Cluster.uniform(4, 4, nic_gbps=10, intra_gbps=100)
+JOBS = gs.generate("philly", jobs=60, load=0.9, cluster=CLUSTER, seed=1)
+
+every_metric = pytest.mark.parametrize("key", sorted(KNOWN))
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, gs.Result]:
+    """Runs that together have all that any metric needs."""
+    profiled = JOBS.with_profiles(gs.zoo(), seed=1)
+    return {
+        "plain": gs.simulate(JOBS, CLUSTER, policy="fifo"),
+        "deadlines": gs.simulate(JOBS.with_deadlines(seed=1), CLUSTER, policy="dancer"),
+        "contention": gs.simulate(
+            profiled,
+            CLUSTER,
+            policy="srtf",
+            placement="first-fit",
+            speed="ring",
+            contention="shared",
+        ),
+        "predictions": gs.simulate(JOBS, CLUSTER, policy="sjf", predictor="forest:trees=2"),
+    }
+
+
+@every_metric
+def test_a_metric_says_what_it_is(key: str) -> None:
+    metric = KNOWN[key]
+    assert metric.key == key
+    assert metric.unit in UNITS
+    assert metric.summary.endswith(".")
+    assert metric.better in BETTER
+    assert metric.group in GROUPS
+    assert set(metric.needs) <= set(NEEDS)
+    assert metric.label
+    assert metric.table == "none" or metric.short
+    assert key.endswith("_s") == (metric.unit in ("s", "1/s")), "keys of seconds end in _s"
+
+
+@every_metric
+def test_a_metric_is_computed_where_the_run_has_what_it_needs(
+    key: str, runs: dict[str, gs.Result]
+) -> None:
+    metric = KNOWN[key]
+    holders = [run for run in runs.values() if key in run.summary()]
+    assert holders, "no run has what it needs"
+    for run in holders:
+        value = run.summary()[key]
+        assert isinstance(value, str) == (metric.unit == "text")
+        assert run.metric(key) == value or math.isnan(float(value))
+    assert any(
+        isinstance(run.summary()[key], str) or math.isfinite(run.summary()[key]) for run in holders
+    )
+    if metric.needs and set(metric.needs) & {"deadlines", "contention", "predictions"}:
+        assert key not in runs["plain"].summary()
+        with pytest.raises(ValueError, match=f"metric {key}: is defined only where"):
+            runs["plain"].metric(key)
+
+
+def test_tables_have_an_order_of_their_own() -> None:
+    assert [metric.key for metric in main_metrics()][:4] == [
+        "dsr", "dsr_bound", "dsr_gap", "mean_jct_s",
+    ]  # fmt: skip
+    assert set(main_metrics()) < set(all_metrics())
+
+
+@pytest.fixture
+def add() -> Iterator[Callable[..., None]]:
+    """Register a metric that is forgotten after the test."""
+
+    def add(**fields: Any) -> None:
+        given = {"unit": "s", "summary": "The longest time to the first start.", **fields}
+
+        @register_metric("longest_delay_s", **given)
+        def _longest(run: RunFacts) -> Any:
+            delay_us = (run.schedule.start_us - run.trace.submit_us)[run.finished]
+            return delay_us.max() / 1e6
+
+    yield add
+    METRICS.remove("longest_delay_s")
+
+
+def test_a_new_metric_is_in_summary_table_json_and_report(add: Callable[..., None]) -> None:
+    add(table="main")
+    comparison = gs.compare(JOBS, CLUSTER, ["fifo", "srtf"])
+    for result in comparison.results.values():
+        longest = (result.schedule.start_us - JOBS.submit_us).max() / 1e6
+        assert result.summary()["longest_delay_s"] == longest
+        assert type(result.summary()["longest_delay_s"]) is float
+    assert "longest_delay_s" in comparison.table().columns
+    plain = json.loads(json.dumps(comparison.to_dict()))
+    assert "longest_delay_s" in plain["results"][0]
+    assert "The longest time to the first start." in render_report(comparison)
+    assert "longest delay" in [metric.label for metric in main_metrics()]
+
+
+def test_a_metric_that_is_not_asked_for_is_computed_by_its_name(
+    add: Callable[..., None],
+) -> None:
+    add(is_default=False)
+    result = gs.simulate(JOBS, CLUSTER, policy="fifo")
+    assert "longest_delay_s" not in result.summary()
+    assert result.metric("longest_delay_s") > 0
+    with pytest.raises(ValueError, match="unknown metric 'longest_dela'; did you mean"):
+        result.metric("longest_dela")
+
+
+def test_a_neutral_metric_has_no_best(add: Callable[..., None]) -> None:
+    add(better="neutral")
+    from gpusched.results.shown_metrics import columns
+
+    metric: Metric = METRICS.find("longest_delay_s")
+    (column,) = columns([{metric.key: 1.0}, {metric.key: 2.0}], [metric])
+    assert not any(cell.best for cell in column.cells)
+
+
+@pytest.mark.usefixtures("add")
+def test_a_metric_that_fails_is_named() -> None:
+    @register_metric("longest_delay_s", unit="s", summary="None.")
+    def _fails(run: RunFacts) -> object:
+        return [1]
+
+    result = gs.simulate(JOBS, CLUSTER, policy="fifo")
+    with pytest.raises(TypeError, match=r"metric longest_delay_s: expected a number or a text"):
+        result.summary()
+    METRICS.remove("longest_delay_s")
+
+    @register_metric("longest_delay_s", unit="s", summary="None.")
+    def _raises(run: RunFacts) -> float:
+        return 1 / 0
+
+    with pytest.raises(ZeroDivisionError) as error:
+        gs.simulate(JOBS, CLUSTER, policy="fifo").summary()
+    assert error.value.__notes__ == ["in the metric longest_delay_s"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("key", "gap", "metric: the name 'gap' is taken"),
+        ("unit", "sec", "metric another: unknown unit 'sec'"),
+        ("summary", "", "metric another: summary must not be empty"),
+        ("better", "more", "metric another: unknown direction 'more'"),
+        ("needs", ("deadline",), "unknown need 'deadline'; did you mean 'deadlines'"),
+        ("table", "big", "metric another: unknown table 'big'"),
+        ("group", "job", "unknown group 'job'; did you mean 'jobs'"),
+        ("kind", "percents", "unknown kind 'percents'; did you mean 'percent'"),
+    ],
+)
+def test_a_wrong_registration_is_refused(field: str, value: object, message: str) -> None:
+    fields = {"key": "another", "unit": "s", "summary": "A.", field: value}
+    with pytest.raises(ValueError, match=message):
+        register_metric(**fields)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="colour"):
+        register_metric("another", unit="s", summary="A.", colour="red")(lambda run: 1.0)
+    assert "another" not in metrics()

@@ -1,0 +1,81 @@
+"""What is public is documented, and the other way round."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+
+import gpusched as gs
+from gpusched import _core
+from tests.docs.blocks import ROOT
+
+
+def documented() -> set[str]:
+    """Dotted names of all that the Python reference describes."""
+    text = (ROOT / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+    module, names = "gpusched", set()
+    for directive, name in re.findall(r"^\.\. (auto\w+|currentmodule):: ([\w.]+)$", text, re.M):
+        if directive == "currentmodule":
+            module = name
+        else:
+            names.add(name if name.startswith("gpusched.") else f"{module}.{name}")
+    return names
+
+
+def public() -> set[str]:
+    """Dotted names of the package and of its public submodules, each thing once."""
+    names = {f"gpusched.{name}" for name in gs.__all__ if not name.startswith("_")}
+    for room in gs._SUBMODULES:
+        names |= {f"gpusched.{room}.{name}" for name in getattr(gs, room).__all__}
+    return names
+
+
+def thing(name: str) -> object:
+    module, _, last = name.rpartition(".")
+    return getattr(importlib.import_module(module), last)
+
+
+def test_every_public_name_is_in_the_python_reference() -> None:
+    described = {id(thing(name)) for name in documented()}
+    assert not {name for name in public() if id(thing(name)) not in described}
+
+
+def test_what_the_python_reference_names_is_there() -> None:
+    for name in documented():
+        assert (thing(name).__doc__ or "").strip(), name
+
+
+def test_what_the_python_reference_names_of_the_package_is_public() -> None:
+    short = {name for name in documented() if name.count(".") == 1}
+    assert short
+    assert short <= public()
+
+
+def test_every_page_of_a_group_is_in_its_index() -> None:
+    for index in ROOT.glob("docs/*/index.md"):
+        text = index.read_text(encoding="utf-8")
+        listed = set(re.findall(r"^\| \[[^\]]+\]\(([\w-]+)\.md\) \| .+\? \|$", text, re.MULTILINE))
+        in_tree = set(text.partition("```{toctree}\n:hidden:\n")[2].split()) - {"```"}
+        pages = {page.stem for page in index.parent.glob("*.md")} - {"index"}
+        assert listed == in_tree == pages, index
+
+
+SHOWN = {
+    "State": ("order", "scheduler"),
+    "Actions": ("scheduler",),
+    "Allocation": ("scheduler",),
+    "FreeGpus": ("placement",),
+    "Request": ("placement",),
+    "Placement": ("placement",),
+}
+"""What a call shows to a plug-in, and the pages that describe it."""
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_pages_of_the_seams_have_every_member_of_what_a_call_shows(name: str) -> None:
+    texts = [(ROOT / "docs/reference" / f"{page}.md").read_text("utf-8") for page in SHOWN[name]]
+    members = {member for member in dir(getattr(_core, name)) if not member.startswith("_")}
+    assert members
+    assert not {member for member in members if not re.search(rf"`{member}\b", "".join(texts))}

@@ -1,0 +1,77 @@
+"""What the audit knows of single plug-ins, and that all else follows from flags."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import msgspec
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.audit import audit
+from gpusched.audit.declarations import PRESET_RULES, RestartRule
+from gpusched.audit.empty_fit import FIT_RULES
+from gpusched.audit.links import SHARING_RULES
+from gpusched.audit.rule_book import RuleBook
+from gpusched.audit.speed_rules import SPEED_RULES
+from gpusched.results.audited_names import declared
+from gpusched.schedules.schedule import StoredSchedule, digest_of
+
+
+@pytest.mark.parametrize(
+    ("book", "known"),
+    [
+        (SPEED_RULES, gs.speeds()),
+        (SHARING_RULES, gs.contentions()),
+        (FIT_RULES, gs.placements()),
+        (PRESET_RULES, gs.policies()),
+    ],
+)
+def test_a_rule_is_about_a_name_that_is_registered(book, known) -> None:
+    assert book.names()
+    assert book.names() <= set(known)
+    assert all(book.find(name) is not None for name in book.names())
+    assert book.find("nobody") is None
+
+
+def test_every_policy_whose_presets_may_set_what_a_restart_costs_has_a_rule() -> None:
+    known = gs.policies().items()
+    may = {name for name, info in known if info.parameter("preset") and info.parameter("restart")}
+    assert may == PRESET_RULES.names()
+
+
+def test_a_second_rule_about_a_name_is_an_error() -> None:
+    book: RuleBook[int] = RuleBook("speed")
+    book.register("one")(1)
+    with pytest.raises(ValueError, match="audit: speed 'one' has a rule already"):
+        book.register("one")(2)
+
+
+def test_restarts_follow_from_the_policy_that_an_alias_stands_for() -> None:
+    target = "2d-las:preset=lucid,wide_cost_s=90"
+    assert RestartRule.of("mine", target) == RestartRule.of(target)
+    assert RestartRule.of("mine:wide_cost_s=7", target) == RestartRule.of(
+        "2d-las:preset=lucid,wide_cost_s=7"
+    )
+
+
+@pytest.mark.parametrize("placement", gs.placements())
+def test_a_false_refusal_of_a_gang_that_fits_is_named(placement: str) -> None:
+    # What the audit has neither a flag nor a rule for it believes.
+    is_known = placement not in ("buddy", "topology")
+    jobs = gs.Trace.from_columns([0, 0], [10, 10], [3, 9])
+    cluster = gs.Cluster.uniform(2, 4)
+    result = gs.simulate(jobs, cluster, placement=placement)
+    assert result.audit().ok
+    # The second job runs on no cluster of eight GPUs, but does on one of twelve.
+    roomy = gs.Cluster.uniform(3, 4)
+    assert gs.simulate(jobs, roomy, placement=placement).audit().ok
+    stored = StoredSchedule.of(result.schedule)
+    reason = np.array([0, 3], dtype=stored.reason.dtype)
+    digest = digest_of(stored.rows, stored.status, reason)
+    told = dataclasses.replace(stored, reason=reason, digest=digest)
+    spec = msgspec.structs.replace(result.spec, cluster=roomy)
+    report = audit(jobs, roomy, spec, told, result.intervals, result.summary(), declared(spec))
+    found = [problem for problem in report.problems if "false reject" in problem]
+    assert bool(found) == is_known
