@@ -63,7 +63,7 @@ def check_runs() -> None:
         result = gs.simulate(trace, cluster, policy="srtf", placement=placement)
         result.audit().raise_if_bad()
     result.save("result.npz")
-    assert gs.load("result.npz").digest == result.digest
+    assert gs.load_result("result.npz").digest == result.digest
 
 
 if __name__ == "__main__":

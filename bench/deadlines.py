@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +15,7 @@ from bench.memory import forget_peak, in_a_process, peak_bytes, resident_bytes
 from bench.table import Bar, Section
 from bench.workloads import GPUS_PER_SERVER, SEED
 from gpusched import _core
+from gpusched.base.real_data import find_data
 from gpusched.models.throughputs import Throughputs
 from gpusched.schedules.schedule import SCHEDULE_COLUMNS
 
@@ -66,12 +65,12 @@ def cluster() -> gs.Cluster:
 
 def tables() -> tuple[Throughputs, str]:
     """Return the throughputs of Gavel if they are there, others if not, and which they are."""
-    path = Path(os.environ.get("GPUSCHED_DATA", "../shared/data")) / GAVEL
-    if path.is_file():
-        return gs.read_throughputs(path), "those of Gavel"
+    path = find_data(GAVEL)
+    if path is not None:
+        return gs.models.read_throughputs(path), "those of Gavel"
     widths = (1, 2, 4, 8)
     profiles = [
-        gs.JobProfile(
+        gs.models.JobProfile(
             f"model{index}",
             throughput={
                 name: {width: speed * width**exponent for width in widths}
@@ -155,7 +154,7 @@ def _child(jobs: int) -> None:
             policy="dancer",
             placement="buddy",
             speed="table",
-            progress=lambda done, total: seen.append((done, resident_bytes())),
+            progress=lambda now: seen.append((now.done, resident_bytes())),
         )
 
     run(workload(1_000, 1.0))  # imports and thread stacks are not the run's

@@ -28,7 +28,7 @@ def compare(trace: gs.Trace, cluster: gs.Cluster) -> None:
 
 for path in sys.argv[1:]:
     jobs = gs.read_trace(path)
-    compare(jobs, gs.smallest_cluster(jobs))
+    compare(jobs, gs.traces.smallest_cluster(jobs))
 
 if not sys.argv[1:]:
     cluster = gs.Cluster.uniform(32, gpus=8)
@@ -37,8 +37,8 @@ if not sys.argv[1:]:
 
     # Learn from one month, keep it, and use it for the next one.
     past = trace.head(3_000)
-    gs.predictor("forest:trees=50").train(past).save("model.npz")
-    known = gs.load_predictor("model.npz")
+    gs.prediction.predictor("forest:trees=50").train(past).save("model.npz")
+    known = gs.prediction.load_predictor("model.npz")
     later = trace.filter(trace.submit_us > past.submit_us[-1])
     print(gs.simulate(later, cluster, policy="sjf", predictor=known).prediction)
     print(f"The next job should take {known.predict_trace(later)[0] / 1e6:,.0f} s.")

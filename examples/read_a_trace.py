@@ -41,10 +41,10 @@ gpus = 4
 gpu_type = "T4"
 """
 )
-cluster = gs.Cluster.from_toml("cluster.toml")
+cluster = gs.read_cluster("cluster.toml")
 result = gs.simulate(trace, cluster, policy="sjf", placement="best-fit")
 print(result.to_polars().select("id", "user", "submit_s", "start_s", "finish_s", "servers"))
 
 result.save("result.npz")
-assert gs.load("result.npz").digest == result.digest
+assert gs.load_result("result.npz").digest == result.digest
 print(result.spec.to_toml())

@@ -356,10 +356,13 @@ def saved_files(folder: Path) -> list[tuple[Callable[[Path], Any], Path]]:
     from gpusched.prediction import predictor
 
     trace = gs.generate("philly", jobs=60, load=0.9, seed=3)
-    cluster = gs.smallest_cluster(trace)
+    cluster = gs.traces.smallest_cluster(trace)
     gs.simulate(trace, cluster, policy="srtf", placement="consolidated").save(folder / "result.npz")
     predictor("group-mean").train(trace).save(folder / "model.npz")
-    return [(gs.load, folder / "result.npz"), (gs.load_predictor, folder / "model.npz")]
+    return [
+        (gs.load_result, folder / "result.npz"),
+        (gs.prediction.load_predictor, folder / "model.npz"),
+    ]
 
 
 def check(num_cases: int, seed: int) -> dict[str, int]:

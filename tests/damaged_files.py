@@ -150,7 +150,7 @@ def tar(text: str) -> bytes:
 
 def kinds(folder: Path) -> list[Kind]:
     """Write what readers need beside, and return every kind of file."""
-    read, cluster, throughputs = gs.read_trace, gs.read_cluster, gs.read_throughputs
+    read, cluster, throughputs = gs.read_trace, gs.read_cluster, gs.models.read_throughputs
     (folder / "oracle.json").write_text(ORACLE)
     (folder / "whole.tsv").write_text(GAVEL)
     pollux = folder / "pollux" / "bert"
@@ -164,7 +164,7 @@ def kinds(folder: Path) -> list[Kind]:
         (pollux / "placements.csv").write_text(PLACEMENTS)
         (pollux / "scalability.csv").write_text(SCALABILITY)
         path.replace(pollux / path.name)
-        return gs.read_pollux(pollux.parent)
+        return gs.models.read_pollux(pollux.parent)
 
     return [
         of_text("itp.csv", ITP, read),
@@ -180,7 +180,7 @@ def kinds(folder: Path) -> list[Kind]:
         of_text("gavel.trace", GAVEL, lambda p: read(p, throughputs=folder / "oracle.json")),
         of_text("o.json", ORACLE, lambda p: read(folder / "whole.tsv", "gavel", throughputs=p)),
         of_text("pods.csv", PODS, read),
-        of_text("pods.csv", PODS, gs.read_requests),
+        of_text("pods.csv", PODS, gs.traces.read_requests),
         Kind("columns.npz", npz(), read),
         Kind("packed.npz", packed_npz(), read),
         Kind("columns.npy", npy(), read),
@@ -189,18 +189,18 @@ def kinds(folder: Path) -> list[Kind]:
         of_text("pai.csv", PAI, cluster),
         Kind("servers.tar.gz", tar(SERVERS), cluster),
         of_text("topology.csv", TOPOLOGY, cluster),
-        of_text("topology.csv", TOPOLOGY, gs.read_topology),
+        of_text("topology.csv", TOPOLOGY, gs.clusters.read_topology),
         of_text("cluster.toml", CLUSTER, cluster),
-        of_text("cluster.toml", CLUSTER, gs.Cluster.from_toml),
-        of_text("profiles.toml", PROFILES, gs.read_profiles),
-        of_text("profiles.json", PROFILES_JSON, gs.read_profiles),
+        of_text("cluster.toml", CLUSTER, gs.read_cluster),
+        of_text("profiles.toml", PROFILES, gs.models.read_profiles),
+        of_text("profiles.json", PROFILES_JSON, gs.models.read_profiles),
         of_text("curves.csv", CURVES, throughputs),
         of_text("oracle_throughputs.json", ORACLE, throughputs),
         of_text("curves.toml", PROFILES[PROFILES.rindex("[[profiles]]") :], throughputs),
         of_text("placements.csv", PLACEMENTS, of_pollux),
         of_text("scalability.csv", SCALABILITY, of_pollux),
-        Kind("result.npz", saved[0][1].read_bytes(), gs.load),
-        Kind("model.npz", saved[1][1].read_bytes(), gs.load_predictor),
+        Kind("result.npz", saved[0][1].read_bytes(), gs.load_result),
+        Kind("model.npz", saved[1][1].read_bytes(), gs.prediction.load_predictor),
         of_text("spec.json", spec.to_json(), lambda p: of_spec(gs.RunSpec.from_json, p)),
         of_text("spec.toml", spec.to_toml(), lambda p: of_spec(gs.RunSpec.from_toml, p)),
     ]

@@ -79,7 +79,10 @@ void bind_simulation(py::module_& m) {
                 py::make_tuple(column_of(std::move(jobs)), column_of(std::move(finish_us))));
           },
           "The jobs that have finished in `advance` since the last call, in that order, and when.")
-      .def("finish", &Run::finish, "Goes on to the end and returns the schedule; only once.");
+      .def("finish", &Run::finish, "Goes on to the end and returns the schedule; only once.")
+      .def("so_far", &Run::so_far,
+           "What was done until a stop, or an error of a policy; only once. What held GPUs then\n"
+           "held them until then, and is unfinished.");
 }
 
 }  // namespace gpusched::bindings

@@ -19,7 +19,7 @@ Run::Run(const OwnedJobTable& jobs, const Cluster& cluster, const RunDescription
 }
 
 void Run::check_open() const {
-  if (phase_ == Phase::over) throw InvalidInput("the run is over");
+  if (phase_ == Phase::stopped || phase_ == Phase::over) throw InvalidInput("the run is over");
   if (phase_ == Phase::working) {
     throw InvalidInput("the run is going on, in another thread or around this very call");
   }
@@ -46,12 +46,18 @@ void Run::guarded(Work work) {
     std::optional<py::gil_scoped_release> unlocked;
     if (is_native_) unlocked.emplace();
     work();
+  } catch (const Stopped&) {
+    end.next = Phase::stopped;
+    throw;
   } catch (const InvariantError& error) {
     throw InvariantError(error.what() + digest());
   } catch (py::error_already_set& error) {
     // An action's error that passed through a scheduler written in Python.
     const py::object type = py::module_::import("gpusched._core").attr("InvariantError");
-    if (!error.matches(type)) throw;
+    if (!error.matches(type)) {
+      end.next = Phase::stopped;
+      throw;
+    }
     const auto message = py::str(error.value()).cast<std::string>();
     py::raise_from(error, type.ptr(), (message + digest()).c_str());
     throw py::error_already_set();
@@ -88,6 +94,12 @@ std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> Run::take_finish
 
 Schedule Run::finish() {
   guarded([&] { run_->simulation().run(); });
+  phase_ = Phase::over;
+  return run_->simulation().finish();
+}
+
+Schedule Run::so_far() {
+  if (phase_ != Phase::stopped) throw InvalidInput("the run was not stopped");
   phase_ = Phase::over;
   return run_->simulation().finish();
 }

@@ -26,9 +26,11 @@ class Run {
   std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> take_finished();
   /// Goes on to the end.
   Schedule finish();
+  /// What was done until a stop, once: what held GPUs held them until then.
+  Schedule so_far();
 
  private:
-  enum class Phase : std::uint8_t { halted, working, over };
+  enum class Phase : std::uint8_t { halted, working, stopped, over };
 
   template <class Work>
   void guarded(Work work);

@@ -441,6 +441,11 @@ class Run:
         """
         Goes on to the end and returns the schedule; only once.
         """
+    def so_far(self) -> Schedule:
+        """
+        What was done until a stop, or an error of a policy; only once. What held GPUs then
+        held them until then, and is unfinished.
+        """
     def take_finished(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
         """
         The jobs that have finished in `advance` since the last call, in that order, and when.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -55,10 +56,40 @@ def public_names(value: Any, name: str) -> Iterator[str]:
             return  # a native function shows its arguments in the stub
 
 
-@pytest.mark.parametrize("name", gs.__all__)
-def test_a_public_name_speaks_the_language_of_the_project(name: str) -> None:
-    found = {found for found in public_names(getattr(gs, name), name) if is_foreign(found)}
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        pytest.param(package, name, id=f"{package.__name__}.{name}")
+        for package in (gs, *(getattr(gs, name) for name in gs._SUBMODULES))
+        for name in package.__all__
+    ],
+)
+def test_a_public_name_speaks_the_language_of_the_project(package: ModuleType, name: str) -> None:
+    found = {found for found in public_names(getattr(package, name), name) if is_foreign(found)}
     assert not found
+
+
+# What a predictor and the core compute with, documented as raw.
+RAW = {
+    "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
+    "source_wait_us", "deadline_us", "finish_us", "cut_us",
+}  # fmt: skip
+
+
+def other_units(names: Iterable[str]) -> set[str]:
+    """Names that end in a unit of time which is not the second."""
+    return {name for name in names if re.search(r"_(us|ms|ns|min|minutes|h|hours?|days?)$", name)}
+
+
+def test_public_times_are_seconds() -> None:
+    found = {
+        name
+        for package in (gs, *(getattr(gs, name) for name in gs._SUBMODULES))
+        for public in package.__all__
+        for name in other_units(public_names(getattr(package, public), public))
+    }
+    assert found <= RAW
+    assert other_units(["wait_s", "wait_us", "cap_hours"]) == {"wait_us", "cap_hours"}
 
 
 def test_the_check_of_names_can_fail() -> None:

@@ -20,6 +20,7 @@ ABOUT_NAMES = ("papers.", "plugins.schedulers", "audit.rules.")
 
 # Names of plug-ins that are also the field's words for something else.
 OTHER_WORDS = {
+    "base.real_data": {"gavel", "swf"},  # folders of data sets
     "base.wording": {"count"},  # a kind of figure
     "cli.reproduce": {"stages"},  # of a study
     "cli.trace_info": {"count"},  # of rows, a key of the JSON

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -26,8 +28,8 @@ CALLS: dict[str, tuple[Callable[..., Any], int]] = {
         lambda **o: gs.simulate(trace(), CLUSTER, predictor="last-value", **o), 60,
     ),
     "compare": (lambda **o: gs.compare(trace(), CLUSTER, ["fifo", "sjf"], **o), 2),
-    "fill": (lambda **o: gs.fill(trace(), CLUSTER, placement="first-fit", **o), 0),
-    "predict": (lambda **o: gs.predict(trace(), "last-value", **o), 60),
+    "fill": (lambda **o: gs.deciding.fill(trace(), CLUSTER, placement="first-fit", **o), 0),
+    "predict": (lambda **o: gs.prediction.predict(trace(), "last-value", **o), 60),
 }  # fmt: skip
 calls = pytest.mark.parametrize("name", CALLS)
 
@@ -142,21 +144,72 @@ def test_a_cancelled_run_tells_how_many_jobs_had_finished() -> None:
         gs.simulate(jobs, gs.Cluster.uniform(1, 1), policy="las", stop=stop)
     assert (caught.value.num_finished, caught.value.total) == (500, 502)
     assert caught.value.comparison is None
+    whole = gs.simulate(jobs.head(500), gs.Cluster.uniform(1, 1), policy="las").jobs
+    for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        part = error.result
+        assert part.warnings == ["stopped after 500 of 502 jobs"]
+        assert part.jobs["status"][:500].tolist() == whole["status"].tolist()
+        assert part.jobs["jct_s"][:500].tolist() == whole["jct_s"].tolist()
+        assert np.isnan(part.jobs["finish_s"][500:]).all()
+        assert part.summary()["num_unfinished"] == 2
+        assert part.is_partial
+        with pytest.raises(ValueError, match="the run was stopped: its result cannot be audited"):
+            part.audit()
+        with pytest.raises(ValueError, match="the run was stopped: its result cannot be saved"):
+            part.save("nowhere.npz")
+
+
+def test_an_online_run_that_is_cancelled_holds_what_had_finished() -> None:
+    stop = threading.Event()
+
+    class Last(ShortestFirst):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            if view.now_us > 40_000_000:
+                stop.set()
+                time.sleep(0.3)
+            return super().rank(view, jobs)
+
+    with pytest.raises(gs.Cancelled) as caught:
+        gs.simulate(trace(), CLUSTER, policy=Last(), predictor="group-mean", stop=stop)
+    summary = caught.value.result.summary()
+    assert 0 < summary["num_finished"] == caught.value.num_finished < 60
+
+
+def test_a_stop_before_anything_ran_leaves_no_result_and_one_after_all_ran_the_whole() -> None:
+    with pytest.raises(gs.Cancelled) as caught:
+        gs.simulate(trace(), CLUSTER, stop=stopped())
+    assert caught.value.result is None
+    stop = threading.Event()
+    with pytest.raises(gs.Cancelled) as caught:
+        gs.simulate(trace(), CLUSTER, progress=lambda now: stop.set(), stop=stop)
+    assert caught.value.result.digest == gs.simulate(trace(), CLUSTER).digest
+    assert not caught.value.result.is_partial
+
+
+def test_a_plan_tells_how_far_it_is_and_can_be_stopped() -> None:
+    batch = gs.Trace.from_columns([0] * 4, [5, 6, 7, 8], [1, 2, 1, 2])
+    options: dict[str, Any] = {"speed": "fixed", "contention": "none"}
+    seen: list[gs.Progress] = []
+    gs.deciding.plan(batch, CLUSTER, **options, progress=seen.append)
+    assert seen == [gs.Progress(done, 3) for done in (1, 2, 3)]
+    stop = threading.Event()
+    with pytest.raises(gs.Cancelled, match="after 1 of 3 values of kappa"):
+        gs.deciding.plan(batch, CLUSTER, **options, progress=lambda now: stop.set(), stop=stop)
 
 
 def test_a_stop_that_is_set_by_the_last_progress_is_honoured() -> None:
     stop = threading.Event()
     with pytest.raises(gs.Cancelled, match="60 of 60"):
-        gs.simulate(trace(), CLUSTER, progress=lambda done, total: stop.set(), stop=stop)
+        gs.simulate(trace(), CLUSTER, progress=lambda now: stop.set(), stop=stop)
 
 
 def test_a_cancelled_comparison_holds_what_had_finished() -> None:
     stop = threading.Event()
     done = set()
 
-    def progress(policy: str, finished: int, total: int) -> None:
-        if finished == total:
-            done.add(policy)
+    def progress(now: gs.Progress) -> None:
+        if now.done == now.total:
+            done.add(now.part)
         if done == {"fifo", "srtf"}:
             stop.set()
 

@@ -79,7 +79,7 @@ def test_a_process_that_catches_ctrl_c_goes_on_as_if_nothing_had_been() -> None:
         before = gs.simulate(*small, policy="srtf").digest
         print("ready", flush=True)
         try:
-            gs.simulate({ENDLESS}, policy="las", progress=lambda done, total: None)
+            gs.simulate({ENDLESS}, policy="las", progress=lambda now: None)
         except KeyboardInterrupt:
             print("interrupted", gs.simulate(*small, policy="srtf").digest == before)
             print(threading.active_count())
@@ -141,13 +141,13 @@ SEARCHES = {
         jobs = dict(rounds=rng.uniform(6, 12, 7), round_samples=np.full(7, 1e5))
         links = dict(gradient_bytes=50e6, bandwidth_gbps=10)
         print("ready", flush=True)
-        gs.place_jobs(rates, **jobs, **links, sampler="exact")
+        gs.deciding.place_jobs(rates, **jobs, **links, sampler="exact")
     """,
     "plan_deadlines": """
         rates = {("gpu", width): float(width) for width in (1, 2, 4, 8)}
-        job = gs.DeadlineJob(0.0, 3e5, 1e4, rates)
+        job = gs.deciding.DeadlineJob(0.0, 3e5, 1e4, rates)
         print("ready", flush=True)
-        gs.plan_deadlines([job] * 20_000, {"gpu": 1_000})
+        gs.deciding.plan_deadlines([job] * 20_000, {"gpu": 1_000})
     """,
 }
 

@@ -151,8 +151,8 @@ def test_progress_that_fails_ends_the_run() -> None:
     endless = gs.Trace.from_columns(*long_ago)  # decided anew each minute for sixty years
     one_gpu = gs.Cluster.uniform(1, 1)
 
-    def progress(done: int, total: int) -> None:
-        raise OddError("odd", done)
+    def progress(now: gs.Progress) -> None:
+        raise OddError("odd", now.done)
 
     with pytest.raises(OddError):
         gs.simulate(endless, one_gpu, policy="las", progress=progress)

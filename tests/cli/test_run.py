@@ -35,7 +35,7 @@ def test_json_holds_the_summary(gpusched_json, jobs_csv: Path) -> None:
 def test_the_result_is_saved_and_loads_again(gpusched, tmp_path: Path) -> None:
     result = gpusched("run", "-p", "srtf", *SMALL, "--out", tmp_path / "srtf")
     assert result.exit_code == 0, result.stderr
-    loaded = gs.load(tmp_path / "srtf" / "result.npz")
+    loaded = gs.load_result(tmp_path / "srtf" / "result.npz")
     assert loaded.spec.policy == "srtf"
     assert pl.read_parquet(tmp_path / "srtf" / "jobs.parquet").equals(loaded.to_polars())
 

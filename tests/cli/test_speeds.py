@@ -42,7 +42,7 @@ def test_options_and_arguments_make_the_same_run(gpusched_json, jobs_csv: Path) 
     )  # fmt: skip
     cluster = gs.Cluster.uniform(4, 8, nic_gbps=10, intra_gbps=400).with_racks(2, 3)
     expected = gs.simulate(
-        gs.read_trace(jobs_csv).with_profiles(gs.zoo(), seed=3),
+        gs.read_trace(jobs_csv).with_profiles(gs.models.zoo(), seed=3),
         cluster,
         policy="srtf",
         placement="spread",
@@ -79,7 +79,7 @@ def test_groups_that_name_profiles_choose_them(gpusched, gpusched_json, tmp_path
     assert made["assumptions"] == []
     done = gpusched(*run, "--speed", "ring", "--out", "made")
     assert done.exit_code == 0, done.stderr
-    loaded = gs.load(tmp_path / "made" / "result.npz").trace
+    loaded = gs.load_result(tmp_path / "made" / "result.npz").trace
     assert [loaded.profiles[index].name for index in loaded.profile] == ["small", "large"]
 
 
@@ -110,7 +110,7 @@ def test_graphs_on_the_command_line_are_those_of_the_library(gpusched_json, jobs
     cluster = gs.Cluster.uniform(4, 8, nic_gbps=10, intra_gbps=400)
     speed = "stages:micro_batches=4"
     trace = gs.read_trace(jobs_csv)
-    trace = gs.assign_graphs(trace, cluster, heavy_share=0.5, seed=3, speed=speed)
+    trace = gs.generator.assign_graphs(trace, cluster, heavy_share=0.5, seed=3, speed=speed)
     for row, policy in zip(made["results"], ["fifo", "srtf"], strict=True):
         expected = gs.simulate(trace, cluster, policy=policy, speed=speed, seed=3)
         assert row["digest"] == expected.digest

@@ -126,14 +126,14 @@ def cluster() -> gs.Cluster:
     return gs.Cluster(tuple(gs.ServerGroup(*group) for group in groups))
 
 
-def profiles() -> list[gs.JobProfile]:
+def profiles() -> list[gs.models.JobProfile]:
     """Models from no to almost all communication, with figures for every speed that reads them.
 
     The third fills the memory of a GPU, and the last was measured on few GPUs only.
     """
     widest = (64, 64, 64, 8)
     return [
-        gs.JobProfile(
+        gs.models.JobProfile(
             f"profile{i}",
             gradient_bytes=i * i * 300_000_000,
             batch=4,
@@ -169,15 +169,15 @@ def networked() -> gs.Trace:
     )
 
 
-def graph(width: int) -> gs.JobGraph:
+def graph(width: int) -> gs.models.JobGraph:
     """Up to three stages, the first the narrowest, that exchange less the later they come."""
     num_stages = min(3, width)
     replicas = [width // num_stages] * (num_stages - 1)
     replicas.append(width - sum(replicas))
-    return gs.JobGraph(
+    return gs.models.JobGraph(
         f"width{width}",
         tuple(
-            gs.Stage(
+            gs.models.Stage(
                 replicas=count,
                 compute_s={"V100": 1 / 16, "K80": 1 / 4},
                 parameter_bytes=2.0**30 / (1 + stage),

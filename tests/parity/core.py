@@ -96,9 +96,9 @@ def distinct(models: Iterable[Model | None]) -> list[Model]:
     return found
 
 
-def make_profile(index: int, profile: Profile) -> gs.JobProfile:
+def make_profile(index: int, profile: Profile) -> gs.models.JobProfile:
     """Return a profile under a name of its own."""
-    return gs.JobProfile(
+    return gs.models.JobProfile(
         name=f"model {index}",
         gradient_bytes=profile.gradient_bytes,
         batch=profile.batch,
@@ -107,19 +107,19 @@ def make_profile(index: int, profile: Profile) -> gs.JobProfile:
     )
 
 
-def make_table(index: int, tables: Throughputs) -> gs.JobProfile:
+def make_table(index: int, tables: Throughputs) -> gs.models.JobProfile:
     """Return a profile of throughputs."""
     spread = tables.spread or {}
-    return gs.JobProfile(
+    return gs.models.JobProfile(
         name=f"model {index}",
         throughput={name: dict(curve) for name, curve in tables.packed.items()},
         spread_throughput={name: dict(curve) for name, curve in spread.items()},
     )
 
 
-def make_samples(index: int, samples: Samples) -> gs.JobProfile:
+def make_samples(index: int, samples: Samples) -> gs.models.JobProfile:
     """Return a profile of samples per second."""
-    return gs.JobProfile(
+    return gs.models.JobProfile(
         name=f"model {index}",
         gradient_bytes=samples.gradient_bytes,
         samples_per_s=dict(samples.per_s),
@@ -132,10 +132,10 @@ PROFILES = {"profile": make_profile, "throughputs": make_table, "samples": make_
 """How a profile is made of what a job of the reference has, by its kind."""
 
 
-def make_graph(index: int, graph: Graph) -> gs.JobGraph:
+def make_graph(index: int, graph: Graph) -> gs.models.JobGraph:
     """Return a graph under a name of its own."""
     stages = (
-        gs.Stage(
+        gs.models.Stage(
             replicas=stage.replicas,
             compute_s=dict(stage.compute_s),
             parameter_bytes=stage.parameter_bytes,
@@ -143,7 +143,7 @@ def make_graph(index: int, graph: Graph) -> gs.JobGraph:
         )
         for stage in graph.stages
     )
-    return gs.JobGraph(f"graph {index}", tuple(stages))
+    return gs.models.JobGraph(f"graph {index}", tuple(stages))
 
 
 def make_cluster(

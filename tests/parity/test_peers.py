@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.reference import Job, Outcome, replay
+from tests.unit.real_data import DATA, needs_real_data
 
 SECOND = 1_000_000
 SERVERS = [(8, "gpu")] * 8
-REPOSITORY = Path(__file__).resolve().parents[2]
-PEERS = Path(os.environ.get("GPUSCHED_DATA", REPOSITORY.parent / "shared" / "data")) / "peers"
-
-needs_peers = pytest.mark.skipif(
-    not PEERS.is_dir(), reason=f"no {PEERS}: set GPUSCHED_DATA to the folder of the real traces"
-)
+PEERS = DATA / "peers"
 
 Engine = Callable[..., Outcome]
 
@@ -82,7 +76,7 @@ def in_seconds(outcome: Outcome, late: int = 0) -> Iterable[tuple[float, float, 
         yield start / SECOND, finish / SECOND + late, preemptions
 
 
-@needs_peers
+@needs_real_data
 @ENGINES
 @pytest.mark.parametrize("name", SAME_RULES)
 def test_a_peer_with_the_same_rules_agrees_job_for_job(name: str, engine: Engine) -> None:
@@ -91,7 +85,7 @@ def test_a_peer_with_the_same_rules_agrees_job_for_job(name: str, engine: Engine
     assert list(in_seconds(outcome)) == rows(name, "start_s", "finish_s", "preemptions")
 
 
-@needs_peers
+@needs_real_data
 @pytest.mark.parametrize("name", LIKE_RULES)
 def test_agreement_with_a_peer_of_other_rules_is_reported(
     name: str, record_property: Callable[[str, object], None]

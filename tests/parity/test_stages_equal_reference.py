@@ -57,7 +57,7 @@ def test_staged_jobs_anywhere_equal_the_reference(contention: str) -> None:
 @settings(max_examples=60, deadline=None)
 @given(case=staged_cases("fifo", "heavy-edge", "reserved"))
 def test_the_limits_of_an_iteration_equal_the_reference(case: Case) -> None:
-    limits = gs.iteration_limits(
+    limits = gs.bounds.iteration_limits(
         make_trace(case.jobs),
         make_cluster(case.servers, case.network),
         speed=choice_text("stages", case.speed_params),

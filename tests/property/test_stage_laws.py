@@ -27,7 +27,7 @@ def alpha_of(graph: Graph, sizes: list[int], network: Network, placement: str) -
     result = gs.simulate(
         trace, cluster, placement=placement, speed="stages", contention="reserved", verify=True
     )
-    low = gs.iteration_limits(trace, cluster)["low"][0]
+    low = gs.bounds.iteration_limits(trace, cluster)["low"][0]
     return float(low * result.schedule.held_us[0] / SERVICE_US)
 
 
@@ -64,7 +64,9 @@ def test_an_iteration_takes_what_some_cut_takes_and_lies_within_the_limits(case,
     every = brute_force(graph, sizes, network)
     trace = make_trace([Job(0, 1, graph.gpus, graph=graph)])
     cluster = make_cluster([(gpus, "V100") for gpus in sizes], network)
-    limits = {name: column[0] for name, column in gs.iteration_limits(trace, cluster).items()}
+    limits = {
+        name: column[0] for name, column in gs.bounds.iteration_limits(trace, cluster).items()
+    }
     assert min(abs(alpha - other) for other in every) <= 1e-9 * alpha
     assert limits["low"] <= alpha * (1 + 1e-9)
     assert alpha <= limits["max"] * (1 + 1e-9)

@@ -17,7 +17,7 @@ from tests.time_limit import time_limit
 def profiled(table: dict[str, dict[int, float]], **columns: Any) -> gs.Trace:
     """Jobs of one profile with this table of throughputs."""
     trace = gs.Trace.from_columns(**columns)
-    profile = gs.JobProfile(name="p", throughput=table)
+    profile = gs.models.JobProfile(name="p", throughput=table)
     return trace.with_profiles([profile], index=[0] * len(trace))
 
 
@@ -50,7 +50,7 @@ def test_deadlines_are_bounded_after_a_summary_with_deadlines() -> None:
     trace = gs.Trace.from_columns([0], [5], [1], deadline_s=[9])
     cluster = gs.Cluster.uniform(servers=1, gpus=1)
     gs.simulate(trace, cluster).summary()
-    assert gs.deadline_bound(trace, cluster, speed="fixed").met == 1
+    assert gs.bounds.deadline_bound(trace, cluster, speed="fixed").met == 1
 
 
 def simulated(trace: gs.Trace, cluster: gs.Cluster, policy: str, speed: str = "table") -> gs.Result:
@@ -76,8 +76,8 @@ def test_a_job_whose_own_width_is_the_narrowest_that_runs_ends() -> None:
 
 def test_a_job_that_one_type_runs_at_its_own_width_does_not_wait_for_an_empty_cluster() -> None:
     profiles = [
-        gs.JobProfile(name="wide", throughput={"A": {1: 0.0, 3: 1.0}}),
-        gs.JobProfile(name="narrow", throughput={"A": {1: 1.0}}),
+        gs.models.JobProfile(name="wide", throughput={"A": {1: 0.0, 3: 1.0}}),
+        gs.models.JobProfile(name="narrow", throughput={"A": {1: 1.0}}),
     ]
     trace = gs.Trace.from_columns([0, 0], [2000, 100], [1, 3])
     trace = trace.with_profiles(profiles, index=[1, 0])
@@ -160,5 +160,5 @@ def test_a_gang_that_the_fastest_type_is_too_small_for_may_run_narrower_on_it() 
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "B"), gs.ServerGroup(1, 8, "C")))
     result = simulated(trace, cluster, "elasticflow")
     assert finish_s(result) == [22.5]
-    assert gs.deadline_bound(trace, cluster).met == 1
+    assert gs.bounds.deadline_bound(trace, cluster).met == 1
     assert result.summary()["dsr_gap"] == 0

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,7 @@ def rewrite_header(path: Path, change) -> None:
 def test_a_changed_field_of_the_header_of_a_result_is_refused(saved: Path, change) -> None:
     rewrite_header(saved, change)
     with pytest.raises(ValueError, match=r"run\.npz: not a readable gpusched result: "):
-        gs.load(saved)
+        gs.load_result(saved)
 
 
 @pytest.mark.parametrize("member", ["trace.row", "trace.id", "trace.user", "schedule.start_us"])
@@ -60,7 +61,7 @@ def test_a_changed_column_that_no_digest_covers_is_refused(saved: Path, member: 
     arrays[member] = arrays[member][::-1].copy()
     np.savez(saved, **arrays)
     with pytest.raises(ValueError, match="not a readable gpusched result"):
-        gs.load(saved)
+        gs.load_result(saved)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -70,7 +71,7 @@ def test_a_member_that_is_there_twice_is_refused(saved: Path) -> None:
     with zipfile.ZipFile(saved, "a") as archive:
         archive.writestr("trace.row.npy", content.getvalue())
     with pytest.raises(ValueError, match="not a readable gpusched result"):
-        gs.load(saved)
+        gs.load_result(saved)
 
 
 @pytest.mark.parametrize("junk", [b"\0", b"x" * 1000])
@@ -79,7 +80,7 @@ def test_what_is_appended_to_or_put_before_a_result_is_refused(saved: Path, junk
     for data in (whole + junk, junk + whole):
         saved.write_bytes(data)
         with pytest.raises(ValueError, match="not a readable gpusched result"):
-            gs.load(saved)
+            gs.load_result(saved)
 
 
 def test_a_result_that_claims_huge_arrays_takes_no_space(saved: Path) -> None:
@@ -89,12 +90,12 @@ def test_a_result_that_claims_huge_arrays_takes_no_space(saved: Path) -> None:
     with zipfile.ZipFile(saved, "w") as archive:
         archive.writestr("header.npy", header.getvalue())
     with pytest.raises(ValueError, match="not a readable gpusched result"):
-        gs.load(saved)
+        gs.load_result(saved)
 
 
 def test_a_result_beyond_a_limit_is_refused(saved: Path) -> None:
     with pytest.raises(ValueError, match=r"run\.npz: .* more than 100 bytes"):
-        gs.load(saved, max_bytes=100)
+        gs.load_result(saved, max_bytes=100)
 
 
 @pytest.mark.parametrize("year", ["0000", "-001"])
@@ -137,24 +138,25 @@ def test_a_member_that_is_no_array_is_an_error_that_names_it(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "text", "read"),
     [
-        ("a.json", "[" * 100_000, "read_trace"),
-        ("a.json", '{"v100":{"k":{"null":' + "[" * 100_000, "read_throughputs"),
-        ("a.toml", "a=" + "[" * 100_000, "read_cluster"),
-        ("a.toml", "a=" + "[" * 100_000, "read_profiles"),
+        ("a.json", "[" * 100_000, gs.read_trace),
+        ("a.json", '{"v100":{"k":{"null":' + "[" * 100_000, gs.models.read_throughputs),
+        ("a.toml", "a=" + "[" * 100_000, gs.read_cluster),
+        ("a.toml", "a=" + "[" * 100_000, gs.models.read_profiles),
     ],
+    ids=["read_trace", "read_throughputs", "read_cluster", "read_profiles"],
 )
 def test_deeply_nested_text_is_an_error_that_names_the_file(
-    tmp_path: Path, name: str, text: str, read: str
+    tmp_path: Path, name: str, text: str, read: Callable[[Path], object]
 ) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=re.escape(name)):
-        getattr(gs, read)(tmp_path / name)
+        read(tmp_path / name)
 
 
 def test_a_huge_integer_in_a_table_of_gavel_is_an_error_that_names_its_keys(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('{"v100": {"m": {"null": 1' + "0" * 400 + "}}}")
     with pytest.raises(ValueError, match=r"t\.json: 'v100', 'm'"):
-        gs.read_throughputs(tmp_path / "t.json")
+        gs.models.read_throughputs(tmp_path / "t.json")
 
 
 def test_a_small_file_that_unpacks_to_gibibytes_is_refused(tmp_path: Path) -> None:
@@ -193,4 +195,4 @@ def test_a_table_of_step_times_that_is_packed_is_read_or_named(tmp_path: Path) -
     for name in ("placements.csv", "scalability.csv"):
         (folder / name).write_bytes(gzip.compress(b"placement,local_bsz\n1,2\n")[:20])
     with pytest.raises(ValueError, match=r"placements\.csv"):
-        gs.read_pollux(folder.parent)
+        gs.models.read_pollux(folder.parent)

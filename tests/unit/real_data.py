@@ -1,15 +1,31 @@
-"""Where the real traces are, and what a test does without them."""
+"""Where the traces are that tests read: the real ones, or excerpts of our own making."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
-_REPOSITORY = Path(__file__).resolve().parents[2]
-DATA = Path(os.environ.get("GPUSCHED_DATA", _REPOSITORY.parent / "shared" / "data"))
+from gpusched.base.real_data import VARIABLE
 
-needs_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason=f"no {DATA}: set GPUSCHED_DATA to the folder of the real traces"
+EXCERPTS = Path(__file__).resolve().parents[1] / "excerpts"
+_REAL = os.environ.get(VARIABLE)
+if _REAL and not Path(_REAL).is_dir():
+    raise ValueError(f"{VARIABLE}: there is no folder {_REAL}")
+
+IS_REAL = bool(_REAL)
+DATA = Path(_REAL).resolve() if _REAL else EXCERPTS
+
+# For what only the real data can show: what was published about them.
+needs_real_data = pytest.mark.skipif(
+    not IS_REAL, reason=f"{VARIABLE} does not name the folder of the real traces"
 )
+
+Fact = TypeVar("Fact")
+
+
+def counted(*, real: Fact, excerpt: Fact) -> Fact:
+    """Return what was counted in the files that are there."""
+    return real if IS_REAL else excerpt

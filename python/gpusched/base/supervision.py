@@ -9,6 +9,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, TypeVar
 
 from gpusched import _core
+from gpusched.base.progress import OnProgress, Progress
 
 _Outcome = TypeVar("_Outcome")
 
@@ -24,24 +25,34 @@ class Cancelled(Exception):
     Attributes
     ----------
     num_finished, total
-        How much was done, of how much: jobs, for :func:`gpusched.fill` arrivals, for
+        How much was done, of how much: jobs, for :func:`gpusched.deciding.fill` arrivals, for
         :func:`gpusched.compare` policies.
+    result
+        For :func:`gpusched.simulate` the :class:`gpusched.Result` until then: what ran then is
+        unfinished. None if nothing ran, and for other calls.
     comparison
         For :func:`gpusched.compare` the :class:`gpusched.Comparison` of the policies that had
         finished, else None.
     """
 
     def __init__(
-        self, num_finished: int, total: int, unit: str = "jobs", comparison: Any = None
+        self,
+        num_finished: int,
+        total: int,
+        unit: str = "jobs",
+        comparison: Any = None,
+        result: Any = None,
     ) -> None:
         super().__init__(f"stopped after {num_finished:,} of {total:,} {unit}")
         self.num_finished = num_finished
         self.total = total
         self.comparison = comparison
+        self.result = result
         self._unit = unit
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.num_finished, self.total, self._unit, self.comparison)
+        left = (self.num_finished, self.total, self._unit, self.comparison, self.result)
+        return type(self), left
 
 
 def is_asked(stop: threading.Event | None) -> bool:
@@ -56,7 +67,7 @@ def is_asked(stop: threading.Event | None) -> bool:
 def supervised(
     run: Callable[[], _Outcome],
     control: _core.RunControl,
-    progress: Callable[[int, int], None] | None = None,
+    progress: OnProgress | None = None,
     stop: threading.Event | None = None,
     total: int = 0,
     unit: str = "jobs",
@@ -68,7 +79,8 @@ def supervised(
     run
         Native code that asks ``control`` often whether to stop.
     progress
-        Called as ``progress(done, total)`` about ten times a second, and once at the end.
+        Called with a :class:`~gpusched.base.progress.Progress` about ten times a second, and once
+        at the end.
     stop
         Ends the run when it is set. Where it is set already, nothing runs; where it is set while
         the last instants run, or by the last call of ``progress``, the outcome is dropped.
@@ -100,14 +112,14 @@ def supervised(
                 if is_asked(stop):
                     control.stop()
                 if progress is not None:
-                    progress(control.num_finished, total)
+                    progress(Progress(control.num_finished, total))
         except _core.Stopped:
             raise Cancelled(control.num_finished, total, unit) from None
         except BaseException:
             control.stop()
             raise
     if progress is not None:
-        progress(total, total)
+        progress(Progress(total, total))
     if is_asked(stop):
         raise Cancelled(total, total, unit)
     return outcome

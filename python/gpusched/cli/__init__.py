@@ -10,24 +10,43 @@ from typing import Annotated
 
 import typer
 
-from gpusched.cli import compare, metrics, policies, reproduce, run, trace
 from gpusched.cli.errors import INTERRUPTED, OneLineErrors, warn_in_a_line
+from gpusched.cli.lazy_commands import Command
+
+
+class Commands(OneLineErrors):
+    """All commands, in the order in which they are listed."""
+
+    entries = {  # noqa: RUF012 - read only
+        "compare": Command(
+            "compare:compare", "Compare policies on one workload: a table, a report and all jobs."
+        ),
+        "run": Command("run:run", "Run one policy and print what it achieved."),
+        "reproduce": Command(
+            "reproduce:reproduce",
+            "Run a paper's experiments again, with the published figures beside ours.",
+        ),
+        "trace": Command("trace", "Look at traces, convert them and make them."),
+        "policies": Command(
+            "policies:policies",
+            "List policies, placements, speeds, contentions and predictors, with their parameters.",
+        ),
+        "metrics": Command(
+            "metrics:metrics",
+            "List the metrics of a result and the bounds behind its gaps, with their definitions.",
+        ),
+    }
+
 
 app = typer.Typer(
     name="gpusched",
-    cls=OneLineErrors,
+    cls=Commands,
     rich_markup_mode="rich",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(epilog=compare.EPILOG)(compare.compare)
-app.command(epilog=run.EPILOG)(run.run)
-app.command(epilog=reproduce.EPILOG)(reproduce.reproduce)
-app.add_typer(trace.app)
-app.command(epilog=policies.EPILOG)(policies.policies)
-app.command(epilog=metrics.EPILOG)(metrics.metrics)
 
 
 def _print_version(wanted: bool) -> None:

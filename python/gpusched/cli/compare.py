@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from gpusched.base.libraries import is_installed
 from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED, report_failures
@@ -117,6 +118,7 @@ def compare(
             seed=seed,
         )
         out.mkdir(parents=True, exist_ok=True)  # now, and not after an hour of runs
+        has_report = is_installed("plotly")
         display.runs(labels)
         interrupted = False
         try:
@@ -142,7 +144,7 @@ def compare(
         files: dict[str, Path] = {}
         if not interrupted:
             display.stage("writing the report")
-            files = _write(comparison, out, workload.assumptions)
+            files = _write(comparison, out, workload.assumptions, has_report=has_report)
     late = comparison.without_summary()  # only if interrupted: there is no time for them now
     comparison = comparison.select(set(comparison.results) - set(late))
     if json:
@@ -153,6 +155,8 @@ def compare(
         _show(comparison, workload.assumptions, wide=wide)
     remark(remarks(comparison), style="yellow")
     remark(f"wrote {path}" for path in files.values())
+    if not has_report and not interrupted:
+        remark(["no report: it needs plotly: pip install plotly"], style="yellow")
     if interrupted:
         if late:
             remark([f"interrupted while summarising: {', '.join(late)}"], style="yellow")
@@ -171,12 +175,15 @@ def _canonical(policies: list[str] | None) -> list[str]:
 
 
 def _write(
-    comparison: study.Comparison, folder: Path, assumptions: Sequence[str]
+    comparison: study.Comparison, folder: Path, assumptions: Sequence[str], *, has_report: bool
 ) -> dict[str, Path]:
-    from gpusched.reporting.report import write_report
+    files: dict[str, Path] = {}
+    if has_report:
+        from gpusched.reporting.report import write_report
 
-    files = {"report": folder / "report.html", "jobs": folder / "jobs.parquet"}
-    write_report(comparison, files["report"], assumptions)
+        files["report"] = folder / "report.html"
+        write_report(comparison, files["report"], assumptions)
+    files["jobs"] = folder / "jobs.parquet"
     comparison.to_parquet(files["jobs"])
     return files
 

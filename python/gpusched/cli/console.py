@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -25,6 +26,11 @@ def stdout() -> Console:
 def stderr() -> Console:
     """A console for progress and remarks."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def new_table() -> Table:
+    """Return an empty table in the common style."""
+    return Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
 
 
 def show_table(table: Table, *, wrap: bool = False) -> None:

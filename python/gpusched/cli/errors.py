@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import typer
-from typer.core import TyperGroup
 
 from gpusched.base.entry_points import PluginWarning
+from gpusched.cli.lazy_commands import LazyCommands
 
 INTERRUPTED: Final = 130
 _MISTAKES: Final = (ValueError, TypeError, OSError, ImportError)
 _TRACEBACK: Final = "GPUSCHED_TRACEBACK"
 
 
-class OneLineErrors(TyperGroup):
+class OneLineErrors(LazyCommands):
     """A command group that turns mistakes into a line instead of a box or a traceback.
 
     With GPUSCHED_TRACEBACK set in the environment, the traceback is shown after all.

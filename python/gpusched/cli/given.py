@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpusched.cli.workload_files import ZOO, Network, Source
+from gpusched.cli.defaults import ZOO
+from gpusched.cli.workload_files import Network, Source
 from gpusched.plugins.policy import ContentionChoice, SpeedChoice
 
 

@@ -12,8 +12,7 @@ from rich.text import Text
 from gpusched.base.suggest import nearest
 from gpusched.bounds.registry import Bound, known_bounds
 from gpusched.cli import options
-from gpusched.cli.console import show_json, show_lines, show_table
-from gpusched.cli.run_table import new_table
+from gpusched.cli.console import new_table, show_json, show_lines, show_table
 from gpusched.results.metric_registry import NEEDS, Metric
 from gpusched.results.metric_registry import metrics as known_metrics
 

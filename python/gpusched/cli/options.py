@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from gpusched.cli.workload_files import GENERATOR, NUM_JOBS, ZOO
+from gpusched.cli.defaults import GENERATOR, NUM_JOBS, ZOO
 
 _INPUT: Final = "Workload"
 _CLUSTER: Final = "Cluster"

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from gpusched.base.suggest import nearest
 from gpusched.cli import options
-from gpusched.cli.console import show_json, show_lines, show_table
-from gpusched.cli.run_table import new_table
+from gpusched.cli.console import new_table, show_json, show_lines, show_table
 from gpusched.plugins.flags import FLAGS
 from gpusched.plugins.policy import PluginInfo, contentions, placements, speeds
 from gpusched.plugins.policy import policies as known_policies

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from types import TracebackType
 
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
+from rich.progress import Progress as Bars
 from rich.progress import TimeElapsedColumn as Elapsed
 
+from gpusched.base.progress import Progress
 from gpusched.cli.console import stderr
 
 
@@ -18,7 +20,7 @@ class ProgressDisplay:
 
     def __init__(self) -> None:
         console = stderr()
-        self._progress = Progress(
+        self._progress = Bars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
             TaskProgressColumn(),
@@ -59,8 +61,8 @@ class ProgressDisplay:
         for label in labels:
             self._runs[label] = self._progress.add_task(label, total=None, start=False)
 
-    def update(self, label: str, done: int, total: int) -> None:
-        """Show that ``done`` of ``total`` jobs of a run are done."""
-        task = self._runs[label]
+    def update(self, progress: Progress) -> None:
+        """Show how far a run is."""
+        task = self._runs[progress.part]
         self._progress.start_task(task)
-        self._progress.update(task, completed=done, total=total)
+        self._progress.update(task, completed=progress.done, total=progress.total)

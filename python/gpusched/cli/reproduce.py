@@ -7,11 +7,11 @@ from typing import Annotated, Final
 
 import typer
 
+from gpusched.base.progress import Progress
 from gpusched.cli import options
-from gpusched.cli.console import remark, show_json, show_lines, show_table
+from gpusched.cli.console import new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.run_table import new_table
 from gpusched.papers import registry as papers
 from gpusched.papers.common.reproduction import Interrupted
 from gpusched.papers.common.text_table import Table
@@ -61,6 +61,17 @@ def reproduce(
             rich_help_panel=options.RUN,
         ),
     ] = False,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="FOLDER",
+            help="Where the published traces are, a folder each; what is missing is named. "
+            "Default: [bold]$GPUSCHED_DATA[/].",
+            show_default=False,
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -82,7 +93,7 @@ def reproduce(
     paper = papers.paper(name)
     wanted = seeds or (min(_QUICK_SEEDS, paper.seeds) if quick else paper.seeds)
     if dry_run:
-        _show_stages(paper, paper.stages(seeds=wanted, quick=quick, exact=exact), json)
+        _show_stages(paper, paper.stages(seeds=wanted, quick=quick, exact=exact, data=data), json)
         return
     if out is not None:
         from gpusched.papers.common.drawing import need_matplotlib
@@ -94,14 +105,16 @@ def reproduce(
     with ProgressDisplay() as display:
         stages: list[str] = []
 
-        def progress(stage: str, done: int, total: int) -> None:
-            if stage not in stages:
-                stages.append(stage)
-                display.runs([stage])
-            display.update(stage, done, total)
+        def progress(update: Progress) -> None:
+            if update.part not in stages:
+                stages.append(update.part)
+                display.runs([update.part])
+            display.update(update)
 
         try:
-            result = paper.reproduce(seeds=wanted, quick=quick, exact=exact, progress=progress)
+            result = paper.reproduce(
+                seeds=wanted, quick=quick, exact=exact, data=data, progress=progress
+            )
         except Interrupted as interruption:
             if interruption.reproduction is None:
                 raise

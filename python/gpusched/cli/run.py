@@ -81,7 +81,7 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        options.folder("result.npz (see [bold]gpusched.load[/]) and jobs.parquet."),
+        options.folder("result.npz (see [bold]gpusched.load_result[/]) and jobs.parquet."),
     ] = None,
     json: options.Json = False,
 ) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from gpusched.cli.console import table_width
+from gpusched.cli.console import new_table, table_width
 from gpusched.reporting.notes import policy_name
 from gpusched.results.result import Result
 from gpusched.results.shown_metrics import MARK, Cell, Column, all_metrics, columns
@@ -80,11 +79,6 @@ def _policies_as_rows(labels: Sequence[str], shown: Sequence[Column]) -> Table:
         cells = (_cell(column.cells[index]) for column in shown)
         table.add_row(Text("\n".join(_parts(label, 16))), *cells)
     return table
-
-
-def new_table() -> Table:
-    """Return an empty table in the common style."""
-    return Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
 
 
 def _bottom_aligned(lines: Sequence[str], height: int) -> Text:

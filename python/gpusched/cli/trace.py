@@ -4,12 +4,42 @@ from __future__ import annotations
 
 import typer
 
-from gpusched.cli import trace_convert, trace_formats, trace_generate, trace_info
+from gpusched.cli.lazy_commands import Command, LazyCommands
+
+
+class TraceCommands(LazyCommands):
+    """All commands on traces."""
+
+    entries = {  # noqa: RUF012 - read only
+        "info": Command(
+            "trace_info:info",
+            "Show counts, times, widths, the load on a cluster, and what was left out.",
+        ),
+        "convert": Command(
+            "trace_convert:convert",
+            "Read a trace and write it under gpusched's own names, or as SWF.",
+        ),
+        "generate": Command(
+            "trace_generate:generate", "Generate a seeded synthetic workload for a cluster."
+        ),
+        "formats": Command(
+            "trace_formats:formats",
+            "List the formats of traces: how each is recognised, its options, its source.",
+        ),
+    }
+
 
 app = typer.Typer(
-    name="trace", help="Look at traces, convert them and make them.", no_args_is_help=True
+    name="trace",
+    help="Look at traces, convert them and make them.",
+    cls=TraceCommands,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(epilog=trace_info.EPILOG)(trace_info.info)
-app.command(epilog=trace_convert.EPILOG)(trace_convert.convert)
-app.command(epilog=trace_generate.EPILOG)(trace_generate.generate)
-app.command(epilog=trace_formats.EPILOG)(trace_formats.formats)
+
+
+@app.callback()
+def trace() -> None:
+    """Look at traces, convert them and make them."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gpusched.cli import options
-from gpusched.cli.console import show_json, show_table
-from gpusched.cli.run_table import new_table
+from gpusched.cli.console import new_table, show_json, show_table
 from gpusched.traces.format_registry import trace_formats
 
 EPILOG: Final = """

@@ -9,8 +9,7 @@ from rich.table import Table
 
 from gpusched.base.wording import duration, plural
 from gpusched.cli import given, options
-from gpusched.cli.console import show_json, show_lines, show_table
-from gpusched.cli.run_table import new_table
+from gpusched.cli.console import new_table, show_json, show_lines, show_table
 from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.clusters.cluster import Cluster
 from gpusched.traces.workload import Trace

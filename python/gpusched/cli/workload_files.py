@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.suggest import nearest
+from gpusched.cli.defaults import GENERATOR, GPUS_PER_SERVER, NUM_JOBS, ZOO
 from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import JobProfile
-from gpusched.traces.smallest_cluster import smallest_cluster
+from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.workload import Trace
 
-GENERATOR: Final = "philly"
-NUM_JOBS: Final = 20_000
 _LOAD: Final = 0.9
 _SERVERS: Final = 64
-GPUS_PER_SERVER: Final = 8
-ZOO: Final = "zoo"
 
 
 @dataclass(frozen=True)
@@ -158,7 +155,9 @@ def cluster_of(
             raise ValueError("--cluster: cannot be combined with --servers or --gpus-per-server")
         if network != NO_NETWORK:
             raise ValueError("--cluster: cannot be combined with options of the network")
-        return Cluster.from_toml(cluster_file)
+        from gpusched.traces.inventories import read_cluster
+
+        return read_cluster(cluster_file)
     if servers is not None:
         return network.of(Cluster.uniform(servers, gpus_per_server or GPUS_PER_SERVER))
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, Final
 
 import msgspec
@@ -85,24 +84,23 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         return cls((group,), name)
 
     @classmethod
-    def from_toml(cls, path: str | os.PathLike[str]) -> Cluster:
-        """Read a cluster file.
+    def from_toml(cls, text: str, source: str = "cluster") -> Cluster:
+        """Decode TOML text; a file is read by :func:`gpusched.read_cluster`.
 
         Raises
         ------
         ValueError
             If it is not TOML, or a field is unknown, missing, of a wrong type or out of range;
-            the message names the file and the path of the field.
+            the message names ``source`` and the path of the field.
         """
-        return cluster_of(Source(path))
-
-    @classmethod
-    def loads(cls, text: str) -> Cluster:
-        """Decode TOML text; errors as in :meth:`from_toml`."""
-        return _decode(text, "cluster")
+        if not isinstance(text, str):
+            raise TypeError(f"text: expected TOML text, not {text!r}; gs.read_cluster reads files")
+        if text.endswith(".toml"):
+            raise ValueError(f"text: {text!r} is no TOML; gs.read_cluster reads files")
+        return _decode(text, source)
 
     def to_toml(self) -> str:
-        """Return TOML text that :meth:`loads` turns back into an equal cluster."""
+        """Return TOML text that :meth:`from_toml` turns back into an equal cluster."""
         lines = [f"name = {_toml(self.name)}"]
         for table in (*self.domains, *self.servers):
             lines += ["", "[[domains]]" if isinstance(table, Domain) else "[[servers]]"]

@@ -1,1 +1,48 @@
-"""Single decisions without a run: assign, transport, place, plan, fill."""
+"""Single decisions without a run: assign, transport, place, plan, fill.
+
+Names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusched.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from gpusched.deciding.assignment import AssignmentSolver as AssignmentSolver
+    from gpusched.deciding.assignment import Matching as Matching
+    from gpusched.deciding.assignment import Transport as Transport
+    from gpusched.deciding.assignment import assign as assign
+    from gpusched.deciding.assignment import transport as transport
+    from gpusched.deciding.batch_planning import Plan as Plan
+    from gpusched.deciding.batch_planning import plan as plan
+    from gpusched.deciding.deadline_jobs import DeadlineJob as DeadlineJob
+    from gpusched.deciding.deadline_plan import DeadlinePlan as DeadlinePlan
+    from gpusched.deciding.deadline_plan import DeadlineStep as DeadlineStep
+    from gpusched.deciding.deadline_planning import plan_deadlines as plan_deadlines
+    from gpusched.deciding.filling import fill as fill
+    from gpusched.deciding.filling_result import FillResult as FillResult
+    from gpusched.deciding.market import place_jobs as place_jobs
+    from gpusched.deciding.market_decision import JobPlacement as JobPlacement
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "AssignmentSolver": "deciding.assignment",
+        "DeadlineJob": "deciding.deadline_jobs",
+        "DeadlinePlan": "deciding.deadline_plan",
+        "DeadlineStep": "deciding.deadline_plan",
+        "FillResult": "deciding.filling_result",
+        "JobPlacement": "deciding.market_decision",
+        "Matching": "deciding.assignment",
+        "Plan": "deciding.batch_planning",
+        "Transport": "deciding.assignment",
+        "assign": "deciding.assignment",
+        "fill": "deciding.filling",
+        "place_jobs": "deciding.market",
+        "plan": "deciding.batch_planning",
+        "plan_deadlines": "deciding.deadline_planning",
+        "transport": "deciding.assignment",
+    },
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +12,8 @@ import numpy as np
 from gpusched import _core
 from gpusched.base.arrays import Bool
 from gpusched.base.draws import check_seed
-from gpusched.base.supervision import supervised
+from gpusched.base.progress import OnProgress, Progress
+from gpusched.base.supervision import Cancelled, supervised
 from gpusched.bounds.lower_bounds import makespan_bound
 from gpusched.clusters.cluster import Cluster
 from gpusched.deciding.batch_plan import Plan, PlanCandidate
@@ -43,6 +45,8 @@ def plan(
     tie: str | None = None,
     seed: int = 0,
     tolerance: float = 1e-3,
+    progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
 ) -> Plan:
     """Bind a batch of gangs to GPUs so that it ends soon under contention.
 
@@ -75,12 +79,18 @@ def plan(
     tolerance
         The search ends when the interval around the tightest cap is shorter than this part of
         it. Feasibility need not be monotone in the cap, so a tighter one may exist elsewhere.
+    progress
+        As for :func:`gpusched.simulate`; what is counted are the values of kappa.
+    stop
+        Ends it when it is set, as for :func:`gpusched.simulate`.
 
     Raises
     ------
     ValueError
         If the trace is no batch, a job is wider than the GPUs it may run on, the policy
         plans nothing, or as :func:`gpusched.simulate`.
+    Cancelled
+        If ``stop`` was set, within a second; it tells how many values of kappa were done.
     KeyboardInterrupt
         On Ctrl-C, within a second.
     """
@@ -91,20 +101,26 @@ def plan(
         {"mode": mode, "start": start, "order": order, "lambda": lambda_, "u": u, "tie": tie},
         theta_s,
     )
-    candidates = _Candidates(trace, cluster, seed, tolerance, speed, contention)
+    candidates = _Candidates(trace, cluster, seed, tolerance, speed, contention, stop)
     widths = np.unique(trace.gpus)
     ready: dict[int | None, _Evaluated] = {}
     rows: list[PlanCandidate] = []
     best: _Evaluated | None = None
-    for kappa in _kappas(base, kappas, trace):
+    wanted = _kappas(base, kappas, trace)
+    for kappa in wanted:
         # Equal for all up to the next width.
         known = None if kappa is None else int(widths[widths <= kappa].max(initial=0))
         if known not in ready:
-            ready[known] = candidates.evaluate(base, kappa)
+            try:
+                ready[known] = candidates.evaluate(base, kappa)
+            except Cancelled:
+                raise Cancelled(len(rows), len(wanted), "values of kappa") from None
         row = replace(ready[known].candidate, kappa=kappa)
         rows.append(row)
         if best is None or row.makespan_s < best.candidate.makespan_s:
             best = replace(ready[known], candidate=row)
+        if progress is not None:
+            progress(Progress(len(rows), len(wanted)))
     assert best is not None  # there is a kappa
     return Plan(
         policy=best.result.spec.policy,
@@ -137,6 +153,7 @@ class _Candidates:
         tolerance: float,
         speed: str | SpeedChoice | None,
         contention: str | ContentionChoice,
+        stop: threading.Event | None,
     ) -> None:
         self.trace = trace
         self.cluster = cluster
@@ -144,6 +161,7 @@ class _Candidates:
         self.tolerance = tolerance
         self.speed = speed
         self.contention = contention
+        self.stop = stop
         self.jobs = _core.JobTable(**job_columns(trace, cluster, "oracle", uses_estimates=False))
         self.servers = _core.Cluster(cluster.server_gpus, cluster.server_type)
 
@@ -169,7 +187,7 @@ class _Candidates:
                 control,
             )
 
-        return supervised(search, control)
+        return supervised(search, control, stop=self.stop)
 
     def run(
         self, chosen: Policy, speed: str | SpeedChoice | None, contention: str | ContentionChoice
@@ -182,6 +200,7 @@ class _Candidates:
             speed=speed,
             contention=contention,
             seed=self.seed,
+            stop=self.stop,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final, Literal, cast
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from gpusched import _core
 from gpusched.base.arrays import Int64
 from gpusched.base.draws import ARRIVALS, check_seed, uniform
+from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import supervised
 from gpusched.base.units import WHOLE_GPU
 from gpusched.clusters.cluster import Cluster
@@ -36,7 +37,7 @@ def fill(
     until: float = 1.3,
     order: Order = "drawn",
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> FillResult:
     """Fill ``cluster`` with ``requests`` until they ask for ``until`` times its GPUs.
@@ -64,7 +65,7 @@ def fill(
         Of the draws and of random placements, 0 to 2**64 - 1. Equal arguments fill equally, and
         the arrivals do not depend on the placement.
     progress
-        Called as ``progress(arrivals_done, arrivals_total)`` about ten times a second.
+        As for :func:`gpusched.simulate`; what is counted are arrivals.
     stop
         Ends it when it is set, as for :func:`gpusched.simulate`.
 

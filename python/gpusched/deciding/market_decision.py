@@ -17,7 +17,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True)
 class JobPlacement:
-    """Who holds which workers: what :func:`gpusched.place_jobs` returns.
+    """Who holds which workers: what :func:`gpusched.deciding.place_jobs` returns.
 
     Attributes
     ----------

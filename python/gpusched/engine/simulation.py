@@ -1,38 +1,26 @@
-"""One run: :func:`simulate` hands the columns to the core and wraps what comes back."""
+"""One run: :func:`simulate` by its parts, :func:`run` by a specification."""
 
 from __future__ import annotations
 
-import copyreg
 import threading
-import time
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any
+import warnings
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from gpusched import _core
-from gpusched.base.arrays import Int64
-from gpusched.base.draws import check_seed
-from gpusched.base.supervision import supervised
+from gpusched.base.progress import OnProgress
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.seams import placement_seam, policy_seam, speed_seam
-from gpusched.plugins.identity import identify
+from gpusched.engine.ready_run import Ready
+from gpusched.plugins.identity import PythonObject
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
-from gpusched.schedules.schedule import Schedule, StoredSchedule
-from gpusched.specs.case import PREDICTORS, job_columns
-from gpusched.specs.run_spec import RunSpec, TraceSource
+from gpusched.specs.fingerprints import fingerprint
+from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
-    from gpusched.prediction import PredictionReport, Predictor
-
-
-def _as_arrays(schedule: _core.Schedule) -> Any:
-    return partial(StoredSchedule, **vars(StoredSchedule.of(schedule))), ()
-
-
-# The core's own object is of this process; others get its arrays.
-copyreg.pickle(_core.Schedule, _as_arrays)
+    from gpusched.prediction import Predictor
 
 
 def simulate(
@@ -46,7 +34,7 @@ def simulate(
     contention: str | ContentionChoice = "none",
     seed: int = 0,
     verify: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
     """Replay ``trace`` on ``cluster`` under ``policy``.
@@ -79,7 +67,8 @@ def simulate(
         with those it keeps: slow, for finding faults. Rates exist under other speeds than
         ``"fixed"``.
     progress
-        Called as ``progress(jobs_done, jobs_total)`` about ten times a second.
+        Called with a :class:`~gpusched.base.progress.Progress` (done, total) about ten times a
+        second and once at the end, in the thread of the caller.
     stop
         Ends the run when it is set, also if that was before the call: then nothing runs. A run
         whose last instants go by while it is set ends as cancelled, too.
@@ -94,88 +83,129 @@ def simulate(
         If a policy or a placement asks for something impossible; the message names the time,
         the job and the digest of the schedule so far.
     Cancelled
-        If ``stop`` was set, within a second; it tells how many jobs had finished.
+        If ``stop`` was set, within a second; it holds the jobs that had finished.
     KeyboardInterrupt
         On Ctrl-C, within a second.
     """
+    ready = Ready(
+        trace, cluster, policy, placement, predictor, speed, contention, seed=seed, verify=verify
+    )
+    return ready.run(progress, stop)
+
+
+def run(
+    spec: RunSpec,
+    trace: Trace,
+    *,
+    policy: Policy | _core.Order | _core.Scheduler | None = None,
+    placement: PlacementChoice | _core.Placement | None = None,
+    predictor: Predictor | None = None,
+    verify: bool = False,
+    progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
+) -> Result:
+    """Run a specification again, on the jobs that it was made with: the digest is the same.
+
+    Parameters
+    ----------
+    spec
+        A result's ``spec``, or one that :meth:`RunSpec.from_toml` or ``from_json`` read.
+    trace
+        Its jobs, which a specification knows by their SHA-256 only.
+    policy, placement, predictor
+        What it cannot name: objects written in Python, and predictors that were trained.
+    verify, progress, stop
+        As for :func:`gpusched.simulate`.
+
+    Raises
+    ------
+    ValueError
+        If the trace is another, a Python object is missing or has other code or another state
+        than the one of the specification, or as :func:`gpusched.simulate`.
+    TypeError
+        If an argument has another type.
+    Cancelled, InvariantError, KeyboardInterrupt
+        As :func:`gpusched.simulate`.
+
+    Warns
+    -----
+    UserWarning
+        If the specification is of another version of gpusched, whose schedule may differ.
+    """
+    if not isinstance(spec, RunSpec):
+        raise TypeError(f"spec: expected a RunSpec, not {spec!r}")
     if not isinstance(trace, Trace):
         raise TypeError(f"trace: expected a Trace, not {trace!r}")
-    if not isinstance(cluster, Cluster):
-        raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
-    seed = check_seed(seed)
-    decides = policy_seam(policy)
-    places = placement_seam(placement)
-    paces, shares = speed_seam(trace, speed, contention)
-    learner = _learner(predictor)
-    learns = None if learner is None else identify("predictor", learner)
-    columns = job_columns(
+    _check_trace(spec, trace)
+    ready = Ready(
         trace,
-        cluster,
-        "oracle" if learner is not None else str(predictor),
-        uses_estimates=decides.has("estimate"),
-        speed=paces.name,
-        fills_estimates=learner is None,
+        spec.cluster,
+        policy if policy is not None else _named("policy", spec.policy),
+        placement if placement is not None else _named("placement", spec.placement),
+        predictor if predictor is not None else _untrained(spec.predictor),
+        spec.speed,
+        spec.contention,
+        seed=spec.seed,
+        verify=verify,
     )
-    servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
-    control = _core.RunControl()
+    _check_same(spec, ready.spec)
+    return ready.run(progress, stop)
 
-    def make_run(predicted_us: Int64 | None = None) -> _core.Run:
-        if predicted_us is not None:
-            columns["predicted_us"] = predicted_us
-        # Nothing of this call holds it: a plug-in that keeps its error, and so these frames, would
-        # never be freed.
-        description = _core.RunDescription(
-            policy=decides.native,
-            policy_values=decides.parameters,
-            policy_flags=list(decides.flags),
-            placement=places.native,
-            placement_values=places.parameters,
-            speed=paces.name,
-            speed_values=paces.core_values(),
-            contention=shares.name,
-            contention_values=shares.core_values(),
-            seed=seed,
-            verify=verify,
+
+def _check_trace(spec: RunSpec, trace: Trace) -> None:
+    found, wanted = fingerprint(trace), spec.trace
+    if found != wanted.sha256:
+        raise ValueError(
+            f"trace: {trace.name} ({len(trace):,} jobs, SHA-256 {found[:12]}...) is not what the "
+            f"specification ran on: {wanted.name} ({wanted.num_jobs:,} jobs, SHA-256 "
+            f"{wanted.sha256[:12]}..., from {wanted.source})"
         )
-        return _core.Run(_core.JobTable(**columns), servers, description, control)
 
-    def run() -> tuple[Schedule, float, PredictionReport | None]:
-        begin = time.perf_counter()
-        if learner is None:
-            return make_run().finish(), time.perf_counter() - begin, None
-        from gpusched.prediction import run_online
 
-        schedule, report = run_online(
-            make_run, trace, learner, seed=seed, estimate_us=columns.get("estimate_us")
+def _named(role: str, text: str) -> str:
+    if text.startswith("python:"):
+        raise ValueError(
+            f"{role}: {text} was an object written in Python; give one like it as {role}="
         )
-        return schedule, time.perf_counter() - begin, report
-
-    schedule, wall_s, report = supervised(run, control, progress, stop, len(trace))
-    spec = RunSpec(
-        policy=decides.label,
-        placement=places.label,
-        predictor=str(predictor) if learner is None else learner.label,
-        seed=seed,
-        cluster=cluster,
-        trace=TraceSource.of(trace),
-        version=_core.__version__,
-        speed=str(paces),
-        contention=str(shares),
-        python=tuple(
-            known for known in (decides.python, places.python, learns) if known is not None
-        ),
-    )
-    is_true = learner.needs_truth if learner is not None else spec.predictor == "oracle"
-    sees_truth = is_true and (
-        decides.has("clairvoyant") or (decides.has("estimate") and trace.estimate_us is None)
-    )
-    return Result(trace, cluster, spec, schedule, wall_s, clairvoyant=sees_truth, prediction=report)
+    return text
 
 
-def _learner(predictor: str | Predictor) -> Predictor | None:
-    """Return what predicts in the course of the run; None if that is known beforehand."""
-    if isinstance(predictor, str) and predictor in PREDICTORS:
-        return None
-    from gpusched.prediction import resolve
+def _untrained(text: str) -> str:
+    if "@" in text:
+        raise ValueError(
+            f"predictor: {text} had been trained; give it, from load_predictor, as predictor="
+        )
+    return text
 
-    return resolve(predictor)
+
+def _check_same(spec: RunSpec, ready: RunSpec) -> None:
+    """Compare all that decides the schedule; the trace has been."""
+    if spec.version != ready.version:
+        warnings.warn(
+            f"the specification is of gpusched {spec.version} and this is {ready.version}: the "
+            "schedule may differ",
+            stacklevel=3,
+        )
+    for name in ("policy", "placement", "predictor", "speed", "contention"):
+        wanted, found = getattr(spec, name), getattr(ready, name)
+        if wanted != found:
+            raise ValueError(f"{name}: {found} is not that of the specification: {wanted}")
+    known = {thing.role: thing for thing in ready.python}
+    for wanted in spec.python:
+        _check_object(wanted, known.pop(wanted.role, None))
+    for thing in known.values():
+        raise ValueError(f"{thing.role}: {thing.name} is not in the specification")
+
+
+def _check_object(wanted: PythonObject, found: PythonObject | None) -> None:
+    name = f"{wanted.module}.{wanted.name}"
+    if found is None:
+        raise ValueError(f"{wanted.role}: the specification has {name}, which is not given")
+    if wanted.unreadable:
+        raise ValueError(f"{wanted.role}: {name} cannot be told from others ({wanted.unreadable})")
+    for field in msgspec.structs.fields(wanted):
+        if getattr(wanted, field.name) != getattr(found, field.name):
+            raise ValueError(
+                f"{wanted.role}: {found.module}.{found.name} differs from the specification's "
+                f"{name} in {field.name}"
+            )

@@ -34,7 +34,7 @@ MODELS: Final = {
     "ncf": "ncf",
     "yolov3": "yolov3",
 }
-"""The applications of the Pollux tables, and their names in :func:`gpusched.zoo`."""
+"""The applications of the Pollux tables, and their names in :func:`gpusched.models.zoo`."""
 
 
 class RingFit(msgspec.Struct, frozen=True):
@@ -130,7 +130,7 @@ def calibrate_ring(
         Columns as of :func:`gpusched.models.step_times.read_pollux`; ``application``, ``servers``,
         ``gpus``, ``batch`` and ``step_s`` are used.
     gradient_bytes
-        By application; None takes those of :data:`MODELS` from :func:`gpusched.zoo`.
+        By application; None takes those of :data:`MODELS` from :func:`gpusched.models.zoo`.
     shared
         Fit one pair of bandwidths and one overhead for all applications, as one cluster has them;
         otherwise each application has its own.

@@ -1,6 +1,6 @@
 """Graphs of well-known models: how a job of some GPUs is parallel, and what its stages exchange.
 
-Compute times are those of :func:`gpusched.zoo`. What is assumed beyond the published sizes:
+Compute times are those of :func:`gpusched.models.zoo`. What is assumed beyond the published sizes:
 
 - Convolutional networks are data parallel, one stage. Transformers are 2 to 4 pipeline stages of
   equal numbers of layers, and each stage is data parallel; on one GPU they are one stage.
@@ -81,7 +81,7 @@ def graph_for(
     Examples
     --------
     >>> import gpusched as gs
-    >>> graph = gs.graph_for("gpt2-xl", 8)
+    >>> graph = gs.models.graph_for("gpt2-xl", 8)
     >>> [stage.replicas for stage in graph.stages]
     [2, 2, 2, 2]
     """

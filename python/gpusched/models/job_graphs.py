@@ -94,8 +94,8 @@ class JobGraph(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     Examples
     --------
     >>> import gpusched as gs
-    >>> first = gs.Stage(2, 0.2, parameter_bytes=7e8, activation_bytes=1.3e7)
-    >>> gs.JobGraph("bert 2+1", (first, gs.Stage(1, 0.1, parameter_bytes=7e8))).gpus
+    >>> first = gs.models.Stage(2, 0.2, parameter_bytes=7e8, activation_bytes=1.3e7)
+    >>> gs.models.JobGraph("bert 2+1", (first, gs.models.Stage(1, 0.1, parameter_bytes=7e8))).gpus
     3
     """
 

@@ -57,7 +57,7 @@ def zoo() -> dict[str, JobProfile]:
     Examples
     --------
     >>> import gpusched as gs
-    >>> gs.zoo()["resnet50"].gradient_bytes
+    >>> gs.models.zoo()["resnet50"].gradient_bytes
     102200000.0
     """
     profiles = (

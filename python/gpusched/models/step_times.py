@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched.base.delimited_text import Table, read_table
 from gpusched.base.files import naming
+from gpusched.base.real_data import need_data
 from gpusched.base.source import Source
 
 if TYPE_CHECKING:
@@ -45,9 +46,7 @@ def read_pollux(path: str | os.PathLike[str] | None = None) -> pl.DataFrame:
         names file and line.
     """
     if path is None:
-        if "GPUSCHED_DATA" not in os.environ:
-            raise ValueError("path: is missing, and GPUSCHED_DATA is not set")
-        path = Path(os.environ["GPUSCHED_DATA"]) / "pollux"
+        path = need_data("pollux", "read_pollux")
     with naming(path):
         return _read_folder(Path(path))
 

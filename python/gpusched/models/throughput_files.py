@@ -39,7 +39,7 @@ def read_throughputs(
           throughput, ``*_unconsolidated`` the figures for spread GPUs; types are in capitals.
           Keys without a number of GPUs are of one GPU.
         - a folder: the tables of Pollux (OSDI 2021), a folder per model, measured on T4.
-        - ``.toml``, or ``.json`` with ``profiles``: see :func:`gpusched.read_profiles`.
+        - ``.toml``, or ``.json`` with ``profiles``: see :func:`gpusched.models.read_profiles`.
         - any other file: CSV with the columns model, gpu_type, gpus, iterations_per_s and, if
           there are such figures, spread (tabs in ``.tsv``).
         - a Polars or pandas frame with these columns.

@@ -1,4 +1,4 @@
-"""Measured throughputs of several models: what :func:`gpusched.read_throughputs` returns."""
+"""Measured throughputs of several models: what :func:`gpusched.models.read_throughputs` returns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Throughputs(Mapping[str, JobProfile]):
     Examples
     --------
     >>> import gpusched as gs
-    >>> profile = gs.JobProfile("m", throughput={"V100": {1: 10.0, 2: 18.0}})
+    >>> profile = gs.models.JobProfile("m", throughput={"V100": {1: 10.0, 2: 18.0}})
     >>> from gpusched.models.throughputs import Throughputs
     >>> Throughputs(profile)["m"].throughput["V100"][2]
     18.0
@@ -125,7 +125,7 @@ class Throughputs(Mapping[str, JobProfile]):
         return polars.DataFrame(rows, schema=schema, orient="row")
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as CSV; :func:`gpusched.read_throughputs` reads it back."""
+        """Write the table as CSV; :func:`gpusched.models.read_throughputs` reads it back."""
         self.to_polars().write_csv(Path(path))
 
     def _changed(self, change: Callable[[Table], Table], source: str) -> Throughputs:

@@ -5,13 +5,18 @@ A paper registers itself where its folder is imported, and loads its runs when t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Final
 
+from gpusched.base import progress as base_progress
+from gpusched.base.progress import OnProgress
+from gpusched.base.real_data import data_at
 from gpusched.base.registry import Registry, told
-from gpusched.papers.common.reproduction import Progress, Reproduction
+from gpusched.papers.common.reproduction import Reproduction
 
 _LEAST_SEEDS: Final = 2  # an interval needs two
 
@@ -59,7 +64,12 @@ class Paper:
         return ("seeds", "quick", *(("exact",) if self.has_exact else ()))
 
     def stages(
-        self, *, seeds: int | None = None, quick: bool = False, exact: bool = False
+        self,
+        *,
+        seeds: int | None = None,
+        quick: bool = False,
+        exact: bool = False,
+        data: str | os.PathLike[str] | None = None,
     ) -> dict[str, int]:
         """Return the stages that :meth:`reproduce` would go through, each with its parts.
 
@@ -67,8 +77,10 @@ class Paper:
         without which nothing can be run is not asked for. Parameters and errors otherwise as of
         :meth:`reproduce`.
         """
+        checked = self._checked(seeds, exact)
         stages: Callable[..., dict[str, int]] = import_module(self.module).stages
-        return stages(seeds=self._checked(seeds, exact), quick=quick, exact=exact)
+        with data_at(data):
+            return stages(seeds=checked, quick=quick, exact=exact)
 
     def reproduce(
         self,
@@ -76,7 +88,8 @@ class Paper:
         seeds: int | None = None,
         quick: bool = False,
         exact: bool = False,
-        progress: Progress | None = None,
+        data: str | os.PathLike[str] | None = None,
+        progress: OnProgress | None = None,
     ) -> Reproduction:
         """Run the experiments.
 
@@ -88,11 +101,17 @@ class Paper:
             The main comparison alone.
         exact
             Add the gap to the optimum of small instances (extra: exact).
+        data
+            The folder of the real traces, see :mod:`gpusched.base.real_data`; None: as the
+            environment variable GPUSCHED_DATA says.
+        progress
+            As for :func:`gpusched.simulate`; its ``part`` is the stage.
 
         Raises
         ------
         ValueError
-            If ``seeds`` is less than 2 (an interval needs two), or nothing is ``exact``.
+            If ``seeds`` is less than 2 (an interval needs two), nothing is ``exact``, or real data
+            are missing: the message says where they can be had.
         ImportError
             If ``exact`` is asked for without SciPy.
         Interrupted
@@ -105,7 +124,9 @@ class Paper:
         """
         checked = self._checked(seeds, exact)
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
-        return run(seeds=checked, quick=quick, exact=exact, progress=progress or _silent)
+        reports = _silent if progress is None else partial(_tell, progress)
+        with data_at(data):
+            return run(seeds=checked, quick=quick, exact=exact, progress=reports)
 
     def _checked(self, seeds: int | None, exact: bool) -> int:
         number = self.seeds if seeds is None else seeds
@@ -150,6 +171,10 @@ def paper(name: str) -> Paper:
         If there is none of that name; the nearest is suggested.
     """
     return PAPERS.find(name)
+
+
+def _tell(progress: OnProgress, stage: str, done: int, total: int) -> None:
+    progress(base_progress.Progress(done, total, stage))
 
 
 def _silent(stage: str, done: int, total: int) -> None:

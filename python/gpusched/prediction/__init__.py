@@ -7,9 +7,8 @@ when they have finished. See docs/howto/prediction.md.
 from __future__ import annotations
 
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
-from gpusched.prediction.choose import load_predictor, predict, predictor, resolve
+from gpusched.prediction.choose import load_predictor, predict, predictor
 from gpusched.prediction.interface import Predictor
-from gpusched.prediction.online import run_online
 from gpusched.prediction.registry import PredictorChoice, predictors, register_predictor
 
 __all__ = [
@@ -22,6 +21,4 @@ __all__ = [
     "predictor",
     "predictors",
     "register_predictor",
-    "resolve",
-    "run_online",
 ]

@@ -7,14 +7,17 @@ import threading
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from gpusched.base.arrays import Int64
+from gpusched.base.arrays import Float64
 from gpusched.base.files import naming
+from gpusched.base.progress import OnProgress
+from gpusched.base.ticks import us_to_seconds
 from gpusched.prediction.accuracy import Accuracy
 from gpusched.prediction.interface import Predictor
 from gpusched.prediction.keys import LABELS
 from gpusched.prediction.learner import Learner
-from gpusched.prediction.online import replay_history
+from gpusched.prediction.online import finish_ticks, replay_history
 from gpusched.prediction.predictor_store import read_model
 from gpusched.prediction.registry import PredictorChoice
 from gpusched.specs.case import PREDICTORS
@@ -58,10 +61,11 @@ def predict(
     trace: Trace,
     predictor: str | PredictorChoice | Predictor = "forest",
     *,
-    finish_us: Int64 | None = None,
+    finish_s: ArrayLike | None = None,
     seed: int = 0,
+    progress: OnProgress | None = None,
     stop: threading.Event | None = None,
-) -> tuple[Int64, Accuracy]:
+) -> tuple[Float64, Accuracy]:
     """Predict the jobs of ``trace`` one after the other, without a cluster.
 
     Each job is predicted by what had finished before it arrived, as in a simulation.
@@ -70,35 +74,39 @@ def predict(
     ----------
     predictor
         As for :func:`gpusched.simulate`; an object is copied and stays as it is.
-    finish_us
-        int64[num_jobs]: when the jobs finished, microseconds, -1 for never. None: each job ended
-        its service after its submission.
+    finish_s
+        float64[num_jobs]: when the jobs finished, NaN for never, as in ``Result.jobs``. None: each
+        job ended its service after its submission.
     seed
         Of what the predictor draws.
+    progress
+        As for :func:`gpusched.simulate`.
     stop
         Ends it when it is set, as for :func:`gpusched.simulate`.
 
     Returns
     -------
     tuple
-        Predicted services, int64[num_jobs] microseconds, and how good they were for the jobs that
+        Predicted services, float64[num_jobs] seconds, and how good they were for the jobs that
         finished (after the first part, if that was for training).
 
     Raises
     ------
     ValueError, TypeError
-        As :func:`predictor`; or if ``finish_us`` is not one integer per job, or the trace lacks
+        As :func:`predictor`; or if ``finish_s`` is not one time per job, or the trace lacks
         what the predictor needs.
     Cancelled
         If ``stop`` was set; it tells how many jobs had been predicted.
     """
     made = predictor.clone() if isinstance(predictor, Predictor) else _made(predictor)
-    predicted_us = replay_history(trace, made, finish_us, seed, stop)
+    finish_us = None if finish_s is None else finish_ticks(finish_s, len(trace))
+    predicted_us = replay_history(trace, made, finish_us, seed, stop, progress)
     counts = np.ones(len(trace), dtype=np.bool_) if finish_us is None else finish_us >= 0
     if made.cut_us is not None:
         counts &= trace.submit_us >= made.cut_us
     covered = None if made.covered is None else made.covered[counts]
-    return predicted_us, Accuracy.of(predicted_us[counts], trace.service_us[counts], covered)
+    accuracy = Accuracy.of(predicted_us[counts], trace.service_us[counts], covered)
+    return us_to_seconds(predicted_us), accuracy
 
 
 def load_predictor(

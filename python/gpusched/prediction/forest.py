@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64
+from gpusched.base.libraries import need
 from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
 from gpusched.prediction.features import FEATURES, FeatureTable, mean_log
 from gpusched.prediction.learner import Learner, require, take
@@ -210,7 +211,9 @@ def grow(
 
     A leaf need not hold more than a hundredth of the jobs that a tree draws. Equal arguments
     give equal forests, whatever the number of processors. ``poll`` is called between the trees.
+    ImportError without scikit-learn.
     """
+    need("sklearn", "predictor forest", "scikit-learn")
     from sklearn.ensemble import RandomForestRegressor
 
     drawn = min(samples, len(log_s))

@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.prediction.history import CompletionLog
 from gpusched.prediction.interface import UNKNOWN_US, Costs, Predictor
 from gpusched.prediction.keys import LABELS, JobKeys, Records
-from gpusched.prediction.online import replay_history
+from gpusched.prediction.online import finish_ticks, replay_history
 from gpusched.prediction.predictor_store import Header, write_model
 from gpusched.traces.workload import Trace
 
@@ -25,7 +26,7 @@ class Learner(Predictor):
     """A predictor that learns from finished jobs of the same kind.
 
     Subclasses write :meth:`_predict`. What it was trained on before (:meth:`train`,
-    :func:`gpusched.load_predictor`) stays when a run begins; labels are matched by name.
+    :func:`gpusched.prediction.load_predictor`) stays when a run begins; labels are matched by name.
     """
 
     feature_names: ClassVar[tuple[str, ...]] = ()
@@ -75,19 +76,20 @@ class Learner(Predictor):
         other._is_training = False
         return other
 
-    def train(self, trace: Trace, finish_us: Int64 | None = None, seed: int = 0) -> Self:
+    def train(self, trace: Trace, finish_s: ArrayLike | None = None, seed: int = 0) -> Self:
         """Return a predictor that also knows the jobs of ``trace``; this one stays as it is.
 
         Parameters
         ----------
-        finish_us
-            When each job finished, microseconds, -1 for those that did not: a result's
-            ``schedule.finish_us``. None: each job ended its service after its submission.
+        finish_s
+            When each job finished, NaN for those that did not: a result's ``jobs["finish_s"]``.
+            None: each job ended its service after its submission.
         seed
             Of what the predictor draws.
         """
         other = self.clone()
         other._is_training = True
+        finish_us = None if finish_s is None else finish_ticks(finish_s, len(trace))
         replay_history(trace, other, finish_us, seed)
         return other._trained()
 
@@ -110,7 +112,7 @@ class Learner(Predictor):
         return f"{self}@{sha.hexdigest()[:12]}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what it was trained on; :func:`gpusched.load_predictor` reads it.
+        """Write what it was trained on; :func:`gpusched.prediction.load_predictor` reads it.
 
         The file holds arrays and names only. It tells users, groups and run times of the
         training jobs to anyone who reads it.

@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gpusched.base.arrays import Int64
+from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, is_asked
-from gpusched.base.ticks import MAX_SERVICE_US
+from gpusched.base.ticks import MAX_HORIZON_US, MAX_SERVICE_US, US_PER_S, seconds_to_us
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
 from gpusched.prediction.interface import UNKNOWN_US, Predictor
 from gpusched.schedules.schedule import FINISHED, Schedule
@@ -21,6 +23,8 @@ from gpusched.traces.workload import Trace
 
 MAX_BATCH: Final = 1000
 _BATCHES_PER_ARRIVALS: Final = 500
+# How often progress is told.
+_TELL_SECONDS: Final = 0.1
 
 
 class Run(Protocol):
@@ -162,6 +166,7 @@ def replay_history(
     finish_us: Int64 | None,
     seed: int = 0,
     stop: threading.Event | None = None,
+    progress: OnProgress | None = None,
 ) -> Int64:
     """Show a predictor a trace whose jobs are known to have finished at ``finish_us``.
 
@@ -180,24 +185,46 @@ def replay_history(
     """
     if finish_us is None:
         finish_us = trace.submit_us + trace.service_us
-    if np.ma.is_masked(finish_us):
-        raise ValueError("finish_us: must not be masked; -1 stands for never")
-    finish_us = np.asarray(finish_us)
-    if finish_us.dtype.kind not in "iu" or finish_us.shape != (len(trace),):
-        raise ValueError(
-            f"finish_us: expected {len(trace)} integers, not {finish_us.dtype} of shape "
-            f"{finish_us.shape}"
-        )
-    run = RecordedRun(trace, finish_us.astype(np.int64), stop)
+    run = RecordedRun(trace, finish_us, stop)
     run.advance(0)
     drive = _Drive(run, trace, predictor, seed)
     predicted_us = np.empty(len(trace), dtype=np.int64)
+    told = time.monotonic()
     for first, end in batches(trace.submit_us, predictor.batch_jobs, predictor.cut_us):
         predicted_us[first:end] = drive.next_batch(first, end)
+        if progress is not None and time.monotonic() >= told + _TELL_SECONDS:
+            told = time.monotonic()
+            progress(Progress(end, len(trace)))
+    if progress is not None:
+        progress(Progress(len(trace), len(trace)))
     run.finish()
     drive.observe()
     predictor.poll = None
     return predicted_us
+
+
+def finish_ticks(finish_s: ArrayLike, num_jobs: int) -> Int64:
+    """Return when jobs finished in microseconds, -1 for never.
+
+    Raises
+    ------
+    ValueError
+        If they are not ``num_jobs`` numbers, one is masked, or one is neither NaN nor in range.
+    """
+    if np.ma.is_masked(finish_s):
+        raise ValueError("finish_s: must not be masked; NaN stands for never")
+    seconds = np.asarray(finish_s)
+    if seconds.dtype.kind not in "iuf" or seconds.shape != (num_jobs,):
+        raise ValueError(
+            f"finish_s: expected {num_jobs} numbers, not {seconds.dtype} of shape {seconds.shape}"
+        )
+    never = np.isnan(seconds)
+    wrong = ~never & ~((seconds >= 0) & (seconds <= MAX_HORIZON_US / US_PER_S))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"finish_s[{row}]: {seconds[row]} must be a time, or NaN for never")
+    ticks: Int64 = np.where(never, -1, seconds_to_us(np.where(never, 0, seconds)))
+    return ticks
 
 
 class RecordedRun:

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from gpusched.base.libraries import need
 from gpusched.base.wording import duration
 from gpusched.plugins.registry import contention_has
 from gpusched.reporting.notes import caption, footnotes, policy_name, remarks
@@ -40,12 +41,18 @@ def write_report(
     ----------
     assumptions
         Choices that were made for the user, to be named beside the workload.
+
+    Raises
+    ------
+    ImportError
+        Without Plotly; the message says what to install.
     """
     Path(path).write_text(render_report(comparison, assumptions), encoding="utf-8")
 
 
 def render_report(comparison: Comparison, assumptions: Sequence[str] = ()) -> str:
     """Return the page that :func:`write_report` writes."""
+    need("plotly", "the report", "plotly")
     from plotly.offline import get_plotlyjs
 
     notes = remarks(comparison)

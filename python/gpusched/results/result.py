@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, read_only
+from gpusched.base.libraries import need
 from gpusched.schedules.event_table import Events
 from gpusched.schedules.jobs_table import Jobs
 from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
@@ -50,6 +50,9 @@ class Result:
         Whether the policy decided by the true service times, which no live scheduler knows.
     prediction
         How good the predictions were and what they cost; None if there were none.
+    is_partial
+        Whether the run was stopped, so that its schedule ends in the middle: it can be looked at
+        and pickled, but neither audited nor saved.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class Result:
         *,
         clairvoyant: bool = False,
         prediction: PredictionReport | None = None,
+        is_partial: bool = False,
     ) -> None:
         self.trace = trace
         self.cluster = cluster
@@ -70,6 +74,7 @@ class Result:
         self.wall_s = wall_s
         self.clairvoyant = clairvoyant
         self.prediction = prediction
+        self.is_partial = is_partial
 
     def __repr__(self) -> str:
         num_finished = int(np.count_nonzero(np.asarray(self.schedule.status) == FINISHED))
@@ -158,6 +163,10 @@ class Result:
             "digest": self.digest,
         }
 
+    def _check_whole(self, what: str) -> None:
+        if self.is_partial:
+            raise ValueError(f"the run was stopped: its result cannot be {what}")
+
     @property
     def _facts(self) -> RunFacts:
         from gpusched.plugins.registry import speeds
@@ -214,7 +223,14 @@ class Result:
         return explain(self.trace, self.cluster, self.schedule, self.intervals, job)
 
     def audit(self) -> AuditReport:
-        """Check the schedule against the trace and the cluster, independently of the core."""
+        """Check the schedule against the trace and the cluster, independently of the core.
+
+        Raises
+        ------
+        ValueError
+            If the run was stopped: the rules are those of whole schedules.
+        """
+        self._check_whole("audited")
         from gpusched.audit import audit
         from gpusched.results.audited_names import declared
 
@@ -229,12 +245,12 @@ class Result:
 
     def to_arrow(self) -> pyarrow.Table:
         """Return the jobs as an Arrow table; needs the extra ``gpusched[arrow]``."""
-        _require("pyarrow", "arrow")
+        need("pyarrow", "this", "gpusched[arrow]")
         return self.to_polars().to_arrow()
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the jobs as a pandas frame; needs the extra ``gpusched[pandas]``."""
-        _require("pandas", "pandas")
+        need("pandas", "this", "gpusched[pandas]")
         import pandas
 
         frame = self.to_polars()
@@ -251,10 +267,12 @@ class Result:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole result, with trace, specification, version and digest, as one file.
 
-        The file is an uncompressed ``.npz`` archive of plain arrays; :meth:`load` reads it.
+        The file is an uncompressed ``.npz`` archive of plain arrays, for
+        :func:`gpusched.load_result`.
         """
         from gpusched.results.result_store import StoredResult, write
 
+        self._check_whole("saved")
         stored = StoredResult(
             self.trace,
             self.spec,
@@ -266,13 +284,8 @@ class Result:
         )
         write(stored, path)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
-        """Read what :meth:`save` wrote; parameters and errors as of :func:`gpusched.load`."""
-        return load(path, max_bytes=max_bytes)
 
-
-def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
+def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Result:
     """Read what :meth:`Result.save` wrote; ValueError if it is anything else, or was changed.
 
     The checks find accidents and edits, not a forger who computes the stored sums anew.
@@ -306,8 +319,3 @@ def load(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Resul
 
 def _is_cached(result: Result, name: str) -> bool:
     return isinstance(getattr(type(result), name, None), cached_property)
-
-
-def _require(module: str, extra: str) -> None:
-    if find_spec(module) is None:
-        raise ImportError(f"this needs {module}: pip install gpusched[{extra}]")

@@ -134,7 +134,7 @@ def write(result: StoredResult, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> StoredResult:
-    """Read what :func:`write` wrote; parameters and errors as of :func:`gpusched.load`."""
+    """Read what :func:`write` wrote; parameters and errors as of :func:`gpusched.load_result`."""
     with naming(path, "not a readable gpusched result"):
         return _read(path, max_bytes)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched._core import Placement
 from gpusched.base.failures import raise_named
+from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.engine.simulation import simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
@@ -151,7 +153,8 @@ def compare(
     contention: str | ContentionChoice = "none",
     seed: int = 0,
     threads: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    verify: bool = False,
+    progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Comparison:
     """Replay ``trace`` on ``cluster`` under each of ``policies``.
@@ -165,12 +168,12 @@ def compare(
         Names listed by :func:`gpusched.policies`, texts such as ``"2d-las:preset=lucid"``, policy
         objects, or instances of a Python order or scheduler. One that is listed twice is refused;
         objects of one class that differ are told apart by the digits after an ``@``.
-    placement, predictor, speed, contention, seed
+    placement, predictor, speed, contention, seed, verify
         As for :func:`gpusched.simulate`, the same for all.
     threads
         Runs at a time; None takes one per CPU.
     progress
-        Called as ``progress(policy, jobs_done, jobs_total)``, from the threads of the runs.
+        As for :func:`gpusched.simulate`; its ``part`` is the policy.
     stop
         Ends the runs when it is set, as for :func:`gpusched.simulate`.
 
@@ -186,6 +189,7 @@ def compare(
         On Ctrl-C, within a second; a KeyboardInterrupt that carries the finished results.
     """
     runs = runs_by_label(policies)
+    watched = None if progress is None else _Watched(progress)
     threads = _num_threads(threads, len(runs))
     ends = threading.Event()
 
@@ -199,7 +203,8 @@ def compare(
             speed=speed,
             contention=contention,
             seed=seed,
-            progress=None if progress is None else lambda done, total: progress(label, done, total),
+            verify=verify,
+            progress=None if watched is None else partial(watched.note, label),
             stop=ends,
         )
 
@@ -215,7 +220,7 @@ def compare(
     begun = {} if is_asked(stop) else runs
     futures = {pool.submit(run, label, policy): label for label, policy in begun.items()}
     try:
-        _collect(futures, summaries, failed, stop)
+        _collect(futures, summaries, failed, stop, watched)
     except (KeyboardInterrupt, _StopSeen) as error:
         ends.set()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -234,6 +239,28 @@ def compare(
     return comparison
 
 
+class _Watched:
+    """What the threads of the runs note, and the calling thread tells."""
+
+    def __init__(self, progress: OnProgress) -> None:
+        self._progress = progress
+        self._noted: dict[str, Progress] = {}
+        self._told: dict[str, Progress] = {}
+
+    def note(self, label: str, now: Progress) -> None:
+        self._noted[label] = Progress(now.done, now.total, label)
+
+    def tell(self) -> None:
+        for label, now in list(self._noted.items()):
+            if now != self._told.get(label) and now.done < now.total:
+                self._told[label] = now
+                self._progress(now)
+
+    def tell_end(self, label: str, total: int) -> None:
+        self._noted.pop(label, None)
+        self._progress(Progress(total, total, label))
+
+
 class _StopSeen(Exception):
     """The stop that the user gave to :func:`compare` is set."""
 
@@ -243,6 +270,7 @@ def _collect(
     summaries: dict[str, dict[str, Any]],
     failed: dict[str, Exception],
     stop: threading.Event | None,
+    watched: _Watched | None,
 ) -> None:
     """Wait for all runs, and fill ``summaries`` and ``failed``.
 
@@ -255,12 +283,17 @@ def _collect(
         if not pending:
             return
         done, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
+        if watched is not None:
+            watched.tell()
         for future in done:
             label = futures[future]
             try:
                 summaries[label] = future.result().summary()
             except Exception as error:
                 failed[label] = error
+            else:
+                if watched is not None:
+                    watched.tell_end(label, len(future.result().trace))
 
 
 def _num_threads(threads: int | None, num_runs: int) -> int:

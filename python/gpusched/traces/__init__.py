@@ -1,1 +1,28 @@
-"""Traces: jobs as columns, what is derived from them, and the files they come from."""
+"""Traces: jobs as columns, what is derived from them, and the files they come from.
+
+Names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusched.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from gpusched.traces.cluster_sizing import smallest_cluster as smallest_cluster
+    from gpusched.traces.filling_requests import Requests as Requests
+    from gpusched.traces.inventories import read_requests as read_requests
+    from gpusched.traces.reading import read_trace as read_trace
+    from gpusched.traces.workload import Trace as Trace
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "Requests": "traces.filling_requests",
+        "Trace": "traces.workload",
+        "read_requests": "traces.inventories",
+        "read_trace": "traces.reading",
+        "smallest_cluster": "traces.cluster_sizing",
+    },
+)

@@ -36,7 +36,7 @@ class TraceChanges(TraceColumns):
         Parameters
         ----------
         profiles
-            One, several, or a mapping such as :func:`gpusched.zoo` returns.
+            One, several, or a mapping such as :func:`gpusched.models.zoo` returns.
         index
             Per job the index of its profile, or the name. None draws one for each job, which
             :attr:`source` then tells.
@@ -74,7 +74,7 @@ class TraceChanges(TraceColumns):
         Parameters
         ----------
         throughputs
-            By model, such as :func:`gpusched.read_throughputs` returns.
+            By model, such as :func:`gpusched.models.read_throughputs` returns.
         seed
             Of the draw, 0 or more. What is drawn for a job depends on the seed and on its
             ``row`` only.

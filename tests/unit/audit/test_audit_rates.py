@@ -256,7 +256,7 @@ def test_the_cluster_of_a_network_has_its_bandwidths():
 @pytest.mark.parametrize("rates", [(3.1, 3.0), (7.0, 3.1), (0.1, 0.3), (0.3, 0.1)])
 def test_unequal_workers_on_the_whole_cluster_run_at_full_speed_to_the_last_bit(rates, service_s):
     a, b = rates
-    profile = gs.JobProfile("p", samples_per_s={"A": a, "B": b}, global_batch=12)
+    profile = gs.models.JobProfile("p", samples_per_s={"A": a, "B": b}, global_batch=12)
     for of_a, of_b in itertools.product(range(1, 5), repeat=2):
         trace = gs.Trace.from_columns(
             [0], [service_s], [of_a + of_b], profile=[0], profiles=[profile]

@@ -31,7 +31,7 @@ CURVES = (
     {"V100": {1: 2.0, 2: 3.5, 4: 5.0}},
     {"V100": {1: 3.0}, "K80": {1: 2.0, 4: 4.0}},
 )
-PROFILES = [gs.JobProfile(f"model{i}", throughput=curve) for i, curve in enumerate(CURVES)]
+PROFILES = [gs.models.JobProfile(f"model{i}", throughput=curve) for i, curve in enumerate(CURVES)]
 
 # Tiny ranges on purpose: ties, and windows that end where others begin.
 job = st.tuples(
@@ -253,7 +253,12 @@ def test_ten_thousand_jobs_are_no_trouble() -> None:
 def test_widths_beside_the_own_one_count_where_that_one_is_capped() -> None:
     table = {"A": {2: 4.0, 6: 12.0}, "B": {2: 1.0, 6: 3.0}}
     jobs = gs.Trace.from_columns(
-        [0], [60], [4], max_gpus=[4], profiles=[gs.JobProfile("p", throughput=table)], profile=[0]
+        [0],
+        [60],
+        [4],
+        max_gpus=[4],
+        profiles=[gs.models.JobProfile("p", throughput=table)],
+        profile=[0],
     )
     three_each = gs.Cluster((gs.ServerGroup(1, 3, "A"), gs.ServerGroup(1, 3, "B")))
     gpus, rate = rates_of(jobs, three_each, SpeedChoice.parse("table")).envelope(0)

@@ -228,7 +228,8 @@ def elastic(*tables, services_us, gpus, num_gpus, policy="optimus:period_s=0", *
     """What a policy makes of jobs that may change their widths, and the bounds on it."""
     cluster = gs.Cluster.uniform(servers=1, gpus=num_gpus, gpu_type="A")
     profiles = [
-        gs.JobProfile(name=f"p{i}", throughput={"A": table}) for i, table in enumerate(tables)
+        gs.models.JobProfile(name=f"p{i}", throughput={"A": table})
+        for i, table in enumerate(tables)
     ]
     num_jobs = len(services_us)
     trace = gs.Trace.from_columns(

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gpusched as gs
 from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched.traces.smallest_cluster import smallest_cluster
+from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.workload import Trace
 
 TEXT = """
@@ -46,7 +47,7 @@ groups = st.builds(
 
 
 def test_server_ids_count_through_the_groups_in_order() -> None:
-    cluster = Cluster.loads(TEXT)
+    cluster = Cluster.from_toml(TEXT)
 
     assert cluster.num_servers == 6
     assert cluster.num_gpus == 44
@@ -60,7 +61,7 @@ def test_server_ids_count_through_the_groups_in_order() -> None:
 def test_a_cluster_reads_well() -> None:
     assert str(Cluster.uniform(64, 8, "V100")) == "64 servers x 8 V100 (512 GPUs)"
     assert str(Cluster.uniform(1, 1)) == "1 server x 1 GPUs (1 GPU)"
-    assert str(Cluster.loads(TEXT)) == (
+    assert str(Cluster.from_toml(TEXT)) == (
         "2 servers x 8 V100 + 3 servers x 4 T4 + 1 server x 16 V100 (44 GPUs)"
     )
 
@@ -69,18 +70,18 @@ def test_a_cluster_reads_well() -> None:
 def test_toml_brings_back_an_equal_cluster(servers: list[ServerGroup], name: str) -> None:
     cluster = Cluster(tuple(servers), name)
 
-    assert Cluster.loads(cluster.to_toml()) == cluster
+    assert Cluster.from_toml(cluster.to_toml()) == cluster
     assert pickle.loads(pickle.dumps(cluster)) == cluster
 
 
 def test_a_file_is_named_in_its_errors(tmp_path: Path) -> None:
     path = tmp_path / "cluster.toml"
     path.write_text(TEXT)
-    assert Cluster.from_toml(path) == Cluster.loads(TEXT)
+    assert gs.read_cluster(path) == Cluster.from_toml(TEXT)
 
     path.write_text(TEXT.replace("count = 3", "count = 0"))
     with pytest.raises(ValueError, match=r"cluster.toml: count: 0 must lie in .*`\$.servers\[1\]`"):
-        Cluster.from_toml(path)
+        gs.read_cluster(path)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_a_file_is_named_in_its_errors(tmp_path: Path) -> None:
 )
 def test_a_wrong_file_is_an_error_that_names_the_field(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Cluster.loads(text)
+        Cluster.from_toml(text)
 
 
 @pytest.mark.parametrize(

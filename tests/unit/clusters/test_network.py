@@ -61,7 +61,7 @@ def test_without_bandwidths_there_are_no_columns() -> None:
 
 
 def test_an_oversubscribed_uplink_is_what_comes_from_below_over_the_ratio() -> None:
-    columns = Cluster.loads(TREE).core_columns()
+    columns = Cluster.from_toml(TREE).core_columns()
 
     # left: two cards of 10 and the uplink of 8 from the corner, over 4
     uplinks = [7 * GBPS, np.inf, 40 * GBPS, 8 * GBPS]
@@ -78,8 +78,8 @@ def test_an_oversubscribed_uplink_is_what_comes_from_below_over_the_ratio() -> N
 
 
 def test_a_cluster_with_domains_survives_toml_and_the_specification_of_a_run() -> None:
-    cluster = Cluster.loads(TREE)
-    assert Cluster.loads(cluster.to_toml()) == cluster
+    cluster = Cluster.from_toml(TREE)
+    assert Cluster.from_toml(cluster.to_toml()) == cluster
 
     source = TraceSource("t", "s", 1, 0, "0" * 64)
     spec = RunSpec("fifo", "consolidated", "oracle", 0, cluster, source, "1")
@@ -118,7 +118,7 @@ def test_a_cluster_with_domains_survives_toml_and_the_specification_of_a_run() -
 def test_a_wrong_network_is_an_error_that_names_the_field(old: str, new: str, message: str) -> None:
     assert TREE.count(old) == 1
     with pytest.raises(ValueError, match=message):
-        Cluster.loads(TREE.replace(old, new))
+        Cluster.from_toml(TREE.replace(old, new))
 
 
 def test_a_domain_of_a_cluster_without_domains_is_an_error() -> None:
@@ -169,7 +169,7 @@ def test_every_rack_is_full_but_the_last_and_no_bandwidth_is_lost(
     assert 1 <= sizes[-1] <= per_rack
     tops = [index for index, domain in enumerate(cluster.domains) if domain.parent == "spine"]
     assert uplinks[tops].sum() * ratio == pytest.approx(sum(counts) * 1e9)
-    assert Cluster.loads(cluster.to_toml()) == cluster
+    assert Cluster.from_toml(cluster.to_toml()) == cluster
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def bind(
 ) -> list[dict[int, tuple[int, ...]]]:
     """Who gets which GPUs under a cap that hinders nobody."""
     options = {"contention": "none", "theta_s": 1000, "u": 1} | options
-    plan = gs.plan(trace, cluster, policy=policy, **options)
+    plan = gs.deciding.plan(trace, cluster, policy=policy, **options)
     return [plan.allocation(job) for job in range(len(trace))]
 
 
@@ -95,7 +95,9 @@ def test_narrow_gangs_are_bound_first_and_baselines_take_jobs_as_they_come() -> 
 
 
 def test_a_cap_that_shuts_a_job_out_is_raised_just_enough() -> None:
-    plan = gs.plan(batch((5, 6), (7, 6)), SIX, contention="none", theta_s=6, u=1, kappas=[8])
+    plan = gs.deciding.plan(
+        batch((5, 6), (7, 6)), SIX, contention="none", theta_s=6, u=1, kappas=[8]
+    )
     assert plan.theta_s == 12
     result = gs.simulate(plan.result.trace, SIX, policy="sjf-bco:mode=queue,theta_s=6,u=1")
     assert "theta_s was raised 1 times, in the end to 12.000000 s" in result.warnings[0]
@@ -142,17 +144,17 @@ def test_gangs_wider_than_any_packed_placement_would_take_are_run() -> None:
 
 def test_kappas_between_two_widths_give_one_plan() -> None:
     jobs = batch((5, 1), (3, 4), (4, 2), (9, 1))
-    plan = gs.plan(jobs, SIX, contention="none", kappas=[3, 2, 4, 100])
+    plan = gs.deciding.plan(jobs, SIX, contention="none", kappas=[3, 2, 4, 100])
     rows = [{**vars(known), "kappa": None} for known in plan.candidates]
     assert rows[0] == rows[1]
     assert rows[2] == rows[3]
     assert [known.kappa for known in plan.candidates] == [3, 2, 4, 100]
-    default = gs.plan(jobs, SIX, contention="none")
+    default = gs.deciding.plan(jobs, SIX, contention="none")
     assert [known.kappa for known in default.candidates] == [0, 1, 2, 4]
 
 
 def test_a_plan_shows_what_it_is() -> None:
-    plan = gs.plan(batch((5, 1), (3, 4), (4, 2)), SIX, contention="none", kappas=[2], u=1)
+    plan = gs.deciding.plan(batch((5, 1), (3, 4), (4, 2)), SIX, contention="none", kappas=[2], u=1)
     assert re.fullmatch(
         r"Plan\(policy='sjf-bco:kappa=2,mode=queue,theta_s=\S+,u=1', "
         r"chosen=PlanCandidate\(.*\), lower_bound_s=5\.0\)",
@@ -172,34 +174,38 @@ def test_a_plan_shows_what_it_is() -> None:
 
 def test_the_text_of_a_plan_runs_it_again() -> None:
     jobs = batch(*[(3 + i % 7, 1 + i % 5) for i in range(20)])
-    plan = gs.plan(jobs, SIX, contention="none")
+    plan = gs.deciding.plan(jobs, SIX, contention="none")
     again = gs.simulate(jobs, SIX, policy=plan.policy)
     assert again.digest == plan.result.digest
 
 
 def test_idle_takes_the_cap_alone_from_the_plan() -> None:
     jobs = batch(*[(3 + i % 7, 1 + i % 5) for i in range(20)])
-    plan = gs.plan(jobs, SIX, contention="none", mode="idle", kappas=[2])
+    plan = gs.deciding.plan(jobs, SIX, contention="none", mode="idle", kappas=[2])
     assert plan.policy.startswith("sjf-bco:kappa=2,mode=idle,theta_s=")
-    assert plan.theta_s == gs.plan(jobs, SIX, contention="none", kappas=[2]).theta_s
+    assert plan.theta_s == gs.deciding.plan(jobs, SIX, contention="none", kappas=[2]).theta_s
 
 
 def test_contention_lengthens_a_plan_and_needs_profiles() -> None:
-    profile = gs.JobProfile(name="p", gradient_bytes=1e9, batch=1, forward_s=0.01, backward_s=0.01)
+    profile = gs.models.JobProfile(
+        name="p", gradient_bytes=1e9, batch=1, forward_s=0.01, backward_s=0.01
+    )
     cluster = gs.Cluster((gs.ServerGroup(3, 2, nic_gbps=10, intra_gbps=100),))
     jobs = batch((5, 3), (5, 3))
     with pytest.raises(ValueError, match="profile"):
-        gs.plan(jobs, cluster)
-    plan = gs.plan(jobs.with_profiles((profile,)), cluster, policy="ls", u=1)
+        gs.deciding.plan(jobs, cluster)
+    plan = gs.deciding.plan(jobs.with_profiles((profile,)), cluster, policy="ls", u=1)
     assert plan.chosen.planned_makespan_s == 5
     assert plan.makespan_s > 5
     assert plan.result.spec.contention == "shared"
 
 
 def test_planning_works_outside_of_the_main_thread() -> None:
-    plans: list[gs.Plan] = []
+    plans: list[gs.deciding.Plan] = []
     jobs = batch((5, 1))
-    thread = threading.Thread(target=lambda: plans.append(gs.plan(jobs, SIX, contention="none")))
+    thread = threading.Thread(
+        target=lambda: plans.append(gs.deciding.plan(jobs, SIX, contention="none"))
+    )
     thread.start()
     thread.join()
     assert plans[0].makespan_s == 5
@@ -226,14 +232,14 @@ def test_planning_works_outside_of_the_main_thread() -> None:
 )
 def test_a_mistake_is_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        gs.plan(batch((5, 1)), SIX, **{"contention": "none"} | options)
+        gs.deciding.plan(batch((5, 1)), SIX, **{"contention": "none"} | options)
 
 
 def test_a_plan_is_of_a_batch_that_fits() -> None:
     late = gs.Trace.from_columns(submit_s=[0, 0, 2], service_s=[1, 1, 1], gpus=[1, 1, 1])
     with pytest.raises(ValueError, match=r"submit_s\[2\] is 2 and submit_s\[0\] is 0: .* batch"):
-        gs.plan(late, SIX, contention="none")
+        gs.deciding.plan(late, SIX, contention="none")
     with pytest.raises(ValueError, match=r"gpus\[1\] is 7: more GPUs than the cluster has"):
-        gs.plan(batch((5, 1), (5, 7)), SIX, contention="none")
+        gs.deciding.plan(batch((5, 1), (5, 7)), SIX, contention="none")
     with pytest.raises(TypeError, match="trace: expected a Trace"):
-        gs.plan([], SIX)  # type: ignore[arg-type]
+        gs.deciding.plan([], SIX)  # type: ignore[arg-type]

@@ -286,8 +286,8 @@ def test_a_trace_is_filled_by_what_its_jobs_ask_for() -> None:
 
 def test_filling_can_be_watched_and_stopped() -> None:
     requests, seen = Requests.from_columns([1]), []
-    fill(requests, CLUSTER, placement="first-fit", progress=lambda *at: seen.append(at))
-    assert seen[-1] == (26, 26)
+    fill(requests, CLUSTER, placement="first-fit", progress=seen.append)
+    assert seen[-1] == gs.Progress(26, 26)
     stop = threading.Event()
     stop.set()
     cluster = gs.Cluster.uniform(50_000, 8)

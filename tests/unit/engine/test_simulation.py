@@ -222,8 +222,8 @@ def test_progress_is_shown_while_a_run_goes_on() -> None:
     seen: list[tuple[int, int]] = []
     stop = threading.Event()
 
-    def progress(done: int, total: int) -> None:
-        seen.append((done, total))
+    def progress(now: gs.Progress) -> None:
+        seen.append((now.done, now.total))
         if len(seen) == 4:
             stop.set()
 
@@ -240,7 +240,7 @@ def test_progress_is_shown_while_a_run_goes_on() -> None:
 def test_progress_ends_with_all_jobs() -> None:
     seen: list[tuple[int, int]] = []
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
-    gs.simulate(jobs, ONE_GPU, progress=lambda done, total: seen.append((done, total)))
+    gs.simulate(jobs, ONE_GPU, progress=lambda now: seen.append((now.done, now.total)))
     assert seen[-1] == (2, 2)
 
 
@@ -271,5 +271,5 @@ def test_a_run_leaves_no_thread_behind() -> None:
     jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
     before = threading.active_count()
     for _ in range(5):
-        gs.simulate(jobs, ONE_GPU, progress=lambda done, total: None)
+        gs.simulate(jobs, ONE_GPU, progress=lambda now: None)
     assert threading.active_count() == before

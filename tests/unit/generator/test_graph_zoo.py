@@ -32,7 +32,7 @@ def trace_of(num_jobs: int = 400, **columns: Any) -> gs.Trace:
 def test_a_graph_has_the_parameters_and_the_work_of_its_model(
     model: str, gpus: int, accumulation: int
 ) -> None:
-    profile = gs.zoo()[model]
+    profile = gs.models.zoo()[model]
     for stages in stages_of(model, gpus):
         graph = graph_for(model, gpus, stages=stages, accumulation=accumulation)
         assert graph.gpus == gpus
@@ -116,7 +116,7 @@ def test_every_job_gets_a_graph_of_its_width_and_the_source_tells() -> None:
 def test_the_service_is_the_run_time_at_the_bound() -> None:
     trace = trace_of(estimate_s=np.where(np.arange(400) % 2, np.linspace(200, 9000, 400), np.nan))
     made = assign_graphs(trace, CLUSTER)
-    limits = gs.iteration_limits(made, CLUSTER, speed="stages")
+    limits = gs.bounds.iteration_limits(made, CLUSTER, speed="stages")
     ratio = limits["low"] / limits["min"]
     assert (ratio <= 1).all()
     assert ratio.min() < 0.95
@@ -153,7 +153,7 @@ def test_the_share_of_heavy_jobs_is_the_one_asked_for(share: float, nic_gbps: fl
     cluster = CLUSTER.with_bandwidth(nic_gbps=nic_gbps)
     trace = trace_of()
     made = assign_graphs(trace, cluster, heavy_share=share, zoo=["vgg19", "bert-large", "gpt2-xl"])
-    limits = gs.iteration_limits(made, cluster, speed="stages")
+    limits = gs.bounds.iteration_limits(made, cluster, speed="stages")
     is_heavy = (limits["max"] / limits["min"] >= 1.5) & (trace.gpus > 1)
     assert is_heavy.sum() == round(share * (trace.gpus > 1).sum())
     assert f"heavy_share {share:g}): {is_heavy.sum():,} of 342 jobs" in made.source

@@ -13,7 +13,7 @@ from gpusched.generator.published_clusters import HOURS, PROFILES, WEEKDAYS
 from gpusched.generator.synthetic_traces import generate
 from gpusched.traces.reading import read_trace
 from gpusched.traces.trace_facts import nearest_rank
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA, needs_real_data
 
 # mean run, median run (seconds), mean GPUs, most GPUs: of GPU jobs, as published.
 PUBLISHED = {
@@ -40,7 +40,7 @@ def test_mean_and_median_run_and_mean_gpus_are_the_published_ones(
     assert len(trace) == jobs
 
 
-@needs_data
+@needs_real_data
 def test_the_itp_targets_are_those_of_its_six_files() -> None:
     traces = [read_trace(path) for path in sorted((DATA / "itp").glob("*.csv"))]
     service = np.concatenate([trace.service_s for trace in traces])
@@ -93,7 +93,9 @@ def test_seeds_differ() -> None:
 
 
 def test_wide_jobs_are_clipped_to_the_largest_servers_together() -> None:
-    cluster = Cluster.loads("[[servers]]\ncount = 3\ngpus = 8\n[[servers]]\ncount = 50\ngpus = 2\n")
+    cluster = Cluster.from_toml(
+        "[[servers]]\ncount = 3\ngpus = 8\n[[servers]]\ncount = 50\ngpus = 2\n"
+    )
 
     assert generate("helios", 10_000, cluster=cluster).gpus.max() == 24
 

@@ -12,7 +12,7 @@ import pytest
 
 from gpusched.models.calibration import RingFit, calibrate_ring, fit_line
 from gpusched.models.step_times import read_pollux
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA, needs_real_data
 
 TRUTH = {
     "a": RingFit("a", 1e8, 0.002, 0.05, 6e9, 1e9, 0.003),
@@ -151,13 +151,16 @@ def test_a_wrong_header_or_folder_is_an_error(
     with pytest.raises(ValueError, match=r"line 1: expected placement,local_bsz,step_time,sync_"):
         read_pollux(tmp_path)
     monkeypatch.delenv("GPUSCHED_DATA", raising=False)
-    with pytest.raises(ValueError, match="path: is missing, and GPUSCHED_DATA is not set"):
+    with pytest.raises(
+        ValueError,
+        match=r"read_pollux: needs pollux: .*Qiao .*name the folder that it is in by --data",
+    ):
         read_pollux()
     with pytest.raises(FileNotFoundError):
         read_pollux(tmp_path / "nowhere")
 
 
-@needs_data
+@needs_real_data
 def test_the_ring_explains_the_measured_steps_to_about_a_tenth() -> None:
     table = read_pollux(DATA / "pollux")
     assert table.group_by("table").len().sort("table").rows() == [

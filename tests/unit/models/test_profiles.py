@@ -26,7 +26,7 @@ from gpusched.models.profiles import JobProfile, read_profiles
 from gpusched.specs.case import job_columns
 from gpusched.traces.model_columns import model_columns
 from gpusched.traces.workload import Trace
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA, needs_real_data
 
 SMALL = JobProfile("small", 1e6, 32, 0.001, 0.01)
 TYPED = JobProfile("typed", 2e8, 8, {"V100": 0.01, "T4": 0.03}, {"V100": 0.1, "T4": 0.2})
@@ -279,7 +279,7 @@ POLLUX = {
 }  # fmt: skip
 
 
-@needs_data
+@needs_real_data
 @pytest.mark.parametrize("name", sorted(POLLUX))
 def test_the_zoo_on_a_t4_is_the_line_through_the_measured_steps(name: str) -> None:
     with open(DATA / "pollux" / POLLUX[name] / "placements.csv") as file:
@@ -289,7 +289,7 @@ def test_the_zoo_on_a_t4_is_the_line_through_the_measured_steps(name: str) -> No
     assert MEASURED[name]["T4"] == pytest.approx(line, rel=1e-3)
 
 
-@needs_data
+@needs_real_data
 @pytest.mark.parametrize("name", ["resnet50", "resnet18-cifar10"])
 @pytest.mark.parametrize("gpu_type", ["V100", "P100", "K80"])
 def test_the_zoo_on_other_types_is_the_line_through_the_measured_rates(

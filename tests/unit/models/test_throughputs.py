@@ -24,7 +24,7 @@ from gpusched.models.throughput_tables import filled_curve, filled_table, lowere
 from gpusched.models.throughputs import Throughputs
 from gpusched.specs.case import job_columns
 from gpusched.traces.workload import Trace
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA, counted
 
 WIDE = JobProfile("wide", throughput={"V100": {1: 10.0, 2: 18.0, 4: 30.0}, "K80": {1: 2.0}})
 BIG = JobProfile(
@@ -170,7 +170,7 @@ def test_a_job_has_the_model_of_its_group_or_a_drawn_one_that_can_run() -> None:
     with pytest.raises(ValueError, match="choose: 'any' must be"):
         many.with_throughputs(BOTH, choose="any")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="profile 'resnet50' has no throughput"):
-        many.with_throughputs({"resnet50": gs.zoo()["resnet50"]})
+        many.with_throughputs({"resnet50": gs.models.zoo()["resnet50"]})
 
 
 CSV = "model,gpu_type,gpus,iterations_per_s,spread\nm,V100,1,10,\nm,V100,2,18,15\nm,T4,1,0,\n"
@@ -255,17 +255,22 @@ def test_gavel_keys_are_parsed_and_never_evaluated(tmp_path: Path) -> None:
         read_throughputs(path)
 
 
-@needs_data
 def test_the_published_tables_are_read() -> None:
     gavel = read_throughputs(DATA / "gavel" / "simulation_throughputs.json")
-    assert (len(gavel), set(gavel.gpu_types)) == (26, {"K80", "P100", "V100"})
+    assert (len(gavel), set(gavel.gpu_types)) == (
+        counted(real=26, excerpt=3),
+        {"K80", "P100", "V100"},
+    )
     model = gavel["ResNet-50 (batch size 128)"]
     assert [model.throughput["K80"][n] > 0 for n in (1, 2, 4, 8)] == [True, False, False, False]
-    assert sum(len(p.throughput[t]) for p in gavel.values() for t in p.throughput) == 3 * 83
+    assert sum(len(p.throughput[t]) for p in gavel.values() for t in p.throughput) == counted(
+        real=3 * 83, excerpt=3 * 12
+    )
     plain = read_throughputs(DATA / "gavel" / "oracle_throughputs.json")
-    assert plain.notes == ("78 entries name no number of GPUs, taken for one",)
+    entries = counted(real=78, excerpt=9)
+    assert plain.notes == (f"{entries} entries name no number of GPUs, taken for one",)
     pollux = read_throughputs(DATA / "pollux")
-    assert (len(pollux), pollux.gpu_types) == (6, ("T4",))
+    assert (len(pollux), pollux.gpu_types) == (counted(real=6, excerpt=2), ("T4",))
     assert pollux["imagenet"].global_batch == 200
     smaller = read_throughputs(DATA / "pollux", global_batch={"imagenet": 100})
     assert max(smaller["imagenet"].throughput["T4"]) == 5
@@ -274,7 +279,6 @@ def test_the_published_tables_are_read() -> None:
     assert pollux["imagenet"].throughput["T4"][1] == 1 / float(alone["step_time"][0])
 
 
-@needs_data
 def test_a_gavel_trace_finds_its_own_models() -> None:
     trace = gs.read_trace(DATA / "gavel" / "traces" / "max_min_fairness.trace")
     gavel = read_throughputs(DATA / "gavel" / "simulation_throughputs.json")

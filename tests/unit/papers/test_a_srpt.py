@@ -42,7 +42,7 @@ def tiny() -> Iterator[ASrpt]:
 def test_the_jobs_have_the_load_and_no_more_gpus_than_the_paper() -> None:
     trace = workload.workload(settings.LARGE, 0.8, None, 1)
     assert trace.gpus.max() == 32
-    limits = gs.iteration_limits(trace, settings.LARGE.cluster())
+    limits = gs.bounds.iteration_limits(trace, settings.LARGE.cluster())
     run_s = trace.service_s * limits["min"] / limits["low"]
     span_s = trace.submit_s[-1] - trace.submit_s[0]
     assert float(np.dot(trace.gpus, run_s)) / (512 * span_s) == pytest.approx(0.8, rel=1e-3)

@@ -36,7 +36,7 @@ from gpusched.papers.dancer.settings import (
 )
 from gpusched.papers.dancer.summary import Summary
 from gpusched.papers.dancer.workload import workload
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA
 
 TINY = dataclasses.replace(SMALL, jobs=30)
 
@@ -122,11 +122,12 @@ def test_what_is_missing_is_left_out_and_said(study: Dancer) -> None:
 
 def test_without_the_tables_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSCHED_DATA", "/nowhere")
-    with pytest.raises(ValueError, match=r"dancer: no /nowhere/gavel/.*: set GPUSCHED_DATA to"):
+    with pytest.raises(
+        ValueError, match=r"dancer: no /nowhere/gavel/.*Narayanan.* by --data or GPUSCHED_DATA"
+    ):
         papers.paper("dancer").reproduce(seeds=2)
 
 
-@needs_data
 class TestWithData:
     @pytest.fixture(autouse=True)
     def _data(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPU
 from gpusched.papers.fgd.reproduction import Fgd, reproduce
 from gpusched.papers.fgd.runs import DEFAULT, DEMANDS, FGD, PLACEMENTS, VARIANTS
 from gpusched.papers.fgd.tables import SHOWN, Summary
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA, needs_real_data
 
 SERVERS = "sn,cpu_milli,memory_mib,gpu,model\n" + "".join(
     f"s{number},64000,65536,{gpus},{model}\n"
@@ -88,7 +88,9 @@ def test_tables_figures_and_results_are_written(tiny: Fgd, tmp_path: Path) -> No
 
 def test_without_the_data_the_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSCHED_DATA", "/nowhere")
-    with pytest.raises(ValueError, match=r"fgd: no /nowhere/openb/.*: set GPUSCHED_DATA to"):
+    with pytest.raises(
+        ValueError, match=r"fgd: no /nowhere/openb/.*Weng.* by --data or GPUSCHED_DATA"
+    ):
         papers.paper("fgd").reproduce(seeds=2)
     ran = CliRunner().invoke(app, ["reproduce", "fgd", "--quick"])
     assert ran.exit_code == 2
@@ -99,7 +101,7 @@ def test_there_is_nothing_exact_in_it() -> None:
         papers.paper("fgd").reproduce(seeds=2, exact=True)
 
 
-@needs_data
+@needs_real_data
 def test_fgd_leaves_the_least_near_saturation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSCHED_DATA", str(DATA))
     summary = Summary([fgd_runs.run(DEFAULT, name, seed) for seed in (0, 1) for name in PLACEMENTS])

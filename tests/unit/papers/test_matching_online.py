@@ -36,7 +36,7 @@ from gpusched.papers.matching_online.settings import (
 )
 from gpusched.papers.matching_online.tables import SERVICE, Summary
 from gpusched.papers.matching_online.workload import capacity, workload
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA, needs_real_data
 
 TINY = dataclasses.replace(SMALL, jobs=20)
 
@@ -128,7 +128,7 @@ def test_without_the_tables_nothing_is_run(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_fairness_is_the_time_over_that_in_an_equal_share() -> None:
     # Two jobs share the time on one GPU: alone each takes 10 s, in half of it 20 s.
     samples = {"V100": 1.0, "P100": 1.0, "K80": 1.0}
-    profile = gs.JobProfile(
+    profile = gs.models.JobProfile(
         "p", throughput={"V100": {1: 1.0}}, samples_per_s=samples, global_batch=1
     )
     trace = gs.Trace.from_columns([0, 0], [10, 10], [1, 1], profiles=[profile], profile=[0, 0])
@@ -138,7 +138,6 @@ def test_fairness_is_the_time_over_that_in_an_equal_share() -> None:
     np.testing.assert_allclose(finish_time_fairness(result), [10 / 20, 20 / 15])
 
 
-@needs_data
 class TestWithData:
     @pytest.fixture(autouse=True)
     def _data(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,6 +154,7 @@ class TestWithData:
         assert set(jobs.restart_us.tolist()) == {RESTART_S * 1e6}
         assert not np.array_equal(jobs.service_us, others.service_us)
 
+    @needs_real_data
     @pytest.mark.parametrize("of", [of for of in WORKLOADS if of.trace], ids=lambda of: of.name)
     def test_windows_of_seeds_do_not_overlap(self, of: Workload) -> None:
         rows = [workload(Setting(of), seed).row for seed in SEEDS]

@@ -9,7 +9,8 @@ import numpy as np
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.prediction import PredictionReport, Predictor, run_online
+from gpusched.prediction import PredictionReport, Predictor
+from gpusched.prediction.online import run_online
 from gpusched.specs.case import job_columns
 
 SECOND = 1_000_000

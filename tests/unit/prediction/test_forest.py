@@ -9,7 +9,8 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 import gpusched as gs
-from gpusched.prediction import predictor, resolve
+from gpusched.prediction import predictor
+from gpusched.prediction.choose import resolve
 from gpusched.prediction.features import FEATURES, FeatureTable
 from gpusched.prediction.history import CompletionLog
 from gpusched.prediction.interface import UNKNOWN_US

@@ -43,7 +43,8 @@ def test_predictions_are_kept_by_frames_and_files(tmp_path) -> None:
     result = gs.simulate(jobs, CLUSTER, policy="sjf", predictor="column")
     result.save(tmp_path / "result.npz")
     assert (
-        gs.load(tmp_path / "result.npz").trace.predicted_us.tolist() == again.predicted_us.tolist()
+        gs.load_result(tmp_path / "result.npz").trace.predicted_us.tolist()
+        == again.predicted_us.tolist()
     )
 
 

@@ -18,13 +18,12 @@ from gpusched.prediction import (
     predictor,
     predictors,
     register_predictor,
-    resolve,
-    run_online,
 )
+from gpusched.prediction.choose import resolve
 from gpusched.prediction.history import quantiles
 from gpusched.prediction.interface import UNKNOWN_US
 from gpusched.prediction.keys import JobKeys, Records
-from gpusched.prediction.online import RecordedRun, batches
+from gpusched.prediction.online import RecordedRun, batches, run_online
 from gpusched.prediction.registry import unregister_predictor
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
 
@@ -360,10 +359,12 @@ def test_training_on_another_trace_is_remembered_by_name():
 
 def test_training_takes_only_jobs_that_finished():
     trace = spaced([10, 30], ["a", "a"], ["g", "g"])
-    trained = predictor("group-mean").train(trace, np.array([10, -1]) * SECOND)
+    trained = predictor("group-mean").train(trace, [10.0, np.nan])
     assert trained.predict_trace(trace.head(1)).tolist() == [10 * SECOND]
-    with pytest.raises(ValueError, match="finish_us: expected 2 integers"):
+    with pytest.raises(ValueError, match="finish_s: expected 2 numbers"):
         predictor("group-mean").train(trace, np.array([1]))
+    with pytest.raises(ValueError, match=r"finish_s\[1\]: -1.0 must be a time, or NaN for never"):
+        predictor("group-mean").train(trace, [10, -1.0])
 
 
 # Accuracy, by hand
@@ -402,18 +403,22 @@ def test_a_saved_result_keeps_how_good_its_predictions_were(tmp_path) -> None:
     assert result.prediction is not None
     assert result.summary()["prediction_mape"] == result.prediction.accuracy.mape
     result.save(tmp_path / "result.npz")
-    assert gs.load(tmp_path / "result.npz").prediction == result.prediction
+    assert gs.load_result(tmp_path / "result.npz").prediction == result.prediction
 
 
 def test_a_trace_is_predicted_without_a_cluster() -> None:
     jobs = gs.Trace.from_columns([0, 10, 20, 30], [5, 7, 9, 4], [1] * 4, group=["a"] * 4)
-    predicted_us, accuracy = gs.predict(jobs, "last-value:batch_jobs=1")
-    assert predicted_us.tolist()[1:] == [5_000_000, 7_000_000, 9_000_000]  # nothing known at first
+    seen: list[gs.Progress] = []
+    predicted_s, accuracy = gs.prediction.predict(
+        jobs, "last-value:batch_jobs=1", progress=seen.append
+    )
+    assert predicted_s.tolist()[1:] == [5, 7, 9]  # nothing known at first
+    assert seen[-1] == gs.Progress(4, 4)
     assert accuracy.num_jobs == 4
-    late = np.array([25_000_000, -1, 29_000_000, 34_000_000])
-    predicted_us, accuracy = gs.predict(jobs, "last-value:batch_jobs=1", finish_us=late)
-    assert predicted_us[1] == predicted_us[2] == predicted_us[0]  # the first ends after they come
-    assert predicted_us[3] == 9_000_000
+    late = np.array([25, np.nan, 29, 34])
+    predicted_s, accuracy = gs.prediction.predict(jobs, "last-value:batch_jobs=1", finish_s=late)
+    assert predicted_s[1] == predicted_s[2] == predicted_s[0]  # the first ends after they come
+    assert predicted_s[3] == 9
     assert accuracy.num_jobs == 3
-    with pytest.raises(ValueError, match="finish_us: expected 4 integers"):
-        gs.predict(jobs, "last-value", finish_us=late[:2])
+    with pytest.raises(ValueError, match="finish_s: expected 4 numbers"):
+        gs.prediction.predict(jobs, "last-value", finish_s=late[:2])

@@ -9,7 +9,7 @@ import gpusched as gs
 from gpusched.results.result import Result
 
 TYPES = gs.Cluster((gs.ServerGroup(1, 4, "V100"), gs.ServerGroup(1, 4, "K80")))
-PROFILE = gs.JobProfile(
+PROFILE = gs.models.JobProfile(
     "model", throughput={"V100": {1: 4, 2: 6, 4: 8}, "K80": {1: 1, 2: 1.5, 4: 2}}
 )
 
@@ -158,11 +158,11 @@ def test_a_rejected_job_says_why() -> None:
 
 def test_decisions_and_resizes_are_saved(tmp_path, widened: Result) -> None:
     widened.save(tmp_path / "widened.npz")
-    assert gs.load(tmp_path / "widened.npz").jobs.resizes.tolist() == [1, 0]
+    assert gs.load_result(tmp_path / "widened.npz").jobs.resizes.tolist() == [1, 0]
     trace = jobs(6, deadline_s=[700] * 6)
     result = gs.simulate(trace, TYPES, policy="dancer", placement="buddy", speed="table")
     result.save(tmp_path / "dancer.npz")
-    loaded = gs.load(tmp_path / "dancer.npz")
+    loaded = gs.load_result(tmp_path / "dancer.npz")
     for column, values in result.schedule.decisions().items():
         assert list(loaded.schedule.decisions()[column]) == list(values), column
     assert str(loaded.explain(3)) == str(result.explain(3))

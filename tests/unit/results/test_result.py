@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gpusched.results import result as result_module
 from gpusched.results.result import Result
 from gpusched.schedules.jobs_table import COLUMNS
 from gpusched.schedules.schedule import (
@@ -124,7 +123,7 @@ def test_parquet_holds_the_same_table(result, tmp_path):
     [("to_arrow", "pyarrow", "arrow"), ("to_pandas", "pandas", "pandas")],
 )
 def test_a_missing_extra_is_named(result, monkeypatch, method, module, extra):
-    monkeypatch.setattr(result_module, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=rf"needs {module}: pip install gpusched\[{extra}\]"):
         getattr(result, method)()
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
+import gpusched as gs
 from gpusched.base import container
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import Rejects
@@ -73,7 +74,7 @@ def path(result, tmp_path):
 
 
 def test_a_loaded_result_is_the_saved_one(result, path):
-    loaded = Result.load(path)
+    loaded = gs.load_result(path)
     assert loaded.summary() == result.summary()
     assert loaded.spec == result.spec
     assert loaded.cluster == result.cluster
@@ -85,7 +86,7 @@ def test_a_loaded_result_is_the_saved_one(result, path):
 
 
 def test_a_loaded_trace_has_every_column(result, path):
-    loaded = Result.load(str(path)).trace
+    loaded = gs.load_result(str(path)).trace
     for column in dataclasses.fields(result.trace):
         before, after = getattr(result.trace, column.name), getattr(loaded, column.name)
         assert before is not None, f"{column.name} is not tested"
@@ -102,7 +103,7 @@ def test_a_loaded_trace_has_every_column(result, path):
 def test_a_trace_without_options_survives(tmp_path):
     plain = simulated([job(0, 1), job(0, 2)])
     plain.save(tmp_path / "run.npz")
-    loaded = Result.load(tmp_path / "run.npz")
+    loaded = gs.load_result(tmp_path / "run.npz")
     assert loaded.to_polars().equals(plain.to_polars())
     assert loaded.trace.type_set is None
     assert loaded.trace.user is None
@@ -115,13 +116,13 @@ def test_a_file_of_an_older_layout_is_refused_by_its_number(tmp_path):
     record = b'{"format":"gpusched-result","layout":4,"version":"0.1.0"}'
     np.savez(tmp_path / "old.npz", a=np.arange(3), header=np.frombuffer(record, np.uint8))
     with pytest.raises(ValueError, match=r"old\.npz: .*layout 4, this version .* reads 5"):
-        Result.load(tmp_path / "old.npz")
+        gs.load_result(tmp_path / "old.npz")
 
 
 def test_saving_replaces_a_file_and_leaves_nothing_beside_it(result, path):
     path.write_bytes(b"something else")
     result.save(path)
-    assert Result.load(path).digest == result.digest
+    assert gs.load_result(path).digest == result.digest
     assert [file.name for file in path.parent.iterdir()] == ["run.npz"]
 
 
@@ -205,7 +206,7 @@ def add_one(column):
 def test_a_changed_file_is_refused(path, array, change, message):
     rewritten(path, **{array: change})
     with pytest.raises(ValueError, match=message) as raised:
-        Result.load(path)
+        gs.load_result(path)
     assert str(raised.value).startswith(f"{path}: not a readable gpusched result: ")
 
 
@@ -219,7 +220,7 @@ def test_a_changed_file_is_refused(path, array, change, message):
 def test_a_file_of_another_kind_is_refused_by_its_name(path, kind, message):
     rewritten(path, kind)
     with pytest.raises(ValueError, match=message):
-        Result.load(path)
+        gs.load_result(path)
 
 
 def test_what_other_software_wrote_anew_is_refused(path):
@@ -227,12 +228,12 @@ def test_what_other_software_wrote_anew_is_refused(path):
         arrays = dict(archive)
     np.savez(path, **arrays)
     with pytest.raises(ValueError, match="manifest: it, or its entry in the archive, was changed"):
-        Result.load(path)
+        gs.load_result(path)
     arrays["trace.id"] = arrays["trace.id"].astype(object)  # pickled, and never loaded
     del arrays["manifest"]
     np.savez(path, **arrays)
     with pytest.raises(ValueError, match=r"manifest: does not begin .* other software"):
-        Result.load(path)
+        gs.load_result(path)
 
 
 # Files that are something else, or half of one
@@ -244,7 +245,7 @@ def test_a_truncated_file_is_refused_at_any_length(result, tmp_path):
     for length in {0, 1, 30, len(whole) // 3, len(whole) // 2, len(whole) - 23, len(whole) - 1}:
         (tmp_path / "half.npz").write_bytes(whole[:length])
         with pytest.raises(ValueError, match=r"half\.npz: not a readable gpusched result"):
-            Result.load(tmp_path / "half.npz")
+            gs.load_result(tmp_path / "half.npz")
 
 
 def foreign(tmp_path):
@@ -259,9 +260,9 @@ def foreign(tmp_path):
 def test_foreign_files_are_refused(tmp_path):
     for path in foreign(tmp_path):
         with pytest.raises(ValueError, match=f"{path.name}: not a readable gpusched result"):
-            Result.load(path)
+            gs.load_result(path)
 
 
 def test_a_missing_file_is_missing(tmp_path):
     with pytest.raises(FileNotFoundError):
-        Result.load(tmp_path / "none.npz")
+        gs.load_result(tmp_path / "none.npz")

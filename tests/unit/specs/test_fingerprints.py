@@ -24,7 +24,7 @@ from gpusched.specs.fingerprints import DECIDES_NOTHING, fingerprint
 
 NUM_JOBS = 4
 NAMES = [field.name for field in dataclasses.fields(gs.Trace)]
-PROFILES = tuple(gs.zoo().values())[:2]
+PROFILES = tuple(gs.models.zoo().values())[:2]
 GRAPHS = tuple(JobGraph(name, (Stage(1, 0.1, 1.0, 2.0), Stage(1, 0.1, 1.0))) for name in "gh")
 
 
@@ -249,14 +249,15 @@ def test_the_fingerprint_is_what_its_documentation_says() -> None:
 
 def test_measured_profiles_have_the_same_fingerprint_after_a_file(tmp_path: Path) -> None:
     profiles = [
-        gs.JobProfile("a", throughput={"gpu": {1: 5, 2: 9}}, spread_throughput={"gpu": {2: 7}}),
-        gs.JobProfile("b", samples_per_s={"gpu": 4}, global_batch=8, max_samples={"gpu": 8},
+        gs.models.JobProfile("a", throughput={"gpu": {1: 5, 2: 9}},
+                             spread_throughput={"gpu": {2: 7}}),
+        gs.models.JobProfile("b", samples_per_s={"gpu": 4}, global_batch=8, max_samples={"gpu": 8},
                       throughput={"gpu": {2: 9.5, 1: 5}}),
     ]  # fmt: skip
     trace = gs.Trace.from_columns([0, 1], [3, 4], [1, 2]).with_profiles(profiles, [0, 1])
     result = gs.simulate(trace, gs.Cluster.uniform(1, 4), speed="table")
     result.save(tmp_path / "result.npz")
-    assert gs.load(tmp_path / "result.npz").spec == result.spec
+    assert gs.load_result(tmp_path / "result.npz").spec == result.spec
 
 
 @pytest.mark.parametrize("policy", ["fifo-skip", "srtf", "easy", "2d-las"])

@@ -210,10 +210,19 @@ def failing(name: str, error: Exception) -> Callable[..., gs.Result]:
 def test_progress_names_the_policy_and_ends_with_all_jobs(
     trace: gs.Trace, cluster: gs.Cluster
 ) -> None:
-    seen: list[tuple[str, int, int]] = []
-    compare(trace, cluster, ["fifo", "srtf"], progress=lambda *update: seen.append(update))
-    assert {label for label, _, _ in seen} <= {"fifo", "srtf"}
-    assert {total for _, _, total in seen} <= {len(trace)}
+    seen: list[gs.Progress] = []
+    threads: set[threading.Thread] = set()
+
+    def progress(now: gs.Progress) -> None:
+        seen.append(now)
+        threads.add(threading.current_thread())
+
+    compare(trace, cluster, ["fifo", "srtf"], progress=progress)
+    assert {now.part for now in seen} == {"fifo", "srtf"}
+    assert {now.total for now in seen} == {len(trace)}
+    assert [now.part for now in seen if now.done == now.total].count("fifo") == 1
+    assert seen[-1].done == len(trace)
+    assert threads == {threading.current_thread()}
 
 
 def test_an_interrupt_stops_the_others_and_keeps_what_had_finished(

@@ -9,12 +9,11 @@ import pytest
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import detect, register_trace_format, trace_formats
 from gpusched.traces.reading import read_trace
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA
 
 CSV = "submit_s,service_s,gpus\n0,1,1\n"
 
 
-@needs_data
 @pytest.mark.parametrize(
     ("path", "name"),
     [

@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
+from gpusched.base.real_data import find_data, need_data
 from gpusched.generator.graph_zoo import assign_graphs
 from gpusched.generator.synthetic_traces import generate
 from gpusched.papers.a_srpt.settings import MAX_GPUS, REAL, Place
-from gpusched.papers.common.real_data import data_folder
 from gpusched.prediction import Predictor, predictor
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
@@ -26,7 +26,7 @@ def workload(place: Place, load: float | None, heavy_share: float | None, seed: 
     """
     cluster = place.cluster()
     if place.trace:
-        trace = read_trace(data_folder() / place.trace)
+        trace = read_trace(need_data(place.trace, "a-srpt"))
         if place.jobs:
             trace = trace.head(place.jobs)
     else:
@@ -39,7 +39,7 @@ def workload(place: Place, load: float | None, heavy_share: float | None, seed: 
 
 def real_places() -> tuple[Place, ...]:
     """Return the real traces that are there."""
-    return tuple(place for place in REAL if (data_folder() / place.trace).is_file())
+    return tuple(place for place in REAL if find_data(place.trace) is not None)
 
 
 def missing_places() -> tuple[Place, ...]:

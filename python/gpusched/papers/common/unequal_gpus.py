@@ -10,11 +10,11 @@ from typing import Final
 
 import numpy as np
 
+from gpusched.base.real_data import find_data, need_data
 from gpusched.base.ticks import US_PER_S
 from gpusched.generator.synthetic_traces import generate
 from gpusched.models.throughput_files import read_throughputs
 from gpusched.models.throughputs import Throughputs
-from gpusched.papers.common.real_data import data_folder, need_file
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
 
@@ -41,19 +41,19 @@ GENERATED_PHILLY: Final = Workload("Philly, generated", profile="philly")
 
 def absent(workloads: Iterable[Workload]) -> tuple[Workload, ...]:
     """Return those whose file is not there."""
-    return tuple(of for of in workloads if of.trace and not (data_folder() / of.trace).is_file())
+    return tuple(of for of in workloads if of.trace and find_data(of.trace) is None)
 
 
 @lru_cache(maxsize=2)
 def jobs_of(workload: Workload) -> Trace:
     """Return all jobs of its file."""
-    return read_trace(data_folder() / workload.trace)
+    return read_trace(need_data(workload.trace, workload.name))
 
 
 @lru_cache(maxsize=1)
 def throughputs() -> Throughputs:
     """Return the tables of Gavel; ValueError, which names the variable, if they are not there."""
-    return read_throughputs(need_file("throughputs", TABLES, "the measured throughputs"))
+    return read_throughputs(need_data(TABLES, "throughputs"))
 
 
 def window(trace: Trace, jobs: int, first: int) -> Trace:

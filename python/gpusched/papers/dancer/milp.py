@@ -40,7 +40,7 @@ class Gap:
     relaxed
         Of the linear program.
     bound
-        Of any schedule, by :func:`gpusched.deadline_bound`.
+        Of any schedule, by :func:`gpusched.bounds.deadline_bound`.
     """
 
     seed: int

@@ -23,7 +23,7 @@ class Run:
     dsr
         Part of the jobs that met their deadlines.
     bound, bound_name
-        No schedule has a greater one; see :func:`gpusched.deadline_bound`.
+        No schedule has a greater one; see :func:`gpusched.bounds.deadline_bound`.
     admitted, broken
         Parts of the jobs that were admitted, and that were and missed; None where all are.
     changes

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpusched.papers.common.real_data import need_file
+from gpusched.base.real_data import need_data
 from gpusched.papers.common.unequal_gpus import (
     TABLES,
     Workload,
@@ -28,7 +28,7 @@ _GOLDEN = 0.618034
 
 def need_tables() -> Path:
     """Return the file of the tables, or raise ValueError, which names the variable."""
-    return need_file("dancer", TABLES, "the measured throughputs")
+    return need_data(TABLES, "dancer")
 
 
 def workload(setting: Setting, seed: int) -> Trace:

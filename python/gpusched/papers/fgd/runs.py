@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
+from gpusched.base.real_data import need_data
 from gpusched.clusters.cluster import Cluster
 from gpusched.deciding.filling import fill
-from gpusched.papers.common.real_data import need_file
 from gpusched.traces.filling_requests import Requests
 from gpusched.traces.inventories import read_cluster, read_requests
 
@@ -100,16 +100,8 @@ def run(workload: Workload, placement: str, seed: int) -> Run:
 
 
 def data_file(name: str) -> Path:
-    """Return a file of the cluster's data, in ``$GPUSCHED_DATA`` or ``../shared/data``.
-
-    Raises
-    ------
-    ValueError
-        If it is not there.
-    """
-    return need_file(
-        "fgd", f"openb/{name}", "the nodes and pods of Alibaba's GPU-sharing cluster, 2023"
-    )
+    """Return a file of the cluster's data; errors as of :func:`need_data`."""
+    return need_data(f"openb/{name}", "fgd")
 
 
 def _cluster() -> Cluster:

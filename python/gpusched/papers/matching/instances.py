@@ -59,7 +59,7 @@ class Instance:
         return left
 
     def arguments(self) -> dict[str, Any]:
-        """The same as :func:`gpusched.place_jobs` takes it."""
+        """The same as :func:`gpusched.deciding.place_jobs` takes it."""
         return {
             "rates": self.rates,
             "capacity": self.capacity,

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
+from gpusched.base.real_data import find_data
 from gpusched.papers.common.parallel import BySeed, run_all
-from gpusched.papers.common.real_data import data_folder, with_left_out
+from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import TABLES, Workload, absent
@@ -59,7 +60,7 @@ class Online:
 
 def stages(*, seeds: int, quick: bool) -> dict[str, int]:
     """Return the stage of :func:`study` and its parts; none without the measured throughputs."""
-    if not (data_folder() / TABLES).is_file():
+    if find_data(TABLES) is None:
         return {}
     return {_STAGE: len(SEEDS[:seeds]) * len(_wanted(quick, absent(WORKLOADS)))}
 
@@ -80,7 +81,7 @@ def study(
     After Ctrl-C it holds the seeds that were done, if there are two. Errors go to
     ``failures``, or are raised at the end.
     """
-    if not (data_folder() / TABLES).is_file():
+    if find_data(TABLES) is None:
         found.missing = (TABLES,)
         return
     missing = absent(WORKLOADS)

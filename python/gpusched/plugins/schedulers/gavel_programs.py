@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gpusched.base.libraries import need as need_library
 from gpusched.base.supervision import attended
 
 Array = np.ndarray[Any, Any]
@@ -194,6 +195,7 @@ def _level(
 def _level_of(
     gain: Array, need: Array, gpus: Array, count: Array, capacity: Array
 ) -> tuple[float, Array]:
+    need_library("scipy", "a policy with linear programs", "scipy")
     from scipy import sparse
     from scipy.optimize import linprog
 
@@ -229,6 +231,7 @@ def _solve(
     gain: Array | None = None,
 ) -> Array:
     """Minimise the cost of fractions; what ``gain`` lacks of ``need`` is charged ``penalty``."""
+    need_library("scipy", "a policy with linear programs", "scipy")
     from scipy import sparse
     from scipy.optimize import linprog
 

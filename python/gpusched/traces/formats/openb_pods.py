@@ -36,7 +36,7 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
     Pods without GPUs and pods that were never scheduled are no jobs.
     """
     if source.header == SHORT:
-        raise ValueError(f"{source}: has no times; read it with gpusched.read_requests")
+        raise ValueError(f"{source}: has no times; read it with gpusched.traces.read_requests")
     table = read_table(source, HEADER)
     screen, text = table.screen(), table.columns
     for column, label in (("service_s", "scheduled_time"), ("gpus", "num_gpu")):

@@ -23,7 +23,7 @@ def simulate(
 ) -> gs.Result:
     """Run jobs of (submit, service, gpus), the i-th with the i-th table or all with the one."""
     submit, service, gpus = map(list, zip(*jobs, strict=True))
-    profiles = [gs.JobProfile(f"p{i}", throughput=table) for i, table in enumerate(tables)]
+    profiles = [gs.models.JobProfile(f"p{i}", throughput=table) for i, table in enumerate(tables)]
     index = list(range(len(jobs))) if len(tables) > 1 else [0] * len(jobs)
     trace = gs.Trace.from_columns(
         submit, service, gpus, profiles=profiles, profile=index, **columns

@@ -114,7 +114,7 @@ def test_wide_gangs_count_as_much_as_narrow_ones_at_own_widths() -> None:
 
 def test_gangs_that_keep_their_widths_are_of_one_type_though_several_would_add_up() -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"), gs.ServerGroup(1, 2, "B")))
-    profile = gs.JobProfile("p", samples_per_s={"A": 1.0, "B": 3.0}, global_batch=12)
+    profile = gs.models.JobProfile("p", samples_per_s={"A": 1.0, "B": 3.0}, global_batch=12)
     trace = gs.Trace.from_columns([0, 0], [60, 60], [2, 2], profiles=[profile], profile=[0, 0])
     mixed, own = (
         gs.simulate(trace, cluster, policy=policy, speed="proportional", placement="best-fit")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpusched.traces.reading import read_trace
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA, counted
 
 SHORT = "ResNet-18 (batch size 16)\tpython3 main.py\t--num_steps\t1\t1000\t{arrival}\t{scale}\n"
 
@@ -23,10 +23,12 @@ def folder_with(tmp_path: Path, table: object, *rows: str) -> Path:
     return path
 
 
-@needs_data
 @pytest.mark.parametrize(
     ("name", "jobs", "widest"),
-    [("artifact_evaluation", 15, 2), ("ee9e8c", 2_000, 32), ("max_min_fairness", 96, 4)],
+    counted(
+        real=[("artifact_evaluation", 15, 2), ("ee9e8c", 2_000, 32), ("max_min_fairness", 96, 4)],
+        excerpt=[("artifact_evaluation", 15, 2), ("ee9e8c", 40, 16), ("max_min_fairness", 24, 1)],
+    ),
 )
 def test_the_published_traces_of_seven_and_ten_columns_are_read(
     name: str, jobs: int, widest: int
@@ -40,7 +42,6 @@ def test_the_published_traces_of_seven_and_ten_columns_are_read(
     assert "oracle_throughputs.json, v100" in trace.source
 
 
-@needs_data
 def test_a_duration_is_the_steps_over_the_isolated_throughput() -> None:
     throughput = json.loads((DATA / "gavel" / "oracle_throughputs.json").read_text())
     path = DATA / "gavel" / "traces" / "artifact_evaluation.trace"
@@ -54,16 +55,18 @@ def test_a_duration_is_the_steps_over_the_isolated_throughput() -> None:
         assert trace.group[0] in throughput[gpu_type]
 
 
-@needs_data
 def test_a_table_by_scale_leaves_out_jobs_of_other_scales_and_says_so() -> None:
     trace = read_trace(
         DATA / "gavel" / "traces" / "ee9e8c.trace",
         throughputs=DATA / "gavel" / "simulation_throughputs.json",
     )
 
-    assert len(trace) == 1_627
+    rejected = counted(real=373, excerpt=8)
+    assert len(trace) == counted(real=1_627, excerpt=32)
     assert trace.rejects.counts == {
-        "job_type must have a throughput at its scale on v100 in simulation_throughputs.json": 373
+        "job_type must have a throughput at its scale on v100 in simulation_throughputs.json": (
+            rejected
+        )
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
-from tests.unit.real_data import DATA, needs_data
+from tests.unit.real_data import DATA, EXCERPTS, needs_real_data
 
 # Rows, widths, and the mean, 95th percentile and peak of the GPUs in use if every job started when
 # it was submitted.
@@ -34,7 +34,7 @@ def gpus_in_use(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
     return np.cumsum(step)[:-1], np.diff(time)
 
 
-@needs_data
+@needs_real_data
 @pytest.mark.parametrize("name", sorted(COUNTED))
 def test_the_published_files_have_the_counted_jobs_widths_and_concurrency(name: str) -> None:
     rows, widths, mean, p95, peak = COUNTED[name]
@@ -52,7 +52,31 @@ def test_the_published_files_have_the_counted_jobs_widths_and_concurrency(name: 
     assert level.max() == peak
 
 
-@needs_data
+@pytest.mark.parametrize("number", range(len(COUNTED)))
+def test_a_file_is_read_row_by_row(number: int) -> None:
+    path = DATA / "itp" / f"{sorted(COUNTED)[number]}.csv"
+    trace = read_trace(path)
+    rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
+
+    assert len(trace) == len(rows)
+    assert not trace.rejects
+    assert trace.service_s.min() >= 600
+    assert (np.diff(trace.submit_us) >= 0).all()
+    for job in range(len(trace)):
+        name, submit, duration, gpus = rows[trace.row[job] - 2]
+        assert trace.id[job] == name
+        assert trace.submit_s[job] + trace.origin_s == float(submit)
+        assert (trace.service_s[job], trace.gpus[job]) == (float(duration), int(gpus))
+
+
+def test_an_excerpt_has_the_jobs_and_widths_it_was_made_with() -> None:
+    trace = read_trace(EXCERPTS / "itp" / "cluster05.csv")
+    assert len(trace) == 70
+    assert set(trace.gpus.tolist()) == {1, 2, 4, 8}
+    assert trace.origin_s == 100_000
+
+
+@needs_real_data
 def test_the_first_submit_becomes_zero_and_the_common_epoch_is_kept() -> None:
     trace = read_trace(DATA / "itp" / "cluster01.csv")
 

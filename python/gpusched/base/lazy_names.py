@@ -1,0 +1,48 @@
+"""Names of a package that are loaded on first use, and where those went that it no longer has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from typing import Any
+
+_Surface = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
+
+
+def lazy_names(
+    package: str,
+    homes: Mapping[str, str],
+    *,
+    submodules: Iterable[str] = (),
+    moved: Mapping[str, str] | None = None,
+) -> _Surface:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
+
+    Parameters
+    ----------
+    package
+        Its dotted name.
+    homes
+        By public name the module in which it is made, below ``gpusched``.
+    submodules
+        Those that are public, too: loaded on first use, and not in ``__all__``.
+    moved
+        By a name that the package had what it is now, such as ``gpusched.deciding.assign``; the
+        AttributeError says so.
+    """
+    names, rooms, gone = sorted(homes), frozenset(submodules), moved or {}
+
+    def load(name: str) -> Any:
+        if name in rooms:
+            return import_module(f"{package}.{name}")  # which binds it in the package
+        if name not in homes:
+            text = f"module {package!r} has no attribute {name!r}"
+            if name in gone:
+                text += f"; it is {gone[name]} now"
+            raise AttributeError(text)
+        value = getattr(import_module(f"gpusched.{homes[name]}"), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load, lambda: sorted({*names, *rooms}), names

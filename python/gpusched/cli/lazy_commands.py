@@ -1,0 +1,66 @@
+"""Commands that are imported when they run, and are known by a line until then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+
+@dataclass(frozen=True)
+class Command:
+    """Where a command is, and what it says of itself.
+
+    Attributes
+    ----------
+    home
+        ``module:function``, below ``gpusched.cli``; the module's ``EPILOG`` stands below its help.
+        Without a function, the module has an ``app`` of several commands.
+    help
+        The first line of its help.
+    """
+
+    home: str
+    help: str
+
+    def load(self, name: str) -> Any:
+        """Import it."""
+        place, _, function = self.home.partition(":")
+        module = import_module(f"gpusched.cli.{place}")
+        if not function:
+            return get_command(module.app)
+        app = typer.Typer(rich_markup_mode="rich", add_completion=False)
+        app.command(name, epilog=module.EPILOG)(getattr(module, function))
+        return get_command(app)
+
+
+class LazyCommands(TyperGroup):
+    """A group whose ``entries`` are listed by their lines, and imported one by one."""
+
+    entries: ClassVar[Mapping[str, Command]] = {}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # These are for lists, and for what is suggested after a mistake.
+        for name, entry in self.entries.items():
+            self.commands[name] = TyperCommand(name, help=entry.help, callback=_never)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names, in the order in which they shall be read."""
+        return list(self.entries)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that the arguments begin with, and import it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and name in self.entries:
+            command = self.entries[name].load(name)
+        return name, command, rest
+
+
+def _never() -> None:
+    raise AssertionError("a command that was not imported is never called")

@@ -1,0 +1,197 @@
+"""A run made ready: all that was named is resolved and described, and the core is called."""
+
+from __future__ import annotations
+
+import copyreg
+import dataclasses
+import threading
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gpusched import _core
+from gpusched.base.arrays import Int64
+from gpusched.base.draws import check_seed
+from gpusched.base.progress import OnProgress
+from gpusched.base.supervision import Cancelled, supervised
+from gpusched.clusters.cluster import Cluster
+from gpusched.engine.seams import placement_seam, policy_seam, speed_seam
+from gpusched.plugins.identity import identify
+from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.results.result import Result
+from gpusched.schedules.schedule import Schedule, StoredSchedule
+from gpusched.specs.case import PREDICTORS, job_columns
+from gpusched.specs.run_spec import RunSpec, TraceSource
+from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    from gpusched.prediction import PredictionReport, Predictor
+
+
+def _as_arrays(schedule: _core.Schedule) -> Any:
+    return partial(StoredSchedule, **vars(StoredSchedule.of(schedule))), ()
+
+
+# The core's own object is of this process; others get its arrays.
+copyreg.pickle(_core.Schedule, _as_arrays)
+
+
+class Ready:
+    """One run whose arguments are checked; arguments and errors as of :func:`gpusched.simulate`.
+
+    Attributes
+    ----------
+    spec
+        What it will do, known before it does it.
+    """
+
+    def __init__(
+        self,
+        trace: Trace,
+        cluster: Cluster,
+        policy: str | Policy | _core.Order | _core.Scheduler,
+        placement: str | PlacementChoice | _core.Placement,
+        predictor: str | Predictor,
+        speed: str | SpeedChoice | None,
+        contention: str | ContentionChoice,
+        *,
+        seed: int,
+        verify: bool,
+    ) -> None:
+        if not isinstance(trace, Trace):
+            raise TypeError(f"trace: expected a Trace, not {trace!r}")
+        if not isinstance(cluster, Cluster):
+            raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
+        self.trace = trace
+        self._seed = check_seed(seed)
+        self._verify = verify
+        self._policy = policy_seam(policy)
+        self._placement = placement_seam(placement)
+        self._speed, self._contention = speed_seam(trace, speed, contention)
+        self._learner = _learner(predictor)
+        learns = None if self._learner is None else identify("predictor", self._learner)
+        self._columns = job_columns(
+            trace,
+            cluster,
+            "oracle" if self._learner is not None else str(predictor),
+            uses_estimates=self._policy.has("estimate"),
+            speed=self._speed.name,
+            fills_estimates=self._learner is None,
+        )
+        known = (self._policy.python, self._placement.python, learns)
+        self.spec = RunSpec(
+            policy=self._policy.label,
+            placement=self._placement.label,
+            predictor=str(predictor) if self._learner is None else self._learner.label,
+            seed=self._seed,
+            cluster=cluster,
+            trace=TraceSource.of(trace),
+            version=_core.__version__,
+            speed=str(self._speed),
+            contention=str(self._contention),
+            python=tuple(thing for thing in known if thing is not None),
+        )
+
+    def run(self, progress: OnProgress | None, stop: threading.Event | None) -> Result:
+        """Run it, once."""
+        cluster = self.spec.cluster
+        servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
+        control = _core.RunControl()
+        made: list[_core.Run] = []
+        done: list[tuple[Schedule, PredictionReport | None]] = []
+        begin = time.perf_counter()
+
+        def make_run(predicted_us: Int64 | None = None) -> _core.Run:
+            if predicted_us is not None:
+                self._columns["predicted_us"] = predicted_us
+            run = self._core_run(servers, control)
+            made.append(run)
+            return run
+
+        def work() -> float:
+            nonlocal begin
+            begin = time.perf_counter()
+            if self._learner is None:
+                done.append((make_run().finish(), None))
+            else:
+                from gpusched.prediction.online import run_online
+
+                estimate_us = self._columns.get("estimate_us")
+                found = run_online(
+                    make_run, self.trace, self._learner, seed=self._seed, estimate_us=estimate_us
+                )
+                done.append(found)
+            return time.perf_counter() - begin
+
+        try:
+            wall_s = supervised(work, control, progress, stop, len(self.trace))
+        except Cancelled as error:
+            wall_s = time.perf_counter() - begin
+            if done:
+                error.result = self._result(*done[0], wall_s)
+            elif made:
+                schedule = _so_far(made[-1], str(error))
+                error.result = self._result(schedule, None, wall_s, is_partial=True)
+            raise
+        finally:
+            made.clear()  # a run keeps its policy, whose error may keep this frame
+        return self._result(*done[0], wall_s)
+
+    def _result(
+        self,
+        schedule: Schedule,
+        report: PredictionReport | None,
+        wall_s: float,
+        *,
+        is_partial: bool = False,
+    ) -> Result:
+        return Result(
+            self.trace,
+            self.spec.cluster,
+            self.spec,
+            schedule,
+            wall_s,
+            clairvoyant=self._sees_truth(),
+            prediction=report,
+            is_partial=is_partial,
+        )
+
+    def _core_run(self, servers: _core.Cluster, control: _core.RunControl) -> _core.Run:
+        # Nothing of this call holds it: a plug-in that keeps its error, and so these frames, would
+        # never be freed.
+        description = _core.RunDescription(
+            policy=self._policy.native,
+            policy_values=self._policy.parameters,
+            policy_flags=list(self._policy.flags),
+            placement=self._placement.native,
+            placement_values=self._placement.parameters,
+            speed=self._speed.name,
+            speed_values=self._speed.core_values(),
+            contention=self._contention.name,
+            contention_values=self._contention.core_values(),
+            seed=self._seed,
+            verify=self._verify,
+        )
+        return _core.Run(_core.JobTable(**self._columns), servers, description, control)
+
+    def _sees_truth(self) -> bool:
+        learner = self._learner
+        is_true = learner.needs_truth if learner is not None else self.spec.predictor == "oracle"
+        policy = self._policy
+        return is_true and (
+            policy.has("clairvoyant") or (policy.has("estimate") and self.trace.estimate_us is None)
+        )
+
+
+def _so_far(run: _core.Run, why: str) -> Schedule:
+    """Return what was done until the stop; that jobs wait is no wonder then."""
+    return dataclasses.replace(StoredSchedule.of(run.so_far()), warnings=(why,))
+
+
+def _learner(predictor: str | Predictor) -> Predictor | None:
+    """Return what predicts in the course of the run; None if that is known beforehand."""
+    if isinstance(predictor, str) and predictor in PREDICTORS:
+        return None
+    from gpusched.prediction.choose import resolve
+
+    return resolve(predictor)

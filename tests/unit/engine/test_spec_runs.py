@@ -1,0 +1,118 @@
+"""A specification can be run again: :func:`gpusched.run`."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+import gpusched as gs
+from tests.boundary.workloads import CLUSTER, ShortestFirst, trace
+
+JOBS = trace()
+
+
+class Weighed(ShortestFirst):
+    def __init__(self, power: float) -> None:
+        super().__init__()
+        self.power = power
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        return np.asarray(super().rank(view, jobs)) ** self.power
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"policy": "2d-las:preset=lucid", "placement": "random", "seed": 2**63},
+        {"policy": gs.Policy("easy"), "placement": "best-fit"},
+        {"policy": "sjf", "predictor": "group-mean"},
+    ],
+    ids=str,
+)
+def test_a_specification_runs_to_the_same_digest(options: dict[str, Any]) -> None:
+    result = gs.simulate(JOBS, CLUSTER, **options)
+    for spec in (result.spec, gs.RunSpec.from_toml(result.spec.to_toml())):
+        again = gs.run(spec, JOBS)
+        assert (again.digest, again.spec) == (result.digest, result.spec)
+
+
+def test_a_specification_runs_with_contention() -> None:
+    zoo = tuple(gs.models.zoo().values())
+    cluster = gs.Cluster.uniform(4, 2, nic_gbps=25, intra_gbps=200)
+    jobs = JOBS.with_profiles(zoo, seed=1)
+    result = gs.simulate(jobs, cluster, policy="srtf", contention="shared")
+    assert result.spec.speed == "ring"
+    assert gs.run(result.spec, jobs).digest == result.digest
+
+
+def test_other_jobs_are_refused() -> None:
+    spec = gs.simulate(JOBS, CLUSTER).spec
+    with pytest.raises(ValueError, match=r"trace: .*\(59 jobs, SHA-256 .* is not what the"):
+        gs.run(spec, JOBS.head(59))
+    gs.run(spec, replace(JOBS, name="by another name"))
+    with pytest.raises(TypeError, match="spec: expected a RunSpec"):
+        gs.run("fifo", JOBS)  # type: ignore[arg-type]
+
+
+def test_a_python_policy_is_given_again_and_must_be_the_same() -> None:
+    result = gs.simulate(JOBS, CLUSTER, policy=Weighed(2.0))
+    spec = result.spec
+    with pytest.raises(ValueError, match="policy: python:Weighed was an object written in Python"):
+        gs.run(spec, JOBS)
+    assert gs.run(spec, JOBS, policy=Weighed(2.0)).digest == result.digest
+    with pytest.raises(ValueError, match=r"policy: .*Weighed differs .* in state_sha256"):
+        gs.run(spec, JOBS, policy=Weighed(-1.0))
+    with pytest.raises(ValueError, match="policy: sjf is not that of the specification"):
+        gs.run(spec, JOBS, policy=gs.Policy("sjf"))
+
+
+def test_a_trained_predictor_is_given_again(tmp_path: Path) -> None:
+    trained = gs.prediction.predictor("group-mean").train(JOBS)
+    result = gs.simulate(JOBS, CLUSTER, policy="sjf", predictor=trained)
+    with pytest.raises(ValueError, match=r"predictor: group-mean@.* had been trained; give it"):
+        gs.run(result.spec, JOBS)
+    trained.save(tmp_path / "model.npz")
+    loaded = gs.prediction.load_predictor(tmp_path / "model.npz")
+    assert gs.run(result.spec, JOBS, predictor=loaded).digest == result.digest
+    with pytest.raises(ValueError, match="predictor: group-mean is not that of the specification"):
+        gs.run(result.spec, JOBS, predictor=gs.prediction.predictor("group-mean"))
+
+
+def test_another_version_is_said() -> None:
+    result = gs.simulate(JOBS, CLUSTER)
+    old = msgspec.structs.replace(result.spec, version="0.0.1")
+    with pytest.warns(UserWarning, match="the specification is of gpusched 0.0.1"):
+        assert gs.run(old, JOBS).digest == result.digest
+
+
+def test_results_and_comparisons_come_back_whole_from_a_pickle() -> None:
+    result = gs.simulate(JOBS, CLUSTER, policy=Weighed(2.0), placement="random", seed=5)
+    result.summary()
+    made = pickle.loads(pickle.dumps(result))
+    assert (made.digest, made.spec) == (result.digest, result.spec)
+    assert made.summary() == pytest.approx(result.summary(), nan_ok=True)
+    assert gs.run(made.spec, made.trace, policy=Weighed(2.0)).digest == result.digest
+    both = gs.compare(JOBS, CLUSTER, ["fifo", "srtf"])
+    copied = pickle.loads(pickle.dumps(both))
+    assert copied.table().equals(both.table())
+
+
+def test_python_policies_pickle_where_their_class_can_be_imported() -> None:
+    made = pickle.loads(pickle.dumps(Weighed(2.0)))
+    assert made.power == 2.0
+    options = {"placement": "random", "seed": 5}
+    runs = [gs.simulate(JOBS, CLUSTER, policy=one, **options) for one in (made, Weighed(2.0))]
+    assert runs[0].spec == runs[1].spec
+    assert runs[0].digest == runs[1].digest
+
+    class Local(Weighed):
+        pass
+
+    with pytest.raises((AttributeError, pickle.PicklingError), match="Local"):
+        pickle.dumps(Local(2.0))
