@@ -104,9 +104,7 @@ class RunHeap {
   [[nodiscard]] bool empty() const noexcept { return head_ == run_.size() && heap_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return run_.size() - head_ + heap_.size(); }
 
-  [[nodiscard]] const Entry& top() noexcept {
-    return run_is_next() ? run_[head_] : heap_.top();
-  }
+  [[nodiscard]] const Entry& top() noexcept { return run_is_next() ? run_[head_] : heap_.top(); }
 
   void push(Entry entry) {
     if (head_ == run_.size()) {

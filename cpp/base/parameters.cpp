@@ -91,9 +91,7 @@ const Value& Parameters::get(std::string_view name) const {
 bool Parameters::flag(std::string_view name) const { return get<bool>(name); }
 std::int64_t Parameters::integer(std::string_view name) const { return get<std::int64_t>(name); }
 double Parameters::number(std::string_view name) const { return get<double>(name); }
-const std::string& Parameters::text(std::string_view name) const {
-  return get<std::string>(name);
-}
+const std::string& Parameters::text(std::string_view name) const { return get<std::string>(name); }
 const std::vector<double>& Parameters::list(std::string_view name) const {
   return get<std::vector<double>>(name);
 }

@@ -12,8 +12,7 @@
 
 namespace gpusched {
 
-using ParameterValue =
-    std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+using ParameterValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
 
 /// One option of a plug-in: its default (which fixes the type), its range, what it means.
 struct ParameterInfo {

@@ -111,18 +111,18 @@ class Registry {
 #define GPUSCHED_JOIN(a, b) GPUSCHED_JOIN_(a, b)
 
 /// GPUSCHED_REGISTER(Order, Fifo, .name = "fifo", .summary = "...", .source = "...");
-#define GPUSCHED_REGISTER(Seam, Plugin, ...)                                      \
-  namespace {                                                                     \
-  [[maybe_unused]] const bool GPUSCHED_JOIN(is_registered_, __COUNTER__) =           \
+#define GPUSCHED_REGISTER(Seam, Plugin, ...)                                        \
+  namespace {                                                                       \
+  [[maybe_unused]] const bool GPUSCHED_JOIN(is_registered_, __COUNTER__) =          \
       ::gpusched::Registry<Seam>::add<Plugin>(::gpusched::PluginInfo{__VA_ARGS__}); \
   }
 
 /// GPUSCHED_ALIAS(Order, .name = "...", .summary = "...", .source = "...", .target = "...",
 ///                .values = {{"parameter", value}});
-#define GPUSCHED_ALIAS(Seam, ...)                                                  \
-  namespace {                                                                      \
-  [[maybe_unused]] const bool GPUSCHED_JOIN(is_alias_, __COUNTER__) =                 \
-      ::gpusched::Registry<Seam>::add_alias(::gpusched::AliasInfo{__VA_ARGS__});   \
+#define GPUSCHED_ALIAS(Seam, ...)                                                \
+  namespace {                                                                    \
+  [[maybe_unused]] const bool GPUSCHED_JOIN(is_alias_, __COUNTER__) =            \
+      ::gpusched::Registry<Seam>::add_alias(::gpusched::AliasInfo{__VA_ARGS__}); \
   }
 
 }  // namespace gpusched

@@ -44,8 +44,9 @@ void bind_allocation(py::module_& m) {
            py::arg("ranks") = std::vector<std::int32_t>{})
       .def_readonly("gpus", &Allocation::gpus)
       .def_property_readonly("pieces", &pieces_of)
-      .def_property_readonly("ranks", [](const Allocation& a) { return a.ranks; },
-                             "The worker of each GPU in turn; none where they are in order.")
+      .def_property_readonly(
+          "ranks", [](const Allocation& a) { return a.ranks; },
+          "The worker of each GPU in turn; none where they are in order.")
       .def("__reduce__", [](const Allocation& a) {
         return std::pair(py::type::of<Allocation>(), std::tuple(a.gpus, pieces_of(a), a.ranks));
       });

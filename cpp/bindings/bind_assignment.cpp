@@ -38,10 +38,11 @@ Solution transport(Lasting<Transportation>& self, const Column<double>& value,
   const Turn turn(self.is_at_work);
   SignalCheck signals;
   const Listening listening(self.solver, signals);
-  const auto& found = self.solver.solve(
-      view(value, "value"), view(supply, "supply"), view(capacity, "capacity"),
-      is_exact ? Transportation::Supply::exactly : Transportation::Supply::at_most,
-      is_warm ? Transportation::Start::warm : Transportation::Start::cold);
+  const auto& found =
+      self.solver.solve(view(value, "value"), view(supply, "supply"), view(capacity, "capacity"),
+                        is_exact ? Transportation::Supply::exactly
+                                 : Transportation::Supply::at_most,
+                        is_warm ? Transportation::Start::warm : Transportation::Start::cold);
   return {column_of(std::vector(found.flow)), column_of(std::vector(found.row_dual)),
           column_of(std::vector(found.price)), found.value};
 }

@@ -36,8 +36,7 @@ class BareSpeed final : public Speed {
   }
 
  private:
-  void start(const JobTable& jobs, const Cluster& cluster,
-             const JobClasses& /*classes*/) override {
+  void start(const JobTable& jobs, const Cluster& cluster, const JobClasses& /*classes*/) override {
     jobs_ = &jobs;
     cluster_ = &cluster;
   }

@@ -35,8 +35,7 @@ void bind_data(py::module_& m) {
                        const std::optional<I32>& server_domain,
                        const std::optional<I32>& domain_parent,
                        const std::optional<F64>& uplink_bytes_per_s,
-                       const std::optional<I64>& cpu_milli,
-                       const std::optional<I64>& memory_mib) {
+                       const std::optional<I64>& cpu_milli, const std::optional<I64>& memory_mib) {
              const NetworkColumns network{
                  .nic_bytes_per_s = view(nic_bytes_per_s, "nic_bytes_per_s"),
                  .intra_bytes_per_s = view(intra_bytes_per_s, "intra_bytes_per_s"),

@@ -46,9 +46,12 @@ DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int
                    const Column<double>& rate, const Column<std::int64_t>& type_gpus,
                    std::int64_t slot_us, const std::string& prices, int quanta, int segments,
                    bool whole_slots, bool knows, const RunControl& control) {
-  const DeadlineJobs jobs{view(arrival_us, "arrival_us"), view(deadline_us, "deadline_us"),
-                          view(work, "work"),             view(value, "value"),
-                          view(change_us, "change_us"),   view(first, "first"),
+  const DeadlineJobs jobs{view(arrival_us, "arrival_us"),
+                          view(deadline_us, "deadline_us"),
+                          view(work, "work"),
+                          view(value, "value"),
+                          view(change_us, "change_us"),
+                          view(first, "first"),
                           configurations_of(type, gpus, rate)};
   const PlannerOptions options{.slot = Time{slot_us},
                                .prices = price_rule_of(prices),
@@ -76,32 +79,56 @@ void bind_plans(py::module_& m) {
                                  return v == PlanVerdict::found;
                                });
                              })
-      .def_property_readonly(
-          "cost", [](const DeadlinePlans& p) { return column_of(std::vector<double>(p.costs)); })
-      .def_property_readonly("first", [](const DeadlinePlans& p) {
-        return column_of(std::vector<std::int64_t>(p.first));
-      })
-      .def_property_readonly("step_begin", [](const DeadlinePlans& p) {
-        return column_by<std::int64_t>(p.steps, [](const PlanStep& s) { return s.begin; });
-      })
-      .def_property_readonly("step_end", [](const DeadlinePlans& p) {
-        return column_by<std::int64_t>(p.steps, [](const PlanStep& s) { return s.end; });
-      })
-      .def_property_readonly("step_configuration", [](const DeadlinePlans& p) {
-        return column_by<std::int32_t>(p.steps, [](const PlanStep& s) { return s.configuration; });
-      })
-      .def_property_readonly("scarce_type", [](const DeadlinePlans& p) {
-        return column_by<std::int32_t>(p.scarcities, [](const Scarcity& s) { return s.type; });
-      })
-      .def_property_readonly("scarce_begin", [](const DeadlinePlans& p) {
-        return column_by<std::int64_t>(p.scarcities, [](const Scarcity& s) { return s.begin; });
-      })
-      .def_property_readonly("scarce_end", [](const DeadlinePlans& p) {
-        return column_by<std::int64_t>(p.scarcities, [](const Scarcity& s) { return s.end; });
-      })
-      .def_property_readonly("scarce_free", [](const DeadlinePlans& p) {
-        return column_by<std::int32_t>(p.scarcities, [](const Scarcity& s) { return s.free; });
-      })
+      .def_property_readonly("cost",
+                             [](const DeadlinePlans& p) {
+                               return column_of(std::vector<double>(p.costs));
+                             })
+      .def_property_readonly("first",
+                             [](const DeadlinePlans& p) {
+                               return column_of(std::vector<std::int64_t>(p.first));
+                             })
+      .def_property_readonly("step_begin",
+                             [](const DeadlinePlans& p) {
+                               return column_by<std::int64_t>(p.steps, [](const PlanStep& s) {
+                                 return s.begin;
+                               });
+                             })
+      .def_property_readonly("step_end",
+                             [](const DeadlinePlans& p) {
+                               return column_by<std::int64_t>(p.steps, [](const PlanStep& s) {
+                                 return s.end;
+                               });
+                             })
+      .def_property_readonly("step_configuration",
+                             [](const DeadlinePlans& p) {
+                               return column_by<std::int32_t>(p.steps, [](const PlanStep& s) {
+                                 return s.configuration;
+                               });
+                             })
+      .def_property_readonly("scarce_type",
+                             [](const DeadlinePlans& p) {
+                               return column_by<std::int32_t>(p.scarcities, [](const Scarcity& s) {
+                                 return s.type;
+                               });
+                             })
+      .def_property_readonly("scarce_begin",
+                             [](const DeadlinePlans& p) {
+                               return column_by<std::int64_t>(p.scarcities, [](const Scarcity& s) {
+                                 return s.begin;
+                               });
+                             })
+      .def_property_readonly("scarce_end",
+                             [](const DeadlinePlans& p) {
+                               return column_by<std::int64_t>(p.scarcities, [](const Scarcity& s) {
+                                 return s.end;
+                               });
+                             })
+      .def_property_readonly("scarce_free",
+                             [](const DeadlinePlans& p) {
+                               return column_by<std::int32_t>(p.scarcities, [](const Scarcity& s) {
+                                 return s.free;
+                               });
+                             })
       .def_readonly("value", &DeadlinePlans::value)
       .def_readonly("final_price_sum", &DeadlinePlans::final_price_sum)
       .def_readonly("initial_price_sum", &DeadlinePlans::initial_price_sum)

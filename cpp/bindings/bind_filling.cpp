@@ -16,8 +16,8 @@ namespace {
 
 py::typing::Dict<py::str, py::array> fill_cluster(
     const OwnedJobTable& requests, const Column<std::int64_t>& arrivals, const Cluster& cluster,
-    const std::variant<std::string, Placement*>& placement, const Parameters::Values& values, std::uint64_t seed,
-    RunControl& control) {
+    const std::variant<std::string, Placement*>& placement, const Parameters::Values& values,
+    std::uint64_t seed, RunControl& control) {
   const auto rows = view(arrivals, "arrivals");
   std::unique_ptr<Placement> own;
   if (const auto* name = std::get_if<std::string>(&placement)) own = make_placement(*name, values);

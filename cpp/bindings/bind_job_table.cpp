@@ -57,16 +57,26 @@ void define_constructor(py::class_<OwnedJobTable>& table, std::index_sequence<Re
 
 const char* per_name(Per per) {
   switch (per) {
-    case Per::job: return "job";
-    case Per::type_set: return "type set";
-    case Per::demand: return "demand";
-    case Per::profile: return "profile";
-    case Per::profile_and_type: return "profile x GPU type";
-    case Per::count: return "count";
-    case Per::profile_type_and_count: return "profile x GPU type x count";
-    case Per::graph_and_end: return "graph, and their end";
-    case Per::stage: return "stage";
-    case Per::stage_and_type: return "stage x GPU type";
+    case Per::job:
+      return "job";
+    case Per::type_set:
+      return "type set";
+    case Per::demand:
+      return "demand";
+    case Per::profile:
+      return "profile";
+    case Per::profile_and_type:
+      return "profile x GPU type";
+    case Per::count:
+      return "count";
+    case Per::profile_type_and_count:
+      return "profile x GPU type x count";
+    case Per::graph_and_end:
+      return "graph, and their end";
+    case Per::stage:
+      return "stage";
+    case Per::stage_and_type:
+      return "stage x GPU type";
   }
   return "";
 }

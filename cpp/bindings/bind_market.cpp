@@ -45,7 +45,8 @@ MatchingMarket::Decision decide(LastingMarket& market, const MatchingColumns& co
 }  // namespace
 
 void bind_market(py::module_& m) {
-  py::class_<MatchingColumns>(m, "MatchingProblem", "Jobs that compete for workers, as columns by job.")
+  py::class_<MatchingColumns>(m, "MatchingProblem",
+                              "Jobs that compete for workers, as columns by job.")
       .def(py::init<Reals, Counts, Reals, Reals, std::optional<Reals>, std::optional<Reals>,
                     std::optional<Reals>, std::optional<Reals>, std::optional<Counts>,
                     std::optional<Counts>, std::optional<Counts>, std::optional<Reals>>(),
@@ -62,14 +63,22 @@ void bind_market(py::module_& m) {
 
   using Decision = MatchingMarket::Decision;
   py::class_<Decision>(m, "MatchingDecision", "What a matching market decided.")
-      .def_property_readonly("counts", [](const Decision& d) {
-        return column_of(std::vector<std::int32_t>(d.counts)); })
-      .def_property_readonly("job_s", [](const Decision& d) {
-        return column_of(std::vector<double>(d.job_s)); })
-      .def_property_readonly("equal_s", [](const Decision& d) {
-        return column_of(std::vector<double>(d.equal_s)); })
-      .def_property_readonly("price", [](const Decision& d) {
-        return column_of(std::vector<double>(d.price)); })
+      .def_property_readonly("counts",
+                             [](const Decision& d) {
+                               return column_of(std::vector<std::int32_t>(d.counts));
+                             })
+      .def_property_readonly("job_s",
+                             [](const Decision& d) {
+                               return column_of(std::vector<double>(d.job_s));
+                             })
+      .def_property_readonly("equal_s",
+                             [](const Decision& d) {
+                               return column_of(std::vector<double>(d.equal_s));
+                             })
+      .def_property_readonly("price",
+                             [](const Decision& d) {
+                               return column_of(std::vector<double>(d.price));
+                             })
       .def_readonly("mean_s", &Decision::mean_s)
       .def_readonly("score", &Decision::score)
       .def_readonly("lower_bound_s", &Decision::lower_bound_s)
@@ -80,7 +89,8 @@ void bind_market(py::module_& m) {
       .def_readonly("num_pruned", &Decision::num_pruned)
       .def_readonly("is_exhaustive", &Decision::is_exhaustive)
       .def_readonly("is_kept", &Decision::is_kept);
-  py::class_<LastingMarket>(m, "MatchingMarket", "Decides who holds which workers, for one thread at a time.")
+  py::class_<LastingMarket>(m, "MatchingMarket",
+                            "Decides who holds which workers, for one thread at a time.")
       .def(py::init<>())
       .def(
           "solve",
@@ -98,10 +108,14 @@ void bind_market(py::module_& m) {
           },
           py::arg("problem"), py::arg("options"), py::arg("control"));
   py::class_<ExactMarket::Result>(m, "ExactMatching", "The best decision of all, and the proof.")
-      .def_property_readonly("counts", [](const ExactMarket::Result& r) {
-        return column_of(std::vector<std::int32_t>(r.counts)); })
-      .def_property_readonly("job_s", [](const ExactMarket::Result& r) {
-        return column_of(std::vector<double>(r.job_s)); })
+      .def_property_readonly("counts",
+                             [](const ExactMarket::Result& r) {
+                               return column_of(std::vector<std::int32_t>(r.counts));
+                             })
+      .def_property_readonly("job_s",
+                             [](const ExactMarket::Result& r) {
+                               return column_of(std::vector<double>(r.job_s));
+                             })
       .def_readonly("mean_s", &ExactMarket::Result::mean_s)
       .def_readonly("lower_bound_s", &ExactMarket::Result::lower_bound_s)
       .def_readonly("num_searched", &ExactMarket::Result::num_searched)
@@ -110,8 +124,8 @@ void bind_market(py::module_& m) {
       .def_readonly("is_optimal", &ExactMarket::Result::is_optimal);
   m.def(
       "exact_matching",
-      [](const MatchingColumns& problem, const Options& values,
-         const RunControl& control, double tolerance, std::int64_t max_steps) {
+      [](const MatchingColumns& problem, const Options& values, const RunControl& control,
+         double tolerance, std::int64_t max_steps) {
         const MatchingMarket::Options options = matching_options(values);
         const MatchingProblem view = problem.problem();
         const py::gil_scoped_release unlocked;  // no Python object is touched below

@@ -32,10 +32,13 @@ void bind_market_parts(py::module_& m) {
       .def_readonly("score", &Market::Result::score)
       .def_readonly("lower_bound", &Market::Result::lower_bound)
       .def_readonly("rounds", &Market::Result::rounds)
-      .def_property_readonly("counts", [](const Market::Result& r) {
-        return column_of(std::vector<std::int32_t>(r.counts)); })
+      .def_property_readonly("counts",
+                             [](const Market::Result& r) {
+                               return column_of(std::vector<std::int32_t>(r.counts));
+                             })
       .def_property_readonly("price", [](const Market::Result& r) {
-        return column_of(std::vector<double>(r.price)); });
+        return column_of(std::vector<double>(r.price));
+      });
   testing.def(
       "clear_category",
       [](const MatchingColumns& problem, const std::vector<std::int32_t>& category,
@@ -67,8 +70,8 @@ void bind_market_parts(py::module_& m) {
       "Summed seconds that no placement of the category is below, and that none at all is.");
   testing.def(
       "improve_placement",
-      [](const MatchingColumns& problem, const Counts& counts, const py::typing::Dict<py::str, py::object>& values,
-         bool may_resize, bool by_pairs) {
+      [](const MatchingColumns& problem, const Counts& counts,
+         const py::typing::Dict<py::str, py::object>& values, bool may_resize, bool by_pairs) {
         const MatchingMarket::Options options = matching_options(values);
         MarketModel model;
         model.load(problem.problem(), options.goal);
@@ -79,9 +82,8 @@ void bind_market_parts(py::module_& m) {
         const std::span<const std::int32_t> found = exchange.counts();
         return std::pair(column_of(std::vector(found.begin(), found.end())), exchange.score());
       },
-      py::arg("problem"), py::arg("counts").noconvert(), py::arg("options"),
-      py::arg("may_resize"), py::arg("by_pairs"),
-      "Exchanges of workers until none is better, and the score.");
+      py::arg("problem"), py::arg("counts").noconvert(), py::arg("options"), py::arg("may_resize"),
+      py::arg("by_pairs"), "Exchanges of workers until none is better, and the score.");
 }
 
 }  // namespace gpusched::bindings

@@ -9,8 +9,9 @@ void bind_order(py::module_& m) {
       m, "Order",
       "Which job first? Subclass it: set `lifetime` to 'fixed', 'service' or 'clock' and write\n"
       "`rank(view, jobs)`, which returns one key per job; the smallest goes first.");
-  order.def(py::init<>())
-      .def_property_readonly_static("lifetime", [](const py::object&) { return "fixed"; });
+  order.def(py::init<>()).def_property_readonly_static("lifetime", [](const py::object&) {
+    return "fixed";
+  });
   copy_by_state<Order, PyOrder>(order);
 }
 

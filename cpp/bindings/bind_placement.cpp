@@ -59,8 +59,9 @@ void bind_placement(py::module_& m) {
       "On which GPUs, or not yet? Subclass it and write `place(free, request)`, which returns\n"
       "[(server, mask), ...] in server order for the whole gang, or None.");
   placement.def(py::init<>())
-      .def("begin", [](Placement&, std::uint64_t) {}, py::arg("seed"),
-           "Before a run, with its seed; does nothing unless it is overridden.");
+      .def(
+          "begin", [](Placement&, std::uint64_t) {}, py::arg("seed"),
+          "Before a run, with its seed; does nothing unless it is overridden.");
   copy_by_state<Placement, PyPlacement>(placement);
 }
 

@@ -110,7 +110,8 @@ py::typing::List<TextFields> flags() {
 }  // namespace
 
 void bind_registry(py::module_& m) {
-  m.def("registry", &registry, "Every native plug-in: kind, name, flags, parameters, source; of an alias also the name\n"
+  m.def("registry", &registry,
+        "Every native plug-in: kind, name, flags, parameters, source; of an alias also the name\n"
         "that it stands for (`target`) and the defaults that it sets (`values`).");
   m.def(
       "list_parameters",
@@ -123,9 +124,10 @@ void bind_registry(py::module_& m) {
       },
       py::arg("is_preemptive"), py::arg("is_strict"),
       "The parameters that the list scheduler adds to an order.");
-  m.def("flags", &flags,
-        "Every flag: its name, what it means, and the kinds of plug-ins that may have it (of those\n"
-        "written in Python: `python_kinds`), parted by spaces.");
+  m.def(
+      "flags", &flags,
+      "Every flag: its name, what it means, and the kinds of plug-ins that may have it (of those\n"
+      "written in Python: `python_kinds`), parted by spaces.");
   py::list reasons;
   for (const char* reason : kRejectReasons) reasons.append(reason);
   m.attr("REJECT_REASONS") = py::tuple(reasons);

@@ -49,15 +49,19 @@ py::typing::Dict<py::str, py::object> decisions_of(const Schedule& schedule) {
   };
   py::typing::Dict<py::str, py::object> table;
   table["job"] = column_of(column([](const Decision& d) { return std::int64_t{d.job}; }));
-  table["time_us"] = column_of(column([](const Decision& d) { return std::int64_t{d.at.count()}; }));
-  table["admitted"] = column_of(column([](const Decision& d) { return std::uint8_t{d.is_admitted}; }));
+  table["time_us"] =
+      column_of(column([](const Decision& d) { return std::int64_t{d.at.count()}; }));
+  table["admitted"] =
+      column_of(column([](const Decision& d) { return std::uint8_t{d.is_admitted}; }));
   table["cost"] = column_of(column([](const Decision& d) { return d.cost; }));
   table["value"] = column_of(column([](const Decision& d) { return d.value; }));
   table["payoff"] = column_of(column([](const Decision& d) { return d.payoff; }));
   table["reason"] = py::cast(column([](const Decision& d) { return std::string(d.reason); }));
   table["type"] = column_of(column([](const Decision& d) { return std::int32_t{d.type}; }));
-  table["from_us"] = column_of(column([](const Decision& d) { return std::int64_t{d.from.count()}; }));
-  table["until_us"] = column_of(column([](const Decision& d) { return std::int64_t{d.until.count()}; }));
+  table["from_us"] =
+      column_of(column([](const Decision& d) { return std::int64_t{d.from.count()}; }));
+  table["until_us"] =
+      column_of(column([](const Decision& d) { return std::int64_t{d.until.count()}; }));
   return table;
 }
 
@@ -80,23 +84,27 @@ void bind_schedule(py::module_& m) {
                              })
       .def_property_readonly("held_us",
                              [](const Schedule& s) {
-                               return collect<std::int64_t>(
-                                   s, [&](JobId job) { return s.record(job).held.count(); });
+                               return collect<std::int64_t>(s, [&](JobId job) {
+                                 return s.record(job).held.count();
+                               });
                              })
       .def_property_readonly("paid_us",
                              [](const Schedule& s) {
-                               return collect<std::int64_t>(
-                                   s, [&](JobId job) { return s.record(job).paid.count(); });
+                               return collect<std::int64_t>(s, [&](JobId job) {
+                                 return s.record(job).paid.count();
+                               });
                              })
       .def_property_readonly("preemptions",
                              [](const Schedule& s) {
-                               return collect<std::int32_t>(
-                                   s, [&](JobId job) { return s.record(job).preemptions; });
+                               return collect<std::int32_t>(s, [&](JobId job) {
+                                 return s.record(job).preemptions;
+                               });
                              })
       .def_property_readonly("num_servers",
                              [](const Schedule& s) {
-                               return collect<std::int32_t>(
-                                   s, [&](JobId job) { return s.record(job).num_servers; });
+                               return collect<std::int32_t>(s, [&](JobId job) {
+                                 return s.record(job).num_servers;
+                               });
                              })
       .def_property_readonly("status",
                              [](const Schedule& s) {
@@ -116,12 +124,14 @@ void bind_schedule(py::module_& m) {
           "Time that the job's runs would have taken without contention; empty under `fixed`.")
       .def_property_readonly("resizes",
                              [](const Schedule& s) {
-                               return collect<std::int32_t>(
-                                   s, [&](JobId job) { return s.num_resizes(job); });
+                               return collect<std::int32_t>(s, [&](JobId job) {
+                                 return s.num_resizes(job);
+                               });
                              })
-      .def("decisions", &decisions_of,
-           "Of a policy that admits jobs: each job that it took or turned down, as columns. `type`\n"
-           "is the scarcest GPU type, -1 for none, between from_us and until_us.")
+      .def(
+          "decisions", &decisions_of,
+          "Of a policy that admits jobs: each job that it took or turned down, as columns. `type`\n"
+          "is the scarcest GPU type, -1 for none, between from_us and until_us.")
       .def("intervals", &intervals_of,
            "Rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
       .def_property_readonly("digest",

@@ -7,7 +7,8 @@
 namespace gpusched::bindings {
 
 void bind_scheduler(py::module_& m) {
-  py::class_<ActionsView, std::shared_ptr<ActionsView>>(m, "Actions", "What a scheduler does; every call is checked.")
+  py::class_<ActionsView, std::shared_ptr<ActionsView>>(
+      m, "Actions", "What a scheduler does; every call is checked.")
       .def(
           "start",
           [](ActionsView& v, JobId job, const Allocation& allocation) {

@@ -31,10 +31,10 @@ void bind_simulation(py::module_& m) {
       "how an Order is run. `verify` has every rate computed anew after each instant, and\n"
       "compared.")
       .def(py::init([](Policy policy, Values policy_values,
-                       const std::vector<std::string>& policy_flags,
-                       PlacementSeam placement, Values placement_values, std::string speed,
-                       Values speed_values, std::string contention, Values contention_values,
-                       std::uint64_t seed, bool verify) {
+                       const std::vector<std::string>& policy_flags, PlacementSeam placement,
+                       Values placement_values, std::string speed, Values speed_values,
+                       std::string contention, Values contention_values, std::uint64_t seed,
+                       bool verify) {
              Flags flags;
              for (const std::string& flag : policy_flags) flags = flags.with(flag_of(flag));
              return RunDescription{.policy = std::move(policy),
@@ -50,12 +50,11 @@ void bind_simulation(py::module_& m) {
                                    .verify = verify};
            }),
            py::kw_only(), py::arg("policy").none(false), py::arg("policy_values") = Values{},
-           py::arg("policy_flags") = std::vector<std::string>{},
-           py::arg("placement").none(false), py::arg("placement_values") = Values{},
-           py::arg("speed") = "fixed", py::arg("speed_values") = Values{},
-           py::arg("contention") = "none", py::arg("contention_values") = Values{},
-           py::arg("seed") = 0, py::arg("verify") = false, py::keep_alive<1, 2>(),
-           py::keep_alive<1, 5>());
+           py::arg("policy_flags") = std::vector<std::string>{}, py::arg("placement").none(false),
+           py::arg("placement_values") = Values{}, py::arg("speed") = "fixed",
+           py::arg("speed_values") = Values{}, py::arg("contention") = "none",
+           py::arg("contention_values") = Values{}, py::arg("seed") = 0, py::arg("verify") = false,
+           py::keep_alive<1, 2>(), py::keep_alive<1, 5>());
 
   py::class_<Run>(m, "Run",
                   "A replay of the jobs on the cluster that can be halted between arrivals. The\n"

@@ -16,9 +16,10 @@
 namespace gpusched::bindings {
 namespace {
 
-py::typing::Dict<py::str, py::array_t<double>> iteration_limits(
-    const OwnedJobTable& jobs, const Cluster& cluster, const std::string& speed,
-    const Parameters::Values& values) {
+py::typing::Dict<py::str, py::array_t<double>> iteration_limits(const OwnedJobTable& jobs,
+                                                                const Cluster& cluster,
+                                                                const std::string& speed,
+                                                                const Parameters::Values& values) {
   const auto model = make_speed(speed, values);
   const std::vector<double> unknown(jobs.table.num_jobs(),
                                     std::numeric_limits<double>::quiet_NaN());
@@ -79,8 +80,9 @@ py::typing::Dict<py::str, py::array_t<double>> least_costs(const OwnedJobTable& 
       const auto [found, is_new] = known.try_emplace(key, Least{.narrowest = own, .widest = own});
       Least& least = found->second;
       if (is_new) {
-        const auto most = static_cast<int>(std::min<std::int64_t>(
-            std::min(jobs.max_gpus(job), model->widest(job)), cluster.num_gpus()));
+        const auto most = static_cast<int>(
+            std::min<std::int64_t>(std::min(jobs.max_gpus(job), model->widest(job)),
+                                   cluster.num_gpus()));
         for (int gpus = jobs.min_gpus(job); gpus <= most; ++gpus) {
           const double part = model->bound_s(job, gpus) / model->ideal_s(job);
           if (!std::isfinite(part)) continue;

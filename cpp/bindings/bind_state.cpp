@@ -41,7 +41,8 @@ py::array_t<std::int64_t> filter(const StateView& view, Test test) {
 
 void bind_state(py::module_& m) {
   using I64 = Column<std::int64_t>;
-  py::class_<StateView, std::shared_ptr<StateView>>(m, "State", "What a scheduler or an order may see of a run.")
+  py::class_<StateView, std::shared_ptr<StateView>>(
+      m, "State", "What a scheduler or an order may see of a run.")
       .def_property_readonly("now_us", [](const StateView& v) { return v.state().now().count(); })
       .def_property_readonly("seed", &StateView::seed)
       .def_property_readonly("num_gpus",
@@ -78,20 +79,20 @@ void bind_state(py::module_& m) {
           "Deadline of every job of the trace, in microseconds; -1 where it has none.")
       .def_property_readonly(
           "value",
-          [](StateView& v) {
-            return v.column_or(v.state().jobs().columns().value, 1.0, "value");
-          },
+          [](StateView& v) { return v.column_or(v.state().jobs().columns().value, 1.0, "value"); },
           "What it is worth to meet the deadline, of every job of the trace.")
       .def_property_readonly(
           "min_gpus",
           [](StateView& v) {
-            return v.limit_column("min_gpus", [](const State& s, JobId j) { return s.min_gpus(j); });
+            return v.limit_column("min_gpus",
+                                  [](const State& s, JobId j) { return s.min_gpus(j); });
           },
           "Least width of every job of the trace; its own where the speed is not elastic.")
       .def_property_readonly(
           "max_gpus",
           [](StateView& v) {
-            return v.limit_column("max_gpus", [](const State& s, JobId j) { return s.max_gpus(j); });
+            return v.limit_column("max_gpus",
+                                  [](const State& s, JobId j) { return s.max_gpus(j); });
           },
           "Greatest width of every job of the trace, at most the cluster.")
       .def_property_readonly("is_elastic",

@@ -83,8 +83,8 @@ void bind_testing(py::module_& m) {
            [](RunningIndex& index, std::int64_t end, JobId job) { index.erase(Time{end}, job); })
       .def("sum_from", [](const RunningIndex& index, std::int64_t end,
                           JobId job) { return index.sum_from(Time{end}, job); })
-      .def("sum_until", [](const RunningIndex& index,
-                           std::int64_t end) { return index.sum_until(Time{end}); })
+      .def("sum_until",
+           [](const RunningIndex& index, std::int64_t end) { return index.sum_until(Time{end}); })
       .def("reach",
            [](const RunningIndex& index, std::int64_t need) -> py::object {
              std::int64_t before = 0;

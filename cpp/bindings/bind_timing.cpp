@@ -53,9 +53,7 @@ class TimedScheduler final : public Scheduler {
     num_finished_.push_back(static_cast<std::int32_t>(instant.finished.size()));
   }
   [[nodiscard]] RestartRule restart_rule() const override { return inner_->restart_rule(); }
-  [[nodiscard]] std::vector<Decision> take_decisions() override {
-    return inner_->take_decisions();
-  }
+  [[nodiscard]] std::vector<Decision> take_decisions() override { return inner_->take_decisions(); }
   [[nodiscard]] std::vector<std::string> warnings() const override { return inner_->warnings(); }
 
   [[nodiscard]] py::typing::Dict<py::str, py::array> times() const {

@@ -45,9 +45,8 @@ py::array_t<Value> column_of(std::vector<Value> values) {
   auto owner = std::make_unique<std::vector<Value>>(std::move(values));
   Value* data = owner->data();
   const auto size = static_cast<py::ssize_t>(owner->size());
-  py::capsule capsule(owner.get(), [](void* pointer) {
-    delete static_cast<std::vector<Value>*>(pointer);
-  });
+  py::capsule capsule(owner.get(),
+                      [](void* pointer) { delete static_cast<std::vector<Value>*>(pointer); });
   owner.release();
   return py::array_t<Value>({size}, {static_cast<py::ssize_t>(sizeof(Value))}, data, capsule);
 }

@@ -49,9 +49,9 @@ MatchingMarket::Options matching_options(const py::typing::Dict<py::str, py::obj
     if (values.contains(key)) to = values[key].cast<std::decay_t<decltype(to)>>();
   };
   if (values.contains("split")) {
-    made.goal.split = one_of<BatchSplit>(
-        "split", text("split"),
-        {{"proportional", BatchSplit::proportional}, {"equal", BatchSplit::equal}});
+    made.goal.split = one_of<BatchSplit>("split", text("split"),
+                                         {{"proportional", BatchSplit::proportional},
+                                          {"equal", BatchSplit::equal}});
   }
   if (values.contains("valuation")) {
     made.market.valuation = one_of<Valuation>("valuation", text("valuation"),
@@ -60,11 +60,10 @@ MatchingMarket::Options matching_options(const py::typing::Dict<py::str, py::obj
                                                {"raw", Valuation::raw}});
   }
   if (values.contains("clearing")) {
-    made.market.clearing =
-        one_of<Clearing>("clearing", text("clearing"),
-                         {{"transportation", Clearing::transportation},
-                          {"jonker-volgenant", Clearing::jonker_volgenant},
-                          {"auction", Clearing::auction}});
+    made.market.clearing = one_of<Clearing>("clearing", text("clearing"),
+                                            {{"transportation", Clearing::transportation},
+                                             {"jonker-volgenant", Clearing::jonker_volgenant},
+                                             {"auction", Clearing::auction}});
   }
   if (values.contains("sampler")) {
     made.sampling = one_of<CategorySampling>("sampler", text("sampler"),

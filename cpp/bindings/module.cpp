@@ -15,8 +15,7 @@ bool is_main_interpreter() { return PyInterpreterState_Get() == PyInterpreterSta
 // Sub-interpreters are refused. The GIL stays: what a view shows, the one run that a scheduler of
 // Python serves and the solvers that keep prices between calls are guarded by nothing else. A run
 // of native plug-ins releases it, so threads run in parallel all the same.
-PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(),
-                py::mod_gil_used()) {
+PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(), py::mod_gil_used()) {
   // Reached where an interpreter does not look at what the module declares.
   if (!is_main_interpreter()) throw py::import_error(kMainInterpreterOnly);
   namespace bindings = gpusched::bindings;

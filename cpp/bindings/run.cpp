@@ -36,7 +36,8 @@ void Run::guarded(Work work) {
     Phase next = Phase::over;  // unless the work is done
     ~End() {
       run.phase_ = next;
-      run.control_.num_finished.store(run.run_->simulation().num_finished(), std::memory_order_relaxed);
+      run.control_.num_finished.store(run.run_->simulation().num_finished(),
+                                      std::memory_order_relaxed);
     }
   } end{*this};
   const auto digest = [&] {

@@ -8,8 +8,8 @@
 #include "base/run_control.hpp"
 #include "data.hpp"
 #include "engine/schedule.hpp"
-#include "runs/run_description.hpp"
 #include "model/cluster.hpp"
+#include "runs/run_description.hpp"
 
 namespace gpusched::bindings {
 

@@ -34,7 +34,9 @@ class YieldingCheck final : public StopCheck {
 
  private:
   void look() override {
-    { const pybind11::gil_scoped_release unlocked; }
+    {
+      const pybind11::gil_scoped_release unlocked;
+    }
     control_.check();
   }
 

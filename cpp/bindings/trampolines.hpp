@@ -132,8 +132,7 @@ class PyPlacement final : public Placement, public py::trampoline_self_life_supp
     if (answer.is_none()) return false;
     out.reset(request.gpus);
     try {
-      for (const auto& [server, mask] :
-           answer.cast<std::vector<std::pair<ServerId, GpuMask>>>()) {
+      for (const auto& [server, mask] : answer.cast<std::vector<std::pair<ServerId, GpuMask>>>()) {
         out.pieces.push_back({server, mask});
       }
     } catch (const py::cast_error&) {

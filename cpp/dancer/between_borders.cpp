@@ -45,7 +45,8 @@ void BetweenBorders::find_yielding(const State& state, int type) {
     if (own.configurations[static_cast<std::size_t>(own.held)].type != type) return;
     yielding_.push_back(index);
   };
-  for (auto job = book_.rest_running.rbegin(); job != book_.rest_running.rend(); ++job) add(book_.index[*job]);
+  for (auto job = book_.rest_running.rbegin(); job != book_.rest_running.rend(); ++job)
+    add(book_.index[*job]);
   for (auto index = book_.open.rbegin(); index != book_.open.rend(); ++index) add(*index);
 }
 
@@ -61,7 +62,8 @@ bool BetweenBorders::might_start(const State& state, const PlanQuery& query) {
       spare_[static_cast<std::size_t>(type)] += yielding_gpus(state, job, type);
     }
   }
-  for (const JobId job : book_.rest_running) add(book_.jobs[book_.index[job]], book_.jobs[book_.index[job]].held, 1);
+  for (const JobId job : book_.rest_running)
+    add(book_.jobs[book_.index[job]], book_.jobs[book_.index[job]].held, 1);
   for (const Index index : book_.open) add(book_.jobs[index], book_.jobs[index].held, 1);
   for (const Index index : book_.live) {
     const DancerJob& own = book_.jobs[index];
@@ -99,7 +101,8 @@ bool BetweenBorders::give_back(const State& state, Index index, Actions& actions
   return true;
 }
 
-bool BetweenBorders::start_now(const State& state, Index index, int configuration, Actions& actions) {
+bool BetweenBorders::start_now(const State& state, Index index, int configuration,
+                               Actions& actions) {
   bool has_started = start(state, index, configuration, actions);
   if (has_started) return true;
   const int type = book_.jobs[index].configurations[static_cast<std::size_t>(configuration)].type;

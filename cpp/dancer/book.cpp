@@ -99,9 +99,15 @@ void DancerBook::forget(JobId job) {
       planner->withdraw({.configurations = own.configurations}, own.steps);
       count = std::erase(live, id);
       break;
-    case Promise::open: count = std::erase(open, id); break;
-    case Promise::none: count = rest_running.erase(job); break;
-    case Promise::never: count = several.erase(job); break;
+    case Promise::open:
+      count = std::erase(open, id);
+      break;
+    case Promise::none:
+      count = rest_running.erase(job);
+      break;
+    case Promise::never:
+      count = several.erase(job);
+      break;
   }
   if (count != 1) {
     throw InvariantError("dancer: job " + std::to_string(job) +

@@ -29,8 +29,8 @@ class SlotExchange {
   /// plan, not promised yet; otherwise all is as it was, but that some of `live`, the jobs with
   /// promises, may wait for the next slot.
   [[nodiscard]] bool make_room(const State& state, std::span<const Index> live, Index newcomer,
-                               const Start& start, Actions& actions,
-                               std::vector<PlanStep>& steps, double& cost);
+                               const Start& start, Actions& actions, std::vector<PlanStep>& steps,
+                               double& cost);
 
  private:
   /// To meet the newcomer's deadline on one type.

@@ -86,7 +86,8 @@ void SlotBorder::replan(const State& state) {
     if (book_.planner->find_affordable(query, steps_, cost) &&
         cost < book_.planner->cost_of(query, own.steps) * kCheaper &&
         (own.steps.empty() || steps_.back().end <= own.steps.back().end) &&
-        (configuration_at(own.steps, book_.slot) < 0 || configuration_at(steps_, book_.slot) >= 0)) {
+        (configuration_at(own.steps, book_.slot) < 0 ||
+         configuration_at(steps_, book_.slot) >= 0)) {
       own.steps.assign(steps_.begin(), steps_.end());
     }
     book_.planner->promise(query, own.steps);
@@ -104,7 +105,8 @@ void SlotBorder::sort_open(const State& state) {
     }
   }
   std::sort(urgency_.begin(), urgency_.end(), [&](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : book_.jobs[a.second].job < book_.jobs[b.second].job;
+    return a.first != b.first ? a.first < b.first
+                              : book_.jobs[a.second].job < book_.jobs[b.second].job;
   });
   book_.open.clear();
   for (const auto& [density, index] : urgency_) book_.open.push_back(index);
@@ -192,7 +194,8 @@ bool SlotBorder::may_move(const State& state, JobId job) {
   if (own.promise != Promise::made) return true;
   PlanQuery query = own.query(state);
   query.pending = query.change;
-  return follow(query, own.steps, book_.options.slot, kInfinity).done >= book_.planner->needed(query, 0.0);
+  return follow(query, own.steps, book_.options.slot, kInfinity).done >=
+         book_.planner->needed(query, 0.0);
 }
 
 void SlotBorder::apply(const State& state, Actions& actions) {
@@ -204,7 +207,9 @@ void SlotBorder::apply(const State& state, Actions& actions) {
     reallocation_.add(book_.jobs[filled_[i]].job, part);
   }
   reallocation_.may_move = [&](JobId job) { return may_move(state, job); };
-  reallocation_.may_stop = [&](JobId job) { return book_.jobs[book_.index[job]].promise != Promise::made; };
+  reallocation_.may_stop = [&](JobId job) {
+    return book_.jobs[book_.index[job]].promise != Promise::made;
+  };
   reallocation_.apply(state, actions);
   for (const JobId job : book_.rest_running) book_.jobs[book_.index[job]].held = -1;
   book_.rest.insert(book_.rest_running.begin(), book_.rest_running.end());

@@ -92,8 +92,7 @@ double value_density(const PlanQuery& query) noexcept {
 }
 
 DeadlinePlans plan_deadlines(const DeadlineJobs& jobs, std::span<const std::int64_t> type_gpus,
-                             const PlannerOptions& options, bool knows,
-                             const RunControl& control) {
+                             const PlannerOptions& options, bool knows, const RunControl& control) {
   DeadlinePlanner planner(options, type_gpus);
   if (knows) {
     for (std::size_t job = 0; job < jobs.size(); ++job) planner.see(jobs.query(job));

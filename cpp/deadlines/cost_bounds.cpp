@@ -38,9 +38,10 @@ class SlotView {
     // The first and the last one may be cut by the window.
     visit(window_.first, std::int64_t{1});
     if (window_.last - window_.first == 1) return;
-    promised_.for_each_piece(
-        window_.first + 1, window_.last - 1,
-        [&](std::int64_t begin, std::int64_t end) { visit(begin, end - begin); });
+    promised_.for_each_piece(window_.first + 1, window_.last - 1,
+                             [&](std::int64_t begin, std::int64_t end) {
+                               visit(begin, end - begin);
+                             });
     visit(window_.last - 1, std::int64_t{1});
   }
 

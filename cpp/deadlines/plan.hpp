@@ -53,8 +53,8 @@ struct PlanOutcome {
 
 /// Follows the steps, which are in order and begin no earlier than the slot of `query.now`, to the
 /// deadline. Stops after the slot in which `enough` ticks of service are reached.
-[[nodiscard]] PlanOutcome follow(const PlanQuery& query, std::span<const PlanStep> steps,
-                                 Time slot, double enough);
+[[nodiscard]] PlanOutcome follow(const PlanQuery& query, std::span<const PlanStep> steps, Time slot,
+                                 double enough);
 
 /// Drops what the steps hold from slot `end` on.
 void cut_from(std::vector<PlanStep>& steps, std::int64_t end);

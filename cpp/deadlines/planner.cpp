@@ -30,12 +30,18 @@ double greatest_rate(const PlanQuery& query) noexcept {
 
 const char* name_of(PlanVerdict verdict) noexcept {
   switch (verdict) {
-    case PlanVerdict::found: return "admitted";
-    case PlanVerdict::too_dear: return "too dear";
-    case PlanVerdict::no_room: return "no room";
-    case PlanVerdict::impossible: return "impossible";
-    case PlanVerdict::too_long: return "too long";
-    case PlanVerdict::unrunnable: return "cannot run";
+    case PlanVerdict::found:
+      return "admitted";
+    case PlanVerdict::too_dear:
+      return "too dear";
+    case PlanVerdict::no_room:
+      return "no room";
+    case PlanVerdict::impossible:
+      return "impossible";
+    case PlanVerdict::too_long:
+      return "too long";
+    case PlanVerdict::unrunnable:
+      return "cannot run";
   }
   return "";
 }
@@ -197,8 +203,7 @@ PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>&
 
 bool DeadlinePlanner::find_affordable(const PlanQuery& query, std::vector<PlanStep>& steps,
                                       double& cost) {
-  return !is_too_dear(query) &&
-         find_below(query, query.value, steps, cost) == PlanVerdict::found;
+  return !is_too_dear(query) && find_below(query, query.value, steps, cost) == PlanVerdict::found;
 }
 
 /// Among the plans that cost less than `limit`.
@@ -215,8 +220,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
     return some.end > some.begin && ticks_of(some.end - some.begin) * most >= needed(query, 0.0);
   };
   if (!is_enough(full)) return PlanVerdict::impossible;
-  const PlanVerdict none =
-      full.last > window.last ? PlanVerdict::too_long : PlanVerdict::no_room;
+  const PlanVerdict none = full.last > window.last ? PlanVerdict::too_long : PlanVerdict::no_room;
   if (!is_enough(window)) return none;
   const Time length = window.end - window.begin;
 

@@ -90,8 +90,8 @@ void Prices::renew(Type& type) {
   int exponent_gpus = std::max(1, type.gpus);
   if (rule_ == PriceRule::theory) {
     bounds.high = type.greatest_value_per_gpu;
-    bounds.low = least_value_ / (2.0 * static_cast<double>(longest_window_) *
-                                 static_cast<double>(all_gpus_));
+    bounds.low = least_value_ /
+                 (2.0 * static_cast<double>(longest_window_) * static_cast<double>(all_gpus_));
     // From here on no configuration fits: the price must have reached what none would pay.
     exponent_gpus = std::max(1, type.gpus - type.greatest_gpus + 1);
   } else {

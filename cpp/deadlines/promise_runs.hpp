@@ -48,8 +48,8 @@ class PromiseRuns {
     return gpus_[static_cast<std::size_t>(type)];
   }
   /// The run after that of the slot.
-  [[nodiscard]] std::vector<std::int64_t>::const_iterator run_of(
-      int type, std::int64_t slot) const noexcept {
+  [[nodiscard]] std::vector<std::int64_t>::const_iterator run_of(int type,
+                                                                 std::int64_t slot) const noexcept {
     return std::upper_bound(begins(type).begin(), begins(type).end(), slot);
   }
 

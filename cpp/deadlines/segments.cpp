@@ -38,8 +38,7 @@ void DeadlineSegments::cut(const PlanWindow& window, Time change) {
   // What is far away is cut more coarsely: lengths grow evenly.
   std::int64_t begin = 0;
   for (std::int64_t i = 1; i <= count; ++i) {
-    const std::int64_t grown =
-        count == 1 ? spare : spare * (i * (i - 1)) / (count * (count - 1));
+    const std::int64_t grown = count == 1 ? spare : spare * (i * (i - 1)) / (count * (count - 1));
     const std::int64_t end = i * least + grown;
     segments_.push_back({window.first + begin, window.first + end});
     begin = end;

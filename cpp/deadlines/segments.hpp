@@ -45,8 +45,7 @@ struct PlanWindow {
 /// the prices of the GPUs promised so far. What it is made with outlives it. Keeps its memory.
 class DeadlineSegments {
  public:
-  DeadlineSegments(const PlannerOptions& options, const Prices& prices,
-                   const PromiseLedger& ledger)
+  DeadlineSegments(const PlannerOptions& options, const Prices& prices, const PromiseLedger& ledger)
       : options_(options), prices_(prices), ledger_(ledger) {}
 
   /// All else is about the window cut last, and what is promised then.

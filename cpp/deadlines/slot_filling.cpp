@@ -63,7 +63,7 @@ int fastest_as_asked(const PlanQuery& query, int asked,
 }
 
 void SlotFilling::push_best(std::span<const FillJob> jobs, std::uint32_t index,
-                        std::span<const std::int64_t> spare, Time length) {
+                            std::span<const std::int64_t> spare, Time length) {
   const FillJob& job = jobs[index];
   const double now = worth(job, job.chosen, length);
   const int held = job.chosen < 0 ? 0 : at(job.query, job.chosen).gpus;

@@ -114,7 +114,8 @@ bool ElasticJobs::fits(const Job& job, const Configuration& configuration) const
     for (const Part& part : job.wanted) gpus += part.type == type ? part.gpus : 0;
     return gpus;
   };
-  if (configuration.type != kSeveralTypes) return configuration.gpus <= available(configuration.type);
+  if (configuration.type != kSeveralTypes)
+    return configuration.gpus <= available(configuration.type);
   std::int64_t sum = 0;
   for (const int type : job.mixed_types) sum += available(type);
   return configuration.gpus <= sum;
@@ -208,9 +209,8 @@ void ElasticJobs::start_any(const State& state, Actions& actions) {
     if (!placement_->place(state.occupancy(), state.request(id), allocation_)) continue;
     actions.start(id, allocation_);
     parts_of(state.cluster(), allocation_.gpus, allocation_.pieces, job.held);
-    job.held_rate = job.held.size() == 1
-                        ? state.rate(id, job.held.front().type, job.held.front().gpus)
-                        : 1.0;
+    job.held_rate =
+        job.held.size() == 1 ? state.rate(id, job.held.front().type, job.held.front().gpus) : 1.0;
     return;
   }
   // Those that have just stopped cannot start at the same instant.

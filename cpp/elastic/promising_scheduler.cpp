@@ -156,9 +156,9 @@ void PromisingScheduler::find_promises(const State& state, int type) {
 /// beside the plans that stand. The plans are left in `plans_`, in the order of `line_`.
 bool PromisingScheduler::plan_beside(const State& state, Promise& candidate) {
   find_promises(state, candidate.type);
-  const auto place = std::upper_bound(
-      line_.begin(), line_.end(), &candidate,
-      [](const Promise* a, const Promise* b) { return a->key < b->key; });
+  const auto place =
+      std::upper_bound(line_.begin(), line_.end(), &candidate,
+                       [](const Promise* a, const Promise* b) { return a->key < b->key; });
   const auto position = static_cast<std::size_t>(place - line_.begin());
   line_.insert(place, &candidate);
   plans_.resize(line_.size());
@@ -257,11 +257,10 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
 /// against the plan, are made anew; who cannot be helped becomes best effort.
 void PromisingScheduler::renew(const State& state) {
   for (int type = 0; type < jobs_.num_types(); ++type) {
-    const bool is_behind =
-        std::any_of(promises_.begin(), promises_.end(), [&](const auto& entry) {
-          const Promise& promise = entry.second;
-          return promise.type == type && !ledger(type).suffices(promise.claim, promise.plan, 0);
-        });
+    const bool is_behind = std::any_of(promises_.begin(), promises_.end(), [&](const auto& entry) {
+      const Promise& promise = entry.second;
+      return promise.type == type && !ledger(type).suffices(promise.claim, promise.plan, 0);
+    });
     if (is_behind) refill(state, type);
   }
 }

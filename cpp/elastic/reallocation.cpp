@@ -52,8 +52,8 @@ void parts_of(const Cluster& cluster, int gpus, std::span<const Piece> pieces,
   if (pieces.empty()) out.push_back({0, gpus});
   for (const Piece& piece : pieces) {
     const int type = cluster.type(piece.server);
-    const auto part = std::find_if(out.begin(), out.end(),
-                                   [&](const Part& known) { return known.type == type; });
+    const auto part =
+        std::find_if(out.begin(), out.end(), [&](const Part& known) { return known.type == type; });
     if (part == out.end()) {
       out.push_back({type, piece.gpus});
     } else {
@@ -105,8 +105,8 @@ void Reallocation::apply(const State& state, Actions& actions) {
     if (place(state.occupancy(), state, target.job, parts(target), allocation_)) {
       settle(state, target.job, allocation_, actions);
     } else if (!clear_server(state, target, actions) && !defragment(state, target, actions)) {
-      if (last_resort != nullptr && place(state.occupancy(), state, target.job, parts(target),
-                                          allocation_, last_resort)) {
+      if (last_resort != nullptr &&
+          place(state.occupancy(), state, target.job, parts(target), allocation_, last_resort)) {
         settle(state, target.job, allocation_, actions);
       } else {
         refused_.push_back(target.job);
@@ -121,9 +121,8 @@ void Reallocation::apply(const State& state, Actions& actions) {
 void Reallocation::preempt_others(const State& state, Actions& actions) {
   others_.clear();
   state.for_each_running([&](const Slot& run) {
-    const auto target =
-        std::lower_bound(targets_.begin(), targets_.end(), run.job,
-                         [](const Target& a, JobId job) { return a.job < job; });
+    const auto target = std::lower_bound(targets_.begin(), targets_.end(), run.job,
+                                         [](const Target& a, JobId job) { return a.job < job; });
     if (target == targets_.end() || target->job != run.job) others_.push_back(run.job);
   });
   std::sort(others_.begin(), others_.end());
@@ -199,11 +198,10 @@ void Reallocation::find_movable(const State& state, const Target& target) {
     parts_of(state.cluster(), run.gpus, run.pieces, held_);
     if (held_.size() != 1) return;
     const auto wanted = parts(target);
-    const bool is_in_the_way =
-        std::any_of(wanted.begin(), wanted.end(), [&](const Part& part) {
-          return part.type == held_.front().type &&
-                 (part.gpus > held_.front().gpus || (may_stop && run.pieces.size() > 1));
-        });
+    const bool is_in_the_way = std::any_of(wanted.begin(), wanted.end(), [&](const Part& part) {
+      return part.type == held_.front().type &&
+             (part.gpus > held_.front().gpus || (may_stop && run.pieces.size() > 1));
+    });
     if (is_in_the_way && (!may_move || may_move(run.job))) movable_.push_back(&run);
   });
   std::sort(movable_.begin(), movable_.end(), [](const Slot* a, const Slot* b) {

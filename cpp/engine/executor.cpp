@@ -29,7 +29,8 @@ void Executor::check_piece(JobId job, const Piece& piece) const {
     fail(job, "a piece of the allocation has no GPU");
   }
   if (demand != nullptr && demand->is_share()) {
-    const bool exists = static_cast<int>(std::bit_width(piece.mask)) <= free.cluster().gpus(piece.server);
+    const bool exists =
+        static_cast<int>(std::bit_width(piece.mask)) <= free.cluster().gpus(piece.server);
     if (!exists || !free.is_free({&piece, 1}, *demand)) fail(job, "its share is not free");
     return;
   }
@@ -137,7 +138,7 @@ bool Executor::restore(JobId job) {
   if (!slot.is_suspended) fail(job, "only a suspended job can be restored");
   const Demand* demand = state_.jobs().demand(job);
   const Occupancy& free = state_.occupancy();
-  const bool fits = free.is_pooled()      ? free.num_free() >= slot.gpus
+  const bool fits = free.is_pooled()    ? free.num_free() >= slot.gpus
                     : demand != nullptr ? free.is_free(slot.pieces, *demand)
                                         : free.is_free(slot.pieces);
   if (!fits) return false;

@@ -16,9 +16,7 @@ struct FinishEvent {
   std::uint32_t slot;
   std::uint32_t version;
 
-  [[nodiscard]] std::uint64_t run() const noexcept {
-    return std::uint64_t{slot} << 32 | version;
-  }
+  [[nodiscard]] std::uint64_t run() const noexcept { return std::uint64_t{slot} << 32 | version; }
 
   friend bool operator<(const FinishEvent& a, const FinishEvent& b) noexcept {
     // Without branches, of which a heap would guess half wrong.

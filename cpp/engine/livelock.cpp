@@ -98,14 +98,15 @@ void Livelock::fail_for_turns(const State& state, const Turns& turns, const Turn
   const auto gained = static_cast<double>(turns.gained - before.gained);
   const auto lost = static_cast<double>(turns.lost - before.lost);
   const std::size_t known = std::min<std::size_t>(turns.last.size(), turns.num);
-  fail(state, list_of({turns.last.begin(), turns.last.begin() + static_cast<std::ptrdiff_t>(known)}) +
-                  " take turns; each of the last " + show(num) +
-                  " preemptions and resizes at timers cost " + show(lost / num) +
-                  " us and gained " + show(gained / num) + " us of service, and the " +
-                  show(left) + " us that are left would take " +
-                  (done > 0 ? show(num * (left / done)) + " more" : std::string("for ever")) +
-                  "; decide less often (a longer period_s), lower the restart costs (cost_s, "
-                  "checkpoint_s, restart_s) or let running jobs go on");
+  fail(state,
+       list_of({turns.last.begin(), turns.last.begin() + static_cast<std::ptrdiff_t>(known)}) +
+           " take turns; each of the last " + show(num) +
+           " preemptions and resizes at timers cost " + show(lost / num) + " us and gained " +
+           show(gained / num) + " us of service, and the " + show(left) +
+           " us that are left would take " +
+           (done > 0 ? show(num * (left / done)) + " more" : std::string("for ever")) +
+           "; decide less often (a longer period_s), lower the restart costs (cost_s, "
+           "checkpoint_s, restart_s) or let running jobs go on");
 }
 
 void Livelock::judge_instants(const State& state, const Turns& turns) {
@@ -136,13 +137,15 @@ void Livelock::judge_instants(const State& state, const Turns& turns) {
   if (4 * (turns.num - instants_.turns.num) >= num_instants_ - instants_.begin) {
     fail_for_turns(state, turns, instants_.turns, left, done);
   }
-  fail(state, "the last " + show(instants) + " decisions, " + show(passed / instants) +
-                  " us apart, were asked for by the scheduler alone, and " +
-                  (instants_to_come < kNoEnd ? show(instants_to_come) + " more" : "no end of them") +
-                  " would follow; " +
-                  (running.empty() ? "nothing runs" : list_of(running) + " held GPUs") + ", " +
-                  std::to_string(work.num_jobs) + " jobs are not done; decide less often (a longer "
-                  "period_s, later wake-ups) or start what waits");
+  fail(state,
+       "the last " + show(instants) + " decisions, " + show(passed / instants) +
+           " us apart, were asked for by the scheduler alone, and " +
+           (instants_to_come < kNoEnd ? show(instants_to_come) + " more" : "no end of them") +
+           " would follow; " +
+           (running.empty() ? "nothing runs" : list_of(running) + " held GPUs") + ", " +
+           std::to_string(work.num_jobs) +
+           " jobs are not done; decide less often (a longer "
+           "period_s, later wake-ups) or start what waits");
 }
 
 }  // namespace gpusched

@@ -22,8 +22,8 @@ struct Turns {
   std::uint64_t num = 0;
   std::uint64_t num_rows = 0;  ///< of the log: a turn of a gang has one for each of its servers
   Ticks gained = 0;            ///< service done in the runs that they ended
-  Ticks lost = 0;              ///< restart costs paid in those runs, and work added for their end
-  Ticks added = 0;             ///< work that preemptions at all other instants have added
+  Ticks lost = 0;  ///< restart costs paid in those runs, and work added for their end
+  Ticks added = 0;  ///< work that preemptions at all other instants have added
   std::array<JobId, 8> last{};  ///< the jobs of the last turns
 
   void add(JobId job, std::size_t num_pieces, Time run_gained, Time run_lost) noexcept {
@@ -56,7 +56,8 @@ class Livelock {
   /// Work of the jobs that have arrived and are not done.
   struct Work {
     Turns::Ticks left = 0;
-    Turns::Ticks arrived = 0;  // of that, and of what is done, from jobs that came since the window began
+    Turns::Ticks arrived =
+        0;  // of that, and of what is done, from jobs that came since the window began
     std::uint64_t num_jobs = 0;
   };
   struct Window {

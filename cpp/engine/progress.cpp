@@ -43,9 +43,7 @@ void Progress::start(std::uint32_t slot, std::span<const std::int32_t> ranks) {
   started_.push_back(slot);
 }
 
-void Progress::finish(std::uint32_t slot) {
-  end_run(slot, state_.work(state_.slot_at(slot).job));
-}
+void Progress::finish(std::uint32_t slot) { end_run(slot, state_.work(state_.slot_at(slot).job)); }
 
 void Progress::stop(std::uint32_t slot) {
   const double done = state_.pace_at(slot).done_at(state_.now());
@@ -81,8 +79,7 @@ double Progress::rate_of(std::uint32_t slot, bool is_free) {
     if (is_free) {
       shares_.push_back({link, gpus, state_.cluster().network().bandwidth(link)});
     } else if (is_shared_) {
-      shares_.push_back(
-          {link, gpus, share_[static_cast<std::size_t>(link)], places_.guests(link)});
+      shares_.push_back({link, gpus, share_[static_cast<std::size_t>(link)], places_.guests(link)});
     } else {
       shares_.push_back({link, gpus, contention_.share(use_of(stay.crossing, 1))});
     }
@@ -171,14 +168,14 @@ void Progress::verify() const {
     shares.clear();
     for (const Crossing& crossing : crossings) {
       const std::size_t rings = num_rings[static_cast<std::size_t>(crossing.link)];
-      shares.push_back({crossing.link, crossing.gpus,
-                        contention_.share(use_of(crossing, rings))});
+      shares.push_back({crossing.link, crossing.gpus, contention_.share(use_of(crossing, rings))});
     }
-    const double rate = speed_.ideal_s(run.job) /
-                        speed_.iteration_s({run.job, run.pieces, ranks_[slot], shares});
+    const double rate =
+        speed_.ideal_s(run.job) / speed_.iteration_s({run.job, run.pieces, ranks_[slot], shares});
     const double kept = state_.pace_at(slot).rate;
     if (rate == kept) return;
-    fail("job " + std::to_string(run.job) + " runs at rate " + std::to_string(kept) + " and should at " + std::to_string(rate));
+    fail("job " + std::to_string(run.job) + " runs at rate " + std::to_string(kept) +
+         " and should at " + std::to_string(rate));
   });
 }
 

@@ -6,9 +6,12 @@ namespace gpusched {
 
 Status Schedule::status(JobId job) const noexcept {
   switch (records_[job].phase) {
-    case Phase::running: return Status::finished;
-    case Phase::rejected: return Status::rejected;
-    case Phase::waiting: break;
+    case Phase::running:
+      return Status::finished;
+    case Phase::rejected:
+      return Status::rejected;
+    case Phase::waiting:
+      break;
   }
   return Status::unfinished;
 }

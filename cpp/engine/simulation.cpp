@@ -105,8 +105,8 @@ Schedule Simulation::finish() {
   std::vector<std::string> warnings = scheduler_.warnings();
   if (num_waiting > 0) {
     warnings.push_back(std::to_string(num_waiting) +
-                       (num_waiting == 1 ? " job waits" : " jobs wait") + " for ever, the first is job " +
-                       std::to_string(first_waiting) +
+                       (num_waiting == 1 ? " job waits" : " jobs wait") +
+                       " for ever, the first is job " + std::to_string(first_waiting) +
                        ": nothing runs or is still to come, and the policy neither starts what "
                        "waits nor asks to be called again");
   }

@@ -35,8 +35,7 @@ class Simulation {
 
   /// All arguments outlive the simulation.
   Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
-             Placement& placement, const Pacing& pacing, std::uint64_t seed,
-             RunControl& control);
+             Placement& placement, const Pacing& pacing, std::uint64_t seed, RunControl& control);
 
   /// Handles the next instant if it lies before `limit`; false when there is none.
   bool step(Time limit = kNever);

@@ -101,9 +101,8 @@ void BoundScheduler::decide(const State& state, const Instant& instant, Actions&
 std::vector<std::string> BoundScheduler::warnings() const {
   std::vector<std::string> all;
   if (num_raised_ > 0) {
-    all.push_back("theta_s was raised " + std::to_string(num_raised_) +
-                  " times, in the end to " + std::to_string(cap_ / 1e6) +
-                  " s, for jobs that fit nowhere under it");
+    all.push_back("theta_s was raised " + std::to_string(num_raised_) + " times, in the end to " +
+                  std::to_string(cap_ / 1e6) + " s, for jobs that fit nowhere under it");
   }
   if (first_cap_ < kNoCap && reads_truth_) {
     all.push_back("the cap theta_s counts with the true services");
@@ -267,10 +266,9 @@ void BoundScheduler::start_ready(const State& state, Actions& actions) {
     return bindings_[a].rank < bindings_[b].rank;
   });
   for (const std::uint32_t binding : candidates_) {
-    const auto busy = std::ranges::find_if(
-        bindings_[binding].shares, [&](const GangShare& share) {
-          return (share.gpus & ~state.occupancy().free_mask(share.server)) != 0;
-        });
+    const auto busy = std::ranges::find_if(bindings_[binding].shares, [&](const GangShare& share) {
+      return (share.gpus & ~state.occupancy().free_mask(share.server)) != 0;
+    });
     if (busy == bindings_[binding].shares.end()) {
       start(binding, actions);
       continue;

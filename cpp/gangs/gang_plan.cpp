@@ -70,8 +70,10 @@ class Search {
   GangPlan finish() {
     // Back from the order of binding to the order of jobs.
     const std::size_t num_jobs = order_.size();
-    GangPlan plan{.cap = cap_, .first = std::vector<std::int64_t>(num_jobs + 1),
-                  .shares = std::vector<GangShare>(kept_.size()), .busy = std::move(busy_),
+    GangPlan plan{.cap = cap_,
+                  .first = std::vector<std::int64_t>(num_jobs + 1),
+                  .shares = std::vector<GangShare>(kept_.size()),
+                  .busy = std::move(busy_),
                   .num_tried = num_tried_};
     for (const Bound& bound : kept_) ++plan.first[bound.job + 1];
     std::partial_sum(plan.first.begin(), plan.first.end(), plan.first.begin());

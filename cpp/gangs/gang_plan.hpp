@@ -17,9 +17,9 @@ struct GangRule {
   Packing narrow;              ///< of gangs up to `kappa` GPUs wide
   Packing wide;                ///< of wider ones
   std::int64_t kappa = 0;
-  double inflation = 1.0;      ///< lambda: GPUs in the pool of Packing::balanced, per GPU asked for
-  double estimate_error = 1.0; ///< u: an estimate is divided by it before it is bound
-  bool is_by_width = false;    ///< narrow gangs first, ties by JobId; else by JobId
+  double inflation = 1.0;  ///< lambda: GPUs in the pool of Packing::balanced, per GPU asked for
+  double estimate_error = 1.0;  ///< u: an estimate is divided by it before it is bound
+  bool is_by_width = false;  ///< narrow gangs first, ties by JobId; else by JobId
 
   [[nodiscard]] Packing packing(int gpus) const noexcept { return gpus <= kappa ? narrow : wide; }
   [[nodiscard]] Gang gang(const JobTable& jobs, JobId job) const noexcept {

@@ -56,8 +56,8 @@ void BackfillQueue::compact(Line& line) {
 void BackfillQueue::remove(JobId job) {
   Line& line = lines_[classes_->of(job)];
   const auto at = static_cast<std::size_t>(
-      std::lower_bound(line.jobs.begin() + static_cast<std::ptrdiff_t>(line.head),
-                       line.jobs.end(), job) -
+      std::lower_bound(line.jobs.begin() + static_cast<std::ptrdiff_t>(line.head), line.jobs.end(),
+                       job) -
       line.jobs.begin());
   const std::int64_t estimate = line.estimate[at];
   line.estimate[at] = kGone;

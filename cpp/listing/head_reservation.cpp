@@ -30,8 +30,7 @@ void HeadReservation::make_in_pool(const State& state, JobId head, const Running
   extra_ = free + running.sum_until(at_) - gpus;
 }
 
-void HeadReservation::make_on_servers(const State& state, JobId head,
-                                      const RunningIndex& running) {
+void HeadReservation::make_on_servers(const State& state, JobId head, const RunningIndex& running) {
   for (const Piece& piece : allocation_.pieces) {
     reserved_[static_cast<std::size_t>(piece.server)] = 0;
   }

@@ -21,8 +21,8 @@ void ListScheduler::begin(const Setup& setup) {
   seed_ = setup.seed;
   queue_.begin(setup.state.classes());
   line_.clear();
-  remembers_refusals_ = queue_.has_tree() && setup.state.jobs().has_demands() &&
-                        placement_->judges_servers_alone();
+  remembers_refusals_ =
+      queue_.has_tree() && setup.state.jobs().has_demands() && placement_->judges_servers_alone();
   gained_.settle(setup.state.occupancy());
 }
 
@@ -88,8 +88,8 @@ KeyedJob ListScheduler::least_placeable(const State& state, ClassId& id) const {
   const JobClasses& classes = state.classes();
   const auto fits = [&](ClassId refused) {
     const int gpus = classes.gpus(refused);
-    return gained_.can_host(
-        free, {classes.types(refused), gpus, false, *classes.demand(refused), gpus});
+    return gained_.can_host(free,
+                            {classes.types(refused), gpus, false, *classes.demand(refused), gpus});
   };
   KeyedJob best = WaitingQueue::kNone;
   for (const auto& group : classes.groups()) {

@@ -39,8 +39,7 @@ std::vector<ParameterInfo> policy_parameters(const PluginInfo& info) {
   return all;
 }
 
-std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
-                                               std::unique_ptr<Order> order,
+std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info, std::unique_ptr<Order> order,
                                                const Parameters& parameters,
                                                const Placement& placement, const JobTable& jobs) {
   if (!info.has(Flag::preemptive)) {
@@ -50,8 +49,7 @@ std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
   return std::make_unique<PreemptiveScheduler>(std::move(order), parameters);
 }
 
-std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
-                                          const Parameters::Values& values,
+std::unique_ptr<Scheduler> make_scheduler(std::string_view name, const Parameters::Values& values,
                                           const Placement& placement, const JobTable& jobs) {
   const AliasInfo* alias = Registry<Order>::find_alias(name);
   if (alias == nullptr) alias = Registry<Scheduler>::find_alias(name);

@@ -66,8 +66,7 @@ void PooledSrpt::settle(const State& state) {
         continue;
       }
       const std::int64_t free = num_gpus_ - running_.total();
-      const std::int64_t within =
-          free + running_.sum_from(state.now() + head.remaining, head.job);
+      const std::int64_t within = free + running_.sum_from(state.now() + head.remaining, head.job);
       retry_at_[id] = num_released_ + gpus - within;
     }
     if (best.job == kNoJob) return;

@@ -24,8 +24,7 @@ RestartRule restart_rule_of(const Parameters& parameters) {
 
 }  // namespace
 
-PreemptiveScheduler::PreemptiveScheduler(std::unique_ptr<Order> order,
-                                         const Parameters& parameters)
+PreemptiveScheduler::PreemptiveScheduler(std::unique_ptr<Order> order, const Parameters& parameters)
     : order_(std::move(order)),
       rule_(restart_rule_of(parameters)),
       lifetime_(order_->lifetime()),
@@ -223,8 +222,7 @@ bool PreemptiveScheduler::try_start(const State& state, JobId job, Actions& acti
   return true;
 }
 
-bool PreemptiveScheduler::try_displace(const State& state, const KeyedJob& job,
-                                       Actions& actions) {
+bool PreemptiveScheduler::try_displace(const State& state, const KeyedJob& job, Actions& actions) {
   const auto later = std::upper_bound(kept_.begin(), kept_.end(), job);
   for (auto kept = later; kept != kept_.end(); ++kept) actions.suspend(kept->job);
   const bool is_started = try_start(state, job.job, actions);

@@ -29,14 +29,16 @@ class WaitingQueue {
     ++size_;
     if (!is_closed_[id] && job < heads_[id]) {
       heads_[id] = job;
-      if (has_tree()) [[unlikely]] tree_.update(id, leaves());
+      if (has_tree()) [[unlikely]]
+        tree_.update(id, leaves());
     }
   }
 
   /// The least job of an open class of the group that needs at most `widest` wholly free GPUs, or kNone.
   [[nodiscard]] KeyedJob least(const JobClasses::Group& group, std::int64_t widest,
                                ClassId& id) const noexcept {
-    if (has_tree()) [[unlikely]] return least_in_tree(group, widest, id);
+    if (has_tree()) [[unlikely]]
+      return least_in_tree(group, widest, id);
     KeyedJob best = kNone;
     for (ClassId at = group.begin; at < group.end && classes_->room(at) <= widest; ++at) {
       if (heads_[at] < best) {
@@ -82,7 +84,8 @@ class WaitingQueue {
     is_closed_[id] = 1;
     heads_[id] = kNone;
     closed_.push_back(id);
-    if (has_tree()) [[unlikely]] tree_.update(id, leaves());
+    if (has_tree()) [[unlikely]]
+      tree_.update(id, leaves());
   }
   /// Closes the class, and remembers until it is empty that it was refused.
   void refuse(ClassId id) {
@@ -108,7 +111,8 @@ class WaitingQueue {
 
   void set_head(ClassId id) noexcept {
     heads_[id] = queues_[id].empty() ? kNone : queues_[id].top();
-    if (!has_tree()) [[likely]] return;
+    if (!has_tree()) [[likely]]
+      return;
     if (queues_[id].empty()) is_refused_[id] = 0;
     tree_.update(id, leaves());
   }

@@ -144,8 +144,7 @@ bool Categories::cut(std::uint64_t seed, std::uint64_t n, std::uint64_t& counter
   return is_within;
 }
 
-void Categories::uniform(std::uint64_t seed, std::uint64_t n,
-                         std::vector<std::int32_t>& category) {
+void Categories::uniform(std::uint64_t seed, std::uint64_t n, std::vector<std::int32_t>& category) {
   category.assign(least_.size(), 0);
   std::uint64_t counter = 0;
   for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -182,8 +181,8 @@ void Categories::around(std::uint64_t seed, std::uint64_t n, std::span<const dou
       const auto at = std::upper_bound(sums_.begin(), end, point / base * total);
       job = std::min(static_cast<std::size_t>(at - sums_.begin()), jobs - 1);
     } else {
-      const std::uint64_t which =
-          to_below(draw(seed, Stream::category_nearby, n, counter++), static_cast<std::uint64_t>(ball));
+      const std::uint64_t which = to_below(draw(seed, Stream::category_nearby, n, counter++),
+                                           static_cast<std::uint64_t>(ball));
       job = static_cast<std::size_t>(balls_[static_cast<std::size_t>(which)]);
     }
     balls_.push_back(static_cast<std::int32_t>(job));

@@ -14,8 +14,7 @@ constexpr std::size_t kMaxCategories = 2'000'000;  // more: the bound of prices 
 
 const ExactMarket::Result& ExactMarket::solve(const MatchingProblem& problem,
                                               const MatchingMarket::Options& market,
-                                              const Options& options,
-                                              const RunControl& control) {
+                                              const Options& options, const RunControl& control) {
   if (market.goal.beta != 1.0) fail_input("beta: the exact optimum is that of beta = 1");
   options_ = options;
   control_ = &control;
@@ -215,8 +214,7 @@ void ExactMarket::consider(const Node& node) {
   exchange_.resize();
   best_s_ = exchange_.sums().seconds;
   result_.counts.assign(exchange_.counts().begin(),
-                        exchange_.counts().begin() +
-                            static_cast<std::ptrdiff_t>(jobs_ * classes));
+                        exchange_.counts().begin() + static_cast<std::ptrdiff_t>(jobs_ * classes));
 }
 
 }  // namespace gpusched

@@ -25,7 +25,7 @@ class ExactMarket {
   };
   struct Result {
     std::vector<std::int32_t> counts;  ///< by job, jobs x classes, of the jobs that do not wait
-    std::vector<double> job_s;         ///< completion of each of them
+    std::vector<double> job_s;  ///< completion of each of them
     double mean_s = 0;
     double lower_bound_s = 0;  ///< mean_s up to the tolerance if is_optimal
     std::int64_t num_searched = 0;  ///< categories that the bound of prices left
@@ -45,8 +45,8 @@ class ExactMarket {
   /// workers pass them on around cycles.
   struct Node {
     std::vector<std::uint8_t> is_allowed;  // by job, then worker; idle workers' row is the last
-    std::vector<std::int32_t> owner;       // of each worker
-    std::vector<std::uint8_t> is_forced;   // whether a branch has given it to its owner
+    std::vector<std::int32_t> owner;  // of each worker
+    std::vector<std::uint8_t> is_forced;  // whether a branch has given it to its owner
   };
   struct Candidate {
     double bound;
@@ -84,7 +84,7 @@ class ExactMarket {
   MarketModel model_;
   PriceBound bound_;
   Exchange exchange_;
-  std::size_t jobs_ = 0;     // without the idle one
+  std::size_t jobs_ = 0;  // without the idle one
   std::size_t workers_ = 0;
   std::vector<double> rate_;  // by job, then single worker; the idle one's are 0
   std::vector<std::int32_t> class_of_worker_;
@@ -95,11 +95,11 @@ class ExactMarket {
   double best_s_ = 0;  // summed
   double proven_s_ = 0;
   std::vector<Node> nodes_;  // by depth
-  std::vector<double> value_, cost_;          // of workers to jobs; of passing one on, job to job
-  std::vector<std::int32_t> passed_, via_;    // which worker; predecessor
+  std::vector<double> value_, cost_;  // of workers to jobs; of passing one on, job to job
+  std::vector<std::int32_t> passed_, via_;  // which worker; predecessor
   std::vector<double> distance_;
-  std::vector<double> vertices_, weights_;    // sums of rates of cleared markets
-  std::vector<std::int32_t> owners_;          // the same markets
+  std::vector<double> vertices_, weights_;  // sums of rates of cleared markets
+  std::vector<std::int32_t> owners_;  // the same markets
   std::vector<double> estimate_;
   std::vector<std::int32_t> counts_;
   Result result_;

@@ -191,8 +191,8 @@ void ExactMarket::fit_estimate() {
     for (std::size_t vertex = 0; vertex < size; ++vertex) {
       double slope = 0.0;
       for (std::size_t job = 0; job < jobs_; ++job) {
-        slope -= model_.work(job) / (estimate_[job] * estimate_[job]) *
-                 vertices_[vertex * jobs_ + job];
+        slope -=
+            model_.work(job) / (estimate_[job] * estimate_[job]) * vertices_[vertex * jobs_ + job];
       }
       if (slope < gain) {
         gain = slope;

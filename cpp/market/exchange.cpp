@@ -234,11 +234,10 @@ void Exchange::cost_of(std::size_t job, bool may_resize) {
     if (is_none ? !is_idle && workers >= most : row(job)[given - 1] == 0) continue;
     for (std::size_t got = may_resize ? 0 : 1; got < nodes; ++got) {
       if (got == given || (got == 0 && !is_idle && workers <= least)) continue;
-      costs[given * nodes + got] =
-          is_idle ? 0.0
-                  : after(job, static_cast<std::int32_t>(given) - 1,
-                          static_cast<std::int32_t>(got) - 1) -
-                        jobs_[job].seconds;
+      costs[given * nodes + got] = is_idle ? 0.0
+                                           : after(job, static_cast<std::int32_t>(given) - 1,
+                                                   static_cast<std::int32_t>(got) - 1) -
+                                                 jobs_[job].seconds;
     }
   }
 }

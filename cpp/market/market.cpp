@@ -59,9 +59,9 @@ MarketClearing::Result MarketClearing::clear(std::span<const double> value,
   counts_.assign(jobs * classes, 0);
   price_.assign(classes, 0.0);
   if (clearing_ == Clearing::transportation) {
-    const auto& made = transportation_.solve(value_, category, model_->capacity(),
-                                             Transportation::Supply::exactly,
-                                             Transportation::Start::warm);
+    const auto& made =
+        transportation_.solve(value_, category, model_->capacity(), Transportation::Supply::exactly,
+                              Transportation::Start::warm);
     std::copy(made.flow.begin(), made.flow.end(), counts_.begin());
     std::copy(made.price.begin(), made.price.end(), price_.begin());
     found.most = made.value;
@@ -153,8 +153,8 @@ void Market::round_fractions(std::span<const std::int32_t> category) {
     for (std::size_t type = 0; type < classes; ++type) {
       const std::size_t cell = job * classes + type;
       // Sums of steps may fall short of a whole by their rounding.
-      const auto whole = std::min({static_cast<std::int32_t>(fraction_[cell] + 1e-9),
-                                   places_[job], free_[type]});
+      const auto whole =
+          std::min({static_cast<std::int32_t>(fraction_[cell] + 1e-9), places_[job], free_[type]});
       rounded_[cell] = whole;
       places_[job] -= whole;
       free_[type] -= whole;

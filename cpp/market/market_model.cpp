@@ -246,8 +246,8 @@ void MarketModel::load(const MatchingProblem& problem, const MatchingGoal& goal)
   has_limits_ = !problem.max_samples.empty();
   max_samples_.resize(has_limits_ ? jobs * num_classes_ : 0);
   previous_.assign(jobs * num_classes_, 0);
-  for (auto* column : {&work_, &mean_rate_, &exchange_s_, &waiting_s_, &restart_s_, &rounds_,
-                       &samples_}) {
+  for (auto* column :
+       {&work_, &mean_rate_, &exchange_s_, &waiting_s_, &restart_s_, &rounds_, &samples_}) {
     column->resize(jobs);
   }
   previous_workers_.resize(jobs);
@@ -288,8 +288,7 @@ void MarketModel::load(const MatchingProblem& problem, const MatchingGoal& goal)
   limit(problem);
 }
 
-bool MarketModel::is_moved(std::size_t job,
-                           std::span<const std::int32_t> counts) const noexcept {
+bool MarketModel::is_moved(std::size_t job, std::span<const std::int32_t> counts) const noexcept {
   return !std::equal(counts.begin(), counts.end(), previous_.data() + job * num_classes_);
 }
 

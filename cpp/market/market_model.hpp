@@ -101,8 +101,8 @@ class MarketModel {
   [[nodiscard]] double plain_job_s(std::size_t job, double sum_of_rates, std::int32_t workers,
                                    bool is_moved) const noexcept {
     const double width = workers;
-    double seconds = work_[job] / sum_of_rates + waiting_s_[job] +
-                     exchange_s_[job] * (width - 1.0) / width;
+    double seconds =
+        work_[job] / sum_of_rates + waiting_s_[job] + exchange_s_[job] * (width - 1.0) / width;
     if (is_moved) seconds += restart_s_[job];
     return seconds;
   }

@@ -308,8 +308,8 @@ bool MatchingMarket::step() {
     }
   }
   const std::int64_t left = (options_.effort - effort_) / cells + 1;
-  const auto end = steps_.begin() + std::clamp<std::int64_t>(
-                                        left, 0, static_cast<std::int64_t>(steps_.size()));
+  const auto end =
+      steps_.begin() + std::clamp<std::int64_t>(left, 0, static_cast<std::int64_t>(steps_.size()));
   std::partial_sort(steps_.begin(), end, steps_.end(), [](const Step& a, const Step& b) {
     if (a.bound != b.bound) return a.bound < b.bound;
     return a.from < b.from || (a.from == b.from && a.to < b.to);

@@ -48,8 +48,9 @@ std::int32_t OneTypeSearch::best_within(std::size_t job, int type, int gpus) con
   const std::size_t* bounds = type_begin_.data() + job * (num_types_ + 1) + type;
   const auto begin = options_.begin() + static_cast<std::ptrdiff_t>(bounds[0]);
   const auto end = options_.begin() + static_cast<std::ptrdiff_t>(bounds[1]);
-  const auto wider = std::upper_bound(
-      begin, end, gpus, [](int most, const Option& option) { return most < option.gpus; });
+  const auto wider = std::upper_bound(begin, end, gpus, [](int most, const Option& option) {
+    return most < option.gpus;
+  });
   if (wider == begin) return kNone;
   return cheapest_[static_cast<std::size_t>(wider - options_.begin()) - 1];
 }
@@ -96,7 +97,8 @@ bool OneTypeSearch::take(std::size_t job, std::int32_t index) {
 bool OneTypeSearch::take_cheapest(std::size_t job, int most) {
   std::int32_t best = kNone;
   for (std::size_t type = 0; type < num_types_; ++type) {
-    const std::int32_t found = best_within(job, static_cast<int>(type), std::min(most, free_[type]));
+    const std::int32_t found =
+        best_within(job, static_cast<int>(type), std::min(most, free_[type]));
     if (found == kNone) continue;
     if (best == kNone || option(job, found).cost < option(job, best).cost) best = found;
   }

@@ -93,11 +93,13 @@ MatchingJobs::Job MatchingJobs::describe(const State& state, JobId id) const {
   const int own = state.jobs().gpus(id);
   job.gpu_rate.assign(gpus_.size(), 0.0);
   job.least = keeps_widths_ ? own : state.min_gpus(id);
-  job.most = keeps_widths_ ? own : std::max(job.least, std::min(state.max_gpus(id),
-                                                               state.speed().widest(id)));
+  job.most = keeps_widths_
+                 ? own
+                 : std::max(job.least, std::min(state.max_gpus(id), state.speed().widest(id)));
   if (!state.speed().is_elastic()) {
     for (std::size_t type = 0; type < gpus_.size(); ++type) {
-      if (is_pooled_ || is_allowed(state, id, static_cast<int>(type))) job.gpu_rate[type] = 1.0 / own;
+      if (is_pooled_ || is_allowed(state, id, static_cast<int>(type)))
+        job.gpu_rate[type] = 1.0 / own;
     }
   } else if (is_additive_) {
     describe_sums(state, job);
@@ -123,7 +125,8 @@ void MatchingJobs::describe_sums(const State& state, Job& job) const {
     while (narrow < gpus_[at] && !std::isfinite(time(narrow))) ++narrow;
     if (!std::isfinite(time(narrow))) continue;
     const int wide =
-        std::min(gpus_[at], std::max(narrow, 2 * state.cluster().largest_server(TypeMask{1} << type)));
+        std::min(gpus_[at],
+                 std::max(narrow, 2 * state.cluster().largest_server(TypeMask{1} << type)));
     double exchange = 0;
     if (wide > narrow) exchange = std::max(0.0, (time(wide) - time(narrow)) / (wide - narrow));
     const double compute = time(narrow) - exchange * (narrow - 1);
@@ -188,7 +191,8 @@ void MatchingJobs::count_held(const State& state, const Job& job,
 bool MatchingJobs::is_possible(const State& state, const Job& job,
                                std::span<const Part> parts) const {
   if (!state.speed().is_elastic()) return true;
-  if (parts.size() == 1 && parts.front().gpus <= gpus_[static_cast<std::size_t>(parts.front().type)]) {
+  if (parts.size() == 1 &&
+      parts.front().gpus <= gpus_[static_cast<std::size_t>(parts.front().type)]) {
     return state.rate(job.id, parts.front().type, parts.front().gpus) > 0;
   }
   // As if there were servers that large.

@@ -82,8 +82,8 @@ class MatchingJobs {
   bool is_additive_ = true;
   std::vector<GpuClass> classes_;
   std::vector<std::int32_t> class_of_server_;
-  std::vector<std::int32_t> gpus_;           // of each type
-  std::vector<ServerId> server_of_type_;     // some server of it
+  std::vector<std::int32_t> gpus_;  // of each type
+  std::vector<ServerId> server_of_type_;  // some server of it
   std::vector<Job> jobs_;
   std::vector<std::uint32_t> order_;
   Time opened_{0};

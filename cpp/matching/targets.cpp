@@ -110,8 +110,7 @@ void MatchingTargets::grow(const State& state, std::span<const std::size_t> jobs
         if (more.gpus == 0 || !(own.gpu_rate[type] > 0)) continue;
         wider_ = target;
         add(more, wider_);
-        const double then =
-            own.remaining_s * MatchingJobs::seconds_per_service(own, wider_) + pays;
+        const double then = own.remaining_s * MatchingJobs::seconds_per_service(own, wider_) + pays;
         const double gain = weight[job] * (now - then);
         if (!(now - then > least_gain * now) || !(gain > most)) continue;
         if (!jobs_->is_possible(state, own, wider_)) continue;

@@ -32,9 +32,8 @@ void MatchingWidths::add(const MatchingJobs::Job& job, double weight, const Part
       return part.type == width.type && part.gpus >= width.gpus;
     });
     if (!is_matched) continue;
-    const bool is_better =
-        best == OneTypeSearch::kNone ||
-        line_.back().cost < line_[static_cast<std::size_t>(best)].cost;
+    const bool is_better = best == OneTypeSearch::kNone ||
+                           line_.back().cost < line_[static_cast<std::size_t>(best)].cost;
     if (is_better) best = option;
   }
   std::int32_t all = 0;
@@ -54,8 +53,7 @@ void MatchingWidths::begin_at(Start start) {
       continue;
     }
     // What is cheapest of what the market gave it, on one type; else as many GPUs elsewhere.
-    const bool is_taken =
-        matched_[row] != OneTypeSearch::kNone && search_.take(row, matched_[row]);
+    const bool is_taken = matched_[row] != OneTypeSearch::kNone && search_.take(row, matched_[row]);
     if (!is_taken) search_.take_cheapest(row, widest_[row]);
   }
 }

@@ -41,8 +41,7 @@ void JobClasses::classify_by_width() {
   for (JobId job = 0; job < jobs.num_jobs(); ++job) {
     const auto gpus = static_cast<std::size_t>(jobs.gpus(job));
     if (gpus >= stride_) continue;
-    const std::size_t set =
-        jobs.has_types() ? static_cast<std::size_t>(columns.type_set[job]) : 0;
+    const std::size_t set = jobs.has_types() ? static_cast<std::size_t>(columns.type_set[job]) : 0;
     JobId& first = example[set * stride_ + gpus];
     if (first == kNoJob) first = job;
   }

@@ -21,10 +21,10 @@ enum class RejectReason : std::uint8_t {
 };
 
 /// The texts users see, in the order of RejectReason.
-inline constexpr const char* kRejectReasons[] = {
-    "", "no server has an allowed GPU type", "needs more GPUs than the cluster has",
-    "the placement refuses it on an empty cluster",
-    "the speed knows no configuration for it"};
+inline constexpr const char* kRejectReasons[] = {"", "no server has an allowed GPU type",
+                                                 "needs more GPUs than the cluster has",
+                                                 "the placement refuses it on an empty cluster",
+                                                 "the speed knows no configuration for it"};
 
 /// Jobs of one class ask for the same thing: as many GPUs of the same allowed types, and as much
 /// beside them. What a placement refuses to one it refuses to all, so queues are kept and retried

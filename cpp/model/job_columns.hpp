@@ -59,8 +59,9 @@ inline constexpr ValueRange kDeadline{"after the submit and below 2^62 microseco
                                       kNoDeadline, kMaxTicks - 1};
 inline constexpr ValueRange kPositive{.rule = "positive and finite", .excludes_least = true};
 inline constexpr ValueRange kNotNegative{"finite and at least 0"};
-inline constexpr ValueRange kSeconds{
-    .rule = "positive and finite", .excludes_least = true, .may_be_unknown = true};
+inline constexpr ValueRange kSeconds{.rule = "positive and finite",
+                                     .excludes_least = true,
+                                     .may_be_unknown = true};
 inline constexpr ValueRange kShare{"1 to 1000", 1, kWholeGpu};
 inline constexpr ValueRange kDemand{"0 to 2^40", 0, kMaxDemand};
 inline constexpr ValueRange kAscending{"positive and ascending", 1};
@@ -172,9 +173,9 @@ constexpr std::string_view dtype_of() {
 }
 
 inline constexpr auto kJobColumns = std::to_array<ColumnInfo>({
-#define GPUSCHED_COLUMN(name, Value, unit, per, need, range, text)                              \
-  {JobColumn::name, #name, dtype_of<Value>(), unit, Per::per, ColumnInfo::Need::need,           \
-   ranges::range, text},
+#define GPUSCHED_COLUMN(name, Value, unit, per, need, range, text)                    \
+  {JobColumn::name, #name, dtype_of<Value>(), unit, Per::per, ColumnInfo::Need::need, \
+   ranges::range,   text},
     GPUSCHED_JOB_COLUMNS(GPUSCHED_COLUMN)
 #undef GPUSCHED_COLUMN
 });

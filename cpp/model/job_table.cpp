@@ -110,8 +110,7 @@ void JobTable::check_times() const {
   std::int64_t total = 0;
   for (std::size_t row = 0; row < submit.size(); ++row) {
     if (row > 0 && submit[row] < submit[row - 1]) {
-      fail_at(JobColumn::submit_us, row, std::to_string(submit[row]),
-              "the column must be sorted");
+      fail_at(JobColumn::submit_us, row, std::to_string(submit[row]), "the column must be sorted");
     }
     // Reservations may queue up estimates as runs queue up services.
     const auto job = static_cast<JobId>(row);
@@ -192,8 +191,8 @@ void JobTable::check_profiles() {
     }
   }
   if (num_profiles_ > 0 && !columns_.compute_s.empty()) {
-    profile_stride_ = stride_of(JobColumn::compute_s, columns_.compute_s.size(), num_profiles_,
-                                "profiles");
+    profile_stride_ =
+        stride_of(JobColumn::compute_s, columns_.compute_s.size(), num_profiles_, "profiles");
   }
   const auto& counts = columns_.table_counts;
   for (std::size_t row = 1; row < counts.size(); ++row) {
@@ -231,8 +230,8 @@ void JobTable::check_graphs() {
       workers[graph] += columns_.replicas[static_cast<std::size_t>(stage)];
     }
   }
-  graph_stride_ = stride_of(JobColumn::stage_compute_s, columns_.stage_compute_s.size(),
-                            num_stages, "stages");
+  graph_stride_ =
+      stride_of(JobColumn::stage_compute_s, columns_.stage_compute_s.size(), num_stages, "stages");
   for (std::size_t row = 0; row < columns_.graph.size(); ++row) {
     const auto graph = static_cast<std::size_t>(columns_.graph[row]);
     if (graph >= workers.size()) {
@@ -240,8 +239,8 @@ void JobTable::check_graphs() {
     }
     if (workers[graph] == columns_.gpus[row]) continue;
     fail_at(JobColumn::graph, row, std::to_string(columns_.graph[row]),
-            "a graph of " + std::to_string(workers[graph]) +
-                " workers does not fit a job of " + std::to_string(columns_.gpus[row]) + " GPUs");
+            "a graph of " + std::to_string(workers[graph]) + " workers does not fit a job of " +
+                std::to_string(columns_.gpus[row]) + " GPUs");
   }
 }
 

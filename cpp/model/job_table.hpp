@@ -71,9 +71,8 @@ class JobTable {
   [[nodiscard]] bool has_demands() const noexcept { return !columns_.demand.empty(); }
   /// What the workers ask for beside GPUs; null where no job of the table asks for anything.
   [[nodiscard]] const Demand* demand(JobId job) const noexcept {
-    return columns_.demand.empty()
-               ? nullptr
-               : &demands_[static_cast<std::size_t>(columns_.demand[job])];
+    return columns_.demand.empty() ? nullptr
+                                   : &demands_[static_cast<std::size_t>(columns_.demand[job])];
   }
   /// Whether a job asks for a part of a GPU.
   [[nodiscard]] bool has_shares() const noexcept { return has_shares_; }

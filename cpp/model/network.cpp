@@ -88,8 +88,8 @@ void Network::read_tree(const NetworkColumns& columns) {
   for (std::size_t server = 0; server < num_servers; ++server) {
     std::int32_t domain = server_domain_[server];
     if (domain < 0 || domain >= static_cast<std::int32_t>(num_domains)) {
-      fail_input("server_domain: row " + std::to_string(server) + " is " +
-                 std::to_string(domain) + "; there is no such domain");
+      fail_input("server_domain: row " + std::to_string(server) + " is " + std::to_string(domain) +
+                 "; there is no such domain");
     }
     for (; domain >= 0; domain = domain_parent_[static_cast<std::size_t>(domain)]) {
       gpus_behind_[num_servers + static_cast<std::size_t>(domain)] += gpus_behind_[server];

@@ -83,8 +83,8 @@ void Fragmentation::count(std::span<const TaskType> tasks, const Cluster& cluste
   first_width_ = shares.size() + 1;
   stride_ = first_width_ + kMaxGpusPerServer + 1;
   for (std::size_t milli = 0; milli <= kWholeGpu; ++milli) {
-    const auto above = std::upper_bound(shares.begin(), shares.end(),
-                                        static_cast<std::int64_t>(milli));
+    const auto above =
+        std::upper_bound(shares.begin(), shares.end(), static_cast<std::int64_t>(milli));
     column_of_milli_[milli] = static_cast<std::uint16_t>(above - shares.begin());
   }
 

@@ -77,8 +77,8 @@ class Fragmentation {
     return row[column_of_milli_[static_cast<std::size_t>(milli)]] * milli;
   }
   [[nodiscard]] std::int64_t whole_usable(const std::int64_t* row, int gpus) const noexcept {
-    const std::int64_t weight = row[column_of_milli_[kWholeGpu]] +
-                                row[first_width_ + static_cast<std::size_t>(gpus)];
+    const std::int64_t weight =
+        row[column_of_milli_[kWholeGpu]] + row[first_width_ + static_cast<std::size_t>(gpus)];
     return weight * kWholeGpu * gpus;
   }
   [[nodiscard]] std::int64_t* row(int type, std::size_t rank) noexcept {

@@ -103,8 +103,7 @@ void HeavyEdge::find_key(JobId job, std::span<const Piece> pieces) {
 /// domains are labelled in turn and told by their kinds, from -2 downwards.
 void HeavyEdge::append_domains(ServerId server) {
   const Network& network = cluster_.network();
-  for (std::int32_t domain = network.domain(server); domain >= 0;
-       domain = network.parent(domain)) {
+  for (std::int32_t domain = network.domain(server); domain >= 0; domain = network.parent(domain)) {
     std::int32_t& label = label_[static_cast<std::size_t>(domain)];
     if (label >= 0) {
       key_.push_back(label);
@@ -120,9 +119,8 @@ void HeavyEdge::append_domains(ServerId server) {
 const std::vector<std::int32_t>& HeavyEdge::cut(JobId job, std::span<const Piece> pieces) {
   order_.resize(pieces.size());
   std::iota(order_.begin(), order_.end(), std::size_t{0});
-  std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-    return pieces[a].server < pieces[b].server;
-  });
+  std::sort(order_.begin(), order_.end(),
+            [&](std::size_t a, std::size_t b) { return pieces[a].server < pieces[b].server; });
   begin_.clear();
   quotas_.clear();
   std::size_t begin = 0;
@@ -171,8 +169,7 @@ void HeavyEdge::sort(std::span<const std::int32_t> ranks, Allocation& out) {
   permute(ranks, out.ranks);
 }
 
-void HeavyEdge::permute(std::span<const std::int32_t> ranks,
-                        std::vector<std::int32_t>& out) const {
+void HeavyEdge::permute(std::span<const std::int32_t> ranks, std::vector<std::int32_t>& out) const {
   out.clear();
   for (const std::size_t at : order_) {
     const auto block = ranks.subspan(begin_[at], static_cast<std::size_t>(quotas_[at]));

@@ -48,8 +48,7 @@ double Capacities::match(const Occupancy& free, ServerId server, const Ask& ask)
     sum += asked(demand.cpu_milli, cpu_milli_) * part(free.free_cpu_milli(server), cpu_milli_);
   }
   if (memory_mib_ > 0) {
-    sum += asked(demand.memory_mib, memory_mib_) *
-           part(free.free_memory_mib(server), memory_mib_);
+    sum += asked(demand.memory_mib, memory_mib_) * part(free.free_memory_mib(server), memory_mib_);
   }
   return sum;
 }

@@ -137,9 +137,8 @@ class Packer {
       out.pieces.push_back(rule_.piece(free, server, ask));
       return 1;
     }
-    LeastScore& scores = index_.find(free, ask, [&](ServerId server) {
-      return rule_.score(free, server, ask);
-    });
+    LeastScore& scores =
+        index_.find(free, ask, [&](ServerId server) { return rule_.score(free, server, ask); });
     for (const Piece& piece : out.pieces) hide(scores, piece.server);
     int num_added = 0;
     while (num_added < count) {

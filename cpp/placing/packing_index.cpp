@@ -14,8 +14,8 @@ GPUSCHED_WRAPS_AROUND std::uint64_t hash_of(const Ask& ask, bool is_own) noexcep
   const Demand& demand = ask.demand;
   std::uint64_t x = static_cast<std::uint64_t>(demand.cpu_milli);
   x = x * kOdd + static_cast<std::uint64_t>(demand.memory_mib);
-  x = x * kOdd + (static_cast<std::uint64_t>(demand.share_milli) << 32 |
-                  static_cast<std::uint32_t>(ask.gang));
+  x = x * kOdd +
+      (static_cast<std::uint64_t>(demand.share_milli) << 32 | static_cast<std::uint32_t>(ask.gang));
   x = x * kOdd + ask.types;
   x = x * kOdd + (static_cast<std::uint64_t>(ask.workers) << 2 |
                   static_cast<std::uint64_t>(ask.is_whole) << 1 |
@@ -75,8 +75,7 @@ void LeastScore::finish() noexcept {
 }
 
 std::int64_t LeastScore::count() const noexcept {
-  return std::count_if(values_.begin(),
-                       values_.begin() + static_cast<std::ptrdiff_t>(num_servers_),
+  return std::count_if(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(num_servers_),
                        [](double score) { return score != kNever; });
 }
 
@@ -125,8 +124,8 @@ bool PackingIndex::pays(const Occupancy& free, const Ask& ask, bool is_costly) {
   const std::uint64_t hash = hash_of(ask, is_own);
   // A change costs about as much to catch up with as a server to look at. But a server that has
   // changed seldom has room: where scores are what costs, more changes are caught up with.
-  const auto num_looks = static_cast<std::uint64_t>(
-      is_costly ? free.cluster().num_servers() : num_servers_to_look_at(free, ask));
+  const auto num_looks = static_cast<std::uint64_t>(is_costly ? free.cluster().num_servers()
+                                                              : num_servers_to_look_at(free, ask));
   Asked& asked = asked_[static_cast<std::size_t>(hash) & (kNumAsked - 1)];
   // What was asked in a longer history lies ahead of this one, and is not recent.
   const bool is_recent = asked.hash == hash && asked.at <= changes.num_changes() &&
@@ -136,8 +135,7 @@ bool PackingIndex::pays(const Occupancy& free, const Ask& ask, bool is_costly) {
   const std::size_t bucket = find_bucket(ask, is_own, hash);
   if (buckets_[bucket] == 0) return false;
   const Entry& entry = *entries_[buckets_[bucket] - 1];
-  return entry.history == changes.history() &&
-         changes.num_changes() - entry.seen <= num_looks;
+  return entry.history == changes.history() && changes.num_changes() - entry.seen <= num_looks;
 }
 
 PackingIndex::Entry& PackingIndex::entry_of(const Ask& ask, const Occupancy& free) {

@@ -159,8 +159,8 @@ class PackingIndex {
     const std::uint64_t num_behind = is_known ? changes.num_changes() - entry.seen : 0;
     const ServerId num_servers = free.cluster().num_servers();
     if (!is_known ||
-        num_behind > std::min<std::uint64_t>(changes.num_kept(),
-                                             static_cast<std::uint64_t>(num_servers))) {
+        num_behind >
+            std::min<std::uint64_t>(changes.num_kept(), static_cast<std::uint64_t>(num_servers))) {
       entry.scores.reset(num_servers);
       for (ServerId server = 0; server < num_servers; ++server) {
         entry.scores.write(server, score_of(server));

@@ -23,7 +23,8 @@ ServerId server_for_remainder(const Occupancy& free, TypeMask types, int rest, i
 
 }  // namespace
 
-[[gnu::flatten]] bool place_consolidated(const Occupancy& free, const Request& request, Allocation& out) {
+[[gnu::flatten]] bool place_consolidated(const Occupancy& free, const Request& request,
+                                         Allocation& out) {
   const TypeMask types = request.types;
   const int size = free.cluster().largest_server(types);
   out.reset(request.gpus);

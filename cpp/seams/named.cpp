@@ -18,17 +18,17 @@ std::unique_ptr<Seam> make_plugin(const char* kind, std::string_view name,
     return make_plugin<Seam>(kind, alias->target, alias->with_defaults(values));
   }
   const auto* entry = Registry<Seam>::find(name);
-  if (entry == nullptr) fail_input(std::string(kind) + ": unknown name '" + std::string(name) + "'");
-  std::unique_ptr<Seam> made = entry->make(Parameters(
-      std::string(kind) + " " + std::string(name), entry->info.parameters, values));
+  if (entry == nullptr)
+    fail_input(std::string(kind) + ": unknown name '" + std::string(name) + "'");
+  std::unique_ptr<Seam> made = entry->make(
+      Parameters(std::string(kind) + " " + std::string(name), entry->info.parameters, values));
   if constexpr (std::is_same_v<Seam, Speed>) made->describe(entry->info);
   return made;
 }
 
 }  // namespace
 
-std::unique_ptr<Placement> make_placement(std::string_view name,
-                                          const Parameters::Values& values) {
+std::unique_ptr<Placement> make_placement(std::string_view name, const Parameters::Values& values) {
   return make_plugin<Placement>("placement", name, values);
 }
 

@@ -71,7 +71,8 @@ bool Occupancy::is_free(std::span<const Piece> pieces) const noexcept {
 
 void Occupancy::acquire(int gpus, std::span<const Piece> pieces) noexcept {
   num_free_ -= gpus;
-  if (has_shapes()) [[unlikely]] move_shape(pieces, gpus, 1);
+  if (has_shapes()) [[unlikely]]
+    move_shape(pieces, gpus, 1);
   for (const Piece& piece : pieces) {
     move(piece.server, free_[static_cast<std::size_t>(piece.server)] & ~piece.mask, -piece.gpus);
   }
@@ -80,7 +81,8 @@ void Occupancy::acquire(int gpus, std::span<const Piece> pieces) noexcept {
 void Occupancy::release(int gpus, std::span<const Piece> pieces) noexcept {
   num_free_ += gpus;
   ++num_releases_;
-  if (has_shapes()) [[unlikely]] move_shape(pieces, gpus, -1);
+  if (has_shapes()) [[unlikely]]
+    move_shape(pieces, gpus, -1);
   for (const Piece& piece : pieces) {
     move(piece.server, free_[static_cast<std::size_t>(piece.server)] | piece.mask, piece.gpus);
   }
@@ -113,8 +115,7 @@ void Occupancy::release(int gpus, std::span<const Piece> pieces, const Demand& d
   for (const Piece& piece : pieces) move_demand(piece, demand, 1);
 }
 
-void Occupancy::move_shape(std::span<const Piece> pieces, std::int32_t shape,
-                           int sign) noexcept {
+void Occupancy::move_shape(std::span<const Piece> pieces, std::int32_t shape, int sign) noexcept {
   for (const Piece& piece : pieces) {
     changes_.append(piece.server);
     if (piece.gpus == 0) continue;

@@ -28,8 +28,7 @@ class Occupancy {
   /// `pooled`: only the number of free GPUs is kept (placement `count`). `has_demands`: shares of
   /// GPUs, CPU and memory are kept too, and which servers change. `has_shapes`: the latter in any
   /// case, and what each server hosts.
-  Occupancy(const Cluster& cluster, bool pooled, bool has_demands = false,
-            bool has_shapes = false);
+  Occupancy(const Cluster& cluster, bool pooled, bool has_demands = false, bool has_shapes = false);
 
   [[nodiscard]] const Cluster& cluster() const noexcept { return *cluster_; }
   [[nodiscard]] bool is_pooled() const noexcept { return pooled_; }
@@ -60,7 +59,8 @@ class Occupancy {
   }
   /// Thousandths of one GPU, and of all GPUs of the server together.
   [[nodiscard]] int free_milli(ServerId server, int gpu) const noexcept {
-    return free_milli_[first_gpu_[static_cast<std::size_t>(server)] + static_cast<std::size_t>(gpu)];
+    return free_milli_[first_gpu_[static_cast<std::size_t>(server)] +
+                       static_cast<std::size_t>(gpu)];
   }
   [[nodiscard]] std::int64_t free_milli(ServerId server) const noexcept {
     return free_sum_[static_cast<std::size_t>(server)];

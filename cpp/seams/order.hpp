@@ -99,8 +99,9 @@ class KeyOrder final : public Order {
 inline ParameterInfo turn_period() {
   return {.name = "period_s",
           .fallback = 60.0,
-          .help = "seconds between decisions while a job waits; with epoch=period the only "
-                  "decisions",
+          .help =
+              "seconds between decisions while a job waits; with epoch=period the only "
+              "decisions",
           .minimum = 0,
           .maximum = 1e9};
 }

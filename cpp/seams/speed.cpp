@@ -23,15 +23,15 @@ double least_reserved_bandwidth(const Cluster& cluster, TypeMask types) {
   const Network& network = cluster.network();
   double least = std::numeric_limits<double>::infinity();
   const auto consider = [&](LinkId link) {
-    least = std::min(least,
-                     network.bandwidth(link) / static_cast<double>(network.gpus_behind(link)));
+    least =
+        std::min(least, network.bandwidth(link) / static_cast<double>(network.gpus_behind(link)));
   };
   for (ServerId server = 0; server < cluster.num_servers(); ++server) {
     if ((types >> cluster.type(server) & 1) == 0) continue;
     least = std::min(least, network.intra(server));
     consider(server);
-    for (std::int32_t domain = network.domain(server);
-         domain >= 0 && network.parent(domain) >= 0; domain = network.parent(domain)) {
+    for (std::int32_t domain = network.domain(server); domain >= 0 && network.parent(domain) >= 0;
+         domain = network.parent(domain)) {
       consider(cluster.num_servers() + domain);
     }
   }

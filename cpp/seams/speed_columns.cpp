@@ -63,11 +63,16 @@ class Reading {
   [[nodiscard]] std::optional<std::size_t> stride(const ColumnInfo& column) const {
     const auto num_types = static_cast<std::size_t>(cluster_.num_types());
     switch (column.per) {
-      case Per::profile: return 1;
-      case Per::profile_and_type: return num_types;
-      case Per::profile_type_and_count: return num_types * jobs_.columns().table_counts.size();
-      case Per::stage_and_type: return num_types;
-      default: return std::nullopt;
+      case Per::profile:
+        return 1;
+      case Per::profile_and_type:
+        return num_types;
+      case Per::profile_type_and_count:
+        return num_types * jobs_.columns().table_counts.size();
+      case Per::stage_and_type:
+        return num_types;
+      default:
+        return std::nullopt;
     }
   }
 
@@ -86,9 +91,9 @@ class Reading {
         column.per == Per::profile_type_and_count
             ? " with " + std::to_string(jobs_.columns().table_counts.size()) + " counts"
             : "";
-    fail_input(start() + std::string(column.name) + " has " + std::to_string(size) +
-               " entries; " + std::to_string(rows) + (is_stage ? " stages" : " profiles") +
-               " on " + std::to_string(cluster_.num_types()) + " GPU types" + counts + " need " +
+    fail_input(start() + std::string(column.name) + " has " + std::to_string(size) + " entries; " +
+               std::to_string(rows) + (is_stage ? " stages" : " profiles") + " on " +
+               std::to_string(cluster_.num_types()) + " GPU types" + counts + " need " +
                std::to_string(least));
   }
 
@@ -109,8 +114,7 @@ class Reading {
     for (JobId job = 0; job < jobs_.num_jobs(); ++job) {
       const auto at =
           static_cast<std::size_t>(is_stage ? columns.graph[job] : columns.profile[job]);
-      const std::size_t begin =
-          is_stage ? static_cast<std::size_t>(columns.graph_begin[at]) : at;
+      const std::size_t begin = is_stage ? static_cast<std::size_t>(columns.graph_begin[at]) : at;
       const std::size_t end =
           is_stage ? static_cast<std::size_t>(columns.graph_begin[at + 1]) : at + 1;
       const TypeMask allowed = jobs_.types(job) & cluster_.all_types();
@@ -120,9 +124,9 @@ class Reading {
           if (!std::isnan(values[row * num_types + static_cast<std::size_t>(type)])) continue;
           const std::string whose =
               is_stage ? "stage " + std::to_string(row - begin) + " of graph " : "profile ";
-          fail_input(start() + whose + std::to_string(at) + " has no " +
-                     std::string(column.name) + " for GPU type " + std::to_string(type) +
-                     ", which job " + std::to_string(job) + " may use");
+          fail_input(start() + whose + std::to_string(at) + " has no " + std::string(column.name) +
+                     " for GPU type " + std::to_string(type) + ", which job " +
+                     std::to_string(job) + " may use");
         }
       }
     }

@@ -103,8 +103,8 @@ double Assignment::check(std::span<const double> cost, std::size_t row) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) look(lane, cost[i + lane]);
   }
   for (; i < cost.size(); ++i) look(0, cost[i]);
-  const bool is_good = std::all_of(bad_ones.begin(), bad_ones.end(),
-                                   [](double count) { return count == 0.0; });
+  const bool is_good =
+      std::all_of(bad_ones.begin(), bad_ones.end(), [](double count) { return count == 0.0; });
   if (is_good) return *std::max_element(greatest.begin(), greatest.end());
   const auto bad = std::find_if(cost.begin(), cost.end(), [](double each) {
     return !(std::fabs(each) <= kMostCost || each == kInfinity);
@@ -191,8 +191,8 @@ void Assignment::keep_cheapest(std::size_t row, std::size_t count) {
   const auto rest = std::stable_partition(equal, end, [&](const Candidate& each) {
     return reduced(each) == limit;
   });
-  const auto turn = (rest - equal) * static_cast<std::ptrdiff_t>(row) /
-                    static_cast<std::ptrdiff_t>(num_rows_);
+  const auto turn =
+      (rest - equal) * static_cast<std::ptrdiff_t>(row) / static_cast<std::ptrdiff_t>(num_rows_);
   std::rotate(equal, equal + turn, rest);
 }
 

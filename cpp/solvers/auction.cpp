@@ -29,8 +29,7 @@ const Auction::Result& Auction::solve(std::span<const double> value,
     fail_input("auction: a value for each job and each of the items");
   }
   if (!(epsilon > 0) || epsilon == kInfinity) {
-    fail_input("auction: epsilon: must be a positive number, is " +
-                                text_of(epsilon));
+    fail_input("auction: epsilon: must be a positive number, is " + text_of(epsilon));
   }
   num_jobs_ = demand.size();
   num_items_ = static_cast<std::size_t>(items);
@@ -54,14 +53,14 @@ void Auction::load(std::span<const double> value, std::span<const std::int32_t> 
   for (std::size_t job = 0; job < num_jobs_; ++job) {
     if (demand[job] < 0) {
       fail_input("auction: demand of job " + std::to_string(job) + ": " +
-                                  std::to_string(demand[job]) + " is negative");
+                 std::to_string(demand[job]) + " is negative");
     }
     wanted += demand[job];
   }
   const auto num_items = static_cast<std::int64_t>(num_items_);
   if (wanted > num_items) {
     fail_input("auction: a demand of " + std::to_string(wanted) + " exceeds " +
-                                std::to_string(num_items) + " items");
+               std::to_string(num_items) + " items");
   }
   idle_demand_ = static_cast<std::int32_t>(num_items - wanted);
 
@@ -131,8 +130,9 @@ void Auction::bid(std::size_t job, double& epsilon) {
     offers_.push_back({worth(job, item) - price_[item], static_cast<std::int32_t>(item)});
   }
   const std::int32_t count = missing_[job];
-  const auto last = offers_.begin() + std::min<std::ptrdiff_t>(
-                                          count, static_cast<std::ptrdiff_t>(offers_.size()) - 1);
+  const auto last =
+      offers_.begin() +
+      std::min<std::ptrdiff_t>(count, static_cast<std::ptrdiff_t>(offers_.size()) - 1);
   std::nth_element(offers_.begin(), last, offers_.end(), [](const Offer& a, const Offer& b) {
     return a.net > b.net || (a.net == b.net && a.item < b.item);
   });

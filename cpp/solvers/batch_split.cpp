@@ -74,8 +74,7 @@ bool split_proportionally(double global_batch, std::span<const double> rates,
 }
 
 bool split_proportionally(std::int64_t global_batch, std::span<const double> rates,
-                          std::span<const std::int64_t> max_samples,
-                          std::span<std::int64_t> out) {
+                          std::span<const std::int64_t> max_samples, std::span<std::int64_t> out) {
   const std::size_t num_workers = rates.size();
   const auto has_room = [&](std::size_t k) {
     return rates[k] > 0.0 && (!is_limited(max_samples, k) || out[k] < max_samples[k]);

@@ -22,8 +22,7 @@ bool split_proportionally(std::int64_t global_batch, std::span<const double> rat
                           std::span<const std::int64_t> max_samples, std::span<std::int64_t> out);
 
 /// The same to every worker, whatever its rate: the usual division, for comparison.
-bool split_equally(double global_batch, std::span<const double> max_samples,
-                   std::span<double> out);
+bool split_equally(double global_batch, std::span<const double> max_samples, std::span<double> out);
 
 /// The same in whole samples; the first workers have one more.
 bool split_equally(std::int64_t global_batch, std::span<const std::int64_t> max_samples,

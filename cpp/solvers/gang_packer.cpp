@@ -99,7 +99,9 @@ bool GangPacker::place(const Gang& gang, Packing packing, double inflation, doub
   shares.clear();
   bool fits = false;
   switch (packing) {
-    case Packing::fragment_aware: fits = pack_fragment_aware(gang, cap, shares); break;
+    case Packing::fragment_aware:
+      fits = pack_fragment_aware(gang, cap, shares);
+      break;
     case Packing::balanced:
       open_pool(gang, inflation);
       fits = pack_least_busy(gang, cap, shares);
@@ -109,8 +111,12 @@ bool GangPacker::place(const Gang& gang, Packing packing, double inflation, doub
       next_rank_ = 0;
       fits = pack_least_busy(gang, cap, shares);
       break;
-    case Packing::first_fit: fits = pack_first_fit(gang, cap, shares); break;
-    case Packing::random: fits = pack_random(gang, cap, shares); break;
+    case Packing::first_fit:
+      fits = pack_first_fit(gang, cap, shares);
+      break;
+    case Packing::random:
+      fits = pack_random(gang, cap, shares);
+      break;
   }
   if (!fits) return false;
   if (shares.size() > 1) sort_by_server(shares);
@@ -190,8 +196,7 @@ void GangPacker::count_available(const Gang& gang, double cap) {
   }
 }
 
-bool GangPacker::pack_fragment_aware(const Gang& gang, double cap,
-                                     std::vector<GangShare>& shares) {
+bool GangPacker::pack_fragment_aware(const Gang& gang, double cap, std::vector<GangShare>& shares) {
   const std::int32_t whole = fitting_server(gang, gang.gpus, cap);
   if (whole >= 0) {
     shares.push_back({whole, least_busy_of(whole, gang.gpus)});
@@ -369,9 +374,8 @@ void GangPacker::refresh(std::int32_t server) {
 void GangPacker::hide(std::span<const GangShare> shares) {
   for (const GangShare& share : shares) {
     const auto first = gpu_.begin() + begin(share.server);
-    const auto last = std::remove_if(first, first + visible_[at(share.server)], [&](auto gpu) {
-      return (share.gpus >> gpu & 1) != 0;
-    });
+    const auto last = std::remove_if(first, first + visible_[at(share.server)],
+                                     [&](auto gpu) { return (share.gpus >> gpu & 1) != 0; });
     visible_[at(share.server)] = static_cast<std::int32_t>(last - first);
     refresh(share.server);
   }

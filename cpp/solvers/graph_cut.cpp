@@ -127,9 +127,8 @@ bool GraphCut::is_repetition(std::span<const std::int32_t> kinds, std::size_t a,
 }
 
 double GraphCut::improve(std::span<const std::int32_t> replicas,
-                         std::span<const std::int32_t> quotas,
-                         std::span<const std::int32_t> kinds, const Cost& cost,
-                         std::vector<std::int32_t>& ranks) {
+                         std::span<const std::int32_t> quotas, std::span<const std::int32_t> kinds,
+                         const Cost& cost, std::vector<std::int32_t>& ranks) {
   num_stages_ = replicas.size();
   next_.resize(num_stages_);
   std::inclusive_scan(replicas.begin(), replicas.end(), next_.begin());

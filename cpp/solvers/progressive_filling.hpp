@@ -30,9 +30,8 @@ struct SlotPlan {
 
   [[nodiscard]] int at(std::int64_t slot) const noexcept {
     const std::int64_t i = slot - first;
-    return i < 0 || i >= static_cast<std::int64_t>(gpus.size())
-               ? 0
-               : gpus[static_cast<std::size_t>(i)];
+    return i < 0 || i >= static_cast<std::int64_t>(gpus.size()) ? 0
+                                                                : gpus[static_cast<std::size_t>(i)];
   }
 };
 

@@ -34,7 +34,7 @@ struct MeanBusyTime {
 /// and the horizon needs more than 127 bits.
 [[nodiscard]] MeanBusyTime mean_busy_time(std::span<const std::int64_t> submit_us,
                                           std::span<const std::int64_t> service_us,
-                                          std::span<const std::int32_t> gpus,
-                                          std::int64_t num_gpus, std::span<const double> weight);
+                                          std::span<const std::int32_t> gpus, std::int64_t num_gpus,
+                                          std::span<const double> weight);
 
 }  // namespace gpusched

@@ -21,15 +21,14 @@ std::int64_t sum_of(std::span<const std::int32_t> counts, const char* what) {
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] < 0) {
-      fail_input(std::string("transportation: ") + what + " " +
-                                  std::to_string(i) + ": " + std::to_string(counts[i]) +
-                                  " is negative");
+      fail_input(std::string("transportation: ") + what + " " + std::to_string(i) + ": " +
+                 std::to_string(counts[i]) + " is negative");
     }
     sum += counts[i];
   }
   if (sum > kMostUnits) {
     fail_input(std::string("transportation: ") + what + ": more than " +
-                                std::to_string(kMostUnits) + " units");
+               std::to_string(kMostUnits) + " units");
   }
   return sum;
 }
@@ -58,7 +57,7 @@ void Transportation::load(std::span<const double> value, std::span<const std::in
   const std::int64_t room = sum_of(capacity, "capacity of column");
   if (rule == Supply::exactly && units > room) {
     fail_input("transportation: a supply of " + std::to_string(units) +
-                                " exceeds the capacity of " + std::to_string(room));
+               " exceeds the capacity of " + std::to_string(room));
   }
   num_rows_ = supply.size();
   num_columns_ = capacity.size();
@@ -123,8 +122,7 @@ void Transportation::place(std::span<const std::int32_t> supply) {
       best = column;
     }
     if (most == -kInfinity) {
-      fail_input("transportation: row " + std::to_string(row) +
-                                  " may not use any column");
+      fail_input("transportation: row " + std::to_string(row) + " may not use any column");
     }
     enter(row, best, supply[row]);
   }

@@ -48,12 +48,23 @@ class Reader {
     for (auto left = value<std::uint64_t>(); left > 0; --left) {
       std::string name = text();
       switch (value<std::uint64_t>()) {
-        case 0: values[name] = value<std::uint64_t>() != 0; break;
-        case 1: values[name] = value<std::int64_t>(); break;
-        case 2: values[name] = value<double>(); break;
-        case 3: values[name] = text(); break;
-        case 4: values[name] = array<double>(); break;
-        default: fail_input("case: a parameter has an unknown type");
+        case 0:
+          values[name] = value<std::uint64_t>() != 0;
+          break;
+        case 1:
+          values[name] = value<std::int64_t>();
+          break;
+        case 2:
+          values[name] = value<double>();
+          break;
+        case 3:
+          values[name] = text();
+          break;
+        case 4:
+          values[name] = array<double>();
+          break;
+        default:
+          fail_input("case: a parameter has an unknown type");
       }
     }
     return values;

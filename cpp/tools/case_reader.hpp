@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "runs/run_description.hpp"
 #include "model/cluster.hpp"
 #include "model/job_table.hpp"
+#include "runs/run_description.hpp"
 
 namespace gpusched {
 

@@ -14,7 +14,6 @@ class Shared final : public Contention {
   explicit Shared(const Parameters& parameters)
       : degradation_(parameters.number("degradation")), scaling_(parameters.number("scaling")) {}
 
-
   [[nodiscard]] double share(const LinkUse& use) const override {
     const double level = std::max(1.0, scaling_ * use.num_rings);
     return use.bytes_per_s / (level + degradation_ * (level - 1.0));
@@ -30,8 +29,7 @@ class Shared final : public Contention {
 GPUSCHED_REGISTER(
     Contention, Shared, .name = "shared",
     .summary = "Rings share a link equally and lose f(a, k) = k + a (k - 1) by sharing.",
-    .source = "Wang et al., INFOCOM 2020; Yu et al., MobiHoc 2022.",
-    .flags = {Flag::interacting},
+    .source = "Wang et al., INFOCOM 2020; Yu et al., MobiHoc 2022.", .flags = {Flag::interacting},
     .parameters = {{.name = "degradation",
                     .fallback = 0.0,
                     .help = "a: what each further ring on a link costs beyond its equal share",

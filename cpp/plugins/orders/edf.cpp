@@ -13,9 +13,10 @@ struct EarliestDeadline {
 };
 
 using EarliestDeadlineOrder = KeyOrder<EarliestDeadline>;
-GPUSCHED_REGISTER(Order, EarliestDeadlineOrder, .name = "edf",
-                  .summary = "Earliest deadline first; jobs without a deadline last, in order of submit.",
-                  .source = "Liu, Layland, Journal of the ACM 20, 1973.",
-                  .flags = {Flag::preemptive, Flag::deadlines})
+GPUSCHED_REGISTER(
+    Order, EarliestDeadlineOrder, .name = "edf",
+    .summary = "Earliest deadline first; jobs without a deadline last, in order of submit.",
+    .source = "Liu, Layland, Journal of the ACM 20, 1973.",
+    .flags = {Flag::preemptive, Flag::deadlines})
 
 }  // namespace gpusched

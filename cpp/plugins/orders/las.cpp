@@ -17,7 +17,6 @@ GPUSCHED_REGISTER(
     Order, AttainedServiceOrder, .name = "las",
     .summary = "Least attained service first, decided anew each period while a job waits.",
     .source = "Nuyens, Wierman, Performance Evaluation 65, 2008; Tiresias, NSDI 2019.",
-    .flags = {Flag::preemptive},
-    .parameters = {turn_period()})
+    .flags = {Flag::preemptive}, .parameters = {turn_period()})
 
 }  // namespace gpusched

@@ -16,8 +16,7 @@ namespace {
 class DiscreteLas final : public Order {
  public:
   explicit DiscreteLas(const Parameters& parameters)
-      : by_entry_(parameters.text("inside") == "entry"),
-        promote_(parameters.number("promote")) {
+      : by_entry_(parameters.text("inside") == "entry"), promote_(parameters.number("promote")) {
     for (const double limit : parameters.list("limits")) {
       limits_.push_back(ticks_of_seconds(limit, "limits").count());
     }

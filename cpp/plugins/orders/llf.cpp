@@ -16,11 +16,10 @@ struct LeastLaxity {
 };
 
 using LeastLaxityOrder = KeyOrder<LeastLaxity>;
-GPUSCHED_REGISTER(
-    Order, LeastLaxityOrder, .name = "llf",
-    .summary = "Least laxity first: time to the deadline less the remaining service.",
-    .source = "Mok, PhD thesis, MIT, 1983.",
-    .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
-    .parameters = {turn_period()})
+GPUSCHED_REGISTER(Order, LeastLaxityOrder, .name = "llf",
+                  .summary = "Least laxity first: time to the deadline less the remaining service.",
+                  .source = "Mok, PhD thesis, MIT, 1983.",
+                  .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
+                  .parameters = {turn_period()})
 
 }  // namespace gpusched

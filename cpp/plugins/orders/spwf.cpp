@@ -12,9 +12,10 @@ struct StrictWorkload {
 };
 
 using StrictWorkloadOrder = KeyOrder<StrictWorkload>;
-GPUSCHED_REGISTER(Order, StrictWorkloadOrder, .name = "spwf",
-                  .summary = "Smallest predicted workload first; one that does not fit blocks the others.",
-                  .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
-                  .flags = {Flag::strict, Flag::clairvoyant})
+GPUSCHED_REGISTER(
+    Order, StrictWorkloadOrder, .name = "spwf",
+    .summary = "Smallest predicted workload first; one that does not fit blocks the others.",
+    .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+    .flags = {Flag::strict, Flag::clairvoyant})
 
 }  // namespace gpusched

@@ -10,8 +10,7 @@ namespace {
 // A gang that asks for more than GPUs is never spread: kappa counts for the others.
 class ConsolidatedRelaxed final : public DemandPlacement<LeastFreeGpus> {
  public:
-  explicit ConsolidatedRelaxed(const Parameters& parameters)
-      : kappa_(parameters.number("kappa")) {}
+  explicit ConsolidatedRelaxed(const Parameters& parameters) : kappa_(parameters.number("kappa")) {}
 
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
     if (request.demand != nullptr) return packer_.place(free, request, out);
@@ -46,8 +45,7 @@ class ConsolidatedRelaxed final : public DemandPlacement<LeastFreeGpus> {
 GPUSCHED_REGISTER(
     Placement, ConsolidatedRelaxed, .name = "consolidated-relaxed",
     .summary = "As consolidated, but up to kappa times the fewest servers, emptiest first.",
-    .source = "Gu et al., Tiresias (skew rule), NSDI 2019.",
-    .flags = {Flag::demands, Flag::shares},
+    .source = "Gu et al., Tiresias (skew rule), NSDI 2019.", .flags = {Flag::demands, Flag::shares},
     .parameters = {{.name = "kappa",
                     .fallback = 2.0,
                     .help = "how many times the fewest possible servers a gang may span",

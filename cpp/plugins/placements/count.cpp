@@ -12,7 +12,6 @@ class Count final : public Placement {
     out.reset(request.gpus);
     return true;
   }
-
 };
 
 }  // namespace

@@ -29,8 +29,7 @@ struct FgdRule : PackingRule {
            static_cast<double>(Capacities::free_milli(free, server));
   }
 
-  [[nodiscard]] Piece piece(const Occupancy& free, ServerId server,
-                            const Ask& ask) const noexcept {
+  [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
     if (!ask.demand.is_share()) return tight_piece(free, server, ask);
     return {server, GpuMask{1} << least_growth(free, server, ask).gpu, 1};
   }
@@ -77,10 +76,9 @@ using Fgd = PackingPlacement<FgdRule>;
 
 }  // namespace
 
-GPUSCHED_REGISTER(
-    Placement, Fgd, .name = "fgd",
-    .summary = "Where the GPUs that typical jobs of the trace cannot use grow least.",
-    .source = "Weng et al., Fragmentation Gradient Descent, ATC 2023.",
-    .flags = {Flag::demands, Flag::shares, Flag::consolidates})
+GPUSCHED_REGISTER(Placement, Fgd, .name = "fgd",
+                  .summary = "Where the GPUs that typical jobs of the trace cannot use grow least.",
+                  .source = "Weng et al., Fragmentation Gradient Descent, ATC 2023.",
+                  .flags = {Flag::demands, Flag::shares, Flag::consolidates})
 
 }  // namespace gpusched

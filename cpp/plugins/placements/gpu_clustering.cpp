@@ -13,8 +13,7 @@ struct GpuClusteringRule : PackingRule {
     const auto hosted = free.hosted(server);
     if (ask.gang == 0) return left;
     if (hosted.empty()) return kIdle + left;
-    const std::int32_t shape =
-        ask.demand.is_share() ? -ask.demand.share_milli : ask.gang;
+    const std::int32_t shape = ask.demand.is_share() ? -ask.demand.share_milli : ask.gang;
     for (const Hosted& own : hosted) {
       if (own.shape == shape) return hosted.size() == 1 ? left : kMixed + left;
     }
@@ -31,10 +30,9 @@ using GpuClustering = PackingPlacement<GpuClusteringRule>;
 
 }  // namespace
 
-GPUSCHED_REGISTER(
-    Placement, GpuClustering, .name = "gpu-clustering",
-    .summary = "Servers that have gangs of the same width or share, then idle ones.",
-    .source = "Xiao et al., Gandiva, OSDI 2018; Weng et al., ATC 2023.",
-    .flags = {Flag::demands, Flag::shares, Flag::consolidates})
+GPUSCHED_REGISTER(Placement, GpuClustering, .name = "gpu-clustering",
+                  .summary = "Servers that have gangs of the same width or share, then idle ones.",
+                  .source = "Xiao et al., Gandiva, OSDI 2018; Weng et al., ATC 2023.",
+                  .flags = {Flag::demands, Flag::shares, Flag::consolidates})
 
 }  // namespace gpusched

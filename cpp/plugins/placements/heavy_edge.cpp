@@ -1,8 +1,7 @@
-#include "placing/heavy_edge_cut.hpp"
-
 #include <optional>
 
 #include "base/registry.hpp"
+#include "placing/heavy_edge_cut.hpp"
 #include "seams/placement.hpp"
 
 namespace gpusched {
@@ -33,8 +32,7 @@ class HeavyEdgePlacement final : public Placement {
 GPUSCHED_REGISTER(
     Placement, HeavyEdgePlacement, .name = "heavy-edge",
     .summary = "Best fit on one server, else few servers with the job graph cut at light edges.",
-    .source = "Luo et al., INFOCOM 2025 (Heavy-Edge).",
-    .flags = {Flag::scatters},
+    .source = "Luo et al., INFOCOM 2025 (Heavy-Edge).", .flags = {Flag::scatters},
     .parameters = {{.name = "swaps",
                     .fallback = true,
                     .help = "exchange replicas between servers where that shortens an iteration"},

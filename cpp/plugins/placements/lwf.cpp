@@ -122,8 +122,7 @@ class Lwf final : public Placement {
 GPUSCHED_REGISTER(
     Placement, Lwf, .name = "lwf",
     .summary = "Least workload first: up to kappa GPUs one by one, wider gangs server by server.",
-    .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).",
-    .flags = {Flag::scatters},
+    .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).", .flags = {Flag::scatters},
     .parameters = {{.name = "kappa",
                     .fallback = std::int64_t{1},
                     .help = "the widest gang whose GPUs are taken one by one",

@@ -78,8 +78,9 @@ class Random final : public DemandPlacement<RandomRule> {
       num_left += static_cast<std::uint64_t>(std::popcount(left_.back()));
     }
     for (int i = 0; i < request.gpus; ++i, --num_left) {
-      const auto counter = std::uint64_t{1000003} * static_cast<std::uint64_t>(request.preemptions) +
-                           static_cast<std::uint64_t>(i);
+      const auto counter =
+          std::uint64_t{1000003} * static_cast<std::uint64_t>(request.preemptions) +
+          static_cast<std::uint64_t>(i);
       auto skip = static_cast<int>(
           to_below(draw(seed_, Stream::placement, request.job, counter), num_left));
       std::size_t server = 0;

@@ -38,8 +38,8 @@ class DomainTree {
     for (std::int32_t node = 0; node < static_cast<std::int32_t>(num_nodes); ++node) {
       const bool is_server = node < num_servers_;
       const std::int32_t above = network.num_domains() == 0 ? (is_server ? 0 : -1)
-                                 : is_server ? network.domain(node)
-                                             : network.parent(node - num_servers_);
+                                 : is_server                ? network.domain(node)
+                                                            : network.parent(node - num_servers_);
       if (above < 0) continue;
       parent_[index(node)] = above + num_servers_;
       children_[index(above + num_servers_)].push_back(node);
@@ -74,8 +74,7 @@ class DomainTree {
       if (capacity_[index(domain)] >= need) holding_.push_back(domain);
     }
     std::stable_sort(holding_.begin(), holding_.end(), [&](std::int32_t a, std::int32_t b) {
-      return depth(a) != depth(b) ? depth(a) > depth(b)
-                                  : capacity_[index(a)] < capacity_[index(b)];
+      return depth(a) != depth(b) ? depth(a) > depth(b) : capacity_[index(a)] < capacity_[index(b)];
     });
     return holding_;
   }
@@ -203,7 +202,6 @@ class Topology final : public DemandPlacement<TightServer> {
 GPUSCHED_REGISTER(
     Placement, Topology, .name = "topology",
     .summary = "The smallest domain that holds the gang: a server, a rack, a block; inside alike.",
-    .source = "Kueue, topology-aware scheduling (BestFit).",
-    .flags = {Flag::demands, Flag::shares})
+    .source = "Kueue, topology-aware scheduling (BestFit).", .flags = {Flag::demands, Flag::shares})
 
 }  // namespace gpusched

@@ -93,9 +93,7 @@ class ASrpt final : public Scheduler {
     LineId line;
 
     /// For a heap with the first on top.
-    friend bool operator<(const Candidate& a, const Candidate& b) noexcept {
-      return b.job < a.job;
-    }
+    friend bool operator<(const Candidate& a, const Candidate& b) noexcept { return b.job < a.job; }
   };
 
   // The kinds of jobs, and what each needs.
@@ -103,10 +101,11 @@ class ASrpt final : public Scheduler {
   [[nodiscard]] KindId kind_of(const State& state, JobId job) {
     const JobTable& jobs = state.jobs();
     const bool has_model = finder_.has_value();
-    const auto [found, is_new] = kind_of_.try_emplace(
-        {state.classes().of(job), has_model && jobs.has_profiles() ? jobs.profile(job) : -1,
-         has_model && jobs.has_graphs() ? jobs.graph(job) : -1},
-        static_cast<KindId>(kinds_.size()));
+    const auto [found, is_new] =
+        kind_of_.try_emplace({state.classes().of(job),
+                              has_model && jobs.has_profiles() ? jobs.profile(job) : -1,
+                              has_model && jobs.has_graphs() ? jobs.graph(job) : -1},
+                             static_cast<KindId>(kinds_.size()));
     if (is_new) {
       kinds_.push_back(make_kind(state, job));
       if (!is_strict_) lines_.emplace_back();
@@ -243,8 +242,8 @@ class ASrpt final : public Scheduler {
     }
     if (kind.is_heavy && state.num_running() > 0) {
       // One that waits looks again where something finished, and when its patience ends.
-      const bool waits = line != nullptr && line->patience != kNever &&
-                         state.now() < line->patience;
+      const bool waits =
+          line != nullptr && line->patience != kNever && state.now() < line->patience;
       if (waits && !is_release_) return false;
       const double seconds = judge(state, kind, job);
       if (seconds > near_ * kind.least_s && !has_waited(state, kind, job, line, seconds)) {
@@ -321,52 +320,52 @@ GPUSCHED_REGISTER(
     .summary = "Follows one virtual server under SRPT; gangs that communicate much may wait.",
     .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
     .flags = {Flag::clairvoyant},
-    .parameters =
-        {{.name = "scan",
-          .fallback = std::string("skip"),
-          .help = "strict stops at the first job that cannot start, skip goes on with the others "
-                  "but those of its width, GPU types and model",
-          .choices = {"skip", "strict"}},
-         {.name = "queue",
-          .fallback = std::string("fifo"),
-          .help = "how those wait that the virtual machine has completed: 'fifo': in that order; "
-                  "'work': the least virtual work first",
-          .choices = {"fifo", "work"}},
-         {.name = "wait",
-          .fallback = std::string("work"),
-          .help = "what tau counts in: 'work': virtual work; 'loss': the predicted time that the "
-                  "placement at hand would cost over a good one",
-          .choices = {"work", "loss"}},
-         {.name = "tau",
-          .fallback = 1.0,
-          .help = "how many times its virtual work, or that loss, a gang that communicates much "
-                  "waits for a good placement",
-          .minimum = 0,
-          .maximum = 1e6},
-         {.name = "heavy",
-          .fallback = 1.5,
-          .help = "a gang communicates much if its iterations can take this many times their "
-                  "least",
-          .minimum = 1,
-          .maximum = 1e9},
-         {.name = "near",
-          .fallback = 1.1,
-          .help = "a placement is good if iterations take at most this many times their least",
-          .minimum = 1,
-          .maximum = 1e9},
-         {.name = "idle",
-          .fallback = true,
-          .help = "while none waits that the virtual machine has completed, start the one that it "
-                  "runs"},
-         {.name = "fill",
-          .fallback = std::string("fewest"),
-          .help = "where a gang that communicates little goes: 'fewest': to the servers with the "
-                  "fewest free GPUs; 'most-free': where the placement puts it",
-          .choices = {"fewest", "most-free"}},
-         {.name = "work",
-          .fallback = std::string("min"),
-          .help = "what virtual work counts with: 'min': iterations on a good placement; 'low': "
-                  "the bound that no placement beats",
-          .choices = {"min", "low"}}})
+    .parameters = {
+        {.name = "scan",
+         .fallback = std::string("skip"),
+         .help = "strict stops at the first job that cannot start, skip goes on with the others "
+                 "but those of its width, GPU types and model",
+         .choices = {"skip", "strict"}},
+        {.name = "queue",
+         .fallback = std::string("fifo"),
+         .help = "how those wait that the virtual machine has completed: 'fifo': in that order; "
+                 "'work': the least virtual work first",
+         .choices = {"fifo", "work"}},
+        {.name = "wait",
+         .fallback = std::string("work"),
+         .help = "what tau counts in: 'work': virtual work; 'loss': the predicted time that the "
+                 "placement at hand would cost over a good one",
+         .choices = {"work", "loss"}},
+        {.name = "tau",
+         .fallback = 1.0,
+         .help = "how many times its virtual work, or that loss, a gang that communicates much "
+                 "waits for a good placement",
+         .minimum = 0,
+         .maximum = 1e6},
+        {.name = "heavy",
+         .fallback = 1.5,
+         .help = "a gang communicates much if its iterations can take this many times their "
+                 "least",
+         .minimum = 1,
+         .maximum = 1e9},
+        {.name = "near",
+         .fallback = 1.1,
+         .help = "a placement is good if iterations take at most this many times their least",
+         .minimum = 1,
+         .maximum = 1e9},
+        {.name = "idle",
+         .fallback = true,
+         .help = "while none waits that the virtual machine has completed, start the one that it "
+                 "runs"},
+        {.name = "fill",
+         .fallback = std::string("fewest"),
+         .help = "where a gang that communicates little goes: 'fewest': to the servers with the "
+                 "fewest free GPUs; 'most-free': where the placement puts it",
+         .choices = {"fewest", "most-free"}},
+        {.name = "work",
+         .fallback = std::string("min"),
+         .help = "what virtual work counts with: 'min': iterations on a good placement; 'low': "
+                 "the bound that no placement beats",
+         .choices = {"min", "low"}}})
 
 }  // namespace gpusched

@@ -99,9 +99,7 @@ class AdaSrsf final : public Scheduler {
     KindId kind;
 
     /// For a heap with the least job on top.
-    friend bool operator<(const Candidate& a, const Candidate& b) noexcept {
-      return b.job < a.job;
-    }
+    friend bool operator<(const Candidate& a, const Candidate& b) noexcept { return b.job < a.job; }
   };
 
   [[nodiscard]] static double key(const State& state, JobId job) noexcept {
@@ -257,22 +255,22 @@ GPUSCHED_REGISTER(
     Scheduler, AdaSrsf, .name = "ada-srsf",
     .summary = "Smallest work first; a gang over several servers waits if its links are too busy.",
     .source = "Wang, Shi, Wang, Chu, 2020 (arXiv 2002.10105).", .flags = {Flag::clairvoyant},
-    .parameters =
-        {{.name = "sharers",
-          .fallback = std::int64_t{2},
-          .help = "the most rings that may share a link, the new one among them",
-          .minimum = 1,
-          .maximum = 2147483647.0},
-         {.name = "rule",
-          .fallback = std::string("adadual"),
-          .help = "'adadual': share only if the new ring has little to send beside each one "
-                  "there; 'count': share up to the limit",
-          .choices = {"adadual", "count"}},
-         {.name = "degradation",
-          .fallback = 0.0,
-          .help = "a in the threshold 1 / (2 (1 + a)) of adadual: the loss that sharing a link "
-                  "brings",
-          .minimum = 0,
-          .maximum = 1e6}})
+    .parameters = {
+        {.name = "sharers",
+         .fallback = std::int64_t{2},
+         .help = "the most rings that may share a link, the new one among them",
+         .minimum = 1,
+         .maximum = 2147483647.0},
+        {.name = "rule",
+         .fallback = std::string("adadual"),
+         .help = "'adadual': share only if the new ring has little to send beside each one "
+                 "there; 'count': share up to the limit",
+         .choices = {"adadual", "count"}},
+        {.name = "degradation",
+         .fallback = 0.0,
+         .help = "a in the threshold 1 / (2 (1 + a)) of adadual: the loss that sharing a link "
+                 "brings",
+         .minimum = 0,
+         .maximum = 1e6}})
 
 }  // namespace gpusched

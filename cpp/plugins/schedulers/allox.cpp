@@ -214,7 +214,6 @@ GPUSCHED_REGISTER(
     Scheduler, AlloX, .name = "allox",
     .summary = "Jobs matched to GPU types and places in their queues, for the least mean JCT.",
     .source = "Le, Sun, Chowdhury, Liu, EuroSys 2020.",
-    .flags = {Flag::preemptive, Flag::clairvoyant},
-    .parameters = AlloX::parameters())
+    .flags = {Flag::preemptive, Flag::clairvoyant}, .parameters = AlloX::parameters())
 
 }  // namespace gpusched

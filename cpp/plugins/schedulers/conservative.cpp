@@ -134,9 +134,8 @@ class Conservative final : public Scheduler {
     for (Reservation& held : queue_) {
       if (held.at <= state.now()) due_.push_back(&held);
     }
-    std::stable_sort(due_.begin(), due_.end(), [](const Reservation* a, const Reservation* b) {
-      return a->at < b->at;
-    });
+    std::stable_sort(due_.begin(), due_.end(),
+                     [](const Reservation* a, const Reservation* b) { return a->at < b->at; });
     walk(state, actions);
     std::erase_if(queue_, [](const Reservation& held) { return held.job == kNoJob; });
     // What has come and did not start is tried again at the next event: nothing changes before.
@@ -197,7 +196,8 @@ class Conservative final : public Scheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, Conservative, .name = "conservative",
-    .summary = "Conservative backfilling: every waiting job holds a reservation. O(queue) per event.",
+    .summary =
+        "Conservative backfilling: every waiting job holds a reservation. O(queue) per event.",
     .source = "Mu'alem, Feitelson, IEEE TPDS 12, 2001.", .flags = {Flag::estimate})
 
 }  // namespace gpusched

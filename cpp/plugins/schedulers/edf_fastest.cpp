@@ -37,9 +37,7 @@ class EdfFastest final : public Scheduler {
  private:
   using Entry = std::pair<Time, JobId>;
 
-  static Entry entry(const State& state, JobId job) {
-    return {state.jobs().deadline(job), job};
-  }
+  static Entry entry(const State& state, JobId job) { return {state.jobs().deadline(job), job}; }
   [[nodiscard]] std::vector<Entry>::iterator find(const State& state, JobId job) {
     return std::lower_bound(line_.begin(), line_.end(), entry(state, job));
   }
@@ -50,10 +48,9 @@ class EdfFastest final : public Scheduler {
 
 }  // namespace
 
-GPUSCHED_REGISTER(
-    Scheduler, EdfFastest, .name = "edf-fastest",
-    .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
-    .source = "Baseline of Zhang et al., IEEE TCC 13(2), 2025 (EDF).",
-    .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines})
+GPUSCHED_REGISTER(Scheduler, EdfFastest, .name = "edf-fastest",
+                  .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
+                  .source = "Baseline of Zhang et al., IEEE TCC 13(2), 2025 (EDF).",
+                  .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines})
 
 }  // namespace gpusched

@@ -14,9 +14,9 @@ class FirstFitGangs final : public BoundScheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, FirstFitGangs, .name = "ff",
-    .summary = "The lowest GPUs of the lowest servers, under a cap on busy time. Chooses GPUs itself.",
+    .summary =
+        "The lowest GPUs of the lowest servers, under a cap on busy time. Chooses GPUs itself.",
     .source = "Baseline of Yu, Ji, Rajan, Liu, MobiHoc 2022.",
-    .flags = {Flag::places, Flag::offline},
-    .parameters = BoundScheduler::parameters(false))
+    .flags = {Flag::places, Flag::offline}, .parameters = BoundScheduler::parameters(false))
 
 }  // namespace gpusched

@@ -72,7 +72,8 @@ class Matching final : public Scheduler {
              .choices = {"seeded", "uniform"}},
             {.name = "valuation",
              .fallback = std::string("iterated"),
-             .help = "what a GPU is worth to a job: the JCT it saves, iterated or once, or its rate",
+             .help =
+                 "what a GPU is worth to a job: the JCT it saves, iterated or once, or its rate",
              .choices = {"iterated", "one-pass", "raw"}},
             {.name = "clearing",
              .fallback = std::string("transportation"),
@@ -174,7 +175,8 @@ class Matching final : public Scheduler {
     counts_.assign(capacity_.size(), 0);
     jobs_.count_held(state, job_at(job), counts_);
     bool keeps = job_at(job).is_running;
-    for (std::size_t own = 0; own < capacity_.size(); ++own) keeps &= counts_[own] <= capacity_[own];
+    for (std::size_t own = 0; own < capacity_.size(); ++own)
+      keeps &= counts_[own] <= capacity_[own];
     std::int32_t missing = keeps ? 0 : job_at(job).least;
     for (std::size_t own = 0; own < capacity_.size() && !keeps; ++own) {
       counts_[own] = can_use(job_at(job), own) ? std::min(missing, capacity_[own]) : 0;
@@ -219,8 +221,7 @@ class Matching final : public Scheduler {
       for (int factor = 0; factor < focus_; ++factor) value *= base;
       return value;
     };
-    const auto count =
-        static_cast<double>(keeps_widths_ ? jobs_.all().size() : chosen_.size());
+    const auto count = static_cast<double>(keeps_widths_ ? jobs_.all().size() : chosen_.size());
     for (std::size_t row = 0; row < chosen_.size(); ++row) {
       const double place = count - static_cast<double>(row);
       const double share = power(place / count) - power((place - 1.0) / count);

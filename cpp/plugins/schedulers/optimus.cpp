@@ -117,7 +117,8 @@ class Optimus final : public Scheduler {
 
   void offer(const State& state, ElasticJobs::Job& job) {
     const Part& now = job.wanted.front();
-    const Configuration next = doubles_ ? next_configuration(job, now) : next_width(state, job, now);
+    const Configuration next =
+        doubles_ ? next_configuration(job, now) : next_width(state, job, now);
     if (!(next.rate > job.wanted_rate)) return;
     const auto work = static_cast<double>(state.remaining(job.id).count());
     const double gain = (work / job.wanted_rate - work / next.rate) / (next.gpus - now.gpus);
@@ -158,11 +159,10 @@ class Optimus final : public Scheduler {
 
 }  // namespace
 
-GPUSCHED_REGISTER(
-    Scheduler, Optimus, .name = "optimus",
-    .summary = "GPU by GPU to the job whose time left it shortens most.",
-    .source = "Peng, Bao, Chen, Wu, Guo, EuroSys 2018.",
-    .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
-    .parameters = Optimus::parameters())
+GPUSCHED_REGISTER(Scheduler, Optimus, .name = "optimus",
+                  .summary = "GPU by GPU to the job whose time left it shortens most.",
+                  .source = "Peng, Bao, Chen, Wu, Guo, EuroSys 2018.",
+                  .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
+                  .parameters = Optimus::parameters())
 
 }  // namespace gpusched

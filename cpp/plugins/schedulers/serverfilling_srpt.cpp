@@ -30,8 +30,8 @@ class ServerFillingSrpt final : public PreemptiveScheduler {
     const std::int64_t num_gpus = setup.state.cluster().num_gpus();
     for (JobId job = 0; job < setup.state.jobs().num_jobs(); ++job) {
       const auto gpus = static_cast<std::uint64_t>(setup.state.jobs().gpus(job));
-      const bool divides = std::has_single_bit(gpus) &&
-                           num_gpus % static_cast<std::int64_t>(gpus) == 0;
+      const bool divides =
+          std::has_single_bit(gpus) && num_gpus % static_cast<std::int64_t>(gpus) == 0;
       num_odd_widths_ += divides ? 0 : 1;
     }
   }
@@ -119,7 +119,6 @@ GPUSCHED_REGISTER(
     Scheduler, ServerFillingSrpt, .name = "serverfilling-srpt",
     .summary = "The shortest remaining work that fills the cluster, served widest first.",
     .source = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, SIGMETRICS 2023.",
-    .flags = {Flag::preemptive, Flag::clairvoyant},
-    .parameters = PreemptiveScheduler::parameters())
+    .flags = {Flag::preemptive, Flag::clairvoyant}, .parameters = PreemptiveScheduler::parameters())
 
 }  // namespace gpusched

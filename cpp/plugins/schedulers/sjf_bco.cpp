@@ -42,7 +42,8 @@ class SjfBco final : public BoundScheduler {
 
 GPUSCHED_REGISTER(
     Scheduler, SjfBco, .name = "sjf-bco",
-    .summary = "Narrow gangs packed, wide ones balanced, under a cap on busy time. Chooses GPUs itself.",
+    .summary =
+        "Narrow gangs packed, wide ones balanced, under a cap on busy time. Chooses GPUs itself.",
     .source = "Yu, Ji, Rajan, Liu, MobiHoc 2022 (arXiv 2207.07817).",
     .flags = {Flag::clairvoyant, Flag::places, Flag::offline}, .parameters = SjfBco::parameters())
 

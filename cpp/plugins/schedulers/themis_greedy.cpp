@@ -91,10 +91,10 @@ class ThemisGreedy final : public Scheduler {
 
 }  // namespace
 
-GPUSCHED_REGISTER(
-    Scheduler, ThemisGreedy, .name = "themis-greedy",
-    .summary = "GPUs are leased to the jobs with the worst finish-time fairness.",
-    .source = "Mahajan et al., Themis, NSDI 2020; greedy instead of the auction.",
-    .flags = {Flag::preemptive, Flag::clairvoyant}, .parameters = ThemisGreedy::parameters())
+GPUSCHED_REGISTER(Scheduler, ThemisGreedy, .name = "themis-greedy",
+                  .summary = "GPUs are leased to the jobs with the worst finish-time fairness.",
+                  .source = "Mahajan et al., Themis, NSDI 2020; greedy instead of the auction.",
+                  .flags = {Flag::preemptive, Flag::clairvoyant},
+                  .parameters = ThemisGreedy::parameters())
 
 }  // namespace gpusched

@@ -1,5 +1,3 @@
-#include "solvers/batch_split.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "base/registry.hpp"
 #include "model/job_columns.hpp"
 #include "seams/speed.hpp"
+#include "solvers/batch_split.hpp"
 
 namespace gpusched {
 namespace {
@@ -258,7 +257,8 @@ GPUSCHED_REGISTER(
     .flags = {Flag::elastic, Flag::samples},
     .parameters = {{.name = "split",
                     .fallback = std::string("proportional"),
-                    .help = "samples in proportion to the speeds of the workers, or the same to all",
+                    .help =
+                        "samples in proportion to the speeds of the workers, or the same to all",
                     .choices = {"proportional", "equal"}},
                    {.name = "batches",
                     .fallback = std::string("real"),

@@ -100,8 +100,8 @@ class Ring final : public Speed {
     std::int64_t held = 0;
     for (ClassId id = group.begin; id < group.end; ++id) {  // by width ascending
       while (held < classes_->gpus(id)) held += sizes[span++];
-      best_.push_back({group.types, static_cast<int>(span),
-                       span == 1 ? intra : std::min(intra, nic), least});
+      best_.push_back(
+          {group.types, static_cast<int>(span), span == 1 ? intra : std::min(intra, nic), least});
     }
   }
 
@@ -118,8 +118,7 @@ class Ring final : public Speed {
 GPUSCHED_REGISTER(
     Speed, Ring, .name = "ring",
     .summary = "Ring all-reduce: an iteration waits for the slowest link of the ring.",
-    .source = "Yu et al., MobiHoc 2022, equation of the iteration time.",
-    .flags = {Flag::profiles},
+    .source = "Yu et al., MobiHoc 2022, equation of the iteration time.", .flags = {Flag::profiles},
     .parameters = {{.name = "overhead_s",
                     .fallback = 0.0005,
                     .help = "seconds an iteration takes more for each server the gang spans",

@@ -188,8 +188,8 @@ class Stages final : public Speed {
       double compute_s = graph.seconds(stage, std::countr_zero(everywhere.types));
       for (TypeMask rest = everywhere.types; rest != 0; rest &= rest - 1) {
         const double seconds = graph.seconds(stage, std::countr_zero(rest));
-        compute_s = everywhere.is_fastest ? std::min(compute_s, seconds)
-                                          : std::max(compute_s, seconds);
+        compute_s =
+            everywhere.is_fastest ? std::min(compute_s, seconds) : std::max(compute_s, seconds);
       }
       pace.add(compute_s +
                neighbour_bytes(graph, stage, counts_).other / everywhere.pipeline_bytes_per_s);

@@ -69,8 +69,8 @@ class Table final : public Speed {
     const auto fewest = static_cast<std::size_t>((gpus + size - 1) / size);
     double least = std::numeric_limits<double>::infinity();
     for (TypeMask rest = types; rest != 0; rest &= rest - 1) {
-      least = std::min(least, at(gang.job, std::countr_zero(rest), gpus,
-                                 gang.pieces.size() > fewest));
+      least =
+          std::min(least, at(gang.job, std::countr_zero(rest), gpus, gang.pieces.size() > fewest));
     }
     return seconds_of(std::min(least, limit(gang.job, gpus)));
   }
