@@ -7,6 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import gpusched as gs
 from gpusched.cli import app
 from gpusched.papers.common.reproduction import Interrupted
 from gpusched.papers.registry import Paper, known_papers, register_paper
@@ -58,8 +59,8 @@ def test_a_run_begins_with_a_stage_that_was_listed(name: str) -> None:
     paper = PAPERS[name]
     announced: list[tuple[str, int, int]] = []
 
-    def progress(stage: str, done: int, total: int) -> None:
-        announced.append((stage, done, total))
+    def progress(told: gs.Progress) -> None:
+        announced.append((told.part, told.done, told.total))
         raise KeyboardInterrupt
 
     with pytest.raises((Interrupted, ValueError)) as stopped:
