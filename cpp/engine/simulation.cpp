@@ -61,7 +61,7 @@ void Simulation::fail_at_the_end_of_time(Time finish) {
              " us: the schedule passes 2^62 microseconds: " + what);
 }
 
-void Simulation::apply_finishes() {
+[[gnu::flatten]] void Simulation::apply_finishes() {
   finishes_.take(state_.now(), [&](std::uint32_t slot) {
     finished_.push_back(state_.slot_at(slot).job);
     executor_.finish(slot);
@@ -70,7 +70,7 @@ void Simulation::apply_finishes() {
   if (finished_.size() > 1) std::sort(finished_.begin(), finished_.end());
 }
 
-void Simulation::apply_arrivals() {
+[[gnu::flatten]] void Simulation::apply_arrivals() {
   while (next_arrival() == state_.now()) {
     const JobId job = state_.arrive();
     const RejectReason reason = feasibility_.judge(job);

@@ -54,7 +54,8 @@ class Reading {
   [[noreturn]] void fail_missing(const ColumnInfo& column) const {
     std::string all;
     for (const std::string_view name : speed_.columns) {
-      all += (all.empty() ? "" : ", ") + std::string(name);
+      if (!all.empty()) all += ", ";
+      all += name;
     }
     fail_input(start() + std::string(column.name) + " is missing; every job needs " + all);
   }
