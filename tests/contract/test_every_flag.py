@@ -85,7 +85,7 @@ def test_only_policies_that_say_so_plan_a_batch(policy: str) -> None:
 
 
 def plan_natively(jobs: gs.Trace, cluster: gs.Cluster, policy: str) -> None:
-    table = _core.JobTable(**job_columns(jobs, cluster, "oracle", uses_estimates=False))
+    table = _core.JobTable(**job_columns(jobs, cluster, uses_estimates=False))
     servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
     _core.plan_gangs(table, servers, policy, {}, 0, 1e-3, _core.RunControl())
 

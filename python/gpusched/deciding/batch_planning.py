@@ -162,7 +162,7 @@ class _Candidates:
         self.speed = speed
         self.contention = contention
         self.stop = stop
-        self.jobs = _core.JobTable(**job_columns(trace, cluster, "oracle", uses_estimates=False))
+        self.jobs = _core.JobTable(**job_columns(trace, cluster, uses_estimates=False))
         self.servers = _core.Cluster(cluster.server_gpus, cluster.server_type)
 
     def evaluate(self, base: Policy, kappa: int | None) -> _Evaluated:
