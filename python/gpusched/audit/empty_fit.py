@@ -34,9 +34,7 @@ def fits_when_empty(flags: Flags, placement: str, sizes: Sequence[int], gpus: in
     return None if rule is None else rule(sizes, gpus, given)
 
 
-def has_room(
-    flags: Flags, placement: str, sizes: Int64, holds: Holds, gpus: int
-) -> bool | None:
+def has_room(flags: Flags, placement: str, sizes: Int64, holds: Holds, gpus: int) -> bool | None:
     """Whether the placement takes a gang that asks for more than GPUs; None if it is not known.
 
     One server must hold what the largest server has the GPUs for. Wider gangs get whole servers of
