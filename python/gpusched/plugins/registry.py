@@ -13,6 +13,7 @@ from gpusched import _core
 from gpusched.base.entry_points import load_entry_points
 from gpusched.base.registry import Registry
 from gpusched.plugins import flags as known_flags
+from gpusched.plugins.built_in import BUILT_IN
 from gpusched.plugins.value_texts import written
 
 _Seam = TypeVar("_Seam", bound=type)
@@ -210,9 +211,7 @@ def _native(kind: str) -> dict[str, PluginInfo]:
 @cache
 def _built_in() -> dict[str, PluginInfo]:
     """The policies of this package that are written in Python."""
-    from gpusched.plugins.schedulers import BUILT_IN
-
-    return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.items()}
+    return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.own().items()}
 
 
 def _alias(entry: Mapping[str, Any]) -> str:
