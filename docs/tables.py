@@ -210,6 +210,8 @@ def _values(parameter: Mapping[str, Any]) -> str:
     kind, low, high = parameter["type"], parameter["minimum"], parameter["maximum"]
     words = {"bool": "`true`, `false`", "int": "whole number", "float": "number", "str": "text"}
     text = words.get(kind, "numbers")
+    if parameter["least_positive"] is not None:
+        return f"{text}, 0 or {parameter['least_positive']:g} to {high:g}"
     if low is None and high is None:
         return text
     if high is None:

@@ -48,6 +48,8 @@ constexpr std::array<FlagText, kNumFlags> kTexts{{
      "largest and one for what is left over.",
      "placement", "placement"},
     {Flag::steady, "steady", "Jobs run for their service, wherever they are.", "speed", ""},
+    {Flag::linkless, "linkless", "Iterations wait for no link, whatever the contention.", "speed",
+     ""},
     {Flag::profiles, "profiles", "Needs profiles of the jobs' iterations and gradients.", "speed",
      ""},
     {Flag::graphs, "graphs", "Needs graphs of the jobs' stages.", "speed", ""},

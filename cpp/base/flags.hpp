@@ -27,6 +27,7 @@ enum class Flag : std::uint8_t {
   scatters,
   consolidates,
   steady,
+  linkless,
   profiles,
   graphs,
   throughputs,

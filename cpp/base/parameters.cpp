@@ -36,10 +36,14 @@ ParameterValue coerce(const std::string& where, const ParameterValue& value,
 
 void check(const std::string& where, const ParameterInfo& info, const ParameterValue& value) {
   const auto in_range = [&](double number) {
-    if (!std::isfinite(number) || number < info.minimum || number > info.maximum) {
-      fail_input(where + " is " + show(number) + "; allowed: " + show(info.minimum) + " to " +
-                 show(info.maximum));
+    const bool is_too_small = number > 0 && number < info.least_positive;
+    if (std::isfinite(number) && number >= info.minimum && number <= info.maximum &&
+        !is_too_small) {
+      return;
     }
+    const std::string least =
+        info.least_positive > 0 ? "0 and " + show(info.least_positive) : show(info.minimum);
+    fail_input(where + " is " + show(number) + "; allowed: " + least + " to " + show(info.maximum));
   };
   if (const auto* whole = std::get_if<std::int64_t>(&value)) {
     in_range(static_cast<double>(*whole));

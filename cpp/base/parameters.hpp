@@ -21,6 +21,8 @@ struct ParameterInfo {
   std::string help;
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
+  /// Where 0 stands for something of its own: the least value above it; 0 where any will do.
+  double least_positive = 0;
   /// For texts: the values allowed; empty for any.
   std::vector<std::string> choices = {};
 };

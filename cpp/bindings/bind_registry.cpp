@@ -34,6 +34,7 @@ Fields describe(const ParameterInfo& info) {
   fields["default"] = info.fallback;
   fields["minimum"] = info.minimum;
   fields["maximum"] = info.maximum;
+  fields["least_positive"] = info.least_positive;
   fields["choices"] = info.choices;
   fields["help"] = info.help;
   return fields;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <utility>
 
 #include "base/check.hpp"
 #include "seams/named.hpp"
@@ -238,8 +239,8 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
                   : is_cut_off ? "no plan of at most 32768 slots meets the deadline"
                                : "no width of any type meets the deadline");
   }
-  line_ = best_line;
-  plans_ = best_plans;
+  line_ = std::move(best_line);
+  plans_ = std::move(best_plans);
   std::erase_if(plans_, [&, i = std::size_t{0}](const SlotPlan&) mutable {
     return line_[i++] == &candidate;
   });

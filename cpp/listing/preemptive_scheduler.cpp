@@ -53,7 +53,8 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
        .help = "seconds between decisions; with epoch=event also decide at its multiples while a "
                "job waits (0: not)",
        .minimum = 0,
-       .maximum = 1e9},
+       .maximum = 1e9,
+       .least_positive = 1e-6},
       {.name = "quota",
        .fallback = std::string("free"),
        .help = "hold: what the budget leaves out is preempted first, and nothing fills the gaps",

@@ -103,7 +103,8 @@ inline ParameterInfo turn_period() {
               "seconds between decisions while a job waits; with epoch=period the only "
               "decisions",
           .minimum = 0,
-          .maximum = 1e9};
+          .maximum = 1e9,
+          .least_positive = 1e-6};
 }
 
 /// Ticks as a number to calculate with: exact up to 2^53, where every predicted service lies.

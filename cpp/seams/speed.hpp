@@ -80,8 +80,9 @@ class Speed : public Flagged {
   /// of the slowest.
   [[nodiscard]] virtual bool adds_types() const { return false; }
 
-  /// Whether iterations wait for links of the network; if not, none are looked up.
-  [[nodiscard]] virtual bool uses_links() const { return true; }
+  /// Whether iterations wait for links of the network; if not, none are looked up. One that can
+  /// says so of the jobs at hand.
+  [[nodiscard]] virtual bool uses_links() const { return !has(Flag::linkless); }
 
   /// Whether the job can run at its own width on the empty cluster; if not it is rejected.
   [[nodiscard]] virtual bool can_run(JobId /*job*/) const { return true; }

@@ -21,14 +21,19 @@ if TYPE_CHECKING:
     from gpusched import models as models
     from gpusched import prediction as prediction
     from gpusched import traces as traces
+    from gpusched._core import Actions as Actions
+    from gpusched._core import Allocation as Allocation
+    from gpusched._core import FreeGpus as FreeGpus
     from gpusched._core import InvariantError as InvariantError
     from gpusched._core import Order as Order
+    from gpusched._core import Part as Part
     from gpusched._core import Placement as Placement
+    from gpusched._core import Request as Request
     from gpusched._core import Scheduler as Scheduler
+    from gpusched._core import State as State
     from gpusched._core import __version__ as __version__
     from gpusched.base.progress import Progress as Progress
     from gpusched.base.supervision import Cancelled as Cancelled
-    from gpusched.bounds.lower_bounds import lower_bounds as lower_bounds
     from gpusched.clusters.cluster import Cluster as Cluster
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
     from gpusched.clusters.network import Domain as Domain
@@ -64,32 +69,37 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace as Trace
 
 _HOME = {
+    "Actions": "_core",
+    "Allocation": "_core",
     "Cancelled": "base.supervision",
     "Cluster": "clusters.cluster",
     "Comparison": "studies.comparison",
     "ContentionChoice": "plugins.policy",
     "Domain": "clusters.network",
+    "FreeGpus": "_core",
     "Interrupted": "studies.comparison",
     "InvariantError": "_core",
     "Order": "_core",
+    "Part": "_core",
     "Placement": "_core",
     "PlacementChoice": "plugins.policy",
     "PluginInfo": "plugins.registry",
     "Policy": "plugins.policy",
     "Predictor": "prediction",
     "Progress": "base.progress",
+    "Request": "_core",
     "Result": "results.result",
     "RunSpec": "specs.run_spec",
     "Scheduler": "_core",
     "ServerGroup": "clusters.cluster",
     "SpeedChoice": "plugins.policy",
+    "State": "_core",
     "Trace": "traces.workload",
     "__version__": "_core",
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
     "generate": "generator.synthetic_traces",
     "load_result": "results.result",
-    "lower_bounds": "bounds.lower_bounds",
     "metrics": "results.metric_registry",
     "placements": "plugins.registry",
     "policies": "plugins.registry",
@@ -117,7 +127,7 @@ _SUBMODULES = (
 )
 # What stood here, by the submodule that has it.
 _MOVED = {
-    "bounds": "DeadlineBound deadline_bound iteration_limits",
+    "bounds": "DeadlineBound deadline_bound iteration_limits lower_bounds",
     "clusters": "read_topology",
     "deciding": (
         "AssignmentSolver DeadlineJob DeadlinePlan DeadlineStep FillResult JobPlacement "

@@ -69,10 +69,11 @@ def test_a_public_name_speaks_the_language_of_the_project(package: ModuleType, n
     assert not found
 
 
-# What a predictor and the core compute with, documented as raw.
+# What a predictor, a Python policy and the core compute with, documented as raw.
 RAW = {
     "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
-    "source_wait_us", "deadline_us", "finish_us", "cut_us",
+    "source_wait_us", "deadline_us", "finish_us", "cut_us", "now_us",
+    "remaining_us", "attained_us",
 }  # fmt: skip
 
 

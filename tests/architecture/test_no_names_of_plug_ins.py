@@ -12,7 +12,10 @@ import gpusched as gs
 from gpusched.plugins.flags import FLAGS
 from tests.architecture.sources import MODULES, PYTHON, ROOT, shown
 
-NAMES = {*gs.policies(), *gs.placements(), *gs.speeds(), *gs.contentions()}
+REGISTRIES = (
+    gs.policies(), gs.placements(), gs.speeds(), gs.contentions(), gs.predictors()
+)  # fmt: skip
+NAMES = {name for registry in REGISTRIES for name in registry}
 
 # Rooms that are about certain plug-ins: a paper's figures have colours for its policies, a file
 # that registers one says its name, and so does a rule by which the audit judges one.
@@ -25,6 +28,7 @@ OTHER_WORDS = {
     "cli.reproduce": {"stages"},  # of a study
     "cli.trace_info": {"count"},  # of rows, a key of the JSON
     "generator.graph_zoo": {"stages"},  # a column: how many a graph has
+    "models.calibration": {"bias"},  # a figure of the fit
     "models.throughput_files": {"spread"},  # a column: throughput on several servers
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
     "results.shown_metrics": {"none"},  # the same
@@ -104,6 +108,8 @@ def test_every_word_that_is_let_through_is_still_there() -> None:
         ('x = {("2d-las", "lucid"): f}', "2d-las"),
         ('x = table["shared"]', "shared"),
         ('x = text.startswith("2d-las:")', "2d-las"),
+        ('if spec.predictor == "oracle": pass', "oracle"),
+        ('x = predictor in ("estimate", "column")', "column"),
         ('match name:\n    case "gavel":\n        pass', "gavel"),
     ],
 )

@@ -177,7 +177,7 @@ def centuries() -> gs.Trace:
 
 LISTS = [policy for policy, info in POLICIES.items() if info.parameter("epoch")]
 SOLVING = [
-    (policy, parameter["name"], max(1e-6, parameter["minimum"]))
+    (policy, parameter["name"], parameter["least_positive"] or max(1e-6, parameter["minimum"]))
     for policy, info in POLICIES.items()
     for parameter in info.parameters
     if parameter["name"] in PERIODS and policy not in LISTS

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.bounds.bounded_jobs import BoundedJobs
+from gpusched.bounds.certificates import lower_bounds
 from gpusched.bounds.deadline_bounds import deadline_bound, dsr_bound
-from gpusched.bounds.lower_bounds import lower_bounds
 from gpusched.bounds.registry import (
     BOUNDS,
     DEADLINES_MET,

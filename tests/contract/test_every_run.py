@@ -17,7 +17,6 @@ from tests.contract.runs import (
     run_networked,
     run_urgent,
 )
-from tests.reference.packing import NAMES as KNOW_DEMANDS
 
 POLICIES, PLACEMENTS = gs.policies(), gs.placements()
 POOLED = [name for name, info in PLACEMENTS.items() if "pooled" in info.flags]
@@ -137,7 +136,7 @@ def test_only_policies_that_say_so_look_at_deadlines(policy: str) -> None:
 @pytest.mark.parametrize("placement", PLACEMENTS)
 def test_only_placements_that_say_so_know_demands(placement: str) -> None:
     for policy in ("fifo", "srtf", "easy"):
-        if placement in KNOW_DEMANDS:
+        if gs.placements()[placement].has("demands"):
             check(run_demanding(placement, policy))
         else:
             with pytest.raises(ValueError, match="knows nothing but whole GPUs"):

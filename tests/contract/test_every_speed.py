@@ -22,14 +22,16 @@ WITH_GRAPHS = PLAIN.with_graphs(
     index=[sorted(set(golden.WIDTHS)).index(width) for width in PLAIN.gpus],
 )
 
-JOBS = {
-    "bare": PLAIN,
-    "fixed": PLAIN,
-    "ring": WITH_PROFILES,
-    "stages": WITH_GRAPHS,
-    "table": WITH_PROFILES,
-    "proportional": WITH_PROFILES,
-}
+
+def with_columns(columns: tuple[str, ...]) -> gs.Trace:
+    """Jobs with what a speed says that it reads, and no other model."""
+    if "graph" in columns:
+        return WITH_GRAPHS
+    return WITH_PROFILES if "profile" in columns else PLAIN
+
+
+JOBS = {"bare": PLAIN} | {name: with_columns(info.columns) for name, info in gs.speeds().items()}
+STEADY = {name for name, info in gs.speeds().items() if info.has("steady")}
 FINISHED, REJECTED = 0, 1
 
 
@@ -55,10 +57,6 @@ def ends_well(policy: str, placement: str, speed: str, contention: str = "none")
     status = run().schedule.status
     assert np.isin(status, [FINISHED, REJECTED]).all()
     assert (status == FINISHED).any()
-
-
-def test_there_are_jobs_for_every_speed() -> None:
-    assert set(JOBS) == set(gs.speeds()) | {"bare"}
 
 
 def test_the_bare_speed_is_known_to_those_who_ask_for_it() -> None:
@@ -96,13 +94,13 @@ def test_every_placement_runs_under_every_speed(placement: str, speed: str) -> N
 
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize("contention", gs.contentions())
-@pytest.mark.parametrize("speed", sorted(set(JOBS) - {"fixed"}))
+@pytest.mark.parametrize("speed", sorted(set(JOBS) - STEADY))
 def test_every_contention_runs_under_every_speed(speed: str, contention: str) -> None:
     for policy in ("a-srpt", "ada-srsf"):
         ends_well(policy, "consolidated", speed, contention)
 
 
-@pytest.mark.parametrize("speed", sorted(set(JOBS) - {"bare", "fixed"}))
+@pytest.mark.parametrize("speed", sorted(name for name, jobs in JOBS.items() if jobs is not PLAIN))
 def test_a_speed_refuses_jobs_that_lack_what_it_reads(speed: str) -> None:
     for policy in ("fifo", "a-srpt", "ada-srsf"):
         with pytest.raises(ValueError, match="the jobs have no"):

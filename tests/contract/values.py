@@ -25,6 +25,8 @@ LEAST = {"round_s": 90}
 def in_range(parameter: Parameter, value: float) -> bool:
     """Whether the parameter's bounds allow the number."""
     low, high = parameter["minimum"], parameter["maximum"]
+    if 0 < value < (parameter["least_positive"] or 0):
+        return False
     return (low is None or value >= low) and (high is None or value <= high)
 
 
@@ -67,12 +69,13 @@ def bad_values(parameter: Parameter) -> list[tuple[Any, type[Exception]]]:
 
 
 def outside_range(parameter: Parameter) -> list[Any]:
-    """A number below the least allowed, and one above the greatest."""
+    """Numbers below the least allowed, between 0 and what may follow it, above the greatest."""
     number_type = int if parameter["type"] == "int" else float
     low, high = parameter["minimum"], parameter["maximum"]
     below = [] if low is None else [number_type(low - 1)]
     above = [] if high is None else [number_type(high + 1 if high < 2**50 else 2 * high)]
-    return below + above
+    between = [parameter["least_positive"] / 2] if parameter["least_positive"] else []
+    return below + between + above
 
 
 def choice_of(info: gs.PluginInfo) -> type[Choice]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import gpusched as gs
 from tests.golden import workload as golden
-from tests.reference.packing import NAMES as KNOW_DEMANDS
 
 FILE = Path(__file__).with_name("digests.json")
 SEED = 7
@@ -44,6 +43,12 @@ def native_placements() -> list[str]:
     return [name for name, info in gs.placements().items() if info.is_native]
 
 
+def demanded_placements() -> list[str]:
+    """Names of native placements that know jobs that ask for more than GPUs."""
+    known = gs.placements()
+    return [name for name in native_placements() if known[name].has("demands")]
+
+
 class Golden(NamedTuple):
     """One run that is pinned."""
 
@@ -68,7 +73,7 @@ def of_speed(speed: str, contention: str, policy: str) -> Golden:
 
 def contentions(speed: str) -> tuple[str, ...]:
     """The contentions that matter to a speed."""
-    if speed == "table":  # no link does
+    if gs.speeds()[speed].has("linkless"):
         return ("none",)
     return (*gs.contentions(), "shared:degradation=0.5,scaling=0.75")
 
@@ -84,7 +89,7 @@ def runs() -> dict[str, Golden]:
     }
     demands = {
         f"demands {name} with {policy}": Golden(policy, name, workload="demanding")
-        for name in KNOW_DEMANDS
+        for name in demanded_placements()
         for policy in ("fifo", "srtf", "easy")
     }
     paced = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 import gpusched as gs
 
 NUM_JOBS = 160
@@ -147,9 +149,26 @@ def profiles() -> list[gs.models.JobProfile]:
             samples_per_s={"V100": 1500 - 200 * i, "K80": 300 + 50 * i},
             global_batch=600 + i,
             max_samples={"K80": 40} if i == 2 else {},
+            **further_figures((1 + i) / 8),
         )
         for i in range(4)
     ]
+
+
+OF_KNOWN_SPEEDS = {
+    "name", "gradient_bytes", "batch", "forward_s", "backward_s", "source", "throughput",
+    "spread_throughput", "samples_per_s", "global_batch", "max_samples",
+}  # fmt: skip
+
+
+def further_figures(figure: float) -> dict[str, float]:
+    """The same figure for each number of a profile that none of the speeds here has read."""
+    fields = msgspec.structs.fields(gs.models.JobProfile)
+    return {
+        field.name: figure
+        for field in fields
+        if field.name not in OF_KNOWN_SPEEDS and isinstance(field.default, float)
+    }
 
 
 def curve(pace: int, drag: int, widest: int) -> dict[int, float]:

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched.bounds.bounded_jobs import JobColumns
+from gpusched.bounds.certificates import makespan_bound
 from gpusched.bounds.known.mean_busy_time import mean_busy_time
 from gpusched.bounds.known.squashed_srpt import squashed_srpt
 from gpusched.bounds.known.trivial import trivial
-from gpusched.bounds.lower_bounds import makespan_bound
 from tests.reference import PLACEMENTS, POLICIES, Job, replay
 
 optimize = pytest.importorskip("scipy.optimize")

@@ -137,7 +137,7 @@ def least_sum_of_jct(jobs: Jobs, num_gpus: int) -> int:
 
 def bounds_of(jobs: Jobs, num_gpus: int) -> Any:
     trace, cluster = instance(jobs, num_gpus)
-    return gs.lower_bounds(trace, cluster, costs=least_costs(trace, cluster, speed="table"))
+    return gs.bounds.lower_bounds(trace, cluster, costs=least_costs(trace, cluster, speed="table"))
 
 
 def test_the_optima_are_those_worked_by_hand() -> None:

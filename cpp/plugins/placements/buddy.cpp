@@ -134,6 +134,6 @@ GPUSCHED_REGISTER(
     Placement, Buddy, .name = "buddy",
     .summary = "Aligned blocks of powers of two, the smallest that holds the gang; whole servers.",
     .source = "Knowlton, CACM 8, 1965; Zhao et al., HiveD, OSDI 2020; ElasticFlow, ASPLOS 2023.",
-    .flags = {Flag::demands, Flag::shares})
+    .flags = {Flag::demands, Flag::shares, Flag::scatters})
 
 }  // namespace gpusched

@@ -202,6 +202,7 @@ class Topology final : public DemandPlacement<TightServer> {
 GPUSCHED_REGISTER(
     Placement, Topology, .name = "topology",
     .summary = "The smallest domain that holds the gang: a server, a rack, a block; inside alike.",
-    .source = "Kueue, topology-aware scheduling (BestFit).", .flags = {Flag::demands, Flag::shares})
+    .source = "Kueue, topology-aware scheduling (BestFit).",
+    .flags = {Flag::demands, Flag::shares, Flag::scatters})
 
 }  // namespace gpusched

@@ -30,7 +30,8 @@ class AlloX final : public Scheduler {
              .help = "seconds between matchings; between them only idle GPUs are given out (0: "
                      "match at every event)",
              .minimum = 0,
-             .maximum = 1e9},
+             .maximum = 1e9,
+             .least_positive = 1},
             {.name = "window",
              .fallback = std::int64_t{128},
              .help = "jobs matched together, those with the least GPU time left",
@@ -159,7 +160,8 @@ class AlloX final : public Scheduler {
         const double pays = has_run && known.type != job.held_type() ? restart : 0.0;
         const double time = work / known.rate + pays;
         for (int column = queue.begin; column < queue.end; ++column) {
-          costs[column] = ((column - queue.begin) / queue.machines + 1) * time;
+          const int place = (column - queue.begin) / queue.machines + 1;
+          costs[column] = place * time;
         }
       }
     }

@@ -99,7 +99,8 @@ class Matching final : public Scheduler {
              .help = "seconds between decisions; between them only idle GPUs are given out (0: at "
                      "arrivals and finishes)",
              .minimum = 0,
-             .maximum = 1e9}};
+             .maximum = 1e9,
+             .least_positive = 1}};
   }
 
   void begin(const Setup& setup) override {

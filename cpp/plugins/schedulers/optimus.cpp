@@ -21,7 +21,8 @@ class Optimus final : public Scheduler {
              .help = "seconds between reallocations; between them only idle GPUs are given out (0: "
                      "reallocate at every event)",
              .minimum = 0,
-             .maximum = 1e9},
+             .maximum = 1e9,
+             .least_positive = 1},
             {.name = "step",
              .fallback = std::string("one"),
              .help = "how a job grows: GPU by GPU, or to the next power of two; gains are compared "

@@ -24,7 +24,6 @@ double seconds_of(double throughput) {
 /// own, as far as that goes.
 class Table final : public Speed {
  public:
-  [[nodiscard]] bool uses_links() const override { return false; }
   [[nodiscard]] bool can_run(JobId job) const override { return best_[job] > 0; }
 
   [[nodiscard]] double ideal_s(JobId job) const override { return seconds_of(best_[job]); }
@@ -151,7 +150,7 @@ GPUSCHED_REGISTER(
     Speed, Table, .name = "table",
     .summary = "Throughputs as measured, by GPU type and number of GPUs.",
     .source = "Narayanan et al., OSDI 2020 (tables by type); interpolation between counts is ours.",
-    .flags = {Flag::elastic, Flag::throughputs},
+    .flags = {Flag::elastic, Flag::linkless, Flag::throughputs},
     .columns = names_of({JobColumn::profile, JobColumn::table_counts, JobColumn::throughput}),
     .optional_columns = names_of({JobColumn::gradient_bytes, JobColumn::spread_throughput}))
 

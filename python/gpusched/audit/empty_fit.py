@@ -7,11 +7,20 @@ from typing import Final
 
 from gpusched.audit.declarations import Flags, parameters
 from gpusched.audit.rule_book import RuleBook
+from gpusched.base.arrays import Bool, Int64
 
 FitRule = Callable[[Sequence[int], int, Mapping[str, str]], bool]
 """``rule(sizes, gpus, given)``: of allowed servers by their GPUs, by the values of parameters."""
 
 FIT_RULES: Final = RuleBook[FitRule]("placement")
+
+Holds = Callable[[int], Bool]
+"""``holds(workers)``: which allowed servers have GPUs, CPU and memory for so many when idle."""
+
+WideRule = Callable[[Int64, Holds, int], bool]
+"""``rule(sizes, holds, gpus)``: of a gang that asks for more than GPUs, wider than all servers."""
+
+WIDE_RULES: Final = RuleBook[WideRule]("placement")
 
 
 def fits_when_empty(flags: Flags, placement: str, sizes: Sequence[int], gpus: int) -> bool | None:
@@ -25,12 +34,27 @@ def fits_when_empty(flags: Flags, placement: str, sizes: Sequence[int], gpus: in
     return None if rule is None else rule(sizes, gpus, given)
 
 
-def is_known_wide(flags: Flags, placement: str) -> bool:
-    """Whether gangs wider than the largest server, of jobs that ask for more than GPUs, get whole
-    servers of that size and one for what is left over."""
-    if flags.scatters or flags.consolidates:
-        return True
-    return FIT_RULES.find(parameters(placement)[0]) is not None
+def has_room(flags: Flags, placement: str, sizes: Int64, holds: Holds, gpus: int) -> bool | None:
+    """Whether the placement takes a gang that asks for more than GPUs; None if it is not known.
+
+    One server must hold what the largest server has the GPUs for. Wider gangs get whole servers of
+    that size and another one for what is left over, unless the placement has a rule of its own.
+    """
+    size = int(sizes.max())
+    if gpus <= size:
+        return bool(holds(gpus).any())
+    name, _ = parameters(placement)
+    rule = WIDE_RULES.find(name)
+    if rule is not None:
+        return rule(sizes, holds, gpus)
+    if not (flags.scatters or flags.consolidates or FIT_RULES.find(name) is not None):
+        return None
+    num_whole, rest = divmod(gpus, size)
+    wholes = holds(size)
+    if int(wholes.sum()) < num_whole:
+        return False
+    others = holds(rest) if int(wholes.sum()) > num_whole else holds(rest) & ~wholes
+    return rest == 0 or bool(others.any())
 
 
 def fits_on_fewest(sizes: Sequence[int], gpus: int) -> bool:

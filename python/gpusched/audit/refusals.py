@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched.audit.empty_fit import fits_when_empty, is_known_wide
+from gpusched.audit.empty_fit import Holds, fits_when_empty, has_room
 from gpusched.audit.type_speeds import Measured, allowed_by_set
 from gpusched.base.arrays import Bool, Int64
 
@@ -61,21 +61,19 @@ def _reason(case: Case, allowed: Bool, kind: list[int], has_demands: bool) -> in
         return 0
     placement = case.spec.placement
     if has_demands:
-        if gpus > sizes.max() and not is_known_wide(case.flags, placement):
-            return None
-        return 0 if _has_room(case, may_use, gpus, cpu_milli, memory_mib) else 3
-    fits = fits_when_empty(case.flags, placement, sizes.tolist(), gpus)
+        holds = _host(case, may_use, cpu_milli, memory_mib)
+        fits = has_room(case.flags, placement, sizes, holds, gpus)
+    else:
+        fits = fits_when_empty(case.flags, placement, sizes.tolist(), gpus)
     return None if fits is None else 0 if fits else 3
 
 
-def _has_room(case: Case, may_use: Bool, gpus: int, cpu_milli: int, memory_mib: int) -> bool:
-    """One server holds the gang, or whole servers of the largest size do and one the remainder."""
+def _host(case: Case, may_use: Bool, cpu_milli: int, memory_mib: int) -> Holds:
+    """Say which allowed servers hold how many workers that each ask for so much."""
     sizes = case.cluster.server_gpus[may_use].astype(np.int64)
-    size = int(sizes.max())
-    whole, rest = divmod(gpus, size) if gpus > size else (0, gpus)
 
     def holds(workers: int) -> Bool:
-        room = sizes >= workers
+        room: Bool = sizes >= workers
         for asked, limits in (
             (cpu_milli, case.cluster.server_cpu_milli),
             (memory_mib, case.cluster.server_memory_mib),
@@ -84,12 +82,4 @@ def _has_room(case: Case, may_use: Bool, gpus: int, cpu_milli: int, memory_mib: 
                 room &= (limits[may_use] < 0) | (limits[may_use] >= asked * workers)
         return room
 
-    wholes = holds(size)
-    if whole and int(wholes.sum()) < whole:
-        return False
-    if rest == 0:
-        return True
-    others = holds(rest)
-    if whole:
-        others &= ~wholes if int(wholes.sum()) == whole else True
-    return bool(others.any())
+    return holds

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from gpusched.base.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from gpusched.bounds.certificates import lower_bounds as lower_bounds
     from gpusched.bounds.deadline_bounds import DeadlineBound as DeadlineBound
     from gpusched.bounds.deadline_bounds import deadline_bound as deadline_bound
     from gpusched.specs.speed_limits import iteration_limits as iteration_limits
@@ -20,5 +21,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "DeadlineBound": "bounds.deadline_bounds",
         "deadline_bound": "bounds.deadline_bounds",
         "iteration_limits": "specs.speed_limits",
+        "lower_bounds": "bounds.certificates",
     },
 )

@@ -60,7 +60,7 @@ class BoundedJobs:
     def elastic(
         cls, columns: JobColumns, num_gpus: int, least: Mapping[str, Float64]
     ) -> BoundedJobs:
-        """Jobs that may run at any of their widths; ``least`` as of ``gpusched.lower_bounds``."""
+        """Jobs that may run at any of their widths; ``least`` as ``costs`` of the bounds."""
         below = 1.0 - 2.0**-40  # more than the rounding of the parts can amount to
         time_us = np.floor(columns.service_us * (least["time"] * below)).astype(np.int64)
         area = columns.service_us * columns.gpus.astype(np.float64) * (least["gpu_time"] * below)

@@ -99,7 +99,7 @@ def concave_hull(points: list[_Point]) -> list[_Point]:
 
 
 def _measured(trace: Trace, cluster: Cluster, speed: SpeedChoice) -> Rates:
-    columns = job_columns(trace, cluster, "oracle", uses_estimates=False, speed=speed.name)
+    columns = job_columns(trace, cluster, uses_estimates=False, speed=speed.name)
     ideal_s = iteration_limits(trace, cluster, speed=speed)["low"]
     can_run = np.isfinite(ideal_s)
     masks = _masks(columns, len(trace), len(cluster.gpu_types))
@@ -191,7 +191,7 @@ def _type_gpus(cluster: Cluster) -> Int64:
 
 
 def _type_masks(trace: Trace, cluster: Cluster) -> Int64:
-    columns = job_columns(trace, cluster, "oracle", uses_estimates=False)
+    columns = job_columns(trace, cluster, uses_estimates=False)
     return _masks(columns, len(trace), len(cluster.gpu_types))
 
 

@@ -112,6 +112,8 @@ def _range(parameter: Mapping[str, Any]) -> str:
     if parameter["choices"]:
         return " | ".join(map(str, parameter["choices"]))
     kind, low, high = str(parameter["type"]), parameter["minimum"], parameter["maximum"]
+    if parameter["least_positive"] is not None:
+        kind, low = f"{kind} 0 |", parameter["least_positive"]
     if low is not None and high is not None:
         return f"{kind} {low:g}..{high:g}"
     if low is not None:

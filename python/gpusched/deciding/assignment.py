@@ -7,6 +7,9 @@ than ``rows * 2**-30`` of the greatest finite figure from the best one.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -88,15 +91,24 @@ class AssignmentSolver:
     def __init__(self) -> None:
         self._solver = _core.Assignment()
         self._shape = (0, 0)
+        self._turn = threading.Lock()
 
     def solve(self, cost: npt.ArrayLike) -> Matching:
-        """Solve from scratch; ``cost`` is copied. See :func:`assign`."""
+        """Solve from scratch; ``cost`` is copied. See :func:`assign`.
+
+        Raises
+        ------
+        ValueError
+            As :func:`assign`, or if the solver is at work: in another thread, or around the handler
+            of a signal that calls it.
+        """
         costs = matrix_of(cost, "cost")
         if isinstance(cost, np.ndarray) and np.may_share_memory(costs, cost):
             costs = costs.copy()
-        self._shape = (0, 0)
-        found = self._solver.solve(costs.reshape(-1), *costs.shape)
-        self._shape = (costs.shape[0], costs.shape[1])
+        with self._at_work():
+            self._shape = (0, 0)
+            found = self._solver.solve(costs.reshape(-1), *costs.shape)
+            self._shape = (costs.shape[0], costs.shape[1])
         return _matching(*found)
 
     def change_row(self, row: int, cost: npt.ArrayLike) -> Matching:
@@ -114,20 +126,32 @@ class AssignmentSolver:
         ------
         ValueError
             If nothing has been solved, the row is not there, a cost is NaN, minus infinity or
-            beyond 1e300 (then nothing changes), or the allowed pairs no longer suffice (then
-            solve anew).
+            beyond 1e300 (then nothing changes), the solver is at work (nor then), or the allowed
+            pairs no longer suffice (then solve anew).
         KeyboardInterrupt
             On Ctrl-C, within a second (then solve anew).
         """
-        num_rows, num_columns = self._shape
-        if num_rows == 0:
-            raise ValueError("change_row: there is no solution; call solve first")
-        if not 0 <= row < num_rows:
-            raise ValueError(f"row: must be 0 to {num_rows - 1}, is {row}")
         costs = unmasked("cost", cost)
-        if costs.shape != (num_columns,):
-            raise ValueError(f"cost: must have shape ({num_columns},), has {costs.shape}")
-        return _matching(*self._solver.change_row(row, costs))
+        with self._at_work():
+            num_rows, num_columns = self._shape
+            if num_rows == 0:
+                raise ValueError("change_row: there is no solution; call solve first")
+            if not 0 <= row < num_rows:
+                raise ValueError(f"row: must be 0 to {num_rows - 1}, is {row}")
+            if costs.shape != (num_columns,):
+                raise ValueError(f"cost: must have shape ({num_columns},), has {costs.shape}")
+            found = self._solver.change_row(row, costs)
+        return _matching(*found)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        # What a call finds of an unfinished one would be neither the old solution nor the new.
+        if not self._turn.acquire(blocking=False):
+            raise ValueError("the solver is at work, in another thread or around this very call")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
 
 def assign(

@@ -68,7 +68,7 @@ class Plan:
         U: the estimated busy time bound to each GPU, server by server, in seconds.
     lower_bound_s
         No schedule of the batch has a shorter makespan; see
-        :func:`gpusched.bounds.lower_bounds.makespan_bound`.
+        :func:`gpusched.bounds.certificates.makespan_bound`.
     """
 
     policy: str

@@ -14,7 +14,7 @@ from gpusched.base.arrays import Bool
 from gpusched.base.draws import check_seed
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, supervised
-from gpusched.bounds.lower_bounds import makespan_bound
+from gpusched.bounds.certificates import makespan_bound
 from gpusched.clusters.cluster import Cluster
 from gpusched.deciding.batch_plan import Plan, PlanCandidate
 from gpusched.engine.simulation import simulate
@@ -162,7 +162,7 @@ class _Candidates:
         self.speed = speed
         self.contention = contention
         self.stop = stop
-        self.jobs = _core.JobTable(**job_columns(trace, cluster, "oracle", uses_estimates=False))
+        self.jobs = _core.JobTable(**job_columns(trace, cluster, uses_estimates=False))
         self.servers = _core.Cluster(cluster.server_gpus, cluster.server_type)
 
     def evaluate(self, base: Policy, kappa: int | None) -> _Evaluated:

@@ -20,7 +20,8 @@ from gpusched.plugins.identity import identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import Schedule, StoredSchedule
-from gpusched.specs.case import PREDICTORS, job_columns
+from gpusched.specs.case import job_columns
+from gpusched.specs.predicted_columns import TRUTH, PredictedBy
 from gpusched.specs.run_spec import RunSpec, TraceSource
 from gpusched.traces.workload import Trace
 
@@ -68,12 +69,16 @@ class Ready:
         self._policy = policy_seam(policy)
         self._placement = placement_seam(placement)
         self._speed, self._contention = speed_seam(trace, speed, contention)
-        self._learner = _learner(predictor)
+        from gpusched.prediction.choose import resolve
+
+        found = resolve(predictor)
+        self._learner = None if isinstance(found, PredictedBy) else found
+        self._predicted = found if isinstance(found, PredictedBy) else TRUTH
         learns = None if self._learner is None else identify("predictor", self._learner)
         self._columns = job_columns(
             trace,
             cluster,
-            "oracle" if self._learner is not None else str(predictor),
+            self._predicted,
             uses_estimates=self._policy.has("estimate"),
             speed=self._speed.name,
             fills_estimates=self._learner is None,
@@ -176,7 +181,7 @@ class Ready:
 
     def _sees_truth(self) -> bool:
         learner = self._learner
-        is_true = learner.needs_truth if learner is not None else self.spec.predictor == "oracle"
+        is_true = learner.needs_truth if learner is not None else self._predicted.is_truth
         policy = self._policy
         return is_true and (
             policy.has("clairvoyant") or (policy.has("estimate") and self.trace.estimate_us is None)
@@ -186,12 +191,3 @@ class Ready:
 def _so_far(run: _core.Run, why: str) -> Schedule:
     """Return what was done until the stop; that jobs wait is no wonder then."""
     return dataclasses.replace(StoredSchedule.of(run.so_far()), warnings=(why,))
-
-
-def _learner(predictor: str | Predictor) -> Predictor | None:
-    """Return what predicts in the course of the run; None if that is known beforehand."""
-    if isinstance(predictor, str) and predictor in PREDICTORS:
-        return None
-    from gpusched.prediction.choose import resolve
-
-    return resolve(predictor)

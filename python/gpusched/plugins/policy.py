@@ -135,12 +135,15 @@ class Choice:
         checked = _converted(where, parameter["type"], value)
         numbers = checked if isinstance(checked, tuple) else (checked,)
         low, high = parameter["minimum"], parameter["maximum"]
+        least = parameter.get("least_positive")
         for number in numbers:
             if isinstance(number, bool | str):
                 continue
             # Written so that NaN fails.
             if not ((low is None or number >= low) and (high is None or number <= high)):
-                raise ValueError(f"{where} is {number}; allowed: {_range(low, high)}")
+                raise ValueError(f"{where} is {number}; allowed: {_range(low, high, least)}")
+            if least is not None and 0 < number < least:
+                raise ValueError(f"{where} is {number}; allowed: {_range(low, high, least)}")
         if parameter["choices"] and checked not in parameter["choices"]:
             near = nearest(str(checked), parameter["choices"])
             raise ValueError(f"{where} is {checked!r}{near}")
@@ -239,7 +242,9 @@ def _read(kind: str, info: PluginInfo, key: str, text: str) -> Any:
     return text
 
 
-def _range(low: float | None, high: float | None) -> str:
+def _range(low: float | None, high: float | None, least: float | None) -> str:
+    if least is not None:
+        return f"0 and {_range(least, high, None)}"
     if low is None or high is None:
         return f"at most {high:g}" if low is None else f"at least {low:g}"
     return f"{low:g} to {high:g}"

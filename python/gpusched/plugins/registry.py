@@ -13,6 +13,7 @@ from gpusched import _core
 from gpusched.base.entry_points import load_entry_points
 from gpusched.base.registry import Registry
 from gpusched.plugins import flags as known_flags
+from gpusched.plugins.built_in import BUILT_IN
 from gpusched.plugins.value_texts import written
 
 _Seam = TypeVar("_Seam", bound=type)
@@ -36,7 +37,8 @@ class PluginInfo:
         What it says of itself, in words such as ``preemptive`` or ``elastic``; what each means
         stands in :data:`gpusched.plugins.flags.FLAGS`.
     parameters
-        Mappings with name, type, default, minimum, maximum, choices and help.
+        Mappings with name, type, default, minimum, maximum, least_positive (above 0 no smaller
+        value is allowed, 0 itself is; None: any is), choices and help.
     python_class
         The class of a name registered from Python; None for a native one.
     columns, optional_columns
@@ -160,7 +162,8 @@ def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
     ``"non-preemptive"``, to which the audit holds it; ``"clairvoyant"``, ``"elastic"``,
     ``"deadlines"``; see :data:`gpusched.plugins.flags.FLAGS`), and by ``parameters`` more of its
     constructor's keyword arguments: a mapping from the name to any of ``minimum``, ``maximum``,
-    ``choices``, ``help`` and ``flags``, which maps a value to the flags that it adds.
+    ``least_positive``, ``choices``, ``help`` and ``flags``, which maps a value to the flags that
+    it adds.
     """
     return _register("scheduler", name, _core.Scheduler)
 
@@ -208,9 +211,7 @@ def _native(kind: str) -> dict[str, PluginInfo]:
 @cache
 def _built_in() -> dict[str, PluginInfo]:
     """The policies of this package that are written in Python."""
-    from gpusched.plugins.schedulers import BUILT_IN
-
-    return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.items()}
+    return {name: describe(seam, "scheduler", name) for name, seam in BUILT_IN.own().items()}
 
 
 def _alias(entry: Mapping[str, Any]) -> str:
@@ -219,11 +220,12 @@ def _alias(entry: Mapping[str, Any]) -> str:
 
 
 def _bounded(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    """Say None for a bound that is infinite."""
+    """Say None for a bound that is infinite, and where any value above 0 will do."""
     known = dict(parameter)
     for side in ("minimum", "maximum"):
         if math.isinf(known[side]):
             known[side] = None
+    known["least_positive"] = known["least_positive"] or None
     return known
 
 
@@ -281,6 +283,7 @@ def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str
             "default": entry.default,
             "minimum": None,
             "maximum": None,
+            "least_positive": None,
             "choices": [],
             "help": "",
             **told.get(entry.name, {}),

@@ -20,7 +20,7 @@ from gpusched.prediction.learner import Learner
 from gpusched.prediction.online import finish_ticks, replay_history
 from gpusched.prediction.predictor_store import read_model
 from gpusched.prediction.registry import PredictorChoice
-from gpusched.specs.case import PREDICTORS
+from gpusched.specs.predicted_columns import PredictedBy
 from gpusched.traces.workload import Trace
 
 
@@ -45,16 +45,15 @@ def predictor(text: str | PredictorChoice) -> Predictor:
 _made = predictor
 
 
-def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | None:
-    """Return the predictor for one run, None where the core has the predictions already.
+def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | PredictedBy:
+    """Return the predictor for one run, or the column of the trace that has its predictions.
 
-    None for ``oracle``, ``estimate`` and ``column``. An object is copied, so that several runs
-    may use it at a time; what it was trained on stays.
+    An object is copied, so that several runs may use it at a time; what it was trained on stays.
     """
-    if isinstance(chosen, Predictor):
-        return None if chosen.registered_name in PREDICTORS else chosen.clone()
-    made = predictor(chosen)
-    return None if made.name in PREDICTORS else made
+    made = chosen if isinstance(chosen, Predictor) else predictor(chosen)
+    if made.registered_name and made.column:
+        return PredictedBy(made.column, made.name)
+    return made.clone() if made is chosen else made
 
 
 def predict(

@@ -45,6 +45,9 @@ class Predictor(ABC):
         Whether it is made from the true services, such as the oracle.
     learns
         Whether what has finished matters. If not, all jobs are predicted at once.
+    column
+        The column of the trace that has its predictions, ``service_us``, ``estimate_us`` or
+        ``predicted_us``: a run reads it there and asks nothing. Empty if it makes them.
     batch_jobs
         Most jobs that are predicted together, by what is known at the arrival of the first one;
         0 for 1/500 of the jobs that arrived so far, at least 1 and at most 1,000.
@@ -57,6 +60,7 @@ class Predictor(ABC):
     name: ClassVar[str] = ""
     needs_truth: ClassVar[bool] = False
     learns: ClassVar[bool] = True
+    column: ClassVar[str] = ""
     limits: ClassVar[Mapping[str, tuple[float | None, float | None]]] = {}
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     notes: ClassVar[Mapping[str, str]] = {}

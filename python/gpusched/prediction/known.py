@@ -10,7 +10,7 @@ from gpusched.base.arrays import Float64, Int64
 from gpusched.base.ticks import MAX_SERVICE_US
 from gpusched.prediction.interface import Costs, Predictor
 from gpusched.prediction.registry import register_predictor
-from gpusched.specs.case import complete_column
+from gpusched.specs.predicted_columns import PredictedBy
 from gpusched.traces.workload import Trace
 
 
@@ -33,15 +33,21 @@ class _AtOnce(Predictor):
         raise NotImplementedError
 
 
+class _OfTrace(_AtOnce):
+    """Has them from a column of the trace."""
+
+    def _all(self, trace: Trace, seed: int) -> Int64:
+        values: Int64 = PredictedBy(self.column, self.name).values(trace)
+        return values
+
+
 @register_predictor("oracle")
-class Oracle(_AtOnce):
+class Oracle(_OfTrace):
     """The true service."""
 
     source = "an upper bound of what prediction can give"
     needs_truth = True
-
-    def _all(self, trace: Trace, seed: int) -> Int64:
-        return trace.service_us
+    column = "service_us"
 
 
 @register_predictor("noise")
@@ -81,23 +87,19 @@ class Bias(_AtOnce):
 
 
 @register_predictor("estimate")
-class Estimate(_AtOnce):
+class Estimate(_OfTrace):
     """The trace's own estimates, which every job must have."""
 
     source = "the trace"
-
-    def _all(self, trace: Trace, seed: int) -> Int64:
-        return complete_column("estimate", "estimate_s", trace, trace.estimate_us)
+    column = "estimate_us"
 
 
 @register_predictor("column")
-class Column(_AtOnce):
+class Column(_OfTrace):
     """The trace's own predictions (column predicted_s), which every job must have."""
 
     source = "the trace"
-
-    def _all(self, trace: Trace, seed: int) -> Int64:
-        return complete_column("column", "predicted_s", trace, trace.predicted_us)
+    column = "predicted_us"
 
 
 def _scaled(service_us: Int64, factor: Float64 | float) -> Int64:

@@ -66,6 +66,7 @@ def _limited(seam: type, parameter: Mapping[str, Any]) -> dict[str, Any]:
         **parameter,
         "minimum": minimum,
         "maximum": maximum,
+        "least_positive": None,
         "choices": list(getattr(seam, "choices", {}).get(name, ())),
         "help": getattr(seam, "notes", {}).get(name, ""),
     }

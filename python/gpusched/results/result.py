@@ -209,9 +209,14 @@ class Result:
 
     def save_case(self, path: str | os.PathLike[str]) -> None:
         """Write the run for the native replay tool; see :func:`gpusched.specs.case.save_case`."""
+        from gpusched.prediction.choose import resolve
         from gpusched.specs.case import save_case
+        from gpusched.specs.predicted_columns import PredictedBy
 
-        save_case(self.trace, self.cluster, self.spec, path)
+        is_made = any(thing.role == "predictor" for thing in self.spec.python)
+        found = None if is_made else resolve(self.spec.predictor)
+        predicted = found if isinstance(found, PredictedBy) else None
+        save_case(self.trace, self.cluster, self.spec, path, predicted=predicted)
 
     def explain(self, job: int) -> Explanation:
         """Tell what happened to a job (its JobId) and why.

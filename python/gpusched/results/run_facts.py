@@ -11,8 +11,8 @@ import numpy as np
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
+from gpusched.bounds.certificates import LowerBounds, lower_bounds
 from gpusched.bounds.deadline_bounds import dsr_bound
-from gpusched.bounds.lower_bounds import LowerBounds, lower_bounds
 from gpusched.schedules.schedule import FINISHED, Schedule
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class RunFacts:
     contention
         The rings on the links; None where run times do not depend on the placement.
     costs
-        What jobs can save at other widths than their own, see :func:`gpusched.lower_bounds`.
+        What jobs can save at other widths than their own, see :func:`gpusched.bounds.lower_bounds`.
     speed
         By which the jobs ran; None: unknown.
     wall_s

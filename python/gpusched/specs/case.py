@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import AnyArray
-from gpusched.base.suggest import nearest
 from gpusched.clusters.cluster import Cluster
 from gpusched.plugins.policy import (
     Choice,
@@ -22,14 +20,13 @@ from gpusched.plugins.policy import (
     SpeedChoice,
     speeds,
 )
+from gpusched.specs.predicted_columns import TRUTH, PredictedBy
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.demands import demand_columns
 from gpusched.traces.model_columns import model_columns
 from gpusched.traces.throughput_columns import types_of_own_width
 from gpusched.traces.workload import Trace
-
-PREDICTORS = ("oracle", "estimate", "column")
 
 _MAGIC = b"GPUSCASE"
 _HEAD = 3 * 8 + 64
@@ -49,7 +46,7 @@ _CLUSTER_DTYPES = {
 def job_columns(
     trace: Trace,
     cluster: Cluster,
-    predictor: str,
+    predicted: PredictedBy = TRUTH,
     *,
     uses_estimates: bool,
     speed: str = "fixed",
@@ -62,6 +59,8 @@ def job_columns(
 
     Parameters
     ----------
+    predicted
+        The column of the trace that policies are told for services.
     uses_estimates
         Whether the policy looks at estimates; if not, they are left out, and need not be there.
     speed
@@ -73,18 +72,12 @@ def job_columns(
     Raises
     ------
     ValueError
-        If the predictor is unknown, or asks for a column that the trace does not have; or as of
+        If the trace lacks the column, or a job has no value in it; or as of
         :func:`~gpusched.traces.model_columns.model_columns`.
     """
-    if predictor not in PREDICTORS:
-        raise ValueError(f"unknown predictor {predictor!r}{nearest(str(predictor), PREDICTORS)}")
     estimate_us = trace.estimate_us
-    predicted_us = None
-    if predictor == "estimate":
-        predicted_us = estimate_us = complete_column(predictor, "estimate_s", trace, estimate_us)
-    elif predictor == "column":
-        predicted_us = complete_column(predictor, "predicted_s", trace, trace.predicted_us)
-    if predictor != "estimate" and estimate_us is not None and uses_estimates:
+    predicted_us = None if predicted.is_truth else predicted.values(trace)
+    if estimate_us is not None and uses_estimates and not predicted.is_estimate:
         # Where a job has no estimate of its own the prediction stands in.
         known_us = trace.service_us if predicted_us is None else predicted_us
         stand_in = known_us if fills_estimates else NOT_GIVEN
@@ -126,17 +119,31 @@ def _own_columns(trace: Trace) -> dict[str, Any]:
     }
 
 
-def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.PathLike[str]) -> None:
+def save_case(
+    trace: Trace,
+    cluster: Cluster,
+    spec: RunSpec,
+    path: str | os.PathLike[str],
+    *,
+    predicted: PredictedBy | None,
+) -> None:
     """Write a run as a flat binary file that the native tool ``gpusched-replay`` reads.
 
     The tool runs the core without Python, for sanitizers and profilers, and prints the digest. It
     refuses a file that was cut short or changed: length and SHA-256 stand in its head.
 
+    Parameters
+    ----------
+    predicted
+        The column that the predictor of ``spec`` stands for; None if it predicts as the run goes.
+
     Raises
     ------
     ValueError
-        If the policy or the placement is written in Python.
+        If the policy, the placement or what predicts is written in Python.
     """
+    if predicted is None:
+        raise ValueError(f"predictor {spec.predictor}: the replay tool has no Python")
     policy, placement = Policy.parse(spec.policy), PlacementChoice.parse(spec.placement)
     for choice in (policy, placement):
         if not choice.info.is_native:
@@ -145,7 +152,7 @@ def save_case(trace: Trace, cluster: Cluster, spec: RunSpec, path: str | os.Path
     columns = job_columns(
         trace,
         cluster,
-        spec.predictor,
+        predicted,
         uses_estimates=policy.has("estimate"),
         speed=speed.name,
     )
@@ -169,26 +176,6 @@ def sealed(contents: bytes) -> bytes:
 def unsealed(case: bytes) -> bytes:
     """Take the head of a case away, unchecked: for tests that damage what is behind it."""
     return case[_HEAD:]
-
-
-def complete_column(predictor: str, column: str, trace: Trace, values: AnyArray | None) -> AnyArray:
-    """Return ``values``, which every job must have.
-
-    Raises
-    ------
-    ValueError
-        If the trace has no such column, or a job has no value; the message names the job.
-    """
-    if values is None:
-        raise ValueError(f"predictor {predictor!r}: the trace has no {column}")
-    missing = np.flatnonzero(values == NOT_GIVEN)
-    if missing.size:
-        others = f", nor have {missing.size - 1} others" if missing.size > 1 else ""
-        raise ValueError(
-            f"predictor {predictor!r}: job {missing[0]} (row {trace.row[missing[0]]}) has no "
-            f"{column}{others}"
-        )
-    return values
 
 
 def _packed(choice: Choice) -> bytes:

@@ -58,6 +58,6 @@ def least_costs(trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice) -> 
 
 def _speed_arguments(trace: Trace, cluster: Cluster, speed: str | SpeedChoice) -> tuple[Any, ...]:
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
-    columns = job_columns(trace, cluster, "oracle", uses_estimates=False, speed=paces.name)
+    columns = job_columns(trace, cluster, uses_estimates=False, speed=paces.name)
     servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
     return _core.JobTable(**columns), servers, paces.name, paces.core_values()

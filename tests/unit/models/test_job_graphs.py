@@ -189,9 +189,7 @@ def graph_columns(trace: Any, cluster: Cluster) -> dict[str, Any]:
 
 
 def test_the_core_gets_the_stages_of_every_graph_in_order() -> None:
-    columns = job_columns(
-        built(graphs=ALL), CLUSTER, "oracle", uses_estimates=False, speed="stages"
-    )
+    columns = job_columns(built(graphs=ALL), CLUSTER, uses_estimates=False, speed="stages")
 
     assert columns["graph"].tolist() == [0, 1, 2]
     assert columns["graph_begin"].tolist() == [0, 3, 4, 5]
@@ -205,7 +203,7 @@ def test_the_core_gets_the_stages_of_every_graph_in_order() -> None:
         columns[name].flags.c_contiguous for name in graph_columns(built(graphs=ALL), CLUSTER)
     )
     assert "profile" not in columns
-    unused = job_columns(built(graphs=ALL), CLUSTER, "oracle", uses_estimates=False, speed="fixed")
+    unused = job_columns(built(graphs=ALL), CLUSTER, uses_estimates=False, speed="fixed")
     assert "graph" not in unused
 
 

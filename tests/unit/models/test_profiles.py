@@ -200,7 +200,7 @@ def profile_columns(trace: Any, cluster: Cluster) -> dict[str, Any]:
 def test_the_core_gets_one_figure_per_profile_and_type_of_the_cluster() -> None:
     trace = built(profile=["small", "typed", "small"], profiles=[SMALL, TYPED])
     cluster = Cluster((ServerGroup(1, 8, "T4"), ServerGroup(1, 8, "V100")))
-    columns = job_columns(trace, cluster, "oracle", uses_estimates=False, speed="ring")
+    columns = job_columns(trace, cluster, uses_estimates=False, speed="ring")
 
     assert columns["profile"].tolist() == [1, 0, 0]
     assert columns["gradient_bytes"].tolist() == [1e6, 2e8]
@@ -211,7 +211,7 @@ def test_the_core_gets_one_figure_per_profile_and_type_of_the_cluster() -> None:
     for name, dtype in (("profile", "i4"), ("gradient_bytes", "f8"), ("compute_s", "f8")):
         assert columns[name].dtype == np.dtype(dtype)
         assert columns[name].flags.c_contiguous
-    unused = job_columns(trace, cluster, "oracle", uses_estimates=False)
+    unused = job_columns(trace, cluster, uses_estimates=False)
     assert not {"profile", "gradient_bytes", "compute_s"} & unused.keys()
 
 

@@ -80,9 +80,7 @@ def test_profiles_of_throughputs_survive_json_and_toml(tmp_path: Path) -> None:
     path.write_text("[[profiles]]\nname = 'm'\nthroughput.T4 = { 1 = 2.5, 4 = 8 }\n")
     assert read_throughputs(path)["m"].throughput == {"T4": {1: 2.5, 4: 8.0}}
     with pytest.raises(ValueError, match=r"profile 'wide': has no .*, which speed 'ring' needs"):
-        job_columns(
-            jobs().with_profiles(WIDE), CLUSTER, "oracle", uses_estimates=False, speed="ring"
-        )
+        job_columns(jobs().with_profiles(WIDE), CLUSTER, uses_estimates=False, speed="ring")
 
 
 def test_a_curve_is_straight_between_its_points_and_bends_down_beyond() -> None:
@@ -122,7 +120,7 @@ def test_a_filled_curve_keeps_what_is_known_and_never_gains_faster(
 
 def test_the_core_gets_a_figure_for_each_profile_type_and_number() -> None:
     trace = jobs().with_profiles([WIDE, BIG], ["wide", "big", "wide"])
-    columns = job_columns(trace, CLUSTER, "oracle", uses_estimates=False, speed="table")
+    columns = job_columns(trace, CLUSTER, uses_estimates=False, speed="table")
     assert columns["table_counts"].tolist() == [1, 2, 4]
     assert columns["throughput"].reshape(2, 2, 3).tolist() == [
         [[2, 3.6, 6], [10, 18, 30]],

@@ -6,7 +6,6 @@ import dataclasses
 import enum
 import functools
 import inspect
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from gpusched.plugins.identity import PythonObject, identify
 from gpusched.plugins.registry import unregister
 from gpusched.prediction.known import Oracle
 from gpusched.prediction.simple import GroupMean
+from tests.other_processes import printed_by_processes
 
 CLUSTER = gs.Cluster.uniform(2, 4)
 SIGN = 1
@@ -349,18 +349,8 @@ print(identify("policy", Scaled([{"a", "b", "c"}, trace(), helper])))
 
 
 def test_an_object_is_known_by_the_same_in_every_process() -> None:
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(["", *sys.path])},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for seed in ("0", "1")
-    }
-    assert len(said) == 1
-    assert "PythonObject(role='policy'" in said.pop()
+    (said,) = printed_by_processes(PROGRAM)
+    assert "PythonObject(role='policy'" in said
 
 
 # Arguments of simulate that do not decide the schedule, and why.

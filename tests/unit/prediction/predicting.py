@@ -37,7 +37,7 @@ def run_maker(trace: gs.Trace, policy: str = "fifo") -> Callable[[Any], Any]:
     choice = gs.Policy.parse(policy)
 
     def make_run(predicted_us: Any) -> Any:
-        columns = job_columns(trace, SERVERS, "oracle", uses_estimates=False)
+        columns = job_columns(trace, SERVERS, uses_estimates=False)
         jobs = _core.JobTable(**{**columns, "predicted_us": predicted_us})
         servers = _core.Cluster(SERVERS.server_gpus, SERVERS.server_type)
         described = _core.RunDescription(

@@ -109,7 +109,7 @@ def test_a_policy_with_admission_tells_how_many_it_took_and_let_down() -> None:
 
 
 def test_bounds_hold_where_jobs_may_run_wider_than_they_ask(widened: Result) -> None:
-    lower = gs.lower_bounds(widened.trace, TYPES)
+    lower = gs.bounds.lower_bounds(widened.trace, TYPES)
     assert float(lower.best[1]) / 1e6 == 1200.0  # at their own widths
     summary = widened.summary()
     # 8 / 6 times as fast on four GPUs; one GPU does 4 / 6 of it, on half of the GPU time.

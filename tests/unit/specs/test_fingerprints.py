@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import pickle
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import Rejects
 from gpusched.models.job_graphs import JobGraph, Stage
 from gpusched.specs.fingerprints import DECIDES_NOTHING, fingerprint
+from tests.other_processes import printed_by_processes
 
 NUM_JOBS = 4
 NAMES = [field.name for field in dataclasses.fields(gs.Trace)]
@@ -214,17 +213,7 @@ print(fingerprint(full()))
 
 
 def test_the_fingerprint_is_the_same_in_every_process() -> None:
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(["", *sys.path])},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for seed in ("0", "1")
-    }
-    assert said == {fingerprint(full())}
+    assert printed_by_processes(PROGRAM) == {fingerprint(full())}
 
 
 def test_the_fingerprint_is_what_its_documentation_says() -> None:

@@ -134,9 +134,9 @@ def test_other_loads_leave_each_job_its_time_to_the_deadline() -> None:
 
 
 def test_jobs_that_ask_for_nothing_cost_nothing() -> None:
-    plain = job_columns(built(), CLUSTER, "oracle", uses_estimates=False)
+    plain = job_columns(built(), CLUSTER, uses_estimates=False)
     empty = built(gpu_share=[1, 1, 1], cpu=[0, 0, 0], memory_gib=[NAN, 0, 0])
-    same = job_columns(empty, CLUSTER, "oracle", uses_estimates=False)
+    same = job_columns(empty, CLUSTER, uses_estimates=False)
     assert plain.keys() == same.keys()
     assert not any(name.startswith(("demand", "deadline", "min_", "max_")) for name in plain)
 

@@ -1,14 +1,7 @@
-"""Policies written in Python that every installation has; the registry lists them with the core's.
+"""A file per policy that is written in Python; each registers one.
 
-A module defines one subclass of :class:`gpusched.Scheduler` with the attributes that
-:func:`gpusched.register_scheduler` explains, and imports nothing heavier than NumPy before a run
-needs it.
+It defines a subclass of :class:`gpusched.Scheduler` with the attributes that
+:func:`gpusched.register_scheduler` explains, decorated with its name by
+:func:`gpusched.plugins.built_in.built_in`, and imports nothing heavier than NumPy before a run
+needs it. The registry lists them with the core's.
 """
-
-from __future__ import annotations
-
-from typing import Final
-
-from gpusched.plugins.schedulers.gavel import Gavel
-
-BUILT_IN: Final[dict[str, type]] = {"gavel": Gavel}

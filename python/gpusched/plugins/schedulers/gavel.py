@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpusched import _core
+from gpusched.plugins.built_in import built_in
 from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, Array, Jobs, solved
 
 Parts = list[tuple[int, int]]
 
 
+@built_in("gavel")
 class Gavel(_core.Scheduler):
     """Time on each GPU type by a linear program, followed in rounds.
 

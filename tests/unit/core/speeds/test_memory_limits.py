@@ -32,7 +32,7 @@ def test_one_type_beats_the_fastest_mixture_where_that_has_too_little_memory(
     )
     cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"), gs.ServerGroup(1, 4, "B")))
     columns = job_columns(
-        jobs_of(profile, [100.0], 4, 4), cluster, "oracle", uses_estimates=False,
+        jobs_of(profile, [100.0], 4, 4), cluster, uses_estimates=False,
         speed="proportional",
     )  # fmt: skip
     # From a trace, a type that cannot hold a job's samples is none that it may use.

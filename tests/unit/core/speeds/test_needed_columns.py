@@ -40,7 +40,7 @@ BY_TYPE = [
 
 
 def given(speed: str) -> dict[str, Any]:
-    return job_columns(TRACE, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+    return job_columns(TRACE, CLUSTER, uses_estimates=False, speed=speed)
 
 
 def limits(columns: dict[str, Any], speed: str) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def test_a_speed_gets_whatever_columns_its_registration_lists(columns: tuple[str
     )  # fmt: skip
     without = gs.Trace.from_columns([0, 0], [10, 20], [2, 2])
     with bare_speed(columns) as speed:
-        made = job_columns(trace, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+        made = job_columns(trace, CLUSTER, uses_estimates=False, speed=speed)
         assert made.keys() == {"submit_us", "service_us", "gpus", "deadline_us", *columns}
         assert gs.simulate(trace, CLUSTER, speed=speed).audit().ok
         with pytest.raises(ValueError, match="trace: the jobs have no "):
@@ -143,10 +143,10 @@ def test_a_speed_gets_whatever_columns_its_registration_lists(columns: tuple[str
 
 def test_what_only_a_speed_reads_is_optional_where_it_says_so() -> None:
     with bare_speed((), ("profile", "samples_per_s")) as speed:
-        made = job_columns(TRACE, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+        made = job_columns(TRACE, CLUSTER, uses_estimates=False, speed=speed)
         assert {"profile", "samples_per_s"} <= made.keys()
         without = gs.Trace.from_columns([0, 0], [10, 20], [2, 2])
-        plain = job_columns(without, CLUSTER, "oracle", uses_estimates=False, speed=speed)
+        plain = job_columns(without, CLUSTER, uses_estimates=False, speed=speed)
         assert plain.keys() == {"submit_us", "service_us", "gpus"}
         assert gs.simulate(without, CLUSTER, speed=speed).audit().ok
 
@@ -154,5 +154,5 @@ def test_what_only_a_speed_reads_is_optional_where_it_says_so() -> None:
 def test_what_jobs_have_themselves_is_given_whether_or_not_a_speed_reads_it() -> None:
     trace = gs.Trace.from_columns([0, 0], [10, 20], [2, 2], deadline_s=[100.0, 100.0])
     with bare_speed(("deadline_us",)):
-        columns = job_columns(trace, CLUSTER, "oracle", uses_estimates=False)
+        columns = job_columns(trace, CLUSTER, uses_estimates=False)
         assert "deadline_us" in columns

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.bounds.bounded_jobs import JobColumns
+from gpusched.bounds.certificates import lower_bounds, makespan_bound
 from gpusched.bounds.known.mean_busy_time import mean_busy_half_ticks, mean_busy_time
 from gpusched.bounds.known.squashed_srpt import squashed_srpt, squashed_srpt_ticks
 from gpusched.bounds.known.trivial import trivial
-from gpusched.bounds.lower_bounds import lower_bounds, makespan_bound
 from gpusched.clusters.cluster import Cluster
 from gpusched.specs.speed_limits import least_costs
 from tests.reference import replay

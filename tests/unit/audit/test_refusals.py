@@ -1,0 +1,95 @@
+"""Refusals on an empty cluster of placements with rules of their own are judged both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.schedules.schedule import SCHEDULE_COLUMNS, StoredSchedule
+from tests.unit.audit.test_audit import named, problems, with_value
+
+OWN_RULES = ("buddy", "topology", "consolidated")
+REFUSED = 3  # among the reasons
+REJECTED, UNFINISHED = 1, 2  # among the states
+
+
+def simulate(cluster: gs.Cluster, placement: str, gpus: list[int], **more: Any) -> gs.Result:
+    """A run whose schedule is made of arrays, each job alone on the cluster."""
+    trace = gs.Trace.from_columns(np.arange(len(gpus)) * 10, np.ones(len(gpus)), gpus, **more)
+    result = gs.simulate(trace, cluster, policy="fifo", placement=placement)
+    made = result.schedule
+    result.schedule = StoredSchedule(
+        **{name: getattr(made, name) for name in (*SCHEDULE_COLUMNS, "uncontended_us", "digest")},
+        rows=made.intervals(),
+        decision_rows=made.decisions(),
+    )
+    return result
+
+
+def told_otherwise(result: gs.Result, job: int) -> list[str]:
+    """What the audit says where the refusal of a job is hidden, or made up."""
+    is_refused = result.schedule.reason[job] != 0
+    status, reason = (UNFINISHED, 0) if is_refused else (REJECTED, REFUSED)
+    return problems(
+        result,
+        status=with_value(result.schedule.status, job, status),
+        reason=with_value(result.schedule.reason, job, reason),
+    )
+
+
+def drawn(seed: int, *, asks_more: bool) -> tuple[gs.Cluster, list[int], dict[str, Any]]:
+    """Servers of a few sizes in two racks, and jobs of any width that they have GPUs for."""
+    rng = np.random.default_rng(seed)
+    sizes = np.sort(rng.choice([1, 2, 3, 4, 6, 8], rng.integers(2, 7)))[::-1].tolist()
+    groups = tuple(
+        gs.ServerGroup(
+            1, size, "A", nic_gbps=10, intra_gbps=100, domain="ab"[i % 2],
+            cpu=float(rng.integers(1, 2 * size + 1)) if asks_more else None,
+            memory_gib=float(rng.integers(1, 2 * size + 1)) if asks_more else None,
+        )
+        for i, size in enumerate(sizes)
+    )  # fmt: skip
+    domains = (gs.Domain("top"), *(gs.Domain(n, parent="top", uplink_gbps=10) for n in "ab"))
+    gpus = rng.integers(1, sum(sizes) + 1, 12).tolist()
+    if not asks_more:
+        return gs.Cluster(groups, domains=domains), gpus, {}
+    more = {"cpu": rng.choice([0, 0.5, 1, 1.5], 12), "memory_gib": rng.choice([0, 0.5, 1], 12)}
+    return gs.Cluster(groups, domains=domains), gpus, more
+
+
+@pytest.mark.parametrize("asks_more", [False, True])
+@pytest.mark.parametrize("placement", OWN_RULES)
+def test_the_audit_agrees_with_every_refusal_and_with_none_that_is_changed(
+    placement: str, *, asks_more: bool
+) -> None:
+    reasons = set()
+    for seed in range(40):
+        cluster, gpus, more = drawn(seed, asks_more=asks_more)
+        result = simulate(cluster, placement, gpus, **more)
+        assert problems(result) == [], (seed, gpus)
+        reasons |= set(result.schedule.reason.tolist())
+        for job in range(0, len(gpus), 3):
+            named(told_otherwise(result, job), "false reject", f"job {job} of {gpus[job]} GPUs")
+    # Without demands only `consolidated` refuses what the cluster has GPUs for.
+    assert (REFUSED in reasons) == (asks_more or placement == "consolidated")
+
+
+def test_buddy_fills_idle_servers_of_all_sizes_and_the_others_do_not() -> None:
+    groups = [gs.ServerGroup(1, 8, "A", cpu=64), gs.ServerGroup(2, 4, "A", cpu=32)]
+    for placement, reason in (("buddy", 0), ("topology", REFUSED), ("consolidated", REFUSED)):
+        result = simulate(gs.Cluster(tuple(groups)), placement, [16], cpu=[1.0])
+        assert result.schedule.reason.tolist() == [reason], placement
+        assert problems(result) == []
+        named(told_otherwise(result, 0), "false reject", "job 0 of 16 GPUs")
+
+
+def test_buddy_leaves_out_servers_that_lack_cpu_for_all_their_gpus() -> None:
+    groups = [gs.ServerGroup(1, 8, "A", cpu=4), gs.ServerGroup(2, 4, "A", cpu=32)]
+    result = simulate(gs.Cluster(tuple(groups)), "buddy", [12, 16], cpu=[1.0, 1.0])
+    assert result.schedule.reason.tolist() == [0, REFUSED]
+    assert problems(result) == []
+    for job in (0, 1):
+        named(told_otherwise(result, job), "false reject", f"job {job} of")

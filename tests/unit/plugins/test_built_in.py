@@ -1,0 +1,61 @@
+"""Policies of the package that are written in Python are those whose files lie in its folder."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+from gpusched.plugins.built_in import BUILT_IN, built_in
+
+FILE = '''
+import gpusched as gs
+from gpusched.plugins.built_in import built_in
+
+
+@built_in("eager")
+class Eager(gs.Scheduler):
+    """Starts what fits."""
+
+    flags = ("non-preemptive",)
+
+    def decide(self, state, finished, arrived, actions):
+        for job in state.waiting.tolist():
+            found = state.place(job)
+            if found is not None:
+                actions.start(job, found)
+'''
+SCRIPT = """
+import sys
+import gpusched as gs
+import gpusched.plugins.schedulers as folder
+folder.__path__.append(sys.argv[1])
+print("scipy" in sys.modules, "gpusched.plugins.schedulers.eager" in sys.modules)
+info = gs.policies()["eager"]
+print(info.kind, info.summary, *info.flags)
+trace = gs.Trace.from_columns([0, 0], [5, 6], [1, 2])
+print(gs.simulate(trace, gs.Cluster.uniform(1, 2), policy="eager").spec.policy)
+print(sorted(name for name, info in gs.policies().items() if not info.is_native))
+"""
+
+
+def test_a_file_that_is_dropped_in_is_a_policy(tmp_path: Path) -> None:
+    (tmp_path / "eager.py").write_text(FILE)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "False False", "scheduler Starts what fits. non-preemptive", "eager",
+        "['eager', 'gavel']",
+    ]  # fmt: skip
+
+
+def test_a_name_is_taken_once() -> None:
+    assert "gavel" in gs.policies()
+    with pytest.raises(ValueError, match="the name 'gavel' is taken"):
+        built_in("gavel")(gs.Scheduler)
+    assert BUILT_IN.own()["gavel"] is not gs.Scheduler
