@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -40,9 +40,11 @@ def assemble(
         clock times may come as ``submit_us`` and ``deadline_us`` (int64) in their stead.
     rebase
         Shift the first submit to 0 (the traces that come from files); ``epoch`` is then the
-        wall-clock time of the source's second 0.
+        wall-clock time of the source's second 0, in UTC where ``screen`` saw times with a zone.
     """
     screen.show_others({**numeric, "id": ids})
+    if epoch is not None and epoch.tzinfo is None and any(screen.is_aware.values()):
+        epoch = epoch.replace(tzinfo=UTC)
     gpus = check.gang_widths(screen, numeric["gpus"])
     ticks = {"service_us": check.service_ticks(screen, numeric["service_s"])}
     if "submit_us" in numeric:

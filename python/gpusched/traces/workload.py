@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusched.base.arrays import AnyArray
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.ticks import us_to_seconds
 from gpusched.models.job_graphs import AnyGraphs, JobGraph, known_graphs
@@ -16,6 +17,7 @@ from gpusched.traces import checked_columns as check
 from gpusched.traces import frames, trace_facts
 from gpusched.traces.assembly import assemble
 from gpusched.traces.graph_columns import graph_index
+from gpusched.traces.intake import wall_clock
 from gpusched.traces.profile_columns import given_profiles
 from gpusched.traces.trace_changes import GRAPHS_DRAWN as GRAPHS_DRAWN
 from gpusched.traces.trace_changes import PROFILES_DRAWN as PROFILES_DRAWN
@@ -117,7 +119,9 @@ class Trace(TraceChanges):
         Parameters
         ----------
         submit_s, service_s
-            Seconds: 0 or more, and more than 0. Rounded half to even to microseconds.
+            Seconds: 0 or more, and more than 0. Rounded half to even to microseconds. Submit
+            times may be dates instead, of any library or as ISO 8601 text; the first one becomes
+            :attr:`epoch` and second 0.
         gpus
             Whole numbers, 1 or more.
         id
@@ -137,7 +141,8 @@ class Trace(TraceChanges):
         cpu, memory_gib
             CPU cores and GiB of memory of each worker, 0 or more; NaN: none.
         deadline_s
-            Seconds on the clock of ``submit_s``, after the submission; NaN where a job has none.
+            Seconds on the clock of ``submit_s``, or dates where those are; after the submission.
+            NaN where a job has none.
         value
             What it is worth to meet the deadline, more than 0; NaN: 1.
         min_gpus, max_gpus
@@ -154,7 +159,7 @@ class Trace(TraceChanges):
             Per job the name of one of the ``graphs``, or its index; it must have as many replicas
             as the job has gpus. None: the one graph of this width.
         name, epoch
-            A title, and the wall-clock time of second 0.
+            A title, and the wall-clock time of second 0, which dates in ``submit_s`` have.
         on_bad
             ``"error"`` raises at the first bad row; ``"reject"`` leaves bad rows out and counts
             them in :attr:`rejects`.
@@ -167,13 +172,20 @@ class Trace(TraceChanges):
             If a value is bad (the message names column, row, value and rule), lengths differ, an
             id occurs twice, or no job is left.
         """
-        submit = check.numbers("submit_s", submit_s)
+        dates = wall_clock.dates_in("submit_s", submit_s)
+        submit = check.numbers("submit_s", submit_s) if dates is None else dates
         num_rows = len(submit)
         screen = Screen("columns", np.arange(num_rows, dtype=np.int64))
         if not num_rows:
             screen.finish(on_bad)
+        timed: dict[str, AnyArray] = {}
+        if dates is not None:
+            if epoch is not None:
+                raise ValueError("epoch: the dates in 'submit_s' have their own")
+            timed = wall_clock.dated(screen, dates, deadline_s)
+            epoch = wall_clock.UNIX_EPOCH
         given = {
-            "submit_s": submit,
+            "submit_s": submit_s,
             "service_s": service_s,
             "gpus": gpus,
             "estimate_s": estimate_s,
@@ -190,7 +202,13 @@ class Trace(TraceChanges):
             "restart_s": restart_s,
             "source_wait_s": source_wait_s,
         }
-        numeric = check.given_numbers(given, num_rows, check.REQUIRED)
+        given = {
+            column: values
+            for column, values in given.items()
+            if f"{column.removesuffix('_s')}_us" not in timed
+        }
+        required = [column for column in check.REQUIRED if column in given]
+        numeric = timed | check.given_numbers(given, num_rows, required)
         given_names = {"user": user, "queue": queue, "group": group, "status": status}
         labels = {
             column: check.labels(column, values, num_rows)
@@ -208,6 +226,7 @@ class Trace(TraceChanges):
             on_bad=on_bad,
             name=name,
             epoch=epoch,
+            rebase=dates is not None,
         )
         kept = attributes["row"]
         attributes |= given_profiles(profile, profiles, num_rows, kept)
