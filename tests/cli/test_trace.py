@@ -58,6 +58,14 @@ def test_columns_are_mapped_by_name(gpusched_json, tmp_path: Path) -> None:
     assert gpusched_json("trace", "info", tmp_path / "odd.csv", *pairs)["num_jobs"] == 2
 
 
+@pytest.mark.parametrize("command", ["run -p fifo", "compare -p fifo", "trace info"])
+def test_columns_that_are_not_used_are_remarked(gpusched, tmp_path: Path, command: str) -> None:
+    (tmp_path / "odd.csv").write_text("submit_s,service_s,gpus,colour\n0,10,1,red\n5,20,2,red\n")
+    result = gpusched(*command.split(), tmp_path / "odd.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "odd: columns not used: colour\n" in result.stderr
+
+
 def test_options_of_a_format_are_passed_on(gpusched_json, tmp_path: Path) -> None:
     fields = [1, 0, -1, 100, 16, -1, -1, 16, -1, -1, 1, 1, 1, -1, 1, -1, -1, -1]
     (tmp_path / "log.swf").write_text(" ".join(map(str, fields)) + "\n")

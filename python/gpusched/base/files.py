@@ -17,6 +17,8 @@ from typing import Final
 
 import msgspec
 
+from gpusched.base.hints import HintedError
+
 MAX_BYTES: Final = 4 << 30
 """Bytes of a file, unpacked, that are read unless a reader is told otherwise: 4 GiB."""
 MAX_RATIO: Final = 250
@@ -56,6 +58,10 @@ def naming(path: object, what: str = "") -> Iterator[None]:
     where = f"{name}: {what}" if what else name
     try:
         yield
+    except HintedError as error:
+        if str(error).startswith(where):
+            raise
+        raise error.within(where) from error
     except (ValueError, msgspec.MsgspecError) as error:
         told = str(error)
         if told.startswith(where) and isinstance(error, ValueError):
@@ -177,8 +183,10 @@ def unpacked_limit(num_packed: int, max_bytes: int | None) -> int:
 def too_long(path: object, num_bytes: int | None, limit: int) -> ValueError:
     """Return the error for a file that has, or unpacks to, more bytes than may be."""
     count = f"{num_bytes:,} bytes, " if num_bytes is not None else ""
-    return ValueError(
-        f"{path}: {count}more than {limit:,} bytes; if it is to be read, name a larger max_bytes"
+    return HintedError(
+        f"{path}: {count}more than {limit:,} bytes; if it is to be read, name a larger ",
+        "max_bytes",
+        "--max-bytes",
     )
 
 

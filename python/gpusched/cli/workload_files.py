@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.suggest import nearest
+from gpusched.cli.console import remark
 from gpusched.cli.defaults import GENERATOR, GPUS_PER_SERVER, NUM_JOBS, ZOO
 from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import JobProfile
@@ -44,11 +45,13 @@ class Source:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def read(self) -> Trace:
-        """Read the file."""
+        """Read the file, and remark what of it is not used."""
         from gpusched import read_trace
 
         assert self.path is not None
-        return read_trace(self.path, self.format, columns=self.columns, **self.options)
+        trace = read_trace(self.path, self.format, columns=self.columns, **self.options)
+        remark((f"{trace.name}: {note}" for note in trace.notes), style="yellow")
+        return trace
 
 
 @dataclass(frozen=True)

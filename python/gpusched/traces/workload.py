@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -75,6 +76,8 @@ class Trace(TraceChanges):
         Where the jobs come from, with the choices made in reading them.
     rejects
         Rows of the source that are not jobs.
+    notes
+        What else a reader should know of how the source was read, a sentence each.
     """
 
     @classmethod
@@ -246,23 +249,30 @@ class Trace(TraceChanges):
         Parameters
         ----------
         columns
-            The frame's name for each of ours, e.g. ``{"service_s": "duration"}``; columns of the
-            frame that have our names are taken without being listed.
+            The frame's name for each of ours, e.g. ``{"service_s": "length"}``. Columns that have
+            our names, or others that are usual (``duration``, ``num_gpus`` ...), are taken without
+            being listed; so is ``interarrival_s``, the time since the row before, in place of
+            ``submit_s``. Those that are not taken are named in :attr:`notes`.
         options
             ``name``, ``epoch``, ``on_bad``, ``profiles`` and ``graphs`` as in
             :meth:`from_columns`; the frame's column ``profile`` is taken only with ``profiles``,
             and ``graph`` only with ``graphs``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`from_columns`, or if two columns could be the same one of ours.
         """
-        taken = frames.columns_of_polars(frame, columns, models=_models(options))
-        return cls.from_columns(**taken, **options)
+        taken, notes = frames.columns_of_polars(frame, columns, models=_models(options))
+        return dataclasses.replace(cls.from_columns(**taken, **options), notes=notes)
 
     @classmethod
     def from_pandas(
         cls, frame: Any, columns: Mapping[str, str] | None = None, **options: Any
     ) -> Trace:
         """Build a trace from a ``pandas.DataFrame``; parameters as in :meth:`from_polars`."""
-        taken = frames.columns_of_pandas(frame, columns, models=_models(options))
-        return cls.from_columns(**taken, **options)
+        taken, notes = frames.columns_of_pandas(frame, columns, models=_models(options))
+        return dataclasses.replace(cls.from_columns(**taken, **options), notes=notes)
 
     def __repr__(self) -> str:
         span_s = us_to_seconds(self.span_us)
