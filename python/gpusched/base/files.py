@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -112,6 +112,26 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
             data = _until(iter(lambda: file.read(_CHUNK), b""), limit)
     if len(data) > limit:
         raise too_long(path, None, limit)
+    return data
+
+
+def read_stream(file: IO[Any], name: object, *, max_bytes: int | None = None) -> bytes:
+    """Return all that is left of an open file; text as UTF-8.
+
+    Raises
+    ------
+    ValueError
+        If there are more than ``max_bytes``.
+    """
+    limit = checked_limit(max_bytes)
+
+    def pieces() -> Iterator[bytes]:
+        while piece := file.read(_CHUNK):
+            yield piece.encode() if isinstance(piece, str) else piece
+
+    data = _until(pieces(), limit)
+    if len(data) > limit:
+        raise too_long(name, None, limit)
     return data
 
 
