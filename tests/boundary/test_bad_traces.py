@@ -79,7 +79,7 @@ def test_a_bad_value_names_row_column_value_and_rule(changes: Any, message: str)
         ["1", "2", "3"],
         [True, False, True],
         np.array([1, 2, 3], dtype=object) + 0j,
-        np.array([1, 2, 3], dtype="M8[s]"),
+        np.array([1, 2, 3], dtype="S1"),
         np.array([b"1", b"2", b"3"]),
         "123",
     ],

@@ -200,6 +200,9 @@ def test_durations_are_exact_to_the_microsecond_or_refused() -> None:
 @pytest.mark.parametrize("kind", STRANGE)
 @pytest.mark.parametrize("column", NUMERIC)
 def test_what_is_no_number_is_a_type_error_that_names_the_column(column: str, kind: str) -> None:
+    if column == "submit_s" and "dates" in kind:
+        assert built(submit_s=STRANGE[kind]).epoch == _DAY
+        return
     with pytest.raises(TypeError, match=f"column '{column}' must "):
         built(**{column: STRANGE[kind]})
 

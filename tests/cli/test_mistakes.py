@@ -38,6 +38,9 @@ from gpusched.cli import given
         ("compare good.csv --format itpp", "did you mean 'itp'"),
         ("compare good.csv --column a", "KEY=VALUE"),
         ("compare good.csv --column a=b --column a=c", "given twice"),
+        ("compare odd.csv", "(name yours: --column service_s=...)"),
+        ("compare both.csv", "choose one with --column gpus=num_gpus"),
+        ("compare good.csv --column gpu=n", "--column: unknown name 'gpu'; did you mean 'gpus'?"),
         ("compare good.csv --option x=1", "no option 'x'"),
         ("compare good.csv --out good.csv", "good.csv"),
         ("compare good.csv --cluster odd.toml", "serverz"),
@@ -72,6 +75,8 @@ def test_a_mistake_is_one_line(gpusched, tmp_path: Path, arguments: str, message
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "words.csv").write_text("submit_s,service_s,gpus\none,two,three\n")
     (tmp_path / "good.csv").write_text("submit_s,service_s,gpus\n0,10,1\n5,20,2\n")
+    (tmp_path / "odd.csv").write_text("submit_s,length,gpus\n0,10,1\n")
+    (tmp_path / "both.csv").write_text("submit_s,service_s,gpus,num_gpus\n0,10,1,2\n")
     (tmp_path / "odd.toml").write_text("[[serverz]]\ncount = 1\ngpus = 8\n")
     result = gpusched(*arguments.split())
     assert result.exit_code == 2, result.output

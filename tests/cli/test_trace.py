@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import zipfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import gpusched as gs
+from gpusched.cli import app
 
 
 def test_info_shows_counts_widths_load_and_rejects_with_lines(gpusched, jobs_csv: Path) -> None:
@@ -56,6 +61,40 @@ def test_columns_are_mapped_by_name(gpusched_json, tmp_path: Path) -> None:
     (tmp_path / "odd.csv").write_text("t0,length,width\n0,10,1\n5,20,2\n")
     pairs = ("--column", "submit_s=t0", "--column", "service_s=length", "--column", "gpus=width")
     assert gpusched_json("trace", "info", tmp_path / "odd.csv", *pairs)["num_jobs"] == 2
+
+
+@pytest.mark.parametrize("command", ["run -p fifo", "compare -p fifo", "trace info"])
+def test_columns_that_are_not_used_are_remarked(gpusched, tmp_path: Path, command: str) -> None:
+    (tmp_path / "odd.csv").write_text("submit_s,service_s,gpus,colour\n0,10,1,red\n5,20,2,red\n")
+    result = gpusched(*command.split(), tmp_path / "odd.csv")
+    assert result.exit_code == 0, result.stderr
+    assert "odd: columns not used: colour\n" in result.stderr
+
+
+def test_a_trace_may_come_from_stdin_packed_or_in_several_files(tmp_path: Path) -> None:
+    one = "submit_s,service_s,gpus\n0,10,1\n5,20,2\n"
+    (tmp_path / "b.csv").write_text("submit_s,service_s,gpus\n3,10,4\n")
+    runner = CliRunner()
+    for stdin in (one.encode(), gzip.compress(one.encode())):
+        made = runner.invoke(app, ["trace", "info", "-", "--json"], input=stdin)
+        assert json.loads(made.stdout)["num_jobs"] == 2, made.stderr
+        made = runner.invoke(app, ["trace", "convert", "-", "b.csv", "all.csv"], input=stdin)
+        assert "wrote 3 jobs to all.csv" in made.stderr
+        assert gs.read_trace(tmp_path / "all.csv").gpus.tolist() == [1, 4, 2]
+
+
+def test_a_member_and_a_limit_can_be_named(gpusched, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("a.csv", "submit_s,service_s,gpus\n0,10,1\n")
+        archive.writestr("b.csv", "submit_s,service_s,gpus\n0,10,1\n5,20,2\n")
+    assert "name one with --member a.csv" in gpusched("trace", "info", "all.zip").stderr
+    made = gpusched("trace", "info", "all.zip", "--member", "b.csv", "--json")
+    assert json.loads(made.stdout)["num_jobs"] == 2
+    refused = gpusched("run", "-p", "fifo", "all.zip", "--max-bytes", 20)
+    assert refused.exit_code == 2
+    assert "more than 20 bytes; if it is to be read, name a larger --max-bytes" in refused.stderr
+    refused = gpusched("run", "-p", "fifo", "--max-bytes", 20)
+    assert "--max-bytes: needs a TRACE" in refused.stderr
 
 
 def test_options_of_a_format_are_passed_on(gpusched_json, tmp_path: Path) -> None:

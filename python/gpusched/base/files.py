@@ -13,9 +13,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import IO, Any, Final
 
 import msgspec
+
+from gpusched.base.hints import HintedError
 
 MAX_BYTES: Final = 4 << 30
 """Bytes of a file, unpacked, that are read unless a reader is told otherwise: 4 GiB."""
@@ -56,6 +58,10 @@ def naming(path: object, what: str = "") -> Iterator[None]:
     where = f"{name}: {what}" if what else name
     try:
         yield
+    except HintedError as error:
+        if str(error).startswith(where):
+            raise
+        raise error.within(where) from error
     except (ValueError, msgspec.MsgspecError) as error:
         told = str(error)
         if told.startswith(where) and isinstance(error, ValueError):
@@ -106,6 +112,26 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
             data = _until(iter(lambda: file.read(_CHUNK), b""), limit)
     if len(data) > limit:
         raise too_long(path, None, limit)
+    return data
+
+
+def read_stream(file: IO[Any], name: object, *, max_bytes: int | None = None) -> bytes:
+    """Return all that is left of an open file; text as UTF-8.
+
+    Raises
+    ------
+    ValueError
+        If there are more than ``max_bytes``.
+    """
+    limit = checked_limit(max_bytes)
+
+    def pieces() -> Iterator[bytes]:
+        while piece := file.read(_CHUNK):
+            yield piece.encode() if isinstance(piece, str) else piece
+
+    data = _until(pieces(), limit)
+    if len(data) > limit:
+        raise too_long(name, None, limit)
     return data
 
 
@@ -177,8 +203,10 @@ def unpacked_limit(num_packed: int, max_bytes: int | None) -> int:
 def too_long(path: object, num_bytes: int | None, limit: int) -> ValueError:
     """Return the error for a file that has, or unpacks to, more bytes than may be."""
     count = f"{num_bytes:,} bytes, " if num_bytes is not None else ""
-    return ValueError(
-        f"{path}: {count}more than {limit:,} bytes; if it is to be read, name a larger max_bytes"
+    return HintedError(
+        f"{path}: {count}more than {limit:,} bytes; if it is to be read, name a larger ",
+        "max_bytes",
+        "--max-bytes",
     )
 
 

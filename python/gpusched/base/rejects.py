@@ -71,6 +71,11 @@ class Screen:
         int64[n]: the line or row number of each row.
     unit
         ``"line"`` or ``"row"``.
+
+    Attributes
+    ----------
+    is_aware
+        Of each column of wall-clock times, whether they have a zone.
     """
 
     def __init__(self, source: str | os.PathLike[str], rows: Int64, unit: str = "row") -> None:
@@ -79,6 +84,7 @@ class Screen:
         self.unit = unit
         self.bad: Bool = np.zeros(len(rows), dtype=np.bool_)
         self.shown: dict[str, tuple[str, _Indexable]] = {}
+        self.is_aware: dict[str, bool] = {}
         self._reasons: dict[str, Int64] = {}
         self._rules: dict[str, tuple[str, str]] = {}
 

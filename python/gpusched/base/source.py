@@ -7,31 +7,50 @@ import os
 import tarfile
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import IO, Any, Final
 
-from gpusched.base.files import gunzip, read_bytes, too_long, unpacked_limit
+from gpusched.base.files import read_bytes, read_stream, too_long, unpacked_limit
+from gpusched.base.unpacking import ENDINGS, unpack
 
-_GZIP_MAGIC: Final = b"\x1f\x8b"
 _TAR_MAGIC: Final = slice(257, 262)
 _HEAD_BYTES: Final = 65_536
 
+AnyFile = str | os.PathLike[str] | IO[Any]
+"""A path, or a file that is open."""
+
 
 class Source:
-    """A file, unpacked if it is gzip.
+    """A file, unpacked if it is packed, or what can be read like one.
 
     Parameters
     ----------
-    path
-        The file; it is opened on first use, so ``OSError`` comes from there.
+    file
+        A path, opened on first use, so ``OSError`` comes from there; or an open file, such as
+        ``sys.stdin.buffer``, which is read to its end then.
     max_bytes
         A file of more bytes, or that unpacks to more, is refused; for the default see
         :func:`gpusched.base.files.unpacked_limit`.
+    member
+        Which file of a zip archive is meant; it may hold one alone otherwise.
+
+    Raises
+    ------
+    TypeError
+        If ``file`` is neither.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> None:
-        self.path = Path(path)
+    def __init__(
+        self, file: AnyFile, *, max_bytes: int | None = None, member: str | None = None
+    ) -> None:
+        self._file = None if isinstance(file, str | os.PathLike) else file
+        if self._file is not None and not hasattr(file, "read"):
+            raise TypeError(f"a file must be a path or an open file, not {file!r}")
+        label = getattr(file, "name", None) if self._file is not None else file
+        self.path = Path(label if isinstance(label, str | os.PathLike) else "<stream>")
         self.max_bytes = max_bytes
         self.num_packed = 0
+        self._wanted = member
+        self._member: str | None = None
 
     def __str__(self) -> str:
         return str(self.path)
@@ -39,12 +58,22 @@ class Source:
     @property
     def name(self) -> str:
         """The file's name without its endings."""
-        return self.path.name.removesuffix(".gz").rsplit(".", 1)[0]
+        return self._content_name.rsplit(".", 1)[0].strip("<>")
 
     @property
     def suffix(self) -> str:
-        """The file's ending without ``.gz``, in lower case, e.g. ``".csv"``."""
-        return Path(self.path.name.removesuffix(".gz")).suffix.lower()
+        """The ending of the content, in lower case, e.g. ``".csv"`` of ``a.csv.gz``."""
+        if self.path.suffix.lower() == ".zip":
+            _ = self.data  # by which the name of its member is known
+        return Path(self._content_name).suffix.lower()
+
+    @property
+    def _content_name(self) -> str:
+        """The name of the file, or of the member of an archive that it is, once that is known."""
+        name = self.path.name if self._member is None else self._member.rpartition("/")[2]
+        for ending in ENDINGS:
+            name = name.removesuffix(ending)
+        return name
 
     @cached_property
     def data(self) -> bytes:
@@ -52,13 +81,20 @@ class Source:
 
         Raises
         ------
+        ImportError
+            If it is packed by zstd, and no library can unpack that.
         ValueError
-            If the file is empty, a damaged gzip, or too long.
+            If the file is empty, damaged or too long, or an archive of several files.
         """
-        data = read_bytes(self.path, max_bytes=self.max_bytes)
+        if self._file is None:
+            data = read_bytes(self.path, max_bytes=self.max_bytes)
+        else:
+            data = read_stream(self._file, self.path, max_bytes=self.max_bytes)
         self.num_packed = len(data)
-        if data.startswith(_GZIP_MAGIC):
-            data = gunzip(self.path, data, max_bytes=self.max_bytes)
+        if self.path.suffix.lower() != ".npz":
+            data, self._member = unpack(
+                self.path, data, max_bytes=self.max_bytes, member=self._wanted
+            )
         if not data:
             raise ValueError(f"{self}: the file is empty")
         return data
@@ -103,7 +139,7 @@ class Source:
 
 
 class ArchivedSource(Source):
-    """A file, unpacked if it is gzip, an archive of one file, or both."""
+    """A file, unpacked if it is packed, a tape archive of one file, or both."""
 
     @cached_property
     def data(self) -> bytes:

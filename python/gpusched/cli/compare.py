@@ -13,6 +13,7 @@ from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.run_table import comparison_table
 from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.plugins.policy import Policy
@@ -32,6 +33,7 @@ gpusched compare jobs.csv --load 0.8 --json | jq .results[0].mean_jct_s
 """
 
 
+@reads_traces
 def compare(
     trace: options.OptionalTrace = None,
     format: options.Format = None,
@@ -91,6 +93,7 @@ def compare(
             rich_help_panel=options.OUTPUT,
         ),
     ] = False,
+    reading: Reading = DEFAULT,
 ) -> None:
     """Compare policies on one workload: a table, a report and all jobs.
 
@@ -104,7 +107,7 @@ def compare(
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
-            given.source_of(trace, format, column, option),
+            given.source_of(trace, format, column, option, reading),
             cluster_of(servers, gpus_per_server, cluster, network),
             gpus_per_server=gpus_per_server,
             network=network,

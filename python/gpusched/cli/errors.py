@@ -11,6 +11,7 @@ from typing import Any, Final
 import typer
 
 from gpusched.base.entry_points import PluginWarning
+from gpusched.base.hints import HintedError
 from gpusched.cli.lazy_commands import LazyCommands
 
 INTERRUPTED: Final = 130
@@ -90,4 +91,6 @@ def _explain(error: Exception) -> int:
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, HintedError):
+        return error.command_text
     return str(error) or type(error).__name__

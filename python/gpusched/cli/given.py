@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpusched.cli.defaults import ZOO
+from gpusched.cli.reading import DEFAULT, Reading
 from gpusched.cli.workload_files import Network, Source
 from gpusched.plugins.policy import ContentionChoice, SpeedChoice
 
@@ -109,9 +111,14 @@ def pairs(option: str, texts: list[str] | None) -> dict[str, str]:
 
 
 def source_of(
-    path: Path | None, format: str | None, columns: list[str] | None, options: list[str] | None
+    paths: Sequence[Path] | Path | None,
+    format: str | None,
+    columns: list[str] | None,
+    options: list[str] | None,
+    reading: Reading = DEFAULT,
 ) -> Source:
     """Put together what says which trace to read, and how."""
     read = pairs("--option", options)
     typed = {key: int(value) if value.isdigit() else value for key, value in read.items()}
-    return Source(path, format, pairs("--column", columns) or None, typed)
+    files = (paths,) if isinstance(paths, Path) else tuple(paths or ())
+    return Source(files, format, pairs("--column", columns) or None, typed, reading)

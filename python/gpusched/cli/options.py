@@ -15,16 +15,22 @@ _RUN: Final = "Run"
 OUTPUT: Final = "Output"
 
 OptionalTrace = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Argument(
-        metavar="TRACE",
-        help="A trace file of any format that [bold]gpusched trace info[/] recognises. "
+        metavar="TRACE...",
+        help="Trace files of any format that [bold]gpusched trace info[/] recognises, packed or "
+        "not; several become one trace; [bold]-[/] is stdin. "
         f"Default: {NUM_JOBS:,} generated {GENERATOR}-like jobs.",
         show_default=False,
     ),
 ]
 RequiredTrace = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A trace file.", show_default=False)
+    list[Path],
+    typer.Argument(
+        metavar="FILE...",
+        help="A trace file, or several that become one trace; [bold]-[/] is stdin.",
+        show_default=False,
+    ),
 ]
 Format = Annotated[
     str | None,

@@ -10,6 +10,7 @@ import typer
 from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines, show_table
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.run_table import result_table
 from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.plugins.policy import Policy
@@ -28,6 +29,7 @@ gpusched run -p fifo --profiles zoo --nic-gbps 25 --intra-gbps 400 --contention 
 """
 
 
+@reads_traces
 def run(
     policy: Annotated[
         str,
@@ -84,6 +86,7 @@ def run(
         options.folder("result.npz (see [bold]gpusched.load_result[/]) and jobs.parquet."),
     ] = None,
     json: options.Json = False,
+    reading: Reading = DEFAULT,
 ) -> None:
     """Run one policy and print what it achieved."""
     label = str(Policy.parse(policy))
@@ -92,7 +95,7 @@ def run(
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
-            given.source_of(trace, format, column, option),
+            given.source_of(trace, format, column, option, reading),
             cluster_of(servers, gpus_per_server, cluster, network),
             gpus_per_server=gpus_per_server,
             network=network,

@@ -10,6 +10,7 @@ import typer
 from gpusched.base.wording import plural
 from gpusched.cli import given, options
 from gpusched.cli.console import remark
+from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import deadline_options
 
 EPILOG: Final = """
@@ -19,6 +20,7 @@ gpusched trace convert cluster_job_log.json jobs.parquet
 """
 
 
+@reads_traces
 def convert(
     trace: options.RequiredTrace,
     target: Annotated[
@@ -37,11 +39,12 @@ def convert(
         ),
     ] = None,
     deadlines: options.Deadlines = None,
+    reading: Reading = DEFAULT,
 ) -> None:
     """Read a trace and write it under gpusched's own names, or as SWF."""
     from gpusched.traces.reading import write_trace
 
-    read = given.source_of(trace, format, column, option).read()
+    read = given.source_of(trace, format, column, option, reading).read()
     if jobs is not None:
         read = read.head(jobs)
     if deadlines is not None:

@@ -10,6 +10,7 @@ from rich.table import Table
 from gpusched.base.wording import duration, plural
 from gpusched.cli import given, options
 from gpusched.cli.console import new_table, show_json, show_lines, show_table
+from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.clusters.cluster import Cluster
 from gpusched.traces.workload import Trace
@@ -25,6 +26,7 @@ gpusched trace info log.csv --column service_s=length --column submit_s=t0
 """
 
 
+@reads_traces
 def info(
     trace: options.RequiredTrace,
     format: options.Format = None,
@@ -34,9 +36,10 @@ def info(
     gpus_per_server: options.GpusPerServer = None,
     cluster: options.ClusterFile = None,
     json: options.Json = False,
+    reading: Reading = DEFAULT,
 ) -> None:
     """Show counts, times, widths, the load on a cluster, and what was left out."""
-    source = given.source_of(trace, format, column, option)
+    source = given.source_of(trace, format, column, option, reading)
     workload = load_workload(
         source,
         cluster_of(servers, gpus_per_server, cluster),

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.suggest import nearest
+from gpusched.cli.console import remark
 from gpusched.cli.defaults import GENERATOR, GPUS_PER_SERVER, NUM_JOBS, ZOO
+from gpusched.cli.reading import DEFAULT, Reading
 from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import JobProfile
 from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.workload import Trace
 
 _LOAD: Final = 0.9
+_STDIN: Final = "-"
 _SERVERS: Final = 64
 
 
@@ -36,19 +40,29 @@ class Workload:
 
 @dataclass(frozen=True)
 class Source:
-    """A trace file and how to read it; without a path, the embedded workload."""
+    """Trace files and how to read them; without any, the embedded workload."""
 
-    path: Path | None
+    paths: tuple[Path, ...] = ()
     format: str | None = None
     columns: Mapping[str, str] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
+    reading: Reading = DEFAULT
 
     def read(self) -> Trace:
-        """Read the file."""
+        """Read the files, and remark what of them is not used."""
         from gpusched import read_trace
 
-        assert self.path is not None
-        return read_trace(self.path, self.format, columns=self.columns, **self.options)
+        files = [sys.stdin.buffer if str(path) == _STDIN else path for path in self.paths]
+        trace = read_trace(
+            files,
+            self.format,
+            columns=self.columns,
+            max_bytes=self.reading.max_bytes,
+            member=self.reading.member,
+            **self.options,
+        )
+        remark((f"{trace.name}: {note}" for note in trace.notes), style="yellow")
+        return trace
 
 
 @dataclass(frozen=True)
@@ -125,7 +139,7 @@ def _load(
     if load is not None and not (math.isfinite(load) and load > 0):
         raise ValueError(f"--load: {load:g} must be finite and positive")
     gpus = gpus_per_server or GPUS_PER_SERVER
-    if source.path is None:
+    if not source.paths:
         cluster = cluster or network.of(Cluster.uniform(_SERVERS, gpus))
         return _embedded(source, cluster, jobs, load, seed)
     trace = source.read()
@@ -253,6 +267,8 @@ def _embedded(
 
     if source.format is not None or source.columns or source.options:
         raise ValueError("--format, --column and --option: need a TRACE")
+    if source.reading != DEFAULT:
+        raise ValueError(f"--{source.reading.first.replace('_', '-')}: needs a TRACE")
     load = _LOAD if load is None else load
     trace = generate(GENERATOR, jobs or NUM_JOBS, load=load, cluster=cluster, seed=seed)
     return Workload(

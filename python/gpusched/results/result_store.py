@@ -58,6 +58,7 @@ class _TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label_names: dict[str, tuple[str, ...]]
     profiles: tuple[JobProfile, ...] = ()
     graphs: tuple[JobGraph, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,6 +128,7 @@ def write(result: StoredResult, path: str | os.PathLike[str]) -> None:
             label_names=label_names,
             profiles=trace.profiles,
             graphs=trace.graphs,
+            notes=trace.notes,
         ),
         prediction=result.prediction,
     )
@@ -206,6 +208,7 @@ def _trace(header: _TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
         epoch=header.epoch,
         origin_s=header.origin_s,
         rejects=header.rejects,
+        notes=header.notes,
     )
 
 

@@ -24,6 +24,7 @@ DECIDES_NOTHING: Final[Mapping[str, str]] = {
     "name": "a title; the specification holds it as it is",
     "source": "tells where the jobs come from; the specification holds it as it is",
     "rejects": "rows of the source that are no jobs",
+    "notes": "tell how the source was read",
 }
 """Fields of a trace that its fingerprint leaves out, and why."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ def assemble(
     source: str = "columns",
     epoch: datetime | None = None,
     rebase: bool = False,
+    notes: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Check columns, drop the rows that ``screen`` refuses, sort the rest: a Trace's attributes.
 
@@ -37,12 +38,15 @@ def assemble(
         Holds line numbers, and rows already found bad by a reader.
     numeric
         int64 or float64 columns in seconds under the names of :meth:`Trace.from_columns`. Wall
-        clock times may come as ``submit_us`` and ``deadline_us`` (int64) in their stead.
+        clock times may come as ``submit_us`` and ``deadline_us`` (int64) in their stead, and so
+        may submit times that were counted in ticks.
     rebase
         Shift the first submit to 0 (the traces that come from files); ``epoch`` is then the
-        wall-clock time of the source's second 0.
+        wall-clock time of the source's second 0, in UTC where ``screen`` saw times with a zone.
     """
     screen.show_others({**numeric, "id": ids})
+    if epoch is not None and epoch.tzinfo is None and any(screen.is_aware.values()):
+        epoch = epoch.replace(tzinfo=UTC)
     gpus = check.gang_widths(screen, numeric["gpus"])
     ticks = {"service_us": check.service_ticks(screen, numeric["service_s"])}
     if "submit_us" in numeric:
@@ -87,6 +91,7 @@ def assemble(
         "epoch": None if epoch is None else _shifted(screen.source, epoch, origin_us),
         "origin_s": us_to_seconds(origin_us),
         "rejects": rejects,
+        "notes": notes,
         **sorted_ticks,
         **{column: values[order] for column, values in wishes.items()},
         **{column: named.take(order) for column, named in (labels or {}).items()},

@@ -35,7 +35,7 @@ NOT_GIVEN: Final = -1
 """Marks a job without an estimate (or a source wait) in a column that has some."""
 MAX_GPUS: Final = 2**31 - 1
 _NAMES: Final = (str, int, float, np.integer, np.floating)
-_DATES_HINT: Final = "; subtract the first one, which is the epoch"
+_DATES_HINT: Final = "; the submit times must be dates, too"
 
 
 def numbers(column: str, values: Any, num_rows: int | None = None) -> AnyArray:
@@ -56,7 +56,7 @@ def numbers(column: str, values: Any, num_rows: int | None = None) -> AnyArray:
         return durations_to_seconds(what, array)
     if array.dtype.kind not in "iuf":
         kind = kind_name(array, values)
-        hint = _DATES_HINT if kind == "dates" and column in ("submit_s", "deadline_s") else ""
+        hint = _DATES_HINT if kind == "dates" and column == "deadline_s" else ""
         raise TypeError(f"{what} must hold integers or floats, not {kind}{hint}")
     check_length(column, array, num_rows)
     if array.dtype.kind == "f" or array.dtype == np.uint64:
@@ -75,9 +75,9 @@ def given_numbers(
     }
 
 
-def check_length(column: str, array: AnyArray, num_rows: int | None) -> None:
+def check_length(column: str, array: Any, num_rows: int | None) -> None:
     """Raise ValueError unless ``array`` is one row of ``num_rows`` values."""
-    if array.ndim != 1:
+    if getattr(array, "ndim", 1) != 1:
         raise ValueError(f"column {column!r} must be one-dimensional, not {array.ndim}-dimensional")
     if num_rows is not None and len(array) != num_rows:
         raise ValueError(f"column {column!r} has length {len(array):,}, not {num_rows:,}")

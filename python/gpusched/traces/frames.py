@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.base.suggest import nearest
+from gpusched.base.rejects import Screen
 from gpusched.base.ticks import us_to_seconds
 from gpusched.traces import checked_columns as check
 from gpusched.traces.elasticity import NO_LIMIT
+from gpusched.traces.intake.arrivals import cumulated
+from gpusched.traces.intake.column_choice import INTERARRIVAL, choose_columns
 from gpusched.traces.trace_columns import TraceColumns
 
 if TYPE_CHECKING:
@@ -19,21 +21,22 @@ if TYPE_CHECKING:
 
 def columns_of_polars(
     frame: polars.DataFrame, mapped: Mapping[str, str] | None, *, models: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Take the columns of ``Trace.from_columns`` out of a Polars frame."""
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Take the columns of ``Trace.from_columns`` out of a Polars frame, and say what is left."""
     import polars
 
     if not isinstance(frame, polars.DataFrame):
         how = "call .collect() first" if isinstance(frame, polars.LazyFrame) else _other(frame)
         raise TypeError(f"frame: expected a polars.DataFrame, not {_type_of(frame)}; {how}")
-    chosen = column_map(frame.columns, mapped, extra=models)
-    return {ours: frame[theirs] for ours, theirs in chosen.items()}
+    chosen = choose_columns(frame.columns, mapped, extra=models)
+    taken = {ours: frame[theirs] for ours, theirs in chosen.columns.items()}
+    return _with_submits(taken), chosen.notes
 
 
 def columns_of_pandas(
     frame: Any, mapped: Mapping[str, str] | None, *, models: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Take the columns of ``Trace.from_columns`` out of a pandas frame."""
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Take the columns of ``Trace.from_columns`` out of a pandas frame, and say what is left."""
     if not (hasattr(frame, "columns") and hasattr(frame, "iloc")):
         raise TypeError(
             f"frame: expected a pandas.DataFrame, not {_type_of(frame)}; {_other(frame)}"
@@ -42,8 +45,18 @@ def columns_of_pandas(
     if len(position) < len(frame.columns):
         twice = next(name for name in position if list(map(str, frame.columns)).count(name) > 1)
         raise ValueError(f"frame: there are two columns {twice!r}")
-    chosen = column_map(list(position), mapped, extra=models)
-    return {ours: frame.iloc[:, position[theirs]] for ours, theirs in chosen.items()}
+    chosen = choose_columns(list(position), mapped, extra=models)
+    taken = {ours: frame.iloc[:, position[theirs]] for ours, theirs in chosen.columns.items()}
+    return _with_submits(taken), chosen.notes
+
+
+def _with_submits(taken: dict[str, Any]) -> dict[str, Any]:
+    """Put submit times in the place of gaps between them."""
+    if INTERARRIVAL not in taken:
+        return taken
+    gaps = check.numbers(INTERARRIVAL, taken.pop(INTERARRIVAL))
+    screen = Screen("columns", np.arange(len(gaps), dtype=np.int64))
+    return {"submit_s": us_to_seconds(cumulated(screen, INTERARRIVAL, gaps)), **taken}
 
 
 def _type_of(frame: Any) -> str:
@@ -58,45 +71,6 @@ def _other(frame: Any) -> str:
         "polars": "see Trace.from_polars",
         "pyarrow": "polars.from_arrow makes one of an Arrow table",
     }.get(library, "see Trace.from_columns")
-
-
-def column_map(
-    present: Sequence[str],
-    mapped: Mapping[str, str] | None,
-    *,
-    aliases: Mapping[str, Sequence[str]] | None = None,
-    source: str = "columns",
-    extra: Sequence[str] = (),
-) -> dict[str, str]:
-    """Return the input's column for each of ours: the given map, then equal names, then aliases.
-
-    Ours are those of every trace, and ``extra`` ones.
-
-    Raises
-    ------
-    ValueError
-        If the map names a column that does not exist, on either side, or a required one is
-        missing.
-    """
-    chosen = dict(mapped or {})
-    every = (*check.ALL, *extra)
-    for ours, theirs in chosen.items():
-        if ours not in every:
-            raise ValueError(f"columns: unknown name {ours!r}{nearest(ours, every)}")
-        if theirs not in present:
-            raise ValueError(f"{source}: no column {theirs!r} for {ours}{nearest(theirs, present)}")
-    for ours in every:
-        names = (ours, *(aliases or {}).get(ours, ()))
-        found = [name for name in names if name in present and name not in chosen.values()]
-        if ours not in chosen and found:
-            chosen[ours] = found[0]
-    for ours in check.REQUIRED:
-        if ours not in chosen:
-            raise ValueError(
-                f"{source}: column {ours!r} is missing; there are {', '.join(present)} "
-                f"(name yours with columns={{{ours!r}: ...}})"
-            )
-    return chosen
 
 
 def polars_of(trace: TraceColumns) -> polars.DataFrame:

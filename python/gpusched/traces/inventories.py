@@ -12,7 +12,7 @@ from gpusched.clusters.cluster import Cluster, cluster_of
 from gpusched.clusters.topologies import HEADER, topology_of
 from gpusched.traces.filling_requests import Requests
 from gpusched.traces.formats import openb_pods, openb_servers, pai_servers
-from gpusched.traces.reading import read_trace
+from gpusched.traces.reading import read_source
 
 
 def read_cluster(
@@ -92,4 +92,4 @@ def read_requests(
     with naming(source):
         if openb_pods.recognises(source):
             return openb_pods.read_requests(source, on_bad=on_bad)
-        return Requests.from_trace(read_trace(path, on_bad=on_bad, max_bytes=max_bytes))
+        return Requests.from_trace(read_source(source, on_bad=on_bad))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpusched.base.files import naming
 from gpusched.base.rejects import OnBad
-from gpusched.base.source import Source
+from gpusched.base.source import AnyFile, Source
 from gpusched.base.suggest import nearest
 from gpusched.traces.format_registry import TraceFormat, detect, find, trace_formats
+from gpusched.traces.intake.merging import merged
 from gpusched.traces.workload import Trace
 from gpusched.traces.writers import write_trace
 
@@ -18,15 +19,16 @@ __all__ = ["read_trace", "trace_formats", "write_trace"]
 
 
 def read_trace(
-    path: str | os.PathLike[str],
+    path: AnyFile | Sequence[AnyFile],
     format: str | None = None,
     *,
     columns: Mapping[str, str] | None = None,
     on_bad: OnBad = "reject",
     max_bytes: int | None = None,
+    member: str | None = None,
     **options: Any,
 ) -> Trace:
-    """Read a trace file, plain or gzip.
+    """Read a trace file, plain or packed, or several as one trace.
 
     Jobs are sorted by (submit, position in the file) and shifted so that the first submit is 0;
     the source's own clock stays in ``epoch`` and ``origin_s``.
@@ -34,13 +36,15 @@ def read_trace(
     Parameters
     ----------
     path
-        The file.
+        The file: a path, or an open file such as ``sys.stdin.buffer``. It may be packed by gzip,
+        zstd (with the extra ``gpusched[zstd]``), bz2, xz or zip. Several files become one trace on
+        the clock that they share; an id that is in two of them is an error, positions count on.
     format
         A name listed by ``gpusched trace formats``; default: found by looking at the file.
     columns
         For CSV, Parquet and NumPy files: the file's name for each of the names of
         :meth:`Trace.from_columns <gpusched.traces.workload.Trace.from_columns>`, e.g.
-        ``{"service_s": "length"}``.
+        ``{"service_s": "length"}``. Columns that are not used are named in ``trace.notes``.
     on_bad
         ``"reject"`` leaves out rows that are no jobs (no GPU, no run time, not a number ...) and
         counts them, by reason and with line numbers, in ``trace.rejects``; ``"error"`` raises at
@@ -48,32 +52,60 @@ def read_trace(
     max_bytes
         A file of more bytes, or that unpacks to more, is refused. Default: 4 GiB, and 250 times
         the size of a packed file if that is more than 64 MiB.
+    member
+        Which file of a zip archive of several is the trace.
     options
         Further options of the format: ``processors`` and ``processors_per_gpu`` (swf),
         ``throughputs`` and ``gpu_type`` (gavel).
+
+    Returns
+    -------
+    Trace
 
     Raises
     ------
     OSError
         If the file cannot be opened.
+    ImportError
+        If it is packed by zstd, and no library can unpack that.
     TypeError
         If a typed column holds neither numbers nor text, or the format lacks an option.
     ValueError
-        If the format is unknown, the file malformed, truncated or too long, a column missing, an
-        id used twice, or no job left; the message names file, line, column, value and rule.
+        If the format is unknown, the file malformed, truncated or too long, a column missing or
+        one of two, an id used twice, or no job left; the message names file, line, column, value
+        and rule.
     """
-    source = Source(path, max_bytes=max_bytes)
-    with naming(source):
-        return _read(source, format, columns, on_bad, options)
+    files = [path] if isinstance(path, str | os.PathLike) or hasattr(path, "read") else list(path)
+    if not files:
+        raise ValueError("read_trace: no file is named")
+    sources = [Source(file, max_bytes=max_bytes, member=member) for file in files]
+    _check_once(files)
+    parts = []
+    for source in sources:
+        with naming(source):
+            parts.append(read_source(source, format, columns, on_bad, options))
+    return parts[0] if len(parts) == 1 else merged(parts, list(map(str, sources)))
 
 
-def _read(
+def _check_once(files: Sequence[AnyFile]) -> None:
+    """Raise ValueError if the jobs of one file would count twice."""
+    seen: set[object] = set()
+    for file in files:
+        place = os.path.realpath(file) if isinstance(file, str | os.PathLike) else id(file)
+        if place in seen:
+            raise ValueError(f"{file}: the file is named twice")
+        seen.add(place)
+
+
+def read_source(
     source: Source,
-    format: str | None,
-    columns: Mapping[str, str] | None,
-    on_bad: OnBad,
-    options: dict[str, Any],
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    on_bad: OnBad = "reject",
+    options: Mapping[str, Any] | None = None,
 ) -> Trace:
+    """Read one file; parameters and errors are those of :func:`read_trace`."""
+    given = dict(options or {})
     if format is not None:
         reader = find(format)
     elif columns is not None:
@@ -82,12 +114,12 @@ def _read(
     else:
         reader = detect(source)
     if columns is not None:
-        options["columns"] = columns
-    for name in options:
+        given["columns"] = columns
+    for name in given:
         if name not in reader.options:
             known = nearest(name, reader.options) if reader.options else "; it has none"
             raise TypeError(f"{source}: format {reader.name!r} has no option {name!r}{known}")
-    trace: Trace = reader.read(source, on_bad=on_bad, **options)
+    trace: Trace = reader.read(source, on_bad=on_bad, **given)
     return trace
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -11,14 +10,14 @@ import numpy as np
 from gpusched.base.arrays import AnyArray, Int64
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import Screen
+from gpusched.base.ticks import US_PER_S
+from gpusched.traces.intake import wall_clock
+from gpusched.traces.intake.wall_clock import UNIX_EPOCH as UNIX_EPOCH
+from gpusched.traces.intake.wall_clock import is_wall_clock as is_wall_clock
 
 if TYPE_CHECKING:
     import polars
 
-UNIX_EPOCH: Final = datetime(1970, 1, 1)
-"""Origin of naive times: they are counted as they stand, without a zone."""
-_FIRST_US: Final = (datetime.min - UNIX_EPOCH) // timedelta(microseconds=1)
-_LAST_US: Final = (datetime.max - UNIX_EPOCH) // timedelta(microseconds=1)
 LOCAL_TIME: Final = "%Y-%m-%d %H:%M:%S"
 
 
@@ -54,6 +53,9 @@ def numbers(
     elif values.dtype.is_numeric() and not values.dtype.is_decimal():
         parsed = values
         missing = values.is_null().to_numpy()
+    elif values.dtype == polars.Duration and column.endswith("_s"):
+        parsed = values.dt.total_microseconds() / US_PER_S
+        missing = values.is_null().to_numpy()
     else:
         raise TypeError(f"{screen.source}: column {label!r} must hold numbers, not {values.dtype}")
     if not may_miss:
@@ -74,27 +76,12 @@ def times(
 ) -> Int64:
     """Read a column of wall-clock times as microseconds since 1970, naive times as they stand.
 
-    Rows that failed hold 0. An empty value is a fault, or ``missing`` if that is given.
+    They are ISO 8601, see :func:`gpusched.traces.intake.wall_clock.ticks_of`, unless another
+    ``pattern`` is named. Rows that failed hold 0. An empty value is a fault, or ``missing`` if
+    that is given.
     """
-    import polars
-
-    screen.show(column, label, values)
-    if values.dtype == polars.String:
-        parsed = values.str.strip_chars().str.to_datetime(pattern, strict=False, time_unit="us")
-    else:
-        parsed = values.cast(polars.Datetime("us"))
-    ticks: Int64 = parsed.to_physical().fill_null(0).to_numpy()
-    # Years 1 to 9999, as in the calendar of datetime.
-    known = (ticks >= _FIRST_US) & (ticks <= _LAST_US)
-    good = parsed.is_not_null().to_numpy() & known
-    ticks = np.where(known, ticks, 0)
-    if missing is not None:
-        is_text = values.dtype == polars.String
-        is_empty = (values.str.strip_chars() == "") if is_text else values.is_null()
-        absent = is_empty.fill_null(True).to_numpy()
-        good, ticks = good | absent, np.where(absent, missing, ticks)
-    screen.require(good, column, f"must be a time like {_like(pattern)}")
-    return ticks
+    chosen = None if pattern == LOCAL_TIME else pattern
+    return wall_clock.ticks_of(screen, column, label, values, pattern=chosen, missing=missing)
 
 
 def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
@@ -120,17 +107,3 @@ def statuses(values: Iterable[str], known: Mapping[str, str]) -> Labels:
     given = Labels.of(values)
     ours = Labels.of(known.get(name.strip(), "unknown") for name in given.names)
     return Labels(ours.codes[given.codes], ours.names)
-
-
-def _like(pattern: str) -> str:
-    return "2017-10-09 07:01:55" if pattern == LOCAL_TIME else pattern
-
-
-def is_wall_clock(values: polars.Series) -> bool:
-    """Return whether a column holds dates, judged by its type or its first text."""
-    import polars
-
-    if values.dtype == polars.String:
-        first = next((text.strip() for text in values if text and text.strip()), "")
-        return len(first) >= 10 and first[4] == first[7] == "-" and first[:4].isdigit()
-    return values.dtype.is_temporal()

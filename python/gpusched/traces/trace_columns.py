@@ -85,6 +85,7 @@ class TraceColumns:
     epoch: datetime | None = None
     origin_s: float = 0.0
     rejects: Rejects = field(default_factory=Rejects)
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze_columns(self)

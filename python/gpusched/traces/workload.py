@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpusched.base.arrays import AnyArray
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.ticks import us_to_seconds
 from gpusched.models.job_graphs import AnyGraphs, JobGraph, known_graphs
@@ -16,6 +18,7 @@ from gpusched.traces import checked_columns as check
 from gpusched.traces import frames, trace_facts
 from gpusched.traces.assembly import assemble
 from gpusched.traces.graph_columns import graph_index
+from gpusched.traces.intake import wall_clock
 from gpusched.traces.profile_columns import given_profiles
 from gpusched.traces.trace_changes import GRAPHS_DRAWN as GRAPHS_DRAWN
 from gpusched.traces.trace_changes import PROFILES_DRAWN as PROFILES_DRAWN
@@ -73,6 +76,8 @@ class Trace(TraceChanges):
         Where the jobs come from, with the choices made in reading them.
     rejects
         Rows of the source that are not jobs.
+    notes
+        What else a reader should know of how the source was read, a sentence each.
     """
 
     @classmethod
@@ -117,7 +122,9 @@ class Trace(TraceChanges):
         Parameters
         ----------
         submit_s, service_s
-            Seconds: 0 or more, and more than 0. Rounded half to even to microseconds.
+            Seconds: 0 or more, and more than 0. Rounded half to even to microseconds. Submit
+            times may be dates instead, of any library or as ISO 8601 text; the first one becomes
+            :attr:`epoch` and second 0.
         gpus
             Whole numbers, 1 or more.
         id
@@ -137,7 +144,8 @@ class Trace(TraceChanges):
         cpu, memory_gib
             CPU cores and GiB of memory of each worker, 0 or more; NaN: none.
         deadline_s
-            Seconds on the clock of ``submit_s``, after the submission; NaN where a job has none.
+            Seconds on the clock of ``submit_s``, or dates where those are; after the submission.
+            NaN where a job has none.
         value
             What it is worth to meet the deadline, more than 0; NaN: 1.
         min_gpus, max_gpus
@@ -154,7 +162,7 @@ class Trace(TraceChanges):
             Per job the name of one of the ``graphs``, or its index; it must have as many replicas
             as the job has gpus. None: the one graph of this width.
         name, epoch
-            A title, and the wall-clock time of second 0.
+            A title, and the wall-clock time of second 0, which dates in ``submit_s`` have.
         on_bad
             ``"error"`` raises at the first bad row; ``"reject"`` leaves bad rows out and counts
             them in :attr:`rejects`.
@@ -167,13 +175,20 @@ class Trace(TraceChanges):
             If a value is bad (the message names column, row, value and rule), lengths differ, an
             id occurs twice, or no job is left.
         """
-        submit = check.numbers("submit_s", submit_s)
+        dates = wall_clock.dates_in("submit_s", submit_s)
+        submit = check.numbers("submit_s", submit_s) if dates is None else dates
         num_rows = len(submit)
         screen = Screen("columns", np.arange(num_rows, dtype=np.int64))
         if not num_rows:
             screen.finish(on_bad)
+        timed: dict[str, AnyArray] = {}
+        if dates is not None:
+            if epoch is not None:
+                raise ValueError("epoch: the dates in 'submit_s' have their own")
+            timed = wall_clock.dated(screen, dates, deadline_s)
+            epoch = wall_clock.UNIX_EPOCH
         given = {
-            "submit_s": submit,
+            "submit_s": submit_s,
             "service_s": service_s,
             "gpus": gpus,
             "estimate_s": estimate_s,
@@ -190,7 +205,13 @@ class Trace(TraceChanges):
             "restart_s": restart_s,
             "source_wait_s": source_wait_s,
         }
-        numeric = check.given_numbers(given, num_rows, check.REQUIRED)
+        given = {
+            column: values
+            for column, values in given.items()
+            if f"{column.removesuffix('_s')}_us" not in timed
+        }
+        required = [column for column in check.REQUIRED if column in given]
+        numeric = timed | check.given_numbers(given, num_rows, required)
         given_names = {"user": user, "queue": queue, "group": group, "status": status}
         labels = {
             column: check.labels(column, values, num_rows)
@@ -208,6 +229,7 @@ class Trace(TraceChanges):
             on_bad=on_bad,
             name=name,
             epoch=epoch,
+            rebase=dates is not None,
         )
         kept = attributes["row"]
         attributes |= given_profiles(profile, profiles, num_rows, kept)
@@ -227,23 +249,30 @@ class Trace(TraceChanges):
         Parameters
         ----------
         columns
-            The frame's name for each of ours, e.g. ``{"service_s": "duration"}``; columns of the
-            frame that have our names are taken without being listed.
+            The frame's name for each of ours, e.g. ``{"service_s": "length"}``. Columns that have
+            our names, or others that are usual (``duration``, ``num_gpus`` ...), are taken without
+            being listed; so is ``interarrival_s``, the time since the row before, in place of
+            ``submit_s``. Those that are not taken are named in :attr:`notes`.
         options
             ``name``, ``epoch``, ``on_bad``, ``profiles`` and ``graphs`` as in
             :meth:`from_columns`; the frame's column ``profile`` is taken only with ``profiles``,
             and ``graph`` only with ``graphs``.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :meth:`from_columns`, or if two columns could be the same one of ours.
         """
-        taken = frames.columns_of_polars(frame, columns, models=_models(options))
-        return cls.from_columns(**taken, **options)
+        taken, notes = frames.columns_of_polars(frame, columns, models=_models(options))
+        return dataclasses.replace(cls.from_columns(**taken, **options), notes=notes)
 
     @classmethod
     def from_pandas(
         cls, frame: Any, columns: Mapping[str, str] | None = None, **options: Any
     ) -> Trace:
         """Build a trace from a ``pandas.DataFrame``; parameters as in :meth:`from_polars`."""
-        taken = frames.columns_of_pandas(frame, columns, models=_models(options))
-        return cls.from_columns(**taken, **options)
+        taken, notes = frames.columns_of_pandas(frame, columns, models=_models(options))
+        return dataclasses.replace(cls.from_columns(**taken, **options), notes=notes)
 
     def __repr__(self) -> str:
         span_s = us_to_seconds(self.span_us)

@@ -64,6 +64,7 @@ def full() -> gs.Trace:
         "epoch": datetime(2024, 5, 1),
         "origin_s": 3.0,
         "rejects": Rejects({"too odd": 1}, {"too odd": (3,)}),
+        "notes": ("columns not used: a, b", "another"),
     }
     assert {*given, *labels} == set(NAMES), "give the new field a value that is not its default"
     return gs.Trace(**{**given, **labels})

@@ -166,14 +166,14 @@ def test_a_missing_value_of_a_frame_is_not_a_number() -> None:
 
 
 def test_a_frame_without_a_required_column_says_which_there_are() -> None:
-    frame = pl.DataFrame({"submit_s": [0], "duration": [1], "gpus": [1]})
+    frame = pl.DataFrame({"submit_s": [0], "length": [1], "gpus": [1]})
 
     with pytest.raises(
-        ValueError, match="'service_s' is missing; there are submit_s, duration, gpus"
+        ValueError, match="'service_s' is missing; there are submit_s, length, gpus"
     ):
         Trace.from_polars(frame)
-    with pytest.raises(ValueError, match=r"no column 'durations' .* did you mean 'duration'\?"):
-        Trace.from_polars(frame, {"service_s": "durations"})
+    with pytest.raises(ValueError, match=r"no column 'lengths' .* did you mean 'length'\?"):
+        Trace.from_polars(frame, {"service_s": "lengths"})
 
 
 def test_a_trace_survives_the_way_through_polars() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64
 from gpusched.base.delimited_text import read_table
+from gpusched.base.hints import HintedError
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
@@ -92,9 +93,11 @@ def _table_path(source: Source, given: str | os.PathLike[str] | None) -> Path:
     for path in candidates:
         if path.is_file():
             return path
-    raise ValueError(
+    raise HintedError(
         f"{source}: durations need a table of throughputs; there is no "
-        f"{' or '.join(map(str, candidates))} (name one with throughputs=...)"
+        f"{' or '.join(map(str, candidates))} (name one with ",
+        "throughputs=...)",
+        "--option throughputs=...)",
     )
 
 

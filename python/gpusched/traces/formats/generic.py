@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from gpusched.base.arrays import AnyArray
 from gpusched.base.labels import STATUSES, Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
@@ -12,21 +13,13 @@ from gpusched.traces import checked_columns as check
 from gpusched.traces import deadlines
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
-from gpusched.traces.frames import column_map
+from gpusched.traces.intake.arrivals import cumulated
+from gpusched.traces.intake.column_choice import INTERARRIVAL, choose_columns
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
     import polars
 
-ALIASES: Final[dict[str, tuple[str, ...]]] = {
-    "submit_s": ("submit", "submit_time", "submission_time", "arrival_s", "arrival_time"),
-    "service_s": ("duration_s", "duration", "run_time_s", "run_time", "runtime", "service"),
-    "gpus": ("num_gpus", "num_gpu", "gpu_num", "n_gpus"),
-    "id": ("job_id", "jobid"),
-    "queue": ("vc",),
-    "group": ("model",),
-}
-"""Names that are understood without a column map, after our own names."""
 _OPTIONAL_VALUES: Final = (
     "estimate_s", "predicted_s", "source_wait_s", "gpu_share", "cpu", "memory_gib", "deadline_s",
     "value", "min_gpus", "max_gpus",
@@ -40,13 +33,18 @@ def trace_of(
     columns: Mapping[str, str] | None,
     on_bad: OnBad,
 ) -> Trace:
-    """Turn named columns into a trace; submit times may be seconds or wall-clock times.
+    """Turn named columns into a trace; submit times may be seconds, wall-clock times or gaps.
 
     Deadlines may be wall-clock times where the submissions are; seconds count from 1970 there.
     """
-    chosen = column_map(list(data), columns, aliases=ALIASES, source=str(source))
-    numeric = {}
+    choice = choose_columns(list(data), columns, source=str(source))
+    chosen = choice.columns
+    numeric: dict[str, AnyArray] = {}
     epoch = None
+    if INTERARRIVAL in chosen:
+        label, values = chosen[INTERARRIVAL], data[chosen[INTERARRIVAL]]
+        gaps = parse.numbers(screen, INTERARRIVAL, label, values, may_miss=True)
+        numeric["submit_us"] = cumulated(screen, INTERARRIVAL, gaps)
     for ours in check.NUMERIC:
         if ours not in chosen:
             continue
@@ -82,5 +80,6 @@ def trace_of(
         source=str(source),
         epoch=epoch,
         rebase=True,
+        notes=choice.notes,
     )
     return Trace(**attributes)
