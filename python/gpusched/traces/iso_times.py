@@ -19,6 +19,7 @@ _PATTERN: Final = (
 )
 _SECONDS: Final = r"^\d{1,12}$"
 _LAST_S: Final = 253_402_300_799  # the last second of the year 9999
+_PLAIN_LENGTH: Final = len("2024-05-01T09:00:00")
 _RULE: Final = "must be a time like 2024-05-01T09:00:00 or 2024-05-01 09:00:00+08:00"
 
 
@@ -67,9 +68,25 @@ class IsoTimes:
 
 def _parsed(values: polars.Series) -> tuple[Int64, Bool, Bool]:
     """Return ticks, which of them could be read, and which are UTC."""
+
+    plain = values.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, exact=True, time_unit="us")
+    ticks: Int64 = plain.to_physical().fill_null(0).to_numpy().copy()
+    readable = (plain.is_not_null() & (values.str.len_bytes() == _PLAIN_LENGTH)).to_numpy().copy()
+    is_utc = np.zeros(len(ticks), dtype=np.bool_)
+    others = np.flatnonzero(~readable)
+    if others.size:
+        # All other ways of writing times are slow to read: equal ones once.
+        distinct = values[others].unique(maintain_order=True)
+        place = dict(zip(distinct.to_list(), range(len(distinct)), strict=True))
+        codes = np.array([place[value] for value in values[others].to_list()], dtype=np.int64)
+        for whole, part in zip((ticks, readable, is_utc), _parsed_slowly(distinct), strict=True):
+            whole[others] = part[codes]
+    return ticks, readable, is_utc
+
+
+def _parsed_slowly(distinct: polars.Series) -> tuple[Int64, Bool, Bool]:
     import polars
 
-    distinct = values.unique(maintain_order=True)
     text = distinct.str.strip_chars()
     parts = [text.str.extract(_PATTERN, group) for group in (1, 2, 3, 4)]
     day, clock, fraction, offset = parts
@@ -82,11 +99,7 @@ def _parsed(values: polars.Series) -> tuple[Int64, Bool, Bool]:
     seconds = text.str.extract(f"({_SECONDS})", 1).cast(polars.Int64, strict=False)
     is_count = ((seconds > 0) & (seconds <= _LAST_S)).fill_null(False).to_numpy()
     ticks = np.where(is_count, seconds.fill_null(0).to_numpy() * 1_000_000, ticks)
-    place = dict(zip(distinct.to_list(), range(len(distinct)), strict=True))
-    codes = values.replace_strict(place, return_dtype=polars.Int64).to_numpy()
-    readable = (known & good_offset) | is_count
-    is_utc = has_offset | is_count
-    return ticks.astype(np.int64)[codes], readable[codes], is_utc[codes]
+    return ticks.astype(np.int64), (known & good_offset) | is_count, has_offset | is_count
 
 
 def _offsets(offset: polars.Series) -> tuple[AnyArray, Bool, Bool]:

@@ -24,7 +24,7 @@ COLUMNS: Final = (*TRES, *CPUS, *NODES, "ReqMem")
 
 def demand_of(
     screen: Screen, text: Mapping[str, polars.Series], gpu_types: str
-) -> tuple[dict[str, AnyArray], list[tuple[str, ...]] | None]:
+) -> tuple[dict[str, AnyArray], list[str] | None]:
     """Return what each worker asks for, and the types that each job may run on."""
     given = [(name, _resources(screen, text, name)) for name in TRES if name in text]
     # The first column that names GPUs for a job speaks for it.
@@ -55,8 +55,10 @@ def demand_of(
         return numeric, None
     asks = [read for name, read in given if name.startswith("Req")]
     if gpu_types == "requested" and asks:
-        return numeric, [read.types for read in asks[0]]
-    return numeric, [read.types for read in chosen]
+        chosen = asks[0]
+    # One text for each distinct request.
+    names = {read.types: "|".join(read.types) for read in {id(r): r for r in chosen}.values()}
+    return numeric, [names[read.types] for read in chosen] if any(names) else None
 
 
 def _resources(
