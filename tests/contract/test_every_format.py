@@ -29,8 +29,8 @@ every_format = pytest.mark.parametrize("name", sorted(FORMATS))
 
 def test_the_formats_are_there() -> None:
     assert set(FORMATS) >= {
-        "csv", "gavel", "helios", "itp", "numpy", "openb", "parquet", "philly-csv", "philly-json",
-        "swf",
+        "acme", "batsim", "csv", "elasticflow", "gavel", "helios", "itp", "numpy", "openb",
+        "pai-2020", "parquet", "philly-csv", "philly-json", "sacct", "squeue", "swf",
     }  # fmt: skip
     assert set(WRITTEN) >= {"csv", "numpy", "parquet", "swf"}
 
@@ -56,6 +56,22 @@ def test_a_format_recognises_its_own_excerpt_and_reads_it(name: str, tmp_path: P
     assert (trace.service_us > 0).all()
     named = gs.read_trace(path, format=name)
     assert named.service_us.tolist() == trace.service_us.tolist()
+
+
+@every_format
+def test_an_excerpt_is_taken_by_no_other_format(name: str, tmp_path: Path) -> None:
+    source = Source(FORMATS[name].write_excerpt(tmp_path))
+    takers = {known.name for known in FORMATS.values() if known.recognises(source)}
+    assert takers - {"csv"} == {name} - {"csv"}
+
+
+@every_format
+def test_the_command_tells_of_an_excerpt_and_runs_it(name: str, tmp_path: Path) -> None:
+    path = str(FORMATS[name].write_excerpt(tmp_path))
+    told = CliRunner().invoke(app, ["trace", "info", path])
+    assert told.exit_code == 0, told.output
+    run = CliRunner().invoke(app, ["run", path, "-p", "fifo", "--servers", "4"])
+    assert run.exit_code == 0, run.output
 
 
 @every_format

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched.base.arrays import Bool
 from gpusched.base.field_checks import check_integer
+from gpusched.base.ticks import us_to_seconds
+from gpusched.base.units import WHOLE_GPU
 from gpusched.clusters.cluster import Cluster
-from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER, MAX_SERVERS
+from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER, MAX_SERVERS, ServerGroup
 from gpusched.traces.trace_columns import TraceColumns
 
 
@@ -14,6 +17,9 @@ def smallest_cluster(
     trace: TraceColumns, gpus_per_server: int = 8, max_load: float = 0.9
 ) -> Cluster:
     """Return the fewest equal servers with load at most ``max_load`` and room for every job.
+
+    Where jobs are bound to GPU types, the fewest of each type for the jobs that are given to it:
+    of the types a job may run on, that on which most work may run.
 
     Parameters
     ----------
@@ -31,10 +37,54 @@ def smallest_cluster(
     check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     if not (np.isfinite(max_load) and max_load > 0):
         raise ValueError(f"max_load: {max_load!r} must be finite and positive")
-    servers = -(-int(trace.gpus.max()) // gpus_per_server)
-    load = trace.load(servers * gpus_per_server)
-    if np.isfinite(load) and load > max_load:
-        wanted = load * servers / max_load
+    types = _types_of_jobs(trace)
+    groups = [
+        ServerGroup(_servers(trace, of_type, gpus_per_server, max_load), gpus_per_server, name)
+        for name, of_type in types.items()
+    ]
+    return Cluster(tuple(groups))
+
+
+def _types_of_jobs(trace: TraceColumns) -> dict[str, Bool]:
+    """Give each job one type: of those it may run on the one that most work may run on.
+
+    Jobs that may run on any type have that of all, and the type ``gpu`` if there is no other.
+    """
+    every = np.ones(len(trace), dtype=np.bool_)
+    if trace.type_set is None:
+        return {"gpu": every}
+    work = trace.gpus * trace.service_s
+    names = sorted({name for allowed in trace.type_sets for name in allowed})
+    may_run = {
+        name: np.array([name in allowed for allowed in trace.type_sets])[trace.type_set]
+        for name in names
+    }
+    ranked = sorted(names, key=lambda name: (-float(work[may_run[name]].sum()), name))
+    is_free = np.array([not allowed for allowed in trace.type_sets])[trace.type_set]
+    jobs: dict[str, Bool] = {}
+    left = every
+    for name in ranked:
+        mine = left & (may_run[name] | is_free)
+        left = left & ~mine
+        if mine.any():
+            jobs[name] = mine
+    return jobs
+
+
+def _servers(trace: TraceColumns, jobs: Bool, gpus_per_server: int, max_load: float) -> int:
+    """Return how many servers ``jobs`` need, of those that arrive in the span of the trace."""
+    gpus = trace.gpus[jobs]
+    share = 1.0 if trace.share_milli is None else trace.share_milli[jobs] / WHOLE_GPU
+    work = float(np.sum(gpus * share * trace.service_s[jobs]))
+    span_s = us_to_seconds(trace.span_us)
+
+    def load(servers: int) -> float:
+        return work / (servers * gpus_per_server * span_s) if span_s else float("inf")
+
+    servers = -(-int(gpus.max()) // gpus_per_server)
+    present = load(servers)
+    if np.isfinite(present) and present > max_load:
+        wanted = present * servers / max_load
         if wanted > MAX_SERVERS:
             raise ValueError(
                 f"{trace.name}: load {max_load:g} takes {wanted:,.0f} servers of "
@@ -42,6 +92,6 @@ def smallest_cluster(
             )
         # One more or less than the quotient: the division above is rounded.
         servers = max(servers, int(wanted) - 1)
-        while trace.load(servers * gpus_per_server) > max_load:
+        while load(servers) > max_load:
             servers += 1
-    return Cluster.uniform(servers, gpus_per_server)
+    return servers

@@ -35,6 +35,8 @@ class TraceFormat:
         ``write(trace, path)``; None if it is only read.
     endings
         Of files that are written in it, without the dot.
+    aliases
+        Other names that are understood where one is asked for.
     options
         Names of the options that ``read`` takes.
     rank
@@ -50,6 +52,7 @@ class TraceFormat:
     excerpt: Excerpt
     write: Callable[[Trace, Path], None] | None = None
     endings: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     rank: int = 0
 
@@ -77,6 +80,8 @@ def register_trace_format(added: TraceFormat) -> None:
     told(
         "format", added.name, summary=added.summary, source=added.source, detection=added.detection
     )
+    for alias in added.aliases:
+        FORMATS.check_name(alias)
     if bool(added.endings) != (added.write is not None):
         raise ValueError(f"format {added.name}: write and endings go together")
     FORMATS.add(added.name, added)
@@ -88,13 +93,16 @@ def trace_formats() -> dict[str, TraceFormat]:
 
 
 def find(name: str) -> TraceFormat:
-    """Return the format ``name``.
+    """Return the format ``name``, or the one that has it as another name.
 
     Raises
     ------
     ValueError
         If there is none; the message suggests the nearest name.
     """
+    for known in FORMATS.own().values():
+        if name in known.aliases:
+            return known
     return FORMATS.find(name)
 
 

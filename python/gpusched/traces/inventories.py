@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 from gpusched.base.files import naming
@@ -11,7 +12,7 @@ from gpusched.base.source import ArchivedSource, Source
 from gpusched.clusters.cluster import Cluster, cluster_of
 from gpusched.clusters.topologies import HEADER, topology_of
 from gpusched.traces.filling_requests import Requests
-from gpusched.traces.formats import openb_pods, openb_servers, pai_servers
+from gpusched.traces.formats import openb_pods, openb_servers, pai_servers, slurm_nodes
 from gpusched.traces.reading import read_source
 
 
@@ -25,8 +26,9 @@ def read_cluster(
     """Read a cluster: a cluster file (TOML) or a published list of servers, found by looking.
 
     Known are the servers of Alibaba's GPU-sharing cluster (``sn,cpu_milli,memory_mib,gpu,model``),
-    the inventory of Alibaba PAI, and the topology of Alibaba Lingjun (:func:`read_topology`).
-    Servers without GPUs are left out; the name of the cluster tells how many.
+    the inventory of Alibaba PAI, the topology of Alibaba Lingjun (:func:`read_topology`), and what
+    Slurm prints (``sinfo --json``, ``scontrol show nodes --json``). Servers without GPUs are left
+    out, and servers on which Slurm starts no job; the name of the cluster tells how many.
 
     Parameters
     ----------
@@ -36,7 +38,8 @@ def read_cluster(
     max_bytes
         As in :func:`read_trace`.
     options
-        For Lingjun, those of :func:`read_topology`.
+        For Lingjun, those of :func:`read_topology`; for Slurm ``unavailable=True``, which keeps
+        servers that are down, drained or in maintenance.
 
     Raises
     ------
@@ -56,8 +59,10 @@ def read_cluster(
 def _read_cluster(source: ArchivedSource, grouped: bool, options: dict[str, Any]) -> Cluster:
     if source.header == HEADER:
         return topology_of(source, **options)
-    if options:
-        raise TypeError(f"read_cluster: {source} has no option {next(iter(options))!r}")
+    if slurm_nodes.recognises(source):
+        _check_options(source, options, ("unavailable",))
+        return slurm_nodes.read(source, grouped=grouped, **options)
+    _check_options(source, options, ())
     if source.suffix == ".toml":
         return cluster_of(source)
     for reader in (openb_servers, pai_servers):
@@ -68,6 +73,12 @@ def _read_cluster(source: ArchivedSource, grouped: bool, options: dict[str, Any]
         f"{source}: no known list of servers begins with {source.first_line[:60]!r}; a cluster "
         "file ends in .toml"
     )
+
+
+def _check_options(source: Source, options: Collection[str], known: Collection[str]) -> None:
+    for name in options:
+        if name not in known:
+            raise TypeError(f"read_cluster: {source} has no option {name!r}")
 
 
 def read_requests(

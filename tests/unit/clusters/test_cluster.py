@@ -166,6 +166,18 @@ def test_the_smallest_cluster_has_room_and_load_and_one_server_less_has_not(
     assert cluster.num_servers == 1 or not is_enough(cluster.num_servers - 1)
 
 
+def test_jobs_that_are_bound_to_types_find_servers_of_them() -> None:
+    trace = Trace.from_columns(
+        [0, 0, 0, 10], [10, 10, 10, 10], [8, 4, 16, 4], gpu_types=["a", "a|b", "c", ""]
+    )
+
+    cluster = smallest_cluster(trace, 4, max_load=1.6)
+
+    assert {group.gpu_type: group.count for group in cluster.servers} == {"a": 2, "c": 4}
+    result = gs.simulate(trace, cluster, policy="fifo")
+    assert (result.schedule.finish_us > 0).all()
+
+
 def test_a_load_that_takes_a_million_servers_is_an_error() -> None:
     trace = Trace.from_columns([0, 1e-6], [1e6, 1e6], [8, 8], name="burst")
 

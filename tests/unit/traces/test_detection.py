@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpusched.base.source import Source
-from gpusched.traces.format_registry import detect, register_trace_format, trace_formats
+from gpusched.traces.format_registry import detect, find, register_trace_format, trace_formats
 from gpusched.traces.reading import read_trace
 from tests.unit.real_data import DATA
 
@@ -44,6 +44,14 @@ def test_every_format_has_a_name_and_a_sentence() -> None:
 def test_an_unknown_format_suggests_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"unknown format 'helois'; did you mean 'helios'\?"):
         read_trace(tmp_path / "a.csv", format="helois")
+
+
+def test_a_format_is_found_by_its_other_name(tmp_path: Path) -> None:
+    path = trace_formats()["openb"].write_excerpt(tmp_path)
+
+    assert find("pai-2023") is trace_formats()["openb"]
+    assert len(read_trace(path, format="pai-2023")) == 2
+    assert "PAI, 2023" in trace_formats()["openb"].summary
 
 
 def test_a_file_that_no_reader_knows_is_an_error_that_quotes_its_beginning(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def recognises(source: Source) -> bool:
 register_trace_format(
     TraceFormat(
         name="openb",
-        summary="Alibaba GPU-sharing cluster, 2023 (list of pods, CSV).",
+        summary="Alibaba PAI, 2023: its GPU-sharing cluster (list of pods, CSV).",
         source="Weng et al., ATC 2023.",
         detection="its header",
         recognises=recognises,
@@ -126,5 +126,6 @@ register_trace_format(
             "p1,4000,8192,1,500,,LS,Succeeded,100,900,130",
             "p2,8000,16384,2,1000,V100M16,BE,Failed,110,700,140",
         ),
+        aliases=("pai-2023",),
     )
 )

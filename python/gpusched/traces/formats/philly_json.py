@@ -159,7 +159,8 @@ def _ticks(time: datetime | str | None) -> int:
 
 
 def _recognises(source: Source) -> bool:
-    return source.suffix == ".json" or source.first_line.lstrip().startswith("[")
+    line = source.first_line.lstrip()
+    return line.startswith("[") or (source.suffix == ".json" and not line.startswith("{"))
 
 
 def _excerpt() -> dict[str, bytes]:

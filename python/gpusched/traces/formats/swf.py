@@ -35,9 +35,16 @@ PROCESSORS: Final = ("allocated", "requested")
 
 
 def read(
-    source: Source, *, on_bad: OnBad, processors: str = "allocated", processors_per_gpu: int = 1
+    source: Source,
+    *,
+    on_bad: OnBad,
+    processors: str = "allocated",
+    processors_per_gpu: int | None = None,
+    gpus_per_node: int | None = None,
 ) -> Trace:
     """Read an SWF log.
+
+    The format tells nothing of GPUs: what they are is said here.
 
     Parameters
     ----------
@@ -45,17 +52,32 @@ def read(
         Which count is the gang's width: ``"allocated"`` (field 5) or ``"requested"`` (field 8);
         where that is missing (-1), the other one.
     processors_per_gpu
-        Processors that are counted as one GPU; the quotient is rounded up.
+        Processors that are counted as one GPU; the quotient is rounded up. Default: 1.
+    gpus_per_node
+        In its stead, the GPUs of each node: ``MaxProcs`` over ``MaxNodes`` in the header of the
+        log are the processors that share them. A job has the GPUs of its part of the nodes,
+        rounded up.
     """
     if processors not in PROCESSORS:
         raise ValueError(f"processors: {processors!r} must be one of {', '.join(PROCESSORS)}")
-    if isinstance(processors_per_gpu, bool) or not isinstance(processors_per_gpu, int):
-        raise TypeError(f"processors_per_gpu: {processors_per_gpu!r} must be an integer")
-    if processors_per_gpu < 1:
-        raise ValueError(f"processors_per_gpu: {processors_per_gpu} must be at least 1")
+    if processors_per_gpu is not None and gpus_per_node is not None:
+        raise ValueError("processors_per_gpu: cannot be combined with gpus_per_node")
+    for option, value in (
+        ("processors_per_gpu", processors_per_gpu), ("gpus_per_node", gpus_per_node)
+    ):  # fmt: skip
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{option}: {value!r} must be an integer")
+        if value < 1:
+            raise ValueError(f"{option}: {value} must be at least 1")
+    each, gpus_of_each, how = processors_per_gpu or 1, 1, f"{processors_per_gpu or 1} each"
+    if gpus_per_node is not None:
+        each, gpus_of_each = _processors_per_node(source), gpus_per_node
+        how = f"{gpus_per_node} for each node of {each}"
     table = read_spaced(source, FIELDS, comment=";")
     screen, text = table.screen(), table.columns
-    start = re.search(r"^;\s*UnixStartTime:\s*(\d{1,12})\s*$", source.text, re.MULTILINE)
+    start = _header(source, "UnixStartTime")
 
     wanted = f"{processors}_processors"
     other = "requested_processors" if processors == "allocated" else "allocated_processors"
@@ -64,7 +86,7 @@ def read(
     numeric = {
         "submit_s": parse.numbers(screen, "submit_s", "submit", text["submit"]),
         "service_s": parse.numbers(screen, "service_s", "run_time", text["run_time"]),
-        "gpus": np.ceil(np.where(first == -1, second, first) / processors_per_gpu),
+        "gpus": np.ceil(np.where(first == -1, second, first) * gpus_of_each / each),
         "estimate_s": _given(
             parse.numbers(screen, "estimate_s", "requested_time", text["requested_time"]), 1
         ),
@@ -72,7 +94,7 @@ def read(
     }
     if np.isnan(numeric["estimate_s"]).all():
         del numeric["estimate_s"]
-    note = f"{source} ({processors} processors as GPUs, {processors_per_gpu} each)"
+    note = f"{source} ({processors} processors as GPUs, {how})"
     attributes = assemble(
         screen,
         numeric,
@@ -84,10 +106,29 @@ def read(
         on_bad=on_bad,
         name=source.name,
         source=note,
-        epoch=_epoch(source, int(start[1])) if start else None,
+        epoch=_epoch(source, start) if start is not None else None,
         rebase=True,
     )
     return Trace(**attributes)
+
+
+def _header(source: Source, name: str) -> int | None:
+    found = re.search(rf"^;\s*{name}:\s*(\d{{1,12}})(?![\w.])", source.text, re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def _processors_per_node(source: Source) -> int:
+    nodes, all_processors = _header(source, "MaxNodes"), _header(source, "MaxProcs")
+    if not nodes or not all_processors:
+        raise ValueError(
+            f"{source}: gpus_per_node needs MaxNodes and MaxProcs, above 0, in the header"
+        )
+    if all_processors % nodes:
+        raise ValueError(
+            f"{source}: gpus_per_node: MaxProcs {all_processors} must be a multiple of MaxNodes "
+            f"{nodes}; name processors_per_gpu"
+        )
+    return all_processors // nodes
 
 
 def _epoch(source: Source, seconds: int) -> datetime:
@@ -185,6 +226,6 @@ register_trace_format(
         ),
         write=write,
         endings=("swf",),
-        options=("processors", "processors_per_gpu"),
+        options=("processors", "processors_per_gpu", "gpus_per_node"),
     )
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,3 +83,54 @@ def test_the_archive_log_has_the_counted_jobs_and_rejects() -> None:
     assert trace.epoch == datetime.fromtimestamp(1272639895, tz=UTC)
     assert trace.estimate_us is not None
     assert (trace.estimate_us > 0).all()
+
+
+def test_nodes_may_have_gpus_that_their_processors_share(tmp_path: Path) -> None:
+    path = tmp_path / "small.swf"
+    rows = [f"{n + 1} 0 0 10 {p} -1 -1 {p} -1 -1 1 1 1 1 1 1 -1 -1\n" for n, p in enumerate(WIDTHS)]
+    head = "; MaxNodes: 50 (of two kinds)\n;MaxProcs:  800\n"
+    path.write_text(head + "".join(rows))
+
+    trace = read_trace(path, gpus_per_node=4)
+    assert trace.gpus.tolist() == [1, 1, 2, 4, 5, 8]
+    assert "processors as GPUs, 4 for each node of 16" in trace.source
+    assert read_trace(path).gpus.tolist() == WIDTHS
+
+
+WIDTHS = [1, 4, 5, 16, 17, 32]
+
+
+@pytest.mark.parametrize(
+    ("head", "options", "error", "message"),
+    [
+        ("", {"gpus_per_node": 4}, ValueError, "small.swf: gpus_per_node needs MaxNodes and"),
+        (
+            "; MaxNodes: 0\n; MaxProcs: 8\n",
+            {"gpus_per_node": 4},
+            ValueError,
+            "needs MaxNodes and MaxProcs, above 0",
+        ),
+        (
+            "; MaxNodes: 3\n; MaxProcs: 8\n",
+            {"gpus_per_node": 4},
+            ValueError,
+            "MaxProcs 8 must be a multiple of MaxNodes 3; name processors_per_gpu",
+        ),
+        (
+            "",
+            {"gpus_per_node": 4, "processors_per_gpu": 2},
+            ValueError,
+            "processors_per_gpu: cannot be combined with gpus_per_node",
+        ),
+        ("", {"gpus_per_node": 0}, ValueError, "gpus_per_node: 0 must be at least 1"),
+        ("", {"gpus_per_node": "4"}, TypeError, "gpus_per_node: '4' must be an integer"),
+    ],
+)
+def test_what_the_header_does_not_tell_of_nodes_is_an_error(
+    tmp_path: Path, head: str, options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    path = tmp_path / "small.swf"
+    path.write_text(head + "1 0 0 10 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n")
+
+    with pytest.raises(error, match=message):
+        read_trace(path, **options)

@@ -1,0 +1,110 @@
+"""Workloads of the simulator Batsim (Dutot et al., JSSPP 2016): JSON with jobs and profiles.
+
+Jobs whose profile is a delay have a run time; those of other profiles depend on a platform, and
+are rejected.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from gpusched.base.labels import Labels
+from gpusched.base.rejects import OnBad
+from gpusched.base.source import Source
+from gpusched.traces import text_columns as parse
+from gpusched.traces.assembly import assemble
+from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.json_records import begins_with_object, floats, read_records, text_of
+from gpusched.traces.workload import Trace
+
+DELAYS: Final = ("delay", "DelayProfile")
+
+
+def read(source: Source, *, on_bad: OnBad) -> Trace:
+    """Read a workload; resources are GPUs, and the wall time is the estimate.
+
+    A job that is delayed for longer than its wall time is killed by then.
+    """
+    found = read_records(source, "jobs")
+    profiles = found.others.get("profiles")
+    if not isinstance(profiles, dict):
+        raise ValueError(f"{source}: 'profiles' must be an object")
+    screen, jobs = found.screen(), found.records
+    ids = [text_of(job.get("id")) for job in jobs]
+    screen.show("id", "id", [job.get("id") for job in jobs])
+    screen.require(np.array([name != "" for name in ids]), "id", "must be a text or a number")
+    names = [text_of(job.get("profile")) for job in jobs]
+    screen.show("profile", "profile", [job.get("profile") for job in jobs])
+    known = np.array([isinstance(profiles.get(name), dict) for name in names])
+    screen.require(known, "profile", "must be one of the file's profiles")
+    chosen: list[Mapping[str, Any]] = [
+        profiles[name] if fine else {} for name, fine in zip(names, known.tolist(), strict=True)
+    ]
+    is_delay = np.array([profile.get("type") in DELAYS for profile in chosen])
+    screen.require(is_delay, "profile", "must be a delay (others need a platform)")
+    delay_s = floats(screen, "service_s", "delay", [profile.get("delay") for profile in chosen])
+    screen.require(~np.isnan(delay_s) | ~is_delay, "service_s", "must be there")
+    wall_s = floats(screen, "estimate_s", "walltime", [job.get("walltime") for job in jobs])
+    wall_s = np.where(wall_s > 0, wall_s, math.nan)
+    is_killed = wall_s < delay_s
+    screen.show("service_s", "delay", delay_s)
+    numeric = {
+        "submit_s": floats(screen, "submit_s", "subtime", [job.get("subtime") for job in jobs]),
+        "gpus": floats(screen, "gpus", "res", [job.get("res") for job in jobs]),
+        "service_s": np.where(is_killed, wall_s, delay_s),
+    }
+    if not np.isnan(wall_s).all():
+        numeric["estimate_s"] = wall_s
+    has_failed = [profile.get("ret", 0) != 0 for profile in chosen]
+    attributes = assemble(
+        screen,
+        numeric,
+        ids=parse.identifiers(screen, "id", ids),
+        labels={
+            "group": Labels.of(names),
+            "status": Labels.of(np.select([is_killed, has_failed], ["killed", "failed"], "ok")),
+        },
+        on_bad=on_bad,
+        name=source.name,
+        source=str(source),
+        rebase=True,
+    )
+    return Trace(**attributes)
+
+
+def _recognises(source: Source) -> bool:
+    return begins_with_object(source, "subtime")
+
+
+def _excerpt() -> dict[str, bytes]:
+    workload = {
+        "nb_res": 16,
+        "jobs": [
+            {"id": "a", "subtime": 0, "res": 8, "profile": "hour", "walltime": 7200},
+            {"id": "b", "subtime": 12.5, "res": 1, "profile": "minute"},
+            {"id": "c", "subtime": 20, "res": 2, "profile": "hour", "walltime": 600},
+        ],
+        "profiles": {
+            "hour": {"type": "delay", "delay": 3600},
+            "minute": {"type": "delay", "delay": 60.0},
+        },
+    }
+    return {"workload.json": json.dumps(workload, indent=1).encode()}
+
+
+register_trace_format(
+    TraceFormat(
+        name="batsim",
+        summary="Batsim workloads (JSON) of jobs with delays, resources as GPUs.",
+        source="Dutot et al., JSSPP 2016.",
+        detection="a JSON object with `subtime`",
+        recognises=_recognises,
+        read=read,
+        excerpt=_excerpt,
+    )
+)

@@ -1,0 +1,167 @@
+"""Alibaba PAI, 2020 (Weng et al., NSDI 2022): the tables of jobs and of their tasks, headerless.
+
+Either table is the trace; the other one is beside it, or named. A task is some instances that ask
+for percents of a GPU, each on one server; all tasks of a job make one gang.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from gpusched.base.delimited_text import Table, read_table
+from gpusched.base.labels import Labels
+from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.source import ArchivedSource, Source
+from gpusched.traces import text_columns as parse
+from gpusched.traces.assembly import assemble
+from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.pai_tasks import TaskSums, sums_of_jobs
+from gpusched.traces.workload import Trace
+
+JOBS: Final = ("job_name", "inst_id", "user", "status", "start_time", "end_time")
+TASKS: Final = (
+    "job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu",
+    "plan_mem", "plan_gpu", "gpu_type",
+)  # fmt: skip
+STATUS: Final = {"Terminated": "ok", "Failed": "failed"}
+_STATES: Final = ("Terminated", "Failed", "Running", "Waiting")
+_PACKED: Final = ("", ".gz", ".tar.gz")
+
+
+def read(
+    source: Source,
+    *,
+    on_bad: OnBad,
+    jobs: str | os.PathLike[str] | None = None,
+    tasks: str | os.PathLike[str] | None = None,
+) -> Trace:
+    """Read the two tables.
+
+    A job arrives at its own start, runs from the first start of a task to its own end, and may run
+    on the types its tasks were given. A job of one instance may take a share of a GPU; where
+    several instances ask for parts, each takes whole GPUs.
+
+    Parameters
+    ----------
+    jobs, tasks
+        The other table; default: the file beside this one whose name says ``job`` where this one
+        says ``task``, or the other way round.
+    """
+    is_tasks = len(source.header) == len(TASKS)
+    other = _other(source, is_tasks, jobs, tasks)
+    job_table = _table(other if is_tasks else source, JOBS)
+    task_table = _table(source if is_tasks else other, TASKS)
+    sums = sums_of_jobs(task_table, job_table.columns["job_name"], on_bad)
+    return _trace(source, job_table, task_table.source, sums, on_bad)
+
+
+def _trace(source: Source, table: Table, tasks: Source, sums: TaskSums, on_bad: OnBad) -> Trace:
+    screen, text = table.screen(), table.columns
+    _require_tasks(screen, table, tasks, sums)
+    submit_s = parse.numbers(screen, "submit_s", "start_time", text["start_time"])
+    end_s = parse.numbers(screen, "service_s", "end_time", text["end_time"])
+    screen.show("service_s", "end_time - first start of a task", end_s - sums.start_s)
+    screen.show("source_wait_s", "first start of a task - start_time", sums.start_s - submit_s)
+    workers = np.maximum(sums.gpus, 1)
+    note = (
+        f", {sums.num_rounded:,} jobs of parts of GPUs take whole ones" if sums.num_rounded else ""
+    )
+    attributes = assemble(
+        screen,
+        {
+            "submit_s": submit_s,
+            "service_s": end_s - sums.start_s,
+            "source_wait_s": sums.start_s - submit_s,
+            "gpus": sums.gpus,
+            "gpu_share": sums.share,
+            "cpu": sums.cpus / workers,
+            "memory_gib": sums.memory_gib / workers,
+        },
+        ids=parse.identifiers(screen, "job_name", text["job_name"]),
+        labels={
+            "user": Labels.of(text["user"].to_list()),
+            "status": parse.statuses(text["status"], STATUS),
+        },
+        gpu_types=sums.types,
+        on_bad=on_bad,
+        name=source.name,
+        source=f"{table.source} (tasks from {tasks}{note})",
+        rebase=True,
+    )
+    return Trace(**attributes)
+
+
+def _require_tasks(screen: Screen, table: Table, tasks: Source, sums: TaskSums) -> None:
+    screen.show("tasks", "job_name", table.columns["job_name"])
+    screen.require(sums.is_there, "tasks", f"must have tasks in {tasks.path.name}")
+    rule = f"must have tasks that can be read in {tasks.path.name}{sums.fault}"
+    screen.require(sums.is_readable, "tasks", rule)
+    screen.require(sums.gpus > 0, "tasks", "must have tasks on GPUs")
+    screen.require(~np.isnan(sums.start_s), "tasks", "must have a task that started")
+
+
+def _table(source: Source, names: tuple[str, ...]) -> Table:
+    return read_table(source, names, header=None if source.header == names else names)
+
+
+def _other(
+    source: Source,
+    is_tasks: bool,
+    jobs: str | os.PathLike[str] | None,
+    tasks: str | os.PathLike[str] | None,
+) -> Source:
+    if (tasks if is_tasks else jobs) is not None:
+        raise ValueError(f"{source}: is the table of {'tasks' if is_tasks else 'jobs'} itself")
+    given = jobs if is_tasks else tasks
+    own, wanted = ("task", "job") if is_tasks else ("job", "task")
+    stem = source.path.name.removesuffix(".gz").removesuffix(".tar").removesuffix(".csv")
+    beside = source.path.with_name(stem.replace(own, wanted))
+    candidates = [Path(given)] if given is not None else [
+        Path(f"{beside}{ending}{packed}")
+        for ending in (".csv", "")
+        for packed in _PACKED
+        if stem != beside.name
+    ]  # fmt: skip
+    for path in candidates:
+        if path.is_file():
+            return ArchivedSource(path, max_bytes=source.max_bytes)
+    looked = f"there is no {candidates[0]}" if candidates else "its name does not say where it is"
+    raise ValueError(f"{source}: needs the table of {wanted}s; {looked} (name it: {wanted}s=...)")
+
+
+def _recognises(source: Source) -> bool:
+    fields = source.header
+    if fields in (JOBS, TASKS):
+        return True
+    return len(fields) in (len(JOBS), len(TASKS)) and fields[3] in _STATES
+
+
+def _excerpt() -> dict[str, bytes]:
+    jobs = ("j1,i1,u1,Terminated,1000.0,4610.0", "j2,i2,u2,Failed,1005.0,1070.0")
+    tasks = (
+        "j1,ps,1.0,Terminated,1010.0,4610.0,600.0,29.3,,",
+        "j1,worker,4.0,Terminated,1011.0,4610.0,400.0,29.3,100.0,V100",
+        "j2,tensorflow,1.0,Failed,1006.0,1070.0,600.0,29.3,50.0,MISC",
+    )
+    return {
+        f"pai_{name}_table.csv": "".join(f"{line}\n" for line in lines).encode()
+        for name, lines in (("job", jobs), ("task", tasks))
+    }
+
+
+register_trace_format(
+    TraceFormat(
+        name="pai-2020",
+        summary="Alibaba PAI, 2020 (pai_job_table.csv with pai_task_table.csv).",
+        source="Weng et al., NSDI 2022.",
+        detection="6 or 10 fields, the fourth a state; or their names",
+        recognises=_recognises,
+        read=read,
+        excerpt=_excerpt,
+        options=("jobs", "tasks"),
+    )
+)

@@ -1,0 +1,158 @@
+"""The servers of Slurm: ``sinfo --json`` and ``scontrol show nodes --json``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+
+from gpusched.base.delimited_text import Table
+from gpusched.base.source import Source
+from gpusched.base.units import MIB_PER_GIB
+from gpusched.clusters.cluster import Cluster
+from gpusched.traces import slurm_json
+from gpusched.traces import slurm_values as slurm
+from gpusched.traces.json_records import begins_with_object, read_records, text_of
+from gpusched.traces.server_tables import ServerTable
+
+if TYPE_CHECKING:
+    import polars
+
+UNAVAILABLE: Final = frozenset(
+    {
+        "DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "FUTURE", "INVALID",
+        "INVALID_REG", "MAINT", "MAINTENANCE", "NOT_RESPONDING", "NO_RESPOND", "REBOOT_ISSUED",
+        "REBOOT_REQUESTED", "REBOOT", "UNKNOWN",
+    }
+)  # fmt: skip
+"""States, and flags of states, in which no job starts on a server."""
+NO_TYPE: Final = "gpu"
+
+
+@dataclass(frozen=True)
+class _Node:
+    name: str
+    line: int
+    states: frozenset[str]
+    gres: str
+    tres: str
+    cpus: str
+    memory_mib: str
+
+
+def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> Cluster:
+    """Read the servers; see :func:`gpusched.read_cluster`.
+
+    Parameters
+    ----------
+    unavailable
+        Whether servers that are down, drained or in maintenance count, too.
+    """
+    if not isinstance(unavailable, bool):
+        raise TypeError(f"unavailable: {unavailable!r} must be True or False")
+    nodes = _nodes(source)
+    ready = [node for node in nodes if unavailable or not node.states & UNAVAILABLE]
+    if not ready:
+        raise ValueError(f"{source}: none of the {len(nodes):,} servers is available")
+    table = Table(source, _columns(source, ready), np.array([node.line for node in ready]))
+    servers = ServerTable(table, name="name", gpus="gres", gpu_type="gpu_type")
+    cluster = servers.cluster(
+        cpu=servers.numbers("cpus"),
+        memory_gib=servers.numbers("memory") / MIB_PER_GIB,
+        grouped=grouped,
+    )
+    num_out = len(nodes) - len(ready)
+    if not num_out:
+        return cluster
+    joint = "and" if cluster.name != source.name else "without"
+    name = f"{cluster.name} {joint} {num_out:,} that are not available"
+    return msgspec.structs.replace(cluster, name=name)
+
+
+def recognises(source: Source) -> bool:
+    """Whether a file is an object with servers."""
+    return begins_with_object(source, "nodes", "sinfo")
+
+
+def _nodes(source: Source) -> list[_Node]:
+    """Return the servers; one that stands in several partitions once."""
+    found = read_records(source, "nodes", "sinfo")
+    nodes: dict[str, _Node] = {}
+    for record, line in zip(found.records, found.lines.tolist(), strict=True):
+        for node in (_single if found.key == "nodes" else _several)(record, line):
+            if not node.name:
+                raise ValueError(f"{source}, line {line}: a server must have a name")
+            known = nodes.setdefault(node.name, node)
+            if known is not node and (found.key == "nodes" or known.gres != node.gres):
+                raise ValueError(
+                    f"{source}, line {line}, column 'name': {node.name!r} must be unique, line "
+                    f"{known.line} has it too"
+                )
+    return list(nodes.values())
+
+
+def _columns(source: Source, nodes: list[_Node]) -> dict[str, polars.Series]:
+    import polars
+
+    columns: dict[str, list[str]] = {
+        name: [] for name in ("name", "gres", "gpu_type", "cpus", "memory")
+    }
+    for node in nodes:
+        read = slurm.of_gres(node.gres)
+        if read.gpus == 0:
+            read = slurm.of_tres(node.tres)
+        if len(read.types) > 1:
+            raise ValueError(
+                f"{source}, line {node.line}, column 'gres': {node.gres!r} must be of one type of "
+                "GPUs; a server has no more"
+            )
+        gpus = node.gres if math.isnan(read.gpus) else str(read.gpus)
+        values = (node.name, gpus, *(read.types or (NO_TYPE,)), node.cpus, node.memory_mib)
+        for column, value in zip(columns.values(), values, strict=True):
+            column.append(value)
+    return {name: polars.Series(name, values) for name, values in columns.items()}
+
+
+def _single(record: dict[str, Any], line: int) -> Iterator[_Node]:
+    yield _Node(
+        text_of(record.get("name")),
+        line,
+        slurm_json.states(record.get("state")) | slurm_json.states(record.get("state_flags")),
+        text_of(record.get("gres")),
+        text_of(record.get("tres")),
+        _text(record.get("cpus")),
+        _text(record.get("real_memory")),
+    )
+
+
+def _several(record: dict[str, Any], line: int) -> Iterator[_Node]:
+    """Return the servers of one line of sinfo, which are alike."""
+    part = {name: _object(record.get(name)) for name in ("nodes", "node", "gres", "cpus", "memory")}
+    listed = part["nodes"].get("nodes") or part["nodes"].get("hostnames")
+    names = listed if isinstance(listed, list) else []
+    cpus = _text(part["cpus"].get("minimum"))
+    if not cpus:
+        cpus = str(slurm_json.count(part["cpus"].get("total")) / max(len(names), 1))
+    for name in names:
+        yield _Node(
+            text_of(name),
+            line,
+            slurm_json.states(part["node"].get("state")),
+            text_of(part["gres"].get("total")),
+            "",
+            cpus,
+            _text(part["memory"].get("minimum", part["memory"].get("maximum"))),
+        )
+
+
+def _text(value: Any) -> str:
+    plain = slurm_json.number(value)
+    return "" if plain is None else str(plain)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

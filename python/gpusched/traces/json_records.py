@@ -1,0 +1,169 @@
+"""A JSON object with an array of records, each record with its line in the file."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from gpusched.base.arrays import Float64, Int64
+from gpusched.base.rejects import Screen
+from gpusched.base.source import Source
+
+_NOT_SPACE: Final = re.compile(r"[^ \t\n\r]")
+_HEAD_BYTES: Final = 65_536
+_EXACT_DIGITS: Final = 18
+
+
+@dataclass(frozen=True)
+class Records:
+    """The objects in one array of a document.
+
+    Attributes
+    ----------
+    source
+        The file.
+    records
+        The objects, in order.
+    lines
+        int64: the line on which each begins.
+    others
+        What stands beside the array.
+    key
+        The array's name.
+    """
+
+    source: Source
+    records: list[dict[str, Any]]
+    lines: Int64
+    others: dict[str, Any]
+    key: str
+
+    def screen(self, order: Sequence[int] | None = None) -> Screen:
+        """Return a screen that judges the records, or those at the places in ``order``."""
+        lines = self.lines if order is None else self.lines[np.asarray(order, dtype=np.int64)]
+        return Screen(str(self.source), lines, "line")
+
+
+def read_records(source: Source, *keys: str) -> Records:
+    """Read an object of which one member, named one of ``keys``, is an array of objects.
+
+    Raises
+    ------
+    ValueError
+        If the file is something else, malformed or truncated, nested too deeply, or the array is
+        empty; the message names file and line.
+    """
+    reader = _Reader(source)
+    try:
+        found = reader.document(keys)
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{source}, line {error.lineno}, character {error.colno}: {error.msg} "
+            "(malformed or truncated JSON)"
+        ) from None
+    except RecursionError:
+        raise ValueError(f"{source}: nested too deeply") from None
+    if found is None:
+        raise ValueError(f"{source}: no array {' or '.join(map(repr, keys))} in the object")
+    if not found.records:
+        raise ValueError(f"{source}: the array {found.key!r} is empty")
+    return found
+
+
+class _Reader:
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._text = source.text
+        # Integers that no count can be become floats, infinite ones if need be.
+        self._decode = json.JSONDecoder(parse_int=_integer).raw_decode
+        self._line, self._counted = 1, 0
+
+    def document(self, keys: Sequence[str]) -> Records | None:
+        text = self._text
+        place = self._expect(self._space(0), "{")
+        others: dict[str, Any] = {}
+        found: Records | None = None
+        while text[place : place + 1] != "}":
+            if others or found:
+                place = self._expect(place, ",")
+            if text[place : place + 1] != '"':
+                raise json.JSONDecodeError("expected a name", text, place)
+            key, place = self._decode(text, place)
+            place = self._expect(self._space(place), ":")
+            if key in keys and text[place : place + 1] == "[":
+                if found is not None:
+                    raise json.JSONDecodeError(f"{key!r} occurs beside {found.key!r}", text, place)
+                found, place = self._array(key, place, others)
+            else:
+                others[key], place = self._decode(text, place)
+            place = self._space(place)
+        place = self._space(place + 1)
+        if place != len(text):
+            raise json.JSONDecodeError("text after the end of the object", text, place)
+        return found
+
+    def _array(self, key: str, place: int, others: dict[str, Any]) -> tuple[Records, int]:
+        text = self._text
+        records: list[dict[str, Any]] = []
+        lines: list[int] = []
+        place = self._expect(place, "[")
+        while text[place : place + 1] != "]":
+            if records:
+                place = self._expect(place, ",")
+            self._line += text.count("\n", self._counted, place)
+            self._counted = place
+            record, place = self._decode(text, place)
+            if not isinstance(record, dict):
+                raise ValueError(
+                    f"{self._source}, line {self._line}: an entry of {key!r} must be an object"
+                )
+            records.append(record)
+            lines.append(self._line)
+            place = self._space(place)
+        return Records(self._source, records, np.array(lines, np.int64), others, key), place + 1
+
+    def _expect(self, place: int, mark: str) -> int:
+        if self._text[place : place + 1] != mark:
+            raise json.JSONDecodeError(f"expected {mark!r}", self._text, place)
+        return self._space(place + 1)
+
+    def _space(self, place: int) -> int:
+        found = _NOT_SPACE.search(self._text, place)
+        return found.start() if found else len(self._text)
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)
+
+
+def begins_with_object(source: Source, *names: str) -> bool:
+    """Whether a file begins with an object, and its first part holds one of these names."""
+    head = source.data[:_HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()
+    return head.startswith(b"{") and any(f'"{name}"'.encode() in head for name in names)
+
+
+def floats(screen: Screen, column: str, label: str, values: Sequence[Any]) -> Float64:
+    """Return a column of numbers; None is NaN, and what is no number a fault."""
+    screen.show(column, label, values)
+    good = [value is None or _is_number(value) for value in values]
+    screen.require(np.array(good, dtype=np.bool_), column, "must be a number")
+    return np.array(
+        [float(value) if _is_number(value) else math.nan for value in values], dtype=np.float64
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def text_of(value: Any) -> str:
+    """Return what stands for a label or an id; "" for what is neither text nor a whole number."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else ""

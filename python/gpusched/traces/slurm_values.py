@@ -1,0 +1,120 @@
+"""What Slurm writes into its fields: durations, trackable resources (TRES), sizes of memory."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_DURATION: Final = re.compile(
+    r"(?:(?P<days>\d{1,7})-)?(?P<parts>\d{1,9}(?::\d{1,9}){0,2})(?P<fraction>\.\d{1,9})?"
+)
+_NO_LIMIT: Final = ("", "unlimited", "partition_limit", "invalid", "none", "unknown", "not_set")
+_SIZE: Final = re.compile(r"(?P<count>\d{1,18}(?:\.\d{1,9})?)(?P<unit>[KMGTP]?)(?P<per>[cn]?)")
+_MIB: Final = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
+_COUNT: Final = re.compile(r"\d{1,9}(?:\.\d{1,6})?")
+_BRACKETS: Final = re.compile(r"\([^()]*\)")
+_GPU: Final = "gres/gpu"
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a job, or a server, has in all.
+
+    Attributes
+    ----------
+    gpus
+        Number of GPUs; NaN if it cannot be read.
+    types
+        Their models, as far as they are named.
+    cpus, memory_mib, nodes
+        NaN where they are not told.
+    """
+
+    gpus: float = 0.0
+    types: tuple[str, ...] = ()
+    cpus: float = math.nan
+    memory_mib: float = math.nan
+    nodes: float = math.nan
+
+
+def duration_s(text: str) -> float:
+    """Return the seconds of ``D-HH:MM:SS``, ``HH:MM:SS`` or ``MM:SS``, with a fraction or without.
+
+    With days the parts are hours, minutes and seconds from the left; a number alone is minutes.
+    Infinite where there is no limit, NaN where it cannot be read.
+    """
+    text = text.strip()
+    if text.lower() in _NO_LIMIT:
+        return math.inf
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return math.nan
+    parts = [int(part) for part in found["parts"].split(":")]
+    if found["days"] is not None:
+        hours, minutes, seconds = (*parts, 0, 0)[:3]
+    elif len(parts) == 1:
+        hours, minutes, seconds = 0, parts[0], 0
+    else:
+        hours, minutes, seconds = (0, *parts)[-3:]
+    whole = ((int(found["days"] or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
+    return whole + float(found["fraction"] or 0)
+
+
+def memory_mib(text: str, *, cpus: float = math.nan, nodes: float = math.nan) -> float:
+    """Return the MiB of ``64G``, ``500000M``, ``4Gc`` (for each CPU) or ``4Gn`` (for each node).
+
+    A number alone counts MiB. NaN where it cannot be read, or is for each of an unknown number.
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        return math.nan
+    times = {"c": cpus, "n": nodes, "": 1.0}[found["per"]]
+    return float(found["count"]) * _MIB[found["unit"]] * times
+
+
+def of_tres(text: str) -> Resources:
+    """Read ``cpu=64,mem=512G,node=2,gres/gpu=8,gres/gpu:a100=8``.
+
+    Where GPUs stand both with their type and without, the count without is that of all of them.
+    """
+    counts: dict[str, str] = {}
+    for entry in text.split(","):
+        name, mark, value = entry.strip().partition("=")
+        if mark:
+            counts[name.lower() if not name.lower().startswith(f"{_GPU}:") else name] = value
+    typed = {
+        name[len(_GPU) + 1 :]: _count(value)
+        for name, value in counts.items()
+        if name.lower().startswith(f"{_GPU}:") and _count(value) != 0
+    }
+    gpus = _count(counts[_GPU]) if _GPU in counts else math.fsum(typed.values())
+    return Resources(
+        gpus,
+        tuple(sorted(typed)),
+        _count(counts.get("cpu", "")),
+        memory_mib(counts.get("mem", "")),
+        _count(counts.get("node", "")),
+    )
+
+
+def of_gres(text: str) -> Resources:
+    """Read the GPUs of ``gpu:2``, ``gpu:a100:4(S:0-1)``, ``gres:gpu:1`` or ``gres/gpu:a100=4``."""
+    gpus, types = 0.0, set()
+    for entry in _BRACKETS.sub("", text).split(","):
+        words = re.split(r"[:=]", re.sub(r"^gres[:/]", "", entry.strip()))
+        if words[0].lower() != "gpu":
+            continue
+        given = [word for word in words[1:] if word and word != "no_consume"]
+        has_count = bool(given) and given[-1].isdigit()
+        count = _count(given[-1]) if has_count else 1.0
+        name = given[: len(given) - has_count]
+        gpus += count if len(name) < 2 else math.nan
+        if name and count != 0:
+            types.add(name[0])
+    return Resources(gpus, tuple(sorted(types)))
+
+
+def _count(text: str) -> float:
+    return float(text) if _COUNT.fullmatch(text.strip()) else math.nan
