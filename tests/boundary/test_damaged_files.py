@@ -17,22 +17,11 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.files import FREE_BYTES, MAX_COLUMNS, gunzip
-from tests import damaged_files
+from tests.fuzz import whole_files
+from tests.fuzz.readers import readers
 
 CSV = "submit_s,service_s,gpus\n0,10,1\n1,20,2\n"
 DEEP = 100_000
-
-
-def test_files_that_were_damaged_at_random_are_read_or_refused_by_name() -> None:
-    num_read, faults = damaged_files.check(2_000, seed=0)
-    assert faults == []
-    assert num_read == 2_000
-
-
-def test_whole_files_of_every_kind_are_read(tmp_path: Path) -> None:
-    for kind in damaged_files.kinds(tmp_path):
-        (tmp_path / kind.name).write_bytes(kind.data)
-        assert kind.read(tmp_path / kind.name) is not None
 
 
 def refused(path: Path, read: Any, message: str, error: type[Exception] = ValueError) -> None:
@@ -70,7 +59,7 @@ def test_huge_integers_are_an_error(tmp_path: Path, digits: int) -> None:
         "cluster.toml": (f"[[servers]]\ncount = {number}\ngpus = 8\n", gs.read_cluster),
         "profiles.toml": (f'[[profiles]]\nname = "m"\nbatch = {number}\n', gs.models.read_profiles),
         "trace.csv": (f"submit_s,service_s,gpus\n0,{number},1\n", gs.read_trace),
-        "log.swf": (damaged_files.SWF.replace("1000000000", number[:12]), gs.read_trace),
+        "log.swf": (whole_files.SWF.replace("1000000000", number[:12]), gs.read_trace),
     }
     for name, (text, read) in files.items():
         (tmp_path / name).write_text(text)
@@ -91,6 +80,76 @@ def test_a_switch_with_a_name_of_many_digits_is_ordered_as_a_number(tmp_path: Pa
     assert leaves == ["D/P/A007", "D/P/A9", "D/P/A10", f"D/P/A{'9' * 5000}"]
 
 
+def test_a_key_of_very_many_parts_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    for text in (
+        "[" + "a." * DEEP + "a]\n",
+        "a." * DEEP + "a = 1\n",
+        "b = {" + "a." * DEEP + "a=1}",
+    ):
+        spec.write_text(text)
+        for read in (gs.read_cluster, gs.models.read_profiles, read_spec):
+            refused(spec, read, "a key of 100,001 parts; it may have 1,000")
+    few = "x = [" + ", ".join("1.5" for _ in range(2_000)) + "]\n"
+    spec.write_text(few)
+    refused(spec, gs.read_cluster, "unknown field `x`")
+
+
+def read_spec(path: Path) -> gs.RunSpec:
+    return gs.RunSpec.from_toml(path.read_bytes(), str(path))
+
+
+@pytest.mark.parametrize("text", ["seed = " + "9" * 5_000, "a=" + "[" * DEEP, "seed = \xff"])
+def test_a_specification_that_cannot_be_decoded_is_an_error_by_name(
+    tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "spec.toml").write_text(text, encoding="latin-1")
+    refused(tmp_path / "spec.toml", read_spec, r"spec\.toml: ")
+
+
+# Messages
+
+
+def test_what_a_message_quotes_of_a_file_stays_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("submit_s,service_s,a\x85b\x1b[2J\n0,1,2\n")
+    with pytest.raises(ValueError, match="a\\\\x85b\\\\x1b") as caught:
+        gs.read_trace(path)
+    assert str(caught.value).isprintable()
+    path = tmp_path / "a.json"
+    path.write_text('{"policy": "fifo", "a\\nb": 1}')
+    with pytest.raises(ValueError, match="a\\\\nb") as caught:
+        gs.RunSpec.from_json(path.read_bytes(), str(path))
+    assert str(caught.value).isprintable()
+
+
+def test_what_a_message_quotes_of_a_file_is_not_longer_than_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(",".join(f"c{n}" for n in range(10_000)) + "\n" + "1," * 9_999 + "1\n")
+    with pytest.raises(ValueError, match=r"characters\) \.\.\. ") as caught:
+        gs.read_trace(path)
+    assert str(caught.value).startswith(str(path))
+    assert len(str(caught.value)) < 2_200
+
+
+@pytest.mark.parametrize("column", ["user", "queue", "group", "status"])
+def test_a_column_of_names_that_holds_records_is_named_with_its_file(
+    tmp_path: Path, column: str
+) -> None:
+    columns = {"submit_s": [0, 1], "service_s": [1, 1], "gpus": [1, 1]}
+    path = tmp_path / "a.parquet"
+    for values in ([{"a": 1}, {"a": 2}], [[1], []], [b"a", b"b"]):
+        pl.DataFrame({**columns, column: values}).write_parquet(path)
+        refused(path, gs.read_trace, f"column '{column}' must hold text or integers", TypeError)
+
+
+def test_a_column_of_types_that_holds_numbers_is_named_with_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    columns = {"submit_s": [0], "service_s": [1], "gpus": [1], "gpu_types": [7]}
+    pl.DataFrame(columns).write_parquet(path)
+    refused(path, gs.read_trace, "column 'gpu_types' must hold text", TypeError)
+
+
 # Times
 
 
@@ -99,12 +158,12 @@ def test_a_switch_with_a_name_of_many_digits_is_ordered_as_a_number(tmp_path: Pa
 )
 def test_years_beyond_the_calendar_are_rejected_rows(tmp_path: Path, time: str) -> None:
     path = tmp_path / "wall.csv"
-    path.write_text(damaged_files.WALL.replace("2020-01-01 00:00:00,10", f"{time},10", 1))
+    path.write_text(whole_files.WALL.replace("2020-01-01 00:00:00,10", f"{time},10", 1))
     if time.startswith("0000"):
         assert gs.read_trace(path).rejects.total == 1
     else:
         read_or_refused(path)
-    path.write_text(damaged_files.PHILLY_CSV.replace("2017-10-09 07:01:55", time))
+    path.write_text(whole_files.PHILLY_CSV.replace("2017-10-09 07:01:55", time))
     trace = gs.read_trace(path)
     assert trace.rejects.total == 1
     assert "must be a time like" in str(trace.rejects)
@@ -131,7 +190,7 @@ def test_typed_times_beyond_the_calendar_are_rejected_rows(tmp_path: Path) -> No
 
 def test_a_clock_that_leaves_the_calendar_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "log.swf"
-    path.write_text(damaged_files.SWF.replace("1000000000", "999999999999"))
+    path.write_text(whole_files.SWF.replace("1000000000", "999999999999"))
     refused(path, gs.read_trace, "UnixStartTime 999999999999 must lie before the year 10000")
     row = "1 900000000000 0 5 2 -1 -1 2 9 -1 1 1 1 1 1 1 -1 -1\n"
     path.write_text("; UnixStartTime: 0\n" + row)
@@ -143,10 +202,14 @@ def test_a_clock_that_leaves_the_calendar_is_an_error(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_changes_nothing(tmp_path: Path) -> None:
     endings = (".csv", ".toml", ".swf", ".json", ".trace")
-    for kind in damaged_files.kinds(tmp_path):
-        if kind.name.endswith(endings) and "spec" not in kind.name:
-            (tmp_path / kind.name).write_bytes(b"\xef\xbb\xbf" + kind.data)
-            assert kind.read(tmp_path / kind.name) is not None
+    num_read = 0
+    for reader in readers(tmp_path).values():
+        for name, data in reader.files:
+            if name.endswith(endings) and "Spec" not in reader.name and "from_" not in reader.name:
+                (reader.folder / name).write_bytes(b"\xef\xbb\xbf" + data)
+                assert reader.read(reader.folder / name) is not None
+                num_read += 1
+    assert num_read > 30
 
 
 def test_a_line_of_megabytes_and_a_million_columns_end_soon(tmp_path: Path) -> None:
@@ -283,7 +346,7 @@ def test_a_parquet_of_equal_values_is_read_up_to_the_limit(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("place", range(-60, 0, 3))
 def test_a_parquet_with_a_damaged_footer_is_refused_by_name(tmp_path: Path, place: int) -> None:
-    data = bytearray(damaged_files.parquet())
+    data = bytearray(whole_files.parquet())
     data[place] ^= 0xFF
     (tmp_path / "a.parquet").write_bytes(data)
     read_or_refused(tmp_path / "a.parquet")

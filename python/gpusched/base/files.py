@@ -26,6 +26,8 @@ MAX_RATIO: Final = 250
 FREE_BYTES: Final = 64 << 20
 MAX_COLUMNS: Final = 10_000
 """Columns of a table."""
+MAX_MESSAGE: Final = 2_000
+"""Characters of an error that quotes a file, about."""
 _CHUNK: Final = 1 << 20
 # What decoding a damaged file raises, beside ValueError: by our own code, by the standard library
 # and by NumPy. A bug of ours is none of these, or it is a damaged file that nobody has met yet.
@@ -40,7 +42,7 @@ def naming(path: object, what: str = "") -> Iterator[None]:
     """Name the file in every error that its contents cause.
 
     What damaged input raises becomes a ValueError. A TypeError stays one: an argument, or a typed
-    column that its reader has named.
+    column. The message is one line.
 
     Parameters
     ----------
@@ -51,7 +53,7 @@ def naming(path: object, what: str = "") -> Iterator[None]:
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         For what is wrong with the contents.
     """
     name = os.fsdecode(path) if isinstance(path, bytes | os.PathLike) else str(path)
@@ -63,10 +65,17 @@ def naming(path: object, what: str = "") -> Iterator[None]:
             raise
         raise error.within(where) from error
     except (ValueError, msgspec.MsgspecError) as error:
-        told = str(error)
-        if told.startswith(where) and isinstance(error, ValueError):
-            raise
+        told = in_a_line(str(error))
+        if told.startswith(where):
+            if told == str(error) and isinstance(error, ValueError):
+                raise
+            raise ValueError(told) from error
         raise ValueError(f"{where}: {told.removeprefix(f'{name}: ')}") from error
+    except TypeError as error:
+        told = in_a_line(str(error))
+        if name in told and told == str(error):
+            raise
+        raise TypeError(told if name in told else f"{where}: {told}") from error
     except OSError as error:
         if error.errno is not None:  # the system said it, and not a library of what it read
             raise
@@ -80,7 +89,25 @@ def naming(path: object, what: str = "") -> Iterator[None]:
 
 
 def _told(error: BaseException) -> str:
-    return f"damaged, or not what it says it is: {error or type(error).__name__}"
+    said = in_a_line(" ".join(str(error).split())) or type(error).__name__
+    return f"damaged, or not what it says it is: {said}"
+
+
+def in_a_line(message: str) -> str:
+    """Return a message that may quote what a file holds, as one line that can be shown.
+
+    Whatever ends a line or steers a terminal is written as an escape; of a message of more than
+    :data:`MAX_MESSAGE` characters the middle is left out.
+    """
+    if len(message) > MAX_MESSAGE:
+        head, tail = MAX_MESSAGE * 3 // 4, MAX_MESSAGE // 4
+        left_out = len(message) - head - tail
+        message = f"{message[:head]} ... ({left_out:,} characters) ... {message[-tail:]}"
+    if message.isprintable():
+        return message
+    return "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in message
+    )
 
 
 def _is_of_polars(error: BaseException) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 from gpusched.base.field_checks import check_integer
 from gpusched.base.files import naming
 from gpusched.base.source import Source
+from gpusched.base.toml_text import decode_toml
 from gpusched.clusters.cluster_columns import ClusterColumns
 from gpusched.clusters.network import Domain, check_domains, racks
 from gpusched.clusters.server_group import MAX_SERVERS, ServerGroup
@@ -186,7 +187,7 @@ def cluster_of(source: Source) -> Cluster:
 def _decode(text: str, source: str) -> Cluster:
     with naming(source):
         try:
-            return msgspec.toml.decode(text, type=Cluster, strict=True)
+            return decode_toml(text, Cluster)
         except msgspec.MsgspecError as error:
             path = "" if " at `$" in str(error) else " - at `$`"
             raise ValueError(f"{source}: {error}{path}") from None

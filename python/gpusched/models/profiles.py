@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -18,6 +18,7 @@ from gpusched.base.field_checks import (
 )
 from gpusched.base.files import naming
 from gpusched.base.source import Source
+from gpusched.base.toml_text import decode_toml
 from gpusched.models.per_type import PerType, per_type
 from gpusched.models.throughput_tables import checked_table, gain_per_gpu, rises, runs_anywhere
 
@@ -229,9 +230,11 @@ def read_profiles(path: str | os.PathLike[str]) -> tuple[JobProfile, ...]:
 
 def profiles_of(source: Source) -> tuple[JobProfile, ...]:
     """Decode a file of profiles; see :func:`read_profiles`."""
-    decode: Any = msgspec.json.decode if source.suffix == ".json" else msgspec.toml.decode
     with naming(source):
-        read: _File = decode(source.text, type=_File, strict=True)
+        if source.suffix == ".json":
+            read = msgspec.json.decode(source.text, type=_File, strict=True)
+        else:
+            read = decode_toml(source.text, _File)
         return known_profiles(read.profiles, where=f"{source}: ")
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from gpusched.base.files import naming
+from gpusched.base.toml_text import decode_toml
 from gpusched.clusters.cluster import Cluster
 from gpusched.plugins.identity import PythonObject
 from gpusched.specs.fingerprints import fingerprint as fingerprint
@@ -99,18 +101,15 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             If it is not JSON, or a field is unknown, missing, of a wrong type or out of range;
             the message names ``source`` and the path of the field.
         """
-        try:
+        with naming(source):
             return msgspec.json.decode(text, type=cls, strict=True)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise ValueError(f"{source}: {error}") from None
 
     @classmethod
     def from_toml(cls, text: str | bytes, source: str = "spec") -> RunSpec:
         """Decode TOML text; errors as in :meth:`from_json`."""
-        try:
-            return msgspec.toml.decode(text, type=cls, strict=True)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise ValueError(f"{source}: {error}") from None
+        with naming(source):
+            spec: RunSpec = decode_toml(text, cls)
+            return spec
 
     def to_json(self) -> str:
         """Return JSON text that :meth:`from_json` turns back into an equal specification."""

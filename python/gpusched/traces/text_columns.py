@@ -102,6 +102,23 @@ def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
     return series.cast(polars.Int64).to_numpy()
 
 
+def labels(screen: Screen, label: str, values: polars.Series) -> Labels:
+    """Number the names in a column; whatever is one value can be a name.
+
+    Raises
+    ------
+    TypeError
+        If the column holds lists, records, objects or bytes.
+    """
+    import polars
+
+    if values.dtype.is_nested() or values.dtype in (polars.Binary, polars.Object):
+        raise TypeError(
+            f"{screen.source}: column {label!r} must hold text or integers, not {values.dtype}"
+        )
+    return Labels.of(values.to_list())
+
+
 def statuses(values: Iterable[str], known: Mapping[str, str]) -> Labels:
     """Return the source's states as ours (ok, failed, killed); others become ``"unknown"``."""
     given = Labels.of(values)

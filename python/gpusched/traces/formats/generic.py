@@ -64,7 +64,9 @@ def trace_of(
             may_miss = ours in _OPTIONAL_VALUES
             numeric[ours] = parse.numbers(screen, ours, label, values, may_miss=may_miss)
     named: dict[str, Labels] = {
-        ours: Labels.of(data[chosen[ours]].to_list()) for ours in check.LABELS if ours in chosen
+        ours: parse.labels(screen, chosen[ours], data[chosen[ours]])
+        for ours in check.LABELS
+        if ours in chosen
     }
     if "status" in named:
         named["status"] = named["status"].among(STATUSES, "unknown")
