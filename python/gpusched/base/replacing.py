@@ -139,13 +139,21 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         if error.filename is not None and not _is_of(path, error.filename):
             raise
-        code = error.errno
-        if code is None and (found := _SYSTEM_CODE.search(str(error))):
-            code = int(found[1])  # Polars writes it into the text
+        code = _code_of(error) if error.errno is None else error.errno
         if code is None:
             raise OSError(f"{os.fspath(path)}: {error}") from error
-        told = error.strerror or os.strerror(code)
-        raise OSError(code, told, os.fspath(path)) from error
+        raise OSError(code, error.strerror or os.strerror(code), os.fspath(path)) from error
+    except Exception as error:
+        code = _code_of(error)
+        if code is None or not type(error).__module__.startswith("polars"):
+            raise
+        raise OSError(code, os.strerror(code), os.fspath(path)) from error
+
+
+def _code_of(error: Exception) -> int | None:
+    """Return the system's number where Polars wrote it into the text."""
+    found = _SYSTEM_CODE.search(str(error))
+    return int(found[1]) if found else None
 
 
 def _is_of(path: str | os.PathLike[str], name: object) -> bool:
