@@ -15,11 +15,9 @@ import hashlib
 import math
 import os
 import re
-import secrets
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple
 
 import msgspec
@@ -27,6 +25,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import read_bytes
+from gpusched.base.replacing import write_bytes
 from gpusched.base.zip_layout import (
     ENTRY_SIZE,
     MANIFEST,
@@ -90,15 +89,7 @@ def write(
     every: dict[str, AnyArray] = {HEADER: np.frombuffer(header, dtype=np.uint8)}
     for name, array in arrays.items():
         every[name] = _plain(name, array)
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(partial, "xb") as file:
-            for part in _parts(kind, every):
-                file.write(part)
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_bytes(path, _parts(kind, every))
 
 
 def read(

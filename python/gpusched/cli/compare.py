@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -10,8 +10,9 @@ import typer
 
 from gpusched.base.libraries import is_installed
 from gpusched.cli import given, options
-from gpusched.cli.console import remark, show_json, show_lines, show_table, stdout
+from gpusched.cli.console import flush, remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED, report_failures
+from gpusched.cli.outputs import prepare_folder, read_files
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.run_table import comparison_table
@@ -104,6 +105,8 @@ def compare(
     labels = _canonical(policies)
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
+    has_report = is_installed("plotly")
+    names = ("report.html", "jobs.parquet") if has_report else ("jobs.parquet",)
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
@@ -120,8 +123,10 @@ def compare(
             speed=speed,
             seed=seed,
         )
-        out.mkdir(parents=True, exist_ok=True)  # now, and not after an hour of runs
-        has_report = is_installed("plotly")
+        inputs = read_files(
+            trace=trace, cluster=cluster, profiles=profiles, throughputs=throughputs
+        )
+        prepare_folder(out, names, inputs)  # now, and not after an hour of runs
         display.runs(labels)
         interrupted = False
         try:
@@ -144,12 +149,11 @@ def compare(
             if finished is None or not finished.results:
                 raise
             comparison = finished
-        files: dict[str, Path] = {}
-        if not interrupted:
-            display.stage("writing the report")
-            files = _write(comparison, out, workload.assumptions, has_report=has_report)
+    every = comparison
     late = comparison.without_summary()  # only if interrupted: there is no time for them now
     comparison = comparison.select(set(comparison.results) - set(late))
+    files = {} if interrupted else {name.partition(".")[0]: out / name for name in names}
+    # Shown before anything is written: an hour of runs is not lost with the disk.
     if json:
         written = {name: str(path) for name, path in files.items()}
         extra = {"assumptions": list(workload.assumptions), "files": written}
@@ -157,6 +161,11 @@ def compare(
     elif comparison.results:
         _show(comparison, workload.assumptions, wide=wide)
     remark(remarks(comparison), style="yellow")
+    if files:
+        flush()
+        with ProgressDisplay() as display:
+            display.stage("writing the report")
+            _write(every, files, workload.assumptions)
     remark(f"wrote {path}" for path in files.values())
     if not has_report and not interrupted:
         remark(["no report: it needs plotly: pip install plotly"], style="yellow")
@@ -178,17 +187,13 @@ def _canonical(policies: list[str] | None) -> list[str]:
 
 
 def _write(
-    comparison: study.Comparison, folder: Path, assumptions: Sequence[str], *, has_report: bool
-) -> dict[str, Path]:
-    files: dict[str, Path] = {}
-    if has_report:
+    comparison: study.Comparison, files: Mapping[str, Path], assumptions: Sequence[str]
+) -> None:
+    if "report" in files:
         from gpusched.reporting.report import write_report
 
-        files["report"] = folder / "report.html"
         write_report(comparison, files["report"], assumptions)
-    files["jobs"] = folder / "jobs.parquet"
     comparison.to_parquet(files["jobs"])
-    return files
 
 
 def _show(comparison: study.Comparison, assumptions: Sequence[str], *, wide: bool) -> None:

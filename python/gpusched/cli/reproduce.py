@@ -8,11 +8,14 @@ from typing import Annotated, Final
 import typer
 
 from gpusched.base.progress import Progress
+from gpusched.base.replacing import check_folder
+from gpusched.base.wording import plural
 from gpusched.cli import options
-from gpusched.cli.console import new_table, remark, show_json, show_lines, show_table
+from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.papers import registry as papers
+from gpusched.papers.common.kept_runs import forget, num_kept
 from gpusched.papers.common.reproduction import Interrupted
 from gpusched.papers.common.text_table import Table
 
@@ -31,6 +34,7 @@ gpusched reproduce fgd --dry-run [dim]# what would be run[/]
 """
 
 _QUICK_SEEDS: Final = 4
+_KEPT: Final = "unfinished"  # in the folder of the files
 
 
 def reproduce(
@@ -82,7 +86,10 @@ def reproduce(
     ] = False,
     out: Annotated[
         Path | None,
-        options.folder("figures, tables.md, runs.csv and results.json (extra: [bold]plot[/])."),
+        options.folder(
+            "figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]). Until all are "
+            "done, finished runs are kept there: the same command goes on after an interruption."
+        ),
     ] = None,
     json: options.Json = False,
 ) -> None:
@@ -99,7 +106,11 @@ def reproduce(
         from gpusched.papers.common.drawing import need_matplotlib
 
         need_matplotlib()  # now, and not after minutes of runs
-        out.mkdir(parents=True, exist_ok=True)
+        check_folder(out)
+    kept = None if out is None else out / _KEPT
+    before = 0 if kept is None else num_kept(kept)
+    if before:
+        remark([f"goes on from {plural(before, 'finished run')} in {kept}"])
     interrupted = False
     failed: dict[str, Exception] = {}
     with ProgressDisplay() as display:
@@ -113,20 +124,17 @@ def reproduce(
 
         try:
             result = paper.reproduce(
-                seeds=wanted, quick=quick, exact=exact, data=data, progress=progress
+                seeds=wanted, quick=quick, exact=exact, data=data, keep=kept, progress=progress
             )
         except Interrupted as interruption:
             if interruption.reproduction is None:
+                _tell_kept(kept)
                 raise
             result, interrupted = interruption.reproduction, True
         except Exception as error:
             if getattr(error, "reproduction", None) is None:
                 raise
             result, failed = error.reproduction, error.failed  # type: ignore[attr-defined]
-        files: list[Path] = []
-        if out is not None and not interrupted:
-            display.stage("writing figures")
-            files = result.write(out)
     if json:
         show_json(result.to_dict())
     else:
@@ -134,12 +142,28 @@ def reproduce(
         show_lines([paper.source], style="dim")
         for table in result.tables():
             _show(table)
-    remark(f"wrote {path}" for path in files)
     if interrupted:
         remark(["interrupted: these are the seeds that were done; no files"], style="yellow")
+        _tell_kept(kept)
         raise typer.Exit(INTERRUPTED)
+    if out is not None and kept is not None:
+        flush()  # what was found is seen, whatever comes of the files
+        with ProgressDisplay() as display:
+            display.stage("writing figures")
+            files = result.write(out)
+        remark(f"wrote {path}" for path in files)
+        if not failed:
+            forget(kept)
     if failed:
         raise typer.Exit(report_failures(failed))
+
+
+def _tell_kept(kept: Path | None) -> None:
+    if kept is None:
+        remark(["nothing is kept; with --out FOLDER the same command would go on from here"])
+    else:
+        number = plural(num_kept(kept), "finished run")
+        remark([f"kept {number} in {kept}: the same command goes on from there"])
 
 
 def _list(json: bool) -> None:

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Final
 import typer
 
 from gpusched.cli import given, options
-from gpusched.cli.console import remark, show_json, show_lines, show_table
+from gpusched.cli.console import flush, remark, show_json, show_lines, show_table
+from gpusched.cli.outputs import prepare_folder, read_files
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.run_table import result_table
@@ -92,6 +93,9 @@ def run(
     label = str(Policy.parse(policy))
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
+    files: dict[str, Path] = {}
+    if out is not None:
+        files = {"result": out / "result.npz", "jobs": out / "jobs.parquet"}
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
@@ -109,7 +113,10 @@ def run(
             seed=seed,
         )
         if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
+            inputs = read_files(
+                trace=trace, cluster=cluster, profiles=profiles, throughputs=throughputs
+            )
+            prepare_folder(out, tuple(path.name for path in files.values()), inputs)
         display.runs([label])
         comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
             workload.trace,
@@ -128,12 +135,6 @@ def run(
         if audit:
             display.stage("auditing the schedule")
             report = result.audit()
-        files = {}
-        if out is not None:
-            display.stage("writing the result")
-            files = {"result": out / "result.npz", "jobs": out / "jobs.parquet"}
-            result.save(files["result"])
-            result.to_parquet(files["jobs"])
     if json:
         summary = comparison.to_dict()
         payload: dict[str, Any] = {key: summary[key] for key in ("trace", "cluster")}
@@ -153,6 +154,12 @@ def run(
         if report is not None:
             show_lines([f"audit: {line}" for line in report.problems or ["every rule holds"]])
     remark(remarks(comparison), style="yellow")
+    if files:
+        flush()
+        with ProgressDisplay() as display:
+            display.stage("writing the result")
+            result.save(files["result"])
+            result.to_parquet(files["jobs"])
     remark(f"wrote {path}" for path in files.values())
     if report is not None and not report.ok:
         raise typer.Exit(1)

@@ -10,6 +10,7 @@ import typer
 from gpusched.base.wording import plural
 from gpusched.cli import given, options
 from gpusched.cli.console import remark
+from gpusched.cli.outputs import prepare_target, read_files
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import deadline_options
 
@@ -44,6 +45,7 @@ def convert(
     """Read a trace and write it under gpusched's own names, or as SWF."""
     from gpusched.traces.reading import write_trace
 
+    prepare_target(target, read_files(trace=trace))
     read = given.source_of(trace, format, column, option, reading).read()
     if jobs is not None:
         read = read.head(jobs)

@@ -10,6 +10,7 @@ import typer
 from gpusched.base.wording import duration, plural
 from gpusched.cli import options
 from gpusched.cli.console import remark
+from gpusched.cli.outputs import prepare_target, read_files
 from gpusched.cli.workload_files import cluster_of
 
 EPILOG: Final = """
@@ -52,6 +53,7 @@ def generate(
     import gpusched
     from gpusched.traces.reading import write_trace
 
+    prepare_target(target, read_files(cluster=cluster))
     made = gpusched.generate(
         name, jobs, load=load, cluster=cluster_of(servers, gpus_per_server, cluster), seed=seed
     )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
 import numpy as np
 
+from gpusched.base.replacing import replacing
 from gpusched.models.profiles import AnyProfiles, JobProfile, known_profiles
 from gpusched.models.throughput_tables import Curve, Table, filled_table, greatest_count, lowered
 
@@ -126,7 +126,9 @@ class Throughputs(Mapping[str, JobProfile]):
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the table as CSV; :func:`gpusched.models.read_throughputs` reads it back."""
-        self.to_polars().write_csv(Path(path))
+        frame = self.to_polars()
+        with replacing(path) as partial:
+            frame.write_csv(partial)
 
     def _changed(self, change: Callable[[Table], Table], source: str) -> Throughputs:
         profiles = []

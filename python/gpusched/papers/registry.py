@@ -16,6 +16,7 @@ from gpusched.base import progress as base_progress
 from gpusched.base.progress import OnProgress
 from gpusched.base.real_data import data_at
 from gpusched.base.registry import Registry, told
+from gpusched.papers.common.kept_runs import kept_in
 from gpusched.papers.common.reproduction import Reproduction
 
 _LEAST_SEEDS: Final = 2  # an interval needs two
@@ -89,6 +90,7 @@ class Paper:
         quick: bool = False,
         exact: bool = False,
         data: str | os.PathLike[str] | None = None,
+        keep: str | os.PathLike[str] | None = None,
         progress: OnProgress | None = None,
     ) -> Reproduction:
         """Run the experiments.
@@ -104,6 +106,10 @@ class Paper:
         data
             The folder of the real traces, see :mod:`gpusched.base.real_data`; None: as the
             environment variable GPUSCHED_DATA says.
+        keep
+            A folder in which every finished run is kept, in a file that is named by all that
+            decides it (what is run, this version of the package, the data): a second call takes
+            what is there, and runs what is left. None: nothing is kept.
         progress
             As for :func:`gpusched.simulate`; its ``part`` is the stage.
 
@@ -125,7 +131,7 @@ class Paper:
         checked = self._checked(seeds, exact)
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
         reports = _silent if progress is None else partial(_tell, progress)
-        with data_at(data):
+        with data_at(data), kept_in(keep):
             return run(seeds=checked, quick=quick, exact=exact, progress=reports)
 
     def _checked(self, seeds: int | None, exact: bool) -> int:

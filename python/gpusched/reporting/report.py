@@ -6,10 +6,10 @@ import math
 import os
 from collections.abc import Iterable, Sequence
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.libraries import need
+from gpusched.base.replacing import write_text
 from gpusched.base.wording import duration
 from gpusched.plugins.registry import contention_has
 from gpusched.reporting.notes import caption, footnotes, policy_name, remarks
@@ -47,7 +47,7 @@ def write_report(
     ImportError
         Without Plotly; the message says what to install.
     """
-    Path(path).write_text(render_report(comparison, assumptions), encoding="utf-8")
+    write_text(path, render_report(comparison, assumptions))
 
 
 def render_report(comparison: Comparison, assumptions: Sequence[str] = ()) -> str:

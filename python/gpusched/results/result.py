@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, read_only
 from gpusched.base.libraries import need
+from gpusched.base.replacing import replacing
 from gpusched.schedules.event_table import Events
 from gpusched.schedules.jobs_table import Jobs
 from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
@@ -267,7 +268,9 @@ class Result:
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the jobs as a Parquet file."""
-        self.to_polars().write_parquet(os.fspath(path))
+        frame = self.to_polars()
+        with replacing(path) as partial:
+            frame.write_parquet(partial)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole result, with trace, specification, version and digest, as one file.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gpusched import _core
+from gpusched.base.replacing import write_bytes
 from gpusched.clusters.cluster import Cluster
 from gpusched.plugins.policy import (
     Choice,
@@ -164,7 +164,7 @@ def save_case(
     parts += [_array(columns.get(column.name), column.dtype) for column in _core.JOB_COLUMNS]
     parts += [_array(cluster.server_gpus, "<i4"), _array(cluster.server_type, "<i4")]
     parts += [_array(servers.get(name), dtype) for name, dtype in _CLUSTER_DTYPES.items()]
-    Path(path).write_bytes(sealed(b"".join(parts)))
+    write_bytes(path, sealed(b"".join(parts)))
 
 
 def sealed(contents: bytes) -> bytes:

@@ -9,12 +9,12 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched._core import Placement
 from gpusched.base.failures import raise_named
 from gpusched.base.progress import OnProgress, Progress
+from gpusched.base.replacing import replacing
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.engine.simulation import simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
@@ -96,7 +96,9 @@ class Comparison:
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write :meth:`jobs` as one Parquet file."""
-        self.jobs().write_parquet(Path(path))
+        frame = self.jobs()
+        with replacing(path) as partial:
+            frame.write_parquet(partial)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything the tables show, as plain values that any JSON writer takes.

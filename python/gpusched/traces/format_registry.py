@@ -32,7 +32,8 @@ class TraceFormat:
     excerpt
         A small example of our own making: ``excerpt()`` gives files by name, the trace first.
     write
-        ``write(trace, path)``; None if it is only read.
+        ``write(trace, path)``; None if it is only read. The path is that of a temporary file, whose
+        name does not have the ending.
     endings
         Of files that are written in it, without the dot.
     aliases

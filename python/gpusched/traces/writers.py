@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gpusched.base.replacing import replacing
 from gpusched.base.suggest import nearest
 from gpusched.traces.format_registry import trace_formats
 from gpusched.traces.workload import Trace
@@ -34,4 +35,5 @@ def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None =
     write = writers.get(name)
     if write is None:
         raise ValueError(f"format: unknown format {name!r}{nearest(name, list(by_ending))}")
-    write(trace, target)
+    with replacing(target) as partial:
+        write(trace, partial)

@@ -11,6 +11,7 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.engine.simulation import simulate
 from gpusched.papers.a_srpt.settings import A_SRPT, Arm, Setting
 from gpusched.papers.a_srpt.workload import Recorded, Recorder, workload
+from gpusched.papers.common.kept_runs import once
 from gpusched.prediction import Predictor
 from gpusched.results.result import Result
 
@@ -65,26 +66,42 @@ class Runner:
 
     def run(self, setting: Setting, arm: Arm) -> Run:
         """Run one pair."""
-        trace = workload(setting.place, setting.load, setting.heavy_share, self.seed)
-        chosen: str | Predictor = setting.predictor
-        records = setting.predictor.startswith("forest") and setting.shares_predictions
-        if records and arm == A_SRPT:
-            chosen = Recorder(setting.predictor)
-        elif records:
-            chosen = Recorded(self.predicted_us[setting])
-        result = simulate(
-            trace,
-            setting.place.cluster(),
-            policy=arm.policy,
-            placement=arm.placement,
-            predictor=chosen,
-            speed="stages",
-            contention=setting.contention,
-            seed=self.seed,
+        made, predicted_us = once(
+            run_pair, setting, arm, self.seed, recorded_us=self.predicted_us.get(setting)
         )
-        if isinstance(chosen, Recorder):
-            self.predicted_us[setting] = chosen.predicted_us
-        return _figures(setting, arm, self.seed, result)
+        if predicted_us is not None:
+            self.predicted_us[setting] = predicted_us
+        return made
+
+
+def run_pair(
+    setting: Setting, arm: Arm, seed: int, *, recorded_us: Int64 | None = None
+) -> tuple[Run, Int64 | None]:
+    """Run one pair; the predictions that A-SRPT made are for the other policies to take.
+
+    ``recorded_us``: what it made in the same setting.
+    """
+    trace = workload(setting.place, setting.load, setting.heavy_share, seed)
+    chosen: str | Predictor = setting.predictor
+    if setting.predictor.startswith("forest") and setting.shares_predictions:
+        if arm == A_SRPT:
+            chosen = Recorder(setting.predictor)
+        elif recorded_us is None:
+            raise ValueError(f"{arm.name}: there are no predictions of {A_SRPT.name} to take")
+        else:
+            chosen = Recorded(recorded_us)
+    result = simulate(
+        trace,
+        setting.place.cluster(),
+        policy=arm.policy,
+        placement=arm.placement,
+        predictor=chosen,
+        speed="stages",
+        contention=setting.contention,
+        seed=seed,
+    )
+    predicted_us = chosen.predicted_us if isinstance(chosen, Recorder) else None
+    return _figures(setting, arm, seed, result), predicted_us
 
 
 def _figures(setting: Setting, arm: Arm, seed: int, result: Result) -> Run:

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from gpusched.base.replacing import replacing
 from gpusched.papers.common.statistics import Mean
 
 INK: Final = "#1f2933"
@@ -69,4 +70,5 @@ def curve(
 
 def save(figure: Any, path: Path) -> None:
     """Write a figure as PNG."""
-    figure.savefig(path, dpi=150)
+    with replacing(path) as partial:
+        figure.savefig(partial, dpi=150, format="png")

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Generic, TypeVar, cast
 
 from gpusched.base.failures import Failures
+from gpusched.papers.common.kept_runs import find, keep
 
 Task = TypeVar("Task")
 Part = TypeVar("Part")
@@ -29,13 +30,31 @@ def run_all(
     A task that fails is not yielded, and the others go on: its error is then in ``failures`` by its
     ``name``, or without such raised at the end. ``run`` is a function of a module: it, the tasks
     and what it makes travel between processes. Ctrl-C reaches the caller alone, and ends the
-    processes.
+    processes. What is kept by :mod:`~gpusched.papers.common.kept_runs` comes first.
     """
     if failures is None:
         failures = Failures()
         yield from run_all(run, tasks, failures, name)
         failures.raise_if_any()
         return
+    left = []
+    for task in tasks:
+        known, made = find(run, (task,))
+        if known:
+            yield task, cast(Made, made)
+        else:
+            left.append(task)
+    for task, made in _run_left(run, left, failures, name):
+        keep(run, (task,), made)
+        yield task, made
+
+
+def _run_left(
+    run: Callable[[Task], Made],
+    tasks: Sequence[Task],
+    failures: Failures,
+    name: Callable[[Task], str],
+) -> Iterator[tuple[Task, Made]]:
     processes = min(os.cpu_count() or 1, len(tasks))
     done = partial(_with_task, run)
     if processes <= 1:

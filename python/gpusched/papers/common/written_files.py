@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpusched.base.replacing import replacing, write_text
 from gpusched.papers.common.drawing import save
 
 if TYPE_CHECKING:
@@ -23,13 +24,20 @@ def write_files(
 
     ``rows``: of runs.csv; a column for every key.
     """
-    import polars as pl
-
     for name, figure in figures.items():
         save(figure, folder / name)
     markdown = "\n".join(table.to_markdown() for table in study.tables())
-    (folder / "tables.md").write_text(markdown, encoding="utf-8")
-    pl.from_dicts(list(rows), infer_schema_length=None).write_csv(folder / "runs.csv")
+    write_text(folder / "tables.md", markdown)
+    write_rows(rows, folder / "runs.csv")
     text = json.dumps(study.to_dict(), indent=1, allow_nan=False)
-    (folder / "results.json").write_text(text + "\n", encoding="utf-8")
+    write_text(folder / "results.json", text + "\n")
     return [folder / name for name in (*figures, "tables.md", "runs.csv", "results.json")]
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write rows as CSV, a column for every key."""
+    import polars as pl
+
+    frame = pl.from_dicts(list(rows), infer_schema_length=None)
+    with replacing(path) as partial:
+        frame.write_csv(partial)

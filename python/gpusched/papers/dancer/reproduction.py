@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
+from gpusched.papers.common.kept_runs import once
 from gpusched.papers.common.parallel import BySeed, run_all
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
@@ -180,7 +181,7 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Da
         for place, seed in enumerate(numbers if exact else ()):
             progress(_EXACT, place, seeds)
             with failures.part(f"optimum of seed {seed}"):
-                found.gaps.append(gap(seed, (DANCER, ORDERED, EDF_FASTEST)))
+                found.gaps.append(once(gap, seed, (DANCER, ORDERED, EDF_FASTEST)))
         if exact:
             progress(_EXACT, seeds, seeds)
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
+from gpusched.papers.common.kept_runs import once
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
@@ -124,7 +125,7 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Fg
             with failures.part(f"seed {seed}"):
                 for workload, name in wanted:
                     progress(_STAGE, seed * len(wanted) + len(made), total)
-                    made.append(run(workload, name, seed))
+                    made.append(once(run, workload, name, seed))
                 found.runs += made
         progress(_STAGE, total, total)
     except KeyboardInterrupt:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
+from gpusched.papers.common.kept_runs import once
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
-from gpusched.papers.common.written_files import write_files
+from gpusched.papers.common.written_files import write_files, write_rows
 from gpusched.papers.matching import tables
 from gpusched.papers.matching.runs import (
     MAIN,
@@ -93,8 +94,6 @@ class Matching:
 
     def write(self, folder: Path) -> list[Path]:
         """Write figures, tables.md, runs.csv, online.csv and results.json; return the files."""
-        import polars as pl
-
         from gpusched.papers.matching import figures
 
         seeds = len({run.seed for run in self.runs})
@@ -107,7 +106,7 @@ class Matching:
         files = write_files(self, folder, drawn | self.online.figures(), rows)
         if self.online.runs:
             files.append(folder / "online.csv")
-            pl.from_dicts(self.online.rows(), infer_schema_length=None).write_csv(files[-1])
+            write_rows(self.online.rows(), files[-1])
         return files
 
 
@@ -129,21 +128,21 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Ma
         for seed in range(seeds):
             progress(_GAPS, seed, seeds)
             with failures.part(f"seed {seed}"):
-                found.runs += gap_runs(seed, quick)
+                found.runs += once(gap_runs, seed, quick)
         progress(_GAPS, seeds, seeds)
         timed = min(seeds, _TIMED_SEEDS)
         for seed in range(0 if quick else timed):
             progress(_TIMES, seed, timed)
             with failures.part(f"times of seed {seed}"):
-                found.timings += [time_one(size, seed) for size in TIMED]
-                found.large += large_runs(seed)
+                found.timings += [once(time_one, size, seed) for size in TIMED]
+                found.large += once(large_runs, seed)
         if not quick:
             progress(_TIMES, timed, timed)
         checked = min(seeds, _CHECKED_SEEDS)
         for seed in range(checked if exact else 0):
             progress(_CHECKS, seed, checked)
             with failures.part(f"check of seed {seed}"):
-                found.checks += [check_one(size, seed) for size in (MAIN, SIZES[-1])]
+                found.checks += [once(check_one, size, seed) for size in (MAIN, SIZES[-1])]
         if exact:
             progress(_CHECKS, checked, checked)
         matching_online.study(

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched.base.failures import Failures
 from gpusched.deciding import exact
+from gpusched.papers.common.kept_runs import once
 from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.statistics import mean
 from gpusched.papers.common.text_table import Table, table
@@ -119,7 +120,7 @@ def gap_runs(
     for seed in range(seeds):
         progress(STAGE, seed, seeds)
         with kept.part(f"small instance {seed}"):
-            runs.append(run_one(seed))
+            runs.append(once(run_one, seed))
     progress(STAGE, seeds, seeds)
     if failures is None:
         kept.raise_if_any()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
+from gpusched.papers.common.kept_runs import once
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.text_table import Table
@@ -154,7 +155,7 @@ def _run_seed(found: SjfBco, seed: int, studies: list[tuple[Reading, int]]) -> N
     runs: list[Run] = []
     kappa_runs: list[KappaRun] = []
     for reading, servers in studies:
-        policy_runs, by_kappa = run_instance(seed, servers, reading)
+        policy_runs, by_kappa = once(run_instance, seed, servers, reading)
         runs += policy_runs
         if reading is BASE and servers == 20:
             kappa_runs += by_kappa

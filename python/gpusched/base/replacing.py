@@ -1,0 +1,199 @@
+"""The boundary that every file passes on its way out: a whole new one, or the old one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+PARTIAL: Final = ".tmp"
+"""How the name of a file ends that is still being written, or whose writer was killed."""
+_LONGEST_NAME: Final = 255  # bytes, on every file system in use
+_SYSTEM_CODE: Final = re.compile(r"\(os error (\d+)\)")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary file beside ``path``, which takes its place when all is written.
+
+    Whatever ends the writing, ``path`` is the old file or the new one, whole, also after a loss of
+    power. The temporary file is ``NAME.XXXXXXXX.tmp`` with random digits, so that writers of one
+    target do not meet and the last one stays; only a writer that is killed leaves it behind. A link
+    is kept and what it points to replaced; what is no plain file (a pipe, a device) is written to
+    as it is.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; ``filename`` is ``path``, and nothing was changed.
+    """
+    with _naming(path):
+        mode = _mode_of(path)
+        if not _is_replaced(path, mode):
+            yield Path(path)
+            return
+        target = Path(os.path.realpath(path))
+        if mode is not None and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        partial = target.with_name(_partial_name(target.name))
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        try:
+            yield partial
+            _flush(partial)
+            if mode is not None:
+                os.chmod(partial, stat.S_IMODE(mode))
+            os.replace(partial, target)
+        finally:
+            with suppress(FileNotFoundError):
+                partial.unlink()
+        with suppress(OSError):  # the entry of the folder; not every file system can
+            _flush(target.parent)
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes | Iterable[bytes]) -> None:
+    """Write a file, or leave the old one; see :func:`replacing`."""
+    with replacing(path) as partial, open(partial, "wb") as file:
+        for part in (data,) if isinstance(data, bytes) else data:
+            file.write(part)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file of UTF-8 text, or leave the old one; see :func:`replacing`."""
+    write_bytes(path, text.encode())
+
+
+def refuse_inputs(
+    targets: Iterable[str | os.PathLike[str]],
+    inputs: Mapping[str, str | os.PathLike[str] | None],
+) -> None:
+    """Refuse to write over a file that is read, also under another name.
+
+    Parameters
+    ----------
+    inputs
+        Files that are read, by what they are; None where there is none.
+
+    Raises
+    ------
+    ValueError
+        If a target is one of them; the message names both.
+    """
+    for target in targets:
+        for what, path in inputs.items():
+            if path is not None and _is_one_file(target, path):
+                also = "" if os.fspath(target) == os.fspath(path) else f" {os.fspath(path)}"
+                raise ValueError(
+                    f"{os.fspath(target)}: is the {what}{also} that is read, and must not be "
+                    "written over; name another target"
+                )
+
+
+def check_folder(folder: str | os.PathLike[str], names: Iterable[str] = ()) -> None:
+    """Make ``folder``, and see that files ``names`` can be written there.
+
+    Raises
+    ------
+    OSError
+        If they cannot; ``filename`` is the folder, or the file that is in the way.
+    """
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(folder))
+    for name in names:
+        check_target(Path(folder) / name)
+
+
+def check_target(path: str | os.PathLike[str]) -> None:
+    """See, before hours of work, that ``path`` can be written.
+
+    Raises
+    ------
+    OSError
+        If it cannot; ``filename`` is ``path``.
+    """
+    with _naming(path):
+        mode = _mode_of(path)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not _is_replaced(path, mode):
+            return
+        target = Path(os.path.realpath(path))
+        if not target.parent.exists():
+            raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(target.parent)!r}")
+        for needed in (target.parent, *((target,) if mode is not None else ())):
+            if not os.access(needed, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+@contextmanager
+def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name ``path`` in errors of the system, and not the temporary file or none."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None and not _is_of(path, error.filename):
+            raise
+        code = _code_of(error) if error.errno is None else error.errno
+        if code is None:
+            raise OSError(f"{os.fspath(path)}: {error}") from error
+        raise OSError(code, error.strerror or os.strerror(code), os.fspath(path)) from error
+    except Exception as error:
+        code = _code_of(error)
+        if code is None or not type(error).__module__.startswith("polars"):
+            raise
+        raise OSError(code, os.strerror(code), os.fspath(path)) from error
+
+
+def _code_of(error: Exception) -> int | None:
+    """Return the system's number where Polars wrote it into the text."""
+    found = _SYSTEM_CODE.search(str(error))
+    return int(found[1]) if found else None
+
+
+def _is_of(path: str | os.PathLike[str], name: object) -> bool:
+    """Whether a file that an error names is the target, its folder or its temporary file."""
+    known = os.path.realpath(path)
+    found = os.path.realpath(os.fsdecode(name) if isinstance(name, bytes) else str(name))
+    return found in (known, os.path.dirname(known)) or found.endswith(PARTIAL)
+
+
+def _mode_of(path: str | os.PathLike[str]) -> int | None:
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _is_replaced(path: str | os.PathLike[str], mode: int | None) -> bool:
+    """Whether a new file takes the place of this one; the system's own are written to."""
+    if os.path.abspath(path).startswith(("/dev/", "/proc/")) and mode is not None:
+        return False
+    return mode is None or stat.S_ISREG(mode)
+
+
+def _partial_name(name: str) -> str:
+    ending = f".{secrets.token_hex(4)}{PARTIAL}"
+    kept = os.fsencode(name)[: _LONGEST_NAME - len(ending)]
+    return os.fsdecode(kept) + ending
+
+
+def _flush(path: Path) -> None:
+    """Have what was written on the disk before it gets its name."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _is_one_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False

@@ -1,0 +1,51 @@
+"""Files leave the package through one door, which keeps the old one until the new one is whole."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import PYTHON, PYTHON_FILES, shown
+
+DOOR = PYTHON / "base" / "replacing.py"
+# What these get is a temporary file: `write_trace` and a format's `write_excerpt`.
+GIVEN_ONE = (PYTHON / "traces" / "formats", PYTHON / "traces" / "format_registry.py")
+WRITERS = {"write_text", "write_bytes", "write_csv", "write_parquet", "write_ipc", "savefig"}
+
+
+def bare_writes(path: Path) -> list[str]:
+    """Calls that write a file by its name and are not inside ``with replacing(...)``."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    safe = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.With)
+        and any("replacing(" in ast.unparse(item) for item in block.items)
+        for node in ast.walk(block)
+    }
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or id(node) in safe:
+            continue
+        called = ast.unparse(node.func)
+        is_method = isinstance(node.func, ast.Attribute) and node.func.attr in WRITERS
+        modes = [ast.unparse(argument) for argument in node.args[:2]]
+        is_open = called.endswith("open") and any(mode in ("'w'", "'wb'", "'xb'") for mode in modes)
+        if is_method or is_open:
+            found.append(f"line {node.lineno}: {called}")
+    return found
+
+
+@pytest.mark.parametrize("path", PYTHON_FILES, ids=shown)
+def test_files_are_written_beside_their_target_and_renamed(path: Path) -> None:
+    if path == DOOR or any(path.is_relative_to(place) for place in GIVEN_ONE):
+        return
+    assert not bare_writes(path)
+
+
+def test_a_bare_write_is_seen(tmp_path: Path) -> None:
+    for code in ("Path('a').write_text('b')", "frame.write_csv(path)", "open('a', 'w')"):
+        (tmp_path / "a.py").write_text(code)
+        assert bare_writes(tmp_path / "a.py"), code

@@ -1,0 +1,121 @@
+"""What the commands write, and what they do not write over."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+from gpusched.reporting import report
+
+SMALL = ("--servers", "4", "--jobs", "200", "-p", "fifo")
+
+
+def mistake(result, *texts: str) -> None:
+    assert result.exit_code == 2, result.output
+    assert result.stderr.count("\n") == 1, result.stderr
+    for text in ("gpusched: ", *texts):
+        assert text in result.stderr
+
+
+@pytest.mark.parametrize("alias", ["same", "link", "hard link", "folder"])
+def test_convert_does_not_write_over_what_it_reads(
+    gpusched, jobs_csv: Path, tmp_path: Path, alias: str
+) -> None:
+    before = jobs_csv.read_bytes()
+    target = tmp_path / "other.csv"
+    if alias == "same":
+        target = jobs_csv
+    elif alias == "link":
+        target.symlink_to(jobs_csv)
+    elif alias == "hard link":
+        target.hardlink_to(jobs_csv)
+    else:
+        (tmp_path / "there").symlink_to(tmp_path)
+        target = tmp_path / "there" / jobs_csv.name
+    mistake(gpusched("trace", "convert", jobs_csv, target), str(target), "is the trace")
+    assert jobs_csv.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [("run", "jobs.parquet"), ("compare", "jobs.parquet")]
+)
+def test_a_trace_in_the_folder_of_the_results_is_not_written_over(
+    gpusched, tmp_path: Path, command: str, name: str
+) -> None:
+    trace = gs.generate("philly", 50, load=0.9, cluster=gs.Cluster.uniform(8, 8))
+    trace.to_polars().write_parquet(tmp_path / name)
+    before = (tmp_path / name).read_bytes()
+    result = gpusched(command, tmp_path / name, "-p", "fifo", "--out", tmp_path)
+    mistake(result, name, "is the trace that is read")
+    assert (tmp_path / name).read_bytes() == before
+
+
+def test_generate_does_not_write_over_its_cluster(gpusched, tmp_path: Path) -> None:
+    cluster = tmp_path / "cluster.toml"
+    cluster.write_text("[[servers]]\ncount = 1\ngpus = 8\n")
+    result = gpusched("trace", "generate", "philly", cluster, "--cluster", cluster)
+    mistake(result, "is the cluster that is read")
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [("compare", ("report.html", "jobs.parquet")), ("run", ("result.npz", "jobs.parquet"))],
+)
+def test_a_full_disk_loses_neither_the_table_nor_the_old_files(
+    gpusched, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        (tmp_path / name).write_text("old")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = gpusched(command, *SMALL, "--out", tmp_path)
+    mistake(result, f"{tmp_path / names[0]}: No space left on device")
+    assert "mean JCT" in result.stdout
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        names, "old"
+    )
+
+
+@pytest.mark.parametrize("json", [(), ("--json",)])
+def test_the_table_is_shown_before_files_are_written(
+    gpusched, monkeypatch: pytest.MonkeyPatch, json: tuple[str, ...]
+) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(report, "write_report", killed)
+    result = gpusched("compare", *SMALL, *json)
+    assert result.exit_code == 130
+    assert "mean JCT" in result.stdout or "mean_jct_s" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        (("trace", "generate", "philly", "nowhere/a.csv"), "nowhere/a.csv: there is no folder"),
+        (("trace", "generate", "philly", "folder.csv"), "folder.csv: Is a directory"),
+        (("compare", *SMALL, "--out", "file"), "file: File exists"),
+        (("run", *SMALL, "--out", "taken"), "taken/result.npz: Is a directory"),
+        (("reproduce", "sjf-bco", "--quick", "--out", "file"), "file: File exists"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
+    gpusched, tmp_path: Path, command: tuple[str, ...], place: str, monkeypatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr("gpusched.studies.comparison.compare", never)
+    monkeypatch.setattr(gs.traces, "write_trace", never, raising=False)
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "taken" / "result.npz").mkdir(parents=True)
+    (tmp_path / "file").write_text("")
+    result = gpusched(*command)
+    mistake(result, place)
+    assert result.stdout == ""
