@@ -82,6 +82,8 @@ def compare(
         Path,
         options.folder("report.html and jobs.parquet.", show_default=True),
     ] = Path("gpusched-report"),
+    plotly: options.PlotlyLibrary = "inline",
+    gantt: options.GanttWindow = None,
     json: options.Json = False,
     wide: Annotated[
         bool,
@@ -101,6 +103,7 @@ def compare(
     labels = _canonical(policies)
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
+    page = given.page_of(plotly, gantt)
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
@@ -144,7 +147,7 @@ def compare(
         files: dict[str, Path] = {}
         if not interrupted:
             display.stage("writing the report")
-            files = _write(comparison, out, workload.assumptions, has_report=has_report)
+            files = _write(comparison, out, workload.assumptions, page if has_report else None)
     late = comparison.without_summary()  # only if interrupted: there is no time for them now
     comparison = comparison.select(set(comparison.results) - set(late))
     if json:
@@ -175,14 +178,19 @@ def _canonical(policies: list[str] | None) -> list[str]:
 
 
 def _write(
-    comparison: study.Comparison, folder: Path, assumptions: Sequence[str], *, has_report: bool
+    comparison: study.Comparison,
+    folder: Path,
+    assumptions: Sequence[str],
+    page: given.Page | None,
 ) -> dict[str, Path]:
     files: dict[str, Path] = {}
-    if has_report:
+    if page is not None:
         from gpusched.reporting.report import write_report
 
         files["report"] = folder / "report.html"
-        write_report(comparison, files["report"], assumptions)
+        write_report(
+            comparison, files["report"], assumptions, plotly=page.plotly, window_s=page.window_s
+        )
     files["jobs"] = folder / "jobs.parquet"
     comparison.to_parquet(files["jobs"])
     return files

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import os
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from gpusched.base.libraries import need
 from gpusched.base.wording import plural
+from gpusched.reporting.chart_library import INLINE, library_tag
 from gpusched.reporting.drawing.drawn import comparison_of
 from gpusched.reporting.figures import figures
 from gpusched.reporting.headline import headline
@@ -29,9 +28,6 @@ from gpusched.reporting.tables import (
 if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.studies.comparison import Comparison
-
-INLINE: Final = "inline"
-CDN: Final = "cdn"
 
 
 def write_report(
@@ -114,37 +110,6 @@ def render_report(
         sources=paragraphs(_sources(comparison), "caption"),
         settings=settings_table(comparison),
         definitions=definitions(comparison),
-    )
-
-
-def library_tag(plotly: str) -> str:
-    """Return the tag of the page that loads the chart library.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is neither ``"inline"`` nor ``"cdn"`` nor ends in ``.js``.
-    """
-    if not isinstance(plotly, str):
-        raise TypeError(f"plotly: expected a text, not {plotly!r}")
-    if plotly not in (INLINE, CDN):
-        if not plotly.endswith(".js"):
-            raise ValueError(
-                f"plotly: must be {INLINE!r}, {CDN!r} or a path or address that ends in .js, "
-                f"not {plotly!r}"
-            )
-        return f'<script src="{escape(plotly)}"></script>'
-    from plotly.offline import get_plotlyjs, get_plotlyjs_version
-
-    source = get_plotlyjs()
-    if plotly == INLINE:
-        return f"<script>{source}</script>"
-    # A browser refuses a file whose digest is another than that of the copy at hand.
-    digest = base64.b64encode(hashlib.sha256(source.encode("utf-8")).digest()).decode()
-    address = f"https://cdn.plot.ly/plotly-{get_plotlyjs_version()}.min.js"
-    return (
-        f'<script src="{address}" integrity="sha256-{digest}" crossorigin="anonymous" '
-        'charset="utf-8"></script>'
     )
 
 

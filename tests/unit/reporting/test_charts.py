@@ -57,7 +57,7 @@ def test_most_points_lie_where_most_jobs_are(comparison: Comparison) -> None:
 
 
 def test_short_series_are_whole() -> None:
-    assert kept_steps(np.arange(7.0), np.arange(7), 7.0, 7).tolist() == list(range(7))
+    assert kept_steps(np.arange(9.0), np.arange(9), 9.0, 9).tolist() == list(range(9))
 
 
 @pytest.mark.parametrize("picture", [allocation, queue])

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.reporting.report import library_tag, render_report, write_report
+from gpusched.reporting.chart_library import library_tag
+from gpusched.reporting.report import render_report, write_report
 from gpusched.studies.comparison import Comparison, compare
 
 MEGABYTE = 1_000_000
