@@ -36,9 +36,10 @@ def check_contents(wheel: Path, checkout: Path) -> None:
     expected = {
         path.relative_to(package).as_posix()
         for path in package.glob("gpusched/**/*")
-        if path.suffix in (".py", ".pyi", ".typed")
+        if path.suffix in (".py", ".pyi", ".typed", ".html", ".css", ".js")
     }
     assert {"gpusched/py.typed", "gpusched/_core.pyi"} <= expected
+    assert "gpusched/reporting/assets/page.html" in expected
     assert names - extension == expected, sorted((names - extension) ^ expected)
 
 

@@ -3,8 +3,9 @@
 Start with :func:`read_trace` or :func:`generate`, :class:`Cluster`, and :func:`simulate` or
 :func:`compare`. What fewer people need is in public submodules: :mod:`~gpusched.deciding`,
 :mod:`~gpusched.models`, :mod:`~gpusched.bounds`, :mod:`~gpusched.prediction`,
-:mod:`~gpusched.clusters`, :mod:`~gpusched.traces` and :mod:`~gpusched.generator`. Names and
-submodules are loaded on first use, so that importing the package costs little.
+:mod:`~gpusched.clusters`, :mod:`~gpusched.traces`, :mod:`~gpusched.generator` and
+:mod:`~gpusched.plot`. Names and submodules are loaded on first use, so that importing the package
+costs little.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gpusched import deciding as deciding
     from gpusched import generator as generator
     from gpusched import models as models
+    from gpusched import plot as plot
     from gpusched import prediction as prediction
     from gpusched import traces as traces
     from gpusched._core import Actions as Actions
@@ -122,6 +124,7 @@ _SUBMODULES = (
     "deciding",
     "generator",
     "models",
+    "plot",
     "prediction",
     "traces",
 )

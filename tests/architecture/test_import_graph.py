@@ -23,6 +23,7 @@ FLOORS = """
     engine
     deciding studies
     papers.common reporting
+    plot
     papers.registry
     papers.a_srpt papers.dancer papers.fgd papers.matching_online papers.sjf_bco
     papers.matching

@@ -82,6 +82,18 @@ def test_the_report_and_the_jobs_are_written(gpusched, tmp_path: Path) -> None:
     assert jobs.height == 400
 
 
+def test_the_chart_library_of_the_report_may_be_linked(gpusched, tmp_path: Path) -> None:
+    arguments = ("compare", *SMALL, "--policies", "fifo,srtf", "--out", tmp_path)
+    assert gpusched(*arguments, "--plotly", "cdn", "--gantt", "0:7200").exit_code == 0
+    text = (tmp_path / "report.html").read_text()
+    assert "https://cdn.plot.ly/plotly-" in text
+    assert len(text) < 2_000_000
+    assert "From 0 s to 2.00 h after the first submission" in text
+    result = gpusched(*arguments, "--plotly", "none")
+    assert result.exit_code == 2
+    assert "--plotly: must be 'inline', 'cdn' or a path" in " ".join(result.stderr.split())
+
+
 def test_json_is_all_that_goes_to_stdout(gpusched_json) -> None:
     made = gpusched_json("compare", *SMALL, "--policies", "fifo,srtf")
     assert [row["policy"] for row in made["results"]] == ["fifo", "srtf"]

@@ -85,6 +85,8 @@ def compare(
         Path,
         options.folder("report.html and jobs.parquet.", show_default=True),
     ] = Path("gpusched-report"),
+    plotly: options.PlotlyLibrary = "inline",
+    gantt: options.GanttWindow = None,
     json: options.Json = False,
     wide: Annotated[
         bool,
@@ -107,6 +109,7 @@ def compare(
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     has_report = is_installed("plotly")
     names = ("report.html", "jobs.parquet") if has_report else ("jobs.parquet",)
+    page = given.page_of(plotly, gantt)
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
@@ -165,7 +168,7 @@ def compare(
         flush()
         with ProgressDisplay() as display:
             display.stage("writing the report")
-            _write(every, files, workload.assumptions)
+            _write(every, files, workload.assumptions, page)
     remark(f"wrote {path}" for path in files.values())
     if not has_report and not interrupted:
         remark(["no report: it needs plotly: pip install plotly"], style="yellow")
@@ -187,12 +190,21 @@ def _canonical(policies: list[str] | None) -> list[str]:
 
 
 def _write(
-    comparison: study.Comparison, files: Mapping[str, Path], assumptions: Sequence[str]
+    comparison: study.Comparison,
+    files: Mapping[str, Path],
+    assumptions: Sequence[str],
+    page: given.Page,
 ) -> None:
     if "report" in files:
         from gpusched.reporting.report import write_report
 
-        write_report(comparison, files["report"], assumptions)
+        write_report(
+            comparison,
+            files["report"],
+            assumptions,
+            plotly=page.plotly,
+            window_s=page.window_s,
+        )
     comparison.to_parquet(files["jobs"])
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpusched.cli.defaults import ZOO
 from gpusched.cli.reading import DEFAULT, Reading
 from gpusched.cli.workload_files import Network, Source
 from gpusched.plugins.policy import ContentionChoice, SpeedChoice
+from gpusched.reporting.chart_library import INLINE, checked
 
 
 def split_policies(texts: list[str]) -> list[str]:
@@ -122,3 +125,32 @@ def source_of(
     typed = {key: int(value) if value.isdigit() else value for key, value in read.items()}
     files = (paths,) if isinstance(paths, Path) else tuple(paths or ())
     return Source(files, format, pairs("--column", columns) or None, typed, reading)
+
+
+@dataclass(frozen=True)
+class Page:
+    """How a report is written: see :func:`gpusched.write_report`."""
+
+    plotly: str = INLINE
+    window_s: tuple[float, float] | None = None
+
+
+def page_of(plotly: str, gantt: str | None) -> Page:
+    """Return how the report is to be written, checked before anything runs.
+
+    Raises
+    ------
+    ValueError
+        If there is no such library, or ``gantt`` is no window.
+    """
+    checked(plotly, "--plotly")
+    if gantt is None:
+        return Page(plotly)
+    begin, _, end = gantt.partition(":")
+    try:
+        window_s = float(begin), float(end)
+    except ValueError:
+        window_s = math.nan, math.nan
+    if not (all(map(math.isfinite, window_s)) and window_s[0] < window_s[1]):
+        raise ValueError(f"--gantt: {gantt!r} must be two increasing times in seconds, FROM:TO")
+    return Page(plotly, window_s)

@@ -207,6 +207,23 @@ Json = Annotated[
     typer.Option("--json", help="Print JSON instead of a table.", rich_help_panel=OUTPUT),
 ]
 RUN: Final = _RUN
+PlotlyLibrary = Annotated[
+    str,
+    typer.Option(
+        "--plotly", metavar="inline|cdn|FILE.js",
+        help="The chart library of the report: in the file (4.7 MB), linked, so that charts need a "
+        "network, or a path or address of a copy.", rich_help_panel=OUTPUT,
+    ),
+]  # fmt: skip
+GanttWindow = Annotated[
+    str | None,
+    typer.Option(
+        "--gantt", metavar="FROM:TO",
+        help="Window of the report's Gantt chart, in seconds since the first submission. Default: "
+        "all, or as much around the longest queue as is readable.",
+        show_default=False, rich_help_panel=OUTPUT,
+    ),
+]  # fmt: skip
 
 
 def folder(contents: str, *, show_default: bool = False) -> Any:

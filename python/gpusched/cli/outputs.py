@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from gpusched.base.replacing import check_folder, check_target, refuse_inputs
@@ -12,18 +13,27 @@ Input = str | Path | None
 
 def read_files(
     *,
-    trace: Input = None,
+    trace: Input | Sequence[Path] = None,
     cluster: Input = None,
     profiles: Input = None,
     throughputs: Input = None,
 ) -> dict[str, Input]:
     """Return the files that a command reads, by what they are."""
+    traces = (trace,) if isinstance(trace, str | Path) else trace or ()
+    files = [path for path in traces if str(path) != "-"]
     return {
-        "trace": trace,
+        **{
+            f"trace {number}" if number > 1 else "trace": path
+            for number, path in enumerate(files, 1)
+        },
         "cluster": cluster,
         "file of profiles": None if profiles == ZOO else profiles,
         "file of throughputs": throughputs,
     }
+
+
+def _numbered(name: str, index: int) -> str:
+    return f"{name} {index + 1}" if index else name
 
 
 def prepare_folder(folder: Path, names: tuple[str, ...], inputs: dict[str, Input]) -> None:

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from gpusched.base.libraries import is_installed, need
 from gpusched.cli import given, options
 from gpusched.cli.console import flush, remark, show_json, show_lines, show_table
-from gpusched.cli.outputs import prepare_folder, read_files
+from gpusched.cli.outputs import prepare_folder, prepare_target, read_files
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.run_table import result_table
@@ -25,6 +26,8 @@ EPILOG: Final = """
 gpusched run jobs.csv --policy srtf --servers 64
 
 gpusched run jobs.csv --policy 2d-las:preset=lucid --audit --out lucid
+
+gpusched run jobs.csv --policy easy --report easy.html --plotly cdn
 
 gpusched run -p fifo --profiles zoo --nic-gbps 25 --intra-gbps 400 --contention shared
 """
@@ -84,18 +87,41 @@ def run(
     ] = None,
     out: Annotated[
         Path | None,
-        options.folder("result.npz (see [bold]gpusched.load_result[/]) and jobs.parquet."),
+        options.folder(
+            "result.npz (see [bold]gpusched.load_result[/]), jobs.parquet and report.html."
+        ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="The report: one HTML file. Default: report.html in the folder of --out.",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    plotly: options.PlotlyLibrary = "inline",
+    gantt: options.GanttWindow = None,
     json: options.Json = False,
     reading: Reading = DEFAULT,
 ) -> None:
     """Run one policy and print what it achieved."""
+    page = given.page_of(plotly, gantt)
+    if report is not None:
+        need("plotly", "the report", "plotly")  # now, and not after an hour
+    elif out is not None and is_installed("plotly"):
+        report = out / "report.html"
+    elif page != given.Page():
+        raise ValueError("--plotly, --gantt: no report is written without --report or --out")
     label = str(Policy.parse(policy))
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     files: dict[str, Path] = {}
     if out is not None:
         files = {"result": out / "result.npz", "jobs": out / "jobs.parquet"}
+    if report is not None:
+        files["report"] = report
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
@@ -112,11 +138,15 @@ def run(
             speed=speed,
             seed=seed,
         )
-        if out is not None:
+        if files:
             inputs = read_files(
                 trace=trace, cluster=cluster, profiles=profiles, throughputs=throughputs
             )
-            prepare_folder(out, tuple(path.name for path in files.values()), inputs)
+            if out is not None:
+                prepare_folder(out, ("result.npz", "jobs.parquet"), inputs)
+            if report is not None:
+                report.parent.mkdir(parents=True, exist_ok=True)
+                prepare_target(report, inputs)
         display.runs([label])
         comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
             workload.trace,
@@ -131,16 +161,16 @@ def run(
         )
         result = comparison.results[label]
         story = () if explain is None else _story(result, explain)
-        report = None
+        found = None
         if audit:
             display.stage("auditing the schedule")
-            report = result.audit()
+            found = result.audit()
     if json:
         summary = comparison.to_dict()
         payload: dict[str, Any] = {key: summary[key] for key in ("trace", "cluster")}
         payload |= {"result": summary["results"][0], "warnings": list(result.warnings)}
-        if report is not None:
-            payload["audit"] = {"ok": report.ok, "problems": list(report.problems)}
+        if found is not None:
+            payload["audit"] = {"ok": found.ok, "problems": list(found.problems)}
         if story:
             payload["explanation"] = list(story)
         payload["assumptions"] = list(workload.assumptions)
@@ -151,17 +181,29 @@ def run(
         show_lines(workload.assumptions, style="yellow")
         show_table(result_table(label, result))
         show_lines(story)
-        if report is not None:
-            show_lines([f"audit: {line}" for line in report.problems or ["every rule holds"]])
+        if found is not None:
+            show_lines([f"audit: {line}" for line in found.problems or ["every rule holds"]])
     remark(remarks(comparison), style="yellow")
     if files:
         flush()
         with ProgressDisplay() as display:
-            display.stage("writing the result")
-            result.save(files["result"])
-            result.to_parquet(files["jobs"])
+            if out is not None:
+                display.stage("writing the result")
+                result.save(files["result"])
+                result.to_parquet(files["jobs"])
+            if report is not None:
+                from gpusched.reporting.report import write_report
+
+                display.stage("writing the report")
+                write_report(
+                    comparison,
+                    report,
+                    workload.assumptions,
+                    plotly=page.plotly,
+                    window_s=page.window_s,
+                )
     remark(f"wrote {path}" for path in files.values())
-    if report is not None and not report.ok:
+    if found is not None and not found.ok:
         raise typer.Exit(1)
 
 

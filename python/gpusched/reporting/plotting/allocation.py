@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
-from gpusched.reporting.plotting import over_time, style
-from gpusched.studies.comparison import Comparison
+from gpusched.reporting.charts.chart import Curves
+from gpusched.reporting.charts.over_time import POINTS, strips
+from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
+
+if TYPE_CHECKING:
+    from gpusched.results.result import Result
+    from gpusched.studies.comparison import Comparison
 
 
-def allocation(comparison: Comparison, points: int = 400) -> go.Figure:
-    """Plot the number of allocated GPUs over time.
+def allocation(
+    source: Result | Comparison, *, points: int = POINTS, library: Library = "plotly"
+) -> Any:
+    """Draw the allocated GPUs over time, a strip per policy.
 
     Parameters
     ----------
+    source
+        A result, or a comparison.
     points
-        The most points that a curve is drawn with, each the mean over the time to the next.
+        The most points of a curve: of each slot of time the first, the lowest, the highest and
+        the last step, so that no peak is lost; 8 or more.
+    library
+        As for :func:`jct_cdf`, as are returns and errors.
     """
-    figure = style.figure(
-        title="Allocation", x_title="days since the first submission", y_title="allocated GPUs"
-    )
-    over_time.draw(figure, comparison, over_time.series, "allocated_gpus", points, "%{y:,.0f} GPUs")
+    return drawn(chart(comparison_of(source), points), library)
+
+
+def chart(comparison: Comparison, points: int = POINTS) -> Curves:
+    """Allocated GPUs over time."""
     num_gpus = comparison.cluster.num_gpus
-    figure.add_hline(
-        y=num_gpus,
-        line={"color": "#6b7580", "width": 1, "dash": "dot"},
-        annotation={"text": f"all {num_gpus:,} GPUs", "xanchor": "right", "yanchor": "bottom"},
-    )
-    return figure
+    return strips(
+        comparison, lambda result: result.series, "allocated_gpus", points,
+        name="allocation", title="Allocation", what="allocated GPUs", unit="GPUs",
+        caption="GPUs that jobs hold.", top=float(num_gpus),
+        limit=(float(num_gpus), f"all {num_gpus:,} GPUs"),
+    )  # fmt: skip

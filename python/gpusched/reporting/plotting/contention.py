@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
-from gpusched.reporting.plotting import over_time, style
-from gpusched.studies.comparison import Comparison
+from gpusched.reporting.charts.chart import Curves
+from gpusched.reporting.charts.over_time import POINTS, strips
+from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
+
+if TYPE_CHECKING:
+    from gpusched.results.result import Result
+    from gpusched.studies.comparison import Comparison
 
 
-def contention(comparison: Comparison, points: int = 400) -> go.Figure:
-    """Plot the number of rings (gangs on several servers) on the link that has most of them.
+def contention(
+    source: Result | Comparison, *, points: int = POINTS, library: Library = "plotly"
+) -> Any:
+    """Draw the rings (gangs on several servers) on the link that has most of them, over time.
 
-    Parameters
-    ----------
-    points
-        The most points that a curve is drawn with, each the mean over the time to the next.
+    Parameters, returns and errors: as :func:`allocation`.
     """
-    figure = style.figure(
-        title="Contention over time",
-        x_title="days since the first submission",
-        y_title="rings on the most loaded link",
-    )
-    over_time.draw(
-        figure,
-        comparison,
-        lambda result: result.contention.busiest,
-        "rings",
-        points,
-        "%{y:,.1f} rings",
-    )
-    return figure
+    return drawn(chart(comparison_of(source), points), library)
+
+
+def chart(comparison: Comparison, points: int = POINTS) -> Curves:
+    """Rings (gangs on several servers) on the link that has most of them, over time."""
+    return strips(
+        comparison, lambda result: result.contention.busiest, "rings", points,
+        name="contention", title="Contention", what="rings on the most loaded link", unit="rings",
+        caption="Rings (gangs on several servers) on the link that has most of them.",
+    )  # fmt: skip

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
-from gpusched.reporting.plotting import over_time, style
-from gpusched.studies.comparison import Comparison
+from gpusched.reporting.charts.chart import Curves
+from gpusched.reporting.charts.over_time import POINTS, strips
+from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
+
+if TYPE_CHECKING:
+    from gpusched.results.result import Result
+    from gpusched.studies.comparison import Comparison
 
 
-def queue(comparison: Comparison, points: int = 400) -> go.Figure:
-    """Plot the number of waiting jobs over time, on a logarithmic axis that begins at one job.
+def queue(source: Result | Comparison, *, points: int = POINTS, library: Library = "plotly") -> Any:
+    """Draw the number of waiting jobs over time, a strip per policy, on a logarithmic axis.
+
+    Parameters, returns and errors: as :func:`allocation`.
+    """
+    return drawn(chart(comparison_of(source), points), library)
+
+
+def chart(comparison: Comparison, points: int = POINTS) -> Curves:
+    """Waiting jobs over time, on a logarithmic axis that begins at one job.
 
     Queues differ by orders of magnitude between policies; a linear axis shows the longest alone.
-
-    Parameters
-    ----------
-    points
-        The most points that a curve is drawn with, each the mean over the time to the next.
     """
-    figure = style.figure(
-        title="Queue (an empty one is drawn at 1)",
-        x_title="days since the first submission",
-        y_title="waiting jobs (log scale)",
-    )
-    over_time.draw(
-        figure, comparison, over_time.series, "queue_jobs", points, "%{y:,.0f} jobs", least=1.0
-    )
-    return figure
+    return strips(
+        comparison, lambda result: result.series, "queue_jobs", points,
+        name="queue", title="Queue", what="waiting jobs (log scale)", unit="jobs",
+        caption="Jobs that wait for GPUs; an empty queue is drawn at 1.", is_log=True,
+    )  # fmt: skip

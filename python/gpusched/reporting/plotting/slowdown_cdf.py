@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
 from gpusched.base.arrays import Float64
-from gpusched.reporting.plotting import distribution, style
-from gpusched.results.result import Result
-from gpusched.studies.comparison import Comparison
+from gpusched.reporting.charts.chart import Axis, Curves
+from gpusched.reporting.charts.distributions import HOVER, POINTS, RULE, curves_of
+from gpusched.reporting.charts.highlights import highlighted
+from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
+
+if TYPE_CHECKING:
+    from gpusched.results.result import Result
+    from gpusched.studies.comparison import Comparison
 
 
-def slowdown_cdf(comparison: Comparison, points: int = 1_000) -> go.Figure:
-    """Plot the share of the jobs on several servers whose slowdown from contention is at most x.
+def slowdown_cdf(
+    source: Result | Comparison, *, points: int = POINTS, library: Library = "plotly"
+) -> Any:
+    """Draw the share of the jobs on several servers whose slowdown from contention is at most x.
 
     The slowdown is the run time over what it would have been on the same GPUs if no link were
-    shared; the curves begin at 1 with the jobs that nobody slowed down. Jobs that ran on one
-    server at a time use no link, and are left out.
-
-    Parameters
-    ----------
-    points
-        The most points that a curve is drawn with.
+    shared. Jobs that ran on one server at a time use no link, and are left out. Parameters,
+    returns and errors: as :func:`jct_cdf`.
     """
-    figure = style.figure(
-        title="Slowdown from contention",
-        x_title="run time / run time without contention",
-        y_title="share of jobs on several servers",
-    )
-    _, right = distribution.draw(figure, comparison, _slowdown, points, least=1.0)
+    return drawn(chart(comparison_of(source), points), library)
+
+
+def chart(comparison: Comparison, points: int = POINTS) -> Curves:
+    """Share of the jobs on several servers whose slowdown from contention is at most x."""
+    curves, _, right = curves_of(comparison, _slowdown, points, 1.0, lambda x: f"{x:.2f}")
     margin = max(0.02 * (right - 1.0), 0.005)
-    figure.update_xaxes(range=[1.0 - margin, right + margin])
-    return figure
+    return Curves(
+        "slowdown_cdf",
+        "Slowdown from contention",
+        "Share of the jobs on several servers by their run time over what it would have been on "
+        f"the same GPUs if no link were shared: higher is better; {RULE}",
+        Axis("run time / run time without contention", "linear", (1.0 - margin, right + margin)),
+        Axis("share of jobs on several servers", "share"),
+        curves,
+        hover=HOVER,
+        highlighted=highlighted(comparison),
+    )
 
 
 def _slowdown(result: Result) -> Float64:

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
-from gpusched.reporting.plotting import distribution, style
-from gpusched.studies.comparison import Comparison
+from gpusched.base.wording import duration
+from gpusched.reporting.charts.chart import Axis, Curves
+from gpusched.reporting.charts.distributions import HOVER, POINTS, RULE, curves_of
+from gpusched.reporting.charts.highlights import highlighted
+from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
+
+if TYPE_CHECKING:
+    from gpusched.results.result import Result
+    from gpusched.studies.comparison import Comparison
 
 
-def wait_cdf(comparison: Comparison, points: int = 1_000) -> go.Figure:
-    """Plot the share of finished jobs whose wait is at most x, on a logarithmic time axis.
+def wait_cdf(
+    source: Result | Comparison, *, points: int = POINTS, library: Library = "plotly"
+) -> Any:
+    """Draw the share of finished jobs whose wait (all time without GPUs) is at most x.
 
-    A logarithmic axis has no place for jobs that never wait: the curves start at one second,
-    with the jobs that wait less or not at all.
-
-    Parameters
-    ----------
-    points
-        The most points that a curve is drawn with.
+    The axis is logarithmic and begins at one second, with the jobs that wait less or not at all.
+    Parameters, returns and errors: as :func:`jct_cdf`.
     """
-    figure = style.figure(
-        title="Wait: all time without GPUs",
-        x_title="wait (log scale; less than 1 s is counted at 1 s)",
-        y_title="share of jobs",
+    return drawn(chart(comparison_of(source), points), library)
+
+
+def chart(comparison: Comparison, points: int = POINTS) -> Curves:
+    """Share of the finished jobs whose wait is at most x.
+
+    A logarithmic axis has no place for jobs that never wait: the curves start at one second, with
+    the jobs that wait less or not at all.
+    """
+    curves, left, right = curves_of(comparison, lambda r: r.jobs.wait_s, points, 1.0, duration)
+    return Curves(
+        "wait_cdf",
+        "Wait",
+        "Share of the finished jobs that are without GPUs for at most a time, preemptions "
+        f"included: higher is better; less than 1 s is counted at 1 s; {RULE}",
+        Axis("wait (log scale)", "duration", (left, right)),
+        Axis("share of jobs", "share"),
+        curves,
+        hover=HOVER,
+        highlighted=highlighted(comparison),
     )
-    ends = distribution.draw(figure, comparison, lambda r: r.jobs.wait_s, points, least=1.0)
-    style.use_log_time_axis(figure, *ends)
-    return figure

@@ -1,0 +1,1 @@
+"""Charts as figures of Plotly and of Matplotlib."""

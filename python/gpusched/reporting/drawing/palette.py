@@ -1,0 +1,50 @@
+"""Colours, dashes and ticks: the same in every figure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#1f2933")
+"""Okabe and Ito (2008): told apart by colour-blind readers as well. Dashes take over from there."""
+DARK_COLOURS: Final = (
+    "#4aa3df", "#ff8a3d", "#2fc79a", "#e59ac5", "#f0b93a", "#9fd8ff", "#e6e9ed",
+)  # fmt: skip
+"""The same hues, bright enough for a dark page."""
+JOB_COLOURS: Final = (
+    "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#997700", "#88aa99",
+)  # fmt: skip
+"""Of neighbouring jobs; after Tol (2021). They stand on light and on dark."""
+DASHES: Final = ("solid", "dash", "dot", "dashdot")
+
+INK: Final = "#1f2933"
+GRID: Final = "#e3e6ea"
+LINE: Final = "#9aa3ad"
+MUTED: Final = "#5b6773"
+FADED: Final = 0.18
+"""Opacity of curves where others are highlighted."""
+
+SHARE_COLOURS: Final = ("#f3f6f9", "#9ecae1", "#0b4f8a")
+"""From empty to full."""
+DARK_SHARE_COLOURS: Final = ("#1c242c", "#2b6a94", "#9fdcff")
+
+TIME_TICKS: Final = {
+    1e-3: "1 ms", 1e-2: "10 ms", 1e-1: "0.1 s", 1.0: "1 s", 10.0: "10 s", 60.0: "1 min",
+    600.0: "10 min", 3600.0: "1 h", 21_600.0: "6 h", 86_400.0: "1 d", 864_000.0: "10 d",
+    8_640_000.0: "100 d", 86_400_000.0: "1,000 d",
+}  # fmt: skip
+"""Ticks of a logarithmic axis of seconds that people use."""
+
+
+def colour_of(place: int) -> str:
+    """Return the colour of the policy at a place."""
+    return COLOURS[place % len(COLOURS)]
+
+
+def dash_of(place: int) -> str:
+    """Return the dash of the policy at a place, by its name in Plotly."""
+    return DASHES[place // len(COLOURS) % len(DASHES)]
+
+
+def opacity_of(place: int, highlighted: frozenset[int]) -> float:
+    """Return how opaque a policy is drawn where some are highlighted."""
+    return 1.0 if not highlighted or place in highlighted else FADED

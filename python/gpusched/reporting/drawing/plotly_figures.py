@@ -1,0 +1,307 @@
+"""Charts as figures of Plotly: for notebooks, and for the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from gpusched.base.arrays import AnyArray
+from gpusched.base.libraries import need
+from gpusched.base.wording import duration
+from gpusched.reporting.charts.chart import (
+    Axis,
+    Bars,
+    Chart,
+    Curve,
+    Curves,
+    Dots,
+    Gantt,
+    Grid,
+    Grids,
+)
+from gpusched.reporting.drawing import palette
+
+_STRIP_GAP = 0.28  # of the height of a strip
+_Layout = dict[str, Any]
+
+
+def figure(chart: Chart, *, in_page: bool = False) -> Any:
+    """Return the chart as a ``plotly.graph_objects.Figure``.
+
+    Parameters
+    ----------
+    in_page
+        Without title and legend, which the page has itself, and with all policies of a chart that
+        shows one at a time.
+    """
+    need("plotly", "this figure", "plotly")
+    import plotly.graph_objects as go
+
+    data, layout = _parts(chart, in_page=in_page)
+    return go.Figure(data=data, layout=layout)
+
+
+def _parts(chart: Chart, *, in_page: bool) -> tuple[list[Any], _Layout]:
+    layout = _layout(chart, in_page=in_page)
+    if isinstance(chart, Curves):
+        return (_strips if chart.in_strips else _overlaid)(chart, layout)
+    if isinstance(chart, Dots):
+        return _dots(chart, layout)
+    if isinstance(chart, Gantt):
+        return _gantt(chart, layout)
+    if isinstance(chart, Grids):
+        return _grids(chart, layout)
+    raise TypeError(f"no drawing of a {type(chart).__name__}")
+
+
+def text(label: str) -> str:
+    """Return a name as Plotly takes it: it reads some HTML in texts."""
+    return escape(label, quote=False)
+
+
+def _layout(chart: Chart, *, in_page: bool) -> _Layout:
+    layout: _Layout = {
+        "template": "none",
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": palette.INK},
+        "xaxis": _axis(chart.x),
+        "margin": {"l": 60, "r": 16, "t": 36, "b": 44},
+        "height": 380,
+        "hovermode": "closest",
+        "showlegend": not in_page,
+        "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0, "xanchor": "left"},
+        "separators": ".,",
+        "modebar": {"orientation": "h"},
+    }
+    if not in_page:
+        layout["title"] = {"text": text(chart.title), "x": 0, "xref": "paper", "font": {"size": 16}}
+        layout["margin"]["t"] = 56
+    return layout
+
+
+def _axis(axis: Axis) -> _Layout:
+    made: _Layout = {
+        "title": {"text": text(axis.title), "standoff": 8},
+        "gridcolor": palette.GRID, "linecolor": palette.LINE, "tickcolor": palette.LINE,
+        "ticks": "outside", "zeroline": False, "automargin": True,
+    }  # fmt: skip
+    if axis.ends is not None:
+        made["range"] = [float(end) for end in axis.ends]
+    if axis.scale == "share":
+        made |= {"tickformat": ".0%", "range": [0, 1.02]}
+    if axis.scale == "log":
+        made |= {"type": "log", "dtick": 1, "tickformat": ",.0f"}
+    if axis.scale == "duration":
+        ticks = palette.TIME_TICKS
+        made |= {"type": "log", "tickvals": list(ticks), "ticktext": list(ticks.values())}
+    if axis.ends is not None and axis.scale in ("log", "duration"):
+        low, high = axis.ends
+        made["range"] = [float(np.log10(low)), float(np.log10(max(high, 2 * low)))]
+    return made
+
+
+def _short(values: AnyArray) -> AnyArray:
+    """The seven digits of a float32 are more than a screen shows, in half the bytes."""
+    return values.astype(np.float32)
+
+
+def _line(curve: Curve, highlighted: frozenset[int] = frozenset()) -> _Layout:
+    return {
+        "type": "scatter",
+        "x": _short(curve.x),
+        "y": _short(curve.y),
+        "name": text(curve.label),
+        "mode": "lines",
+        "opacity": palette.opacity_of(curve.place, highlighted),
+        "line": {
+            "color": palette.colour_of(curve.place), "dash": palette.dash_of(curve.place),
+            "width": 1.8, "shape": "hv",
+        },
+        "meta": {"policy": curve.place},
+    }  # fmt: skip
+
+
+def _overlaid(chart: Curves, layout: _Layout) -> tuple[list[Any], _Layout]:
+    form, unit = chart.hover
+    layout |= {"yaxis": _axis(chart.y), "hovermode": "x unified"}
+    hover = f"%{{y:{form}}} {text(unit)}"
+    return [_line(c, chart.highlighted) | {"hovertemplate": hover} for c in chart.curves], layout
+
+
+def _strips(chart: Curves, layout: _Layout) -> tuple[list[Any], _Layout]:
+    """Draw the first policy at the top; all strips share both axes."""
+    form, unit = chart.hover
+    data, notes, lines = [], [], []
+    count = max(1, len(chart.curves))
+    size = 1 / (count + _STRIP_GAP * (count - 1))
+    for index, curve in enumerate(chart.curves):
+        name = "" if index == 0 else str(index + 1)
+        top = 1 - index * size * (1 + _STRIP_GAP)
+        layout[f"yaxis{name}"] = _axis(Axis("", chart.y.scale, chart.y.ends)) | {
+            "domain": [max(0.0, top - size), top], "nticks": 3, "matches": "y" if index else None,
+            "title": None,
+        }  # fmt: skip
+        if chart.y.scale == "log":
+            layout[f"yaxis{name}"] |= {"dtick": None}
+        data.append(
+            _line(curve)
+            | {
+                "yaxis": f"y{name}",
+                "fill": "tozeroy",
+                "hovertemplate": f"%{{y:{form}}} {text(unit)}<extra>{text(curve.label)}</extra>",
+            }
+        )
+        data[-1]["line"] |= {"dash": "solid", "width": 1.2}
+        notes.append(_note(curve.label, 0, top, "left") | {"font": {"size": 12}})
+        if chart.limit is not None:
+            height, what = chart.limit
+            lines.append({
+                "type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": f"y{name}",
+                "y0": height, "y1": height,
+                "line": {"color": palette.MUTED, "width": 1, "dash": "dot"},
+            })  # fmt: skip
+            if index == 0:
+                notes.append(_note(what, 1, top, "right") | {"font": {"size": 11}})
+    height = max(240, 84 + 84 * count)
+    layout["xaxis"]["anchor"] = f"y{count}" if count > 1 else "y"
+    layout["margin"]["t"] += 18  # the name of the first strip stands below the toolbar
+    layout |= {"annotations": notes, "shapes": lines, "height": height, "showlegend": False}
+    return data, layout
+
+
+def _note(label: str, x: float, y: float, side: str) -> _Layout:
+    return {
+        "text": text(label), "xref": "paper", "yref": "paper", "x": x, "y": y, "xanchor": side,
+        "yanchor": "bottom", "showarrow": False, "borderpad": 0,
+    }  # fmt: skip
+
+
+def _dots(chart: Dots, layout: _Layout) -> tuple[list[Any], _Layout]:
+    data = []
+    for curve in chart.curves:
+        drawn = _line(curve, chart.highlighted) | {
+            "mode": "markers",
+            "marker": {
+                "color": palette.colour_of(curve.place), "size": 10,
+                "symbol": ("circle", "diamond", "square", "x")[
+                    curve.place // len(palette.COLOURS) % 4
+                ],
+            },
+            "text": [duration(value) for value in curve.x.tolist()],
+            "hovertemplate": f"%{{text}}<extra>{text(curve.label)}</extra>",
+        }  # fmt: skip
+        del drawn["line"]
+        data.append(drawn)
+    count = len(chart.groups)
+    # Names stand above their lines: beside them, long ones would leave no room on a phone.
+    layout["annotations"] = [
+        {"text": text(_cut(name)), "xref": "paper", "x": 0, "xanchor": "left", "yref": "y",
+         "y": place + 0.2, "yanchor": "bottom", "showarrow": False, "borderpad": 0,
+         "font": {"size": 12}}
+        for place, name in enumerate(chart.groups)
+    ]  # fmt: skip
+    layout["yaxis"] = _axis(Axis("")) | {
+        "tickvals": list(range(count)), "showticklabels": False, "ticks": "", "title": None,
+        "range": [-0.5, count - 0.35],
+    }  # fmt: skip
+    layout["height"] = 110 + 44 * max(2, count)
+    layout["margin"] |= {"l": 16}
+    return data, layout
+
+
+def _cut(name: str, most: int = 44) -> str:
+    """Shorten a name, but for the number of jobs at its end."""
+    if len(name) <= most:
+        return name
+    base, _, count = name.rpartition(" (")
+    tail = f" ({count}" if base else ""
+    return f"{name[: max(1, most - len(tail) - 1)]}…{tail}"
+
+
+def _gantt(chart: Gantt, layout: _Layout) -> tuple[list[Any], _Layout]:
+    data = [_bars(bars) | {"visible": index == 0} for index, bars in enumerate(chart.policies)]
+    layout["yaxis"] = _one_at_a_time(chart, layout, {
+        "tickvals": [place for place, _ in chart.ticks],
+        "ticktext": [name for _, name in chart.ticks],
+        "range": [chart.top + 0.3, -0.3],
+        "showgrid": False,
+    })  # fmt: skip
+    layout |= {"height": int(min(900, max(260, 110 + 3.2 * chart.top))), "bargap": 0}
+    layout["barmode"] = "overlay"
+    return data, layout
+
+
+def _bars(bars: Bars) -> _Layout:
+    count = len(palette.JOB_COLOURS)
+    steps = [
+        [edge / count, colour]
+        for index, colour in enumerate(palette.JOB_COLOURS)
+        for edge in (index, index + 1)
+    ]
+    return {
+        "type": "bar",
+        "orientation": "h",
+        "name": text(bars.label),
+        "x": _short(bars.length),
+        "base": bars.begin,
+        "y": _short(bars.bottom + bars.height / 2),
+        "width": _short(bars.height * 0.94),
+        "customdata": np.stack((bars.job, bars.gpus), axis=1).astype(np.int32),
+        "hovertemplate": (
+            "job %{customdata[0]}: %{customdata[1]} GPUs<br>from %{base:.4~f} to %{x:.4~f}"
+            f"<extra>{text(bars.label)}</extra>"
+        ),
+        "marker": {
+            "color": (bars.job % count).astype(np.uint8), "colorscale": steps, "cmin": -0.5,
+            "cmax": count - 0.5, "line": {"width": 0},
+        },
+        "showlegend": False,
+        "meta": {"alone": bars.place},
+    }  # fmt: skip
+
+
+def _grids(chart: Grids, layout: _Layout) -> tuple[list[Any], _Layout]:
+    data = [
+        _grid(chart, grid) | {"visible": index == 0} for index, grid in enumerate(chart.policies)
+    ]
+    layout["yaxis"] = _one_at_a_time(chart, layout, {
+        "autorange": "reversed", "showgrid": False, "nticks": 12, "type": "category",
+    })  # fmt: skip
+    layout["height"] = int(min(620, max(240, 120 + 11 * len(chart.rows))))
+    return data, layout
+
+
+def _grid(chart: Grids, grid: Grid) -> _Layout:
+    middles = (chart.edges[1:] + chart.edges[:-1]) / 2
+    low, middle, high = palette.SHARE_COLOURS
+    return {
+        "type": "heatmap",
+        "name": text(grid.label),
+        "z": grid.percent,
+        "x": _short(middles),
+        "y": list(chart.rows),
+        "zmin": 0,
+        "zmax": 100,
+        "colorscale": [[0, low], [0.5, middle], [1, high]],
+        "colorbar": {"thickness": 10, "ticksuffix": " %", "outlinewidth": 0, "len": 1},
+        "hovertemplate": f"%{{y}}: %{{z}} %<extra>{text(grid.label)}</extra>",
+        "meta": {"alone": grid.place},
+    }
+
+
+def _one_at_a_time(chart: Gantt | Grids, layout: _Layout, axis: Mapping[str, Any]) -> _Layout:
+    """Return the vertical axis; a figure that stands alone gets a menu of the policies."""
+    names = [text(policy.label) for policy in chart.policies]
+    if layout["showlegend"] and len(names) > 1:
+        layout["updatemenus"] = [{
+            "x": 1, "xanchor": "right", "y": 1.02, "yanchor": "bottom", "pad": {"t": 0, "b": 0},
+            "buttons": [
+                {"label": name, "method": "update",
+                 "args": [{"visible": [other == index for other in range(len(names))]}]}
+                for index, name in enumerate(names)
+            ],
+        }]  # fmt: skip
+    layout["showlegend"] = False
+    return _axis(Axis("")) | {"title": None} | dict(axis)

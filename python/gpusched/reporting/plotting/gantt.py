@@ -1,0 +1,73 @@
+"""Who holds which GPUs when under each policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpusched.reporting.charts.bars import MOST_BARS, Window, bars
+from gpusched.reporting.charts.chart import Gantt
+from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
+
+if TYPE_CHECKING:
+    from gpusched.results.result import Result
+    from gpusched.studies.comparison import Comparison
+
+
+def gantt(
+    source: Result | Comparison,
+    *,
+    window_s: tuple[float, float] | None = None,
+    servers: Sequence[int] | None = None,
+    most_bars: int = MOST_BARS,
+    library: Library = "plotly",
+) -> Any:
+    """Draw which job holds which GPUs of which server when.
+
+    A policy at a time in Plotly, a panel for each in Matplotlib; zoom into either.
+
+    Parameters
+    ----------
+    source
+        A result, or a comparison.
+    window_s
+        From and to, in seconds since the first submission. None takes the whole run, or as much
+        around the longest queue as ``most_bars`` allow.
+    servers
+        Ids of the servers to show; None takes the first 32.
+    most_bars
+        Of each policy. In a window that was asked for, the bars of the least area are left out.
+    library
+        As for :func:`jct_cdf`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the window is empty, a server does not exist, ``most_bars`` is not positive, or the
+        placement takes the cluster for one pool. ImportError without the library.
+
+    Examples
+    --------
+    >>> import gpusched as gs
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> figure = gs.plot.gantt(result, window_s=(0, 3_600), servers=range(8))
+    """
+    if most_bars < 1:
+        raise ValueError(f"most_bars: must be at least 1, not {most_bars}")
+    chosen = None if servers is None else list(servers)
+    return drawn(chart(comparison_of(source), window_s, chosen, most_bars), library)
+
+
+def chart(
+    comparison: Comparison,
+    window_s: Window | None = None,
+    servers: Sequence[int] | None = None,
+    most_bars: int = MOST_BARS,
+) -> Gantt:
+    """Bars of the jobs in a window."""
+    return bars(comparison, window_s, servers, most_bars)

@@ -1,0 +1,26 @@
+"""Whether wide jobs wait longer: the mean wait by number of GPUs under each policy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpusched.reporting.charts.breakdowns import means
+from gpusched.reporting.charts.chart import Dots
+from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
+
+if TYPE_CHECKING:
+    from gpusched.results.result import Result
+    from gpusched.studies.comparison import Comparison
+
+
+def wait_by_width(source: Result | Comparison, *, library: Library = "plotly") -> Any:
+    """Draw the mean wait of the finished jobs of 1, of 2 to 8 and of 9 or more GPUs.
+
+    A dot per policy. Parameters, returns and errors: as :func:`jct_cdf`.
+    """
+    return drawn(chart(comparison_of(source)), library)
+
+
+def chart(comparison: Comparison) -> Dots:
+    """Mean wait of the finished jobs of each class of widths."""
+    return means(comparison, "width", "wait")

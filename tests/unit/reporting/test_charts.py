@@ -1,0 +1,273 @@
+"""What the pictures show: points of the curves, extremes, means, and bars where jobs were."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.reporting.charts import bars, breakdowns, occupancy
+from gpusched.reporting.charts.thinning import kept_steps, thin_distribution
+from gpusched.reporting.plotting import allocation, gantt, jct_cdf, queue, servers, wait_cdf
+from gpusched.studies.comparison import Comparison, compare
+
+
+def test_a_thinned_distribution_stays_on_the_distribution() -> None:
+    values = np.random.default_rng(0).integers(0, 50, 1_000).astype(float)
+    x, y = thin_distribution(values, 20)
+    assert len(x) <= 20
+    assert x[0] == values.min()
+    assert x[-1] == values.max()
+    assert y.tolist() == [float(np.mean(values <= at)) for at in x]
+
+
+def test_a_thinned_series_keeps_every_peak() -> None:
+    time_s = np.arange(100_000.0)
+    values = np.full(100_000, 5)
+    values[[777, 60_001]] = 900, 0
+    kept = kept_steps(time_s, values, 90_000.0, 200)
+    assert len(kept) <= 200
+    assert {0, 777, 60_001, 99_999} <= set(kept.tolist())
+    assert (np.diff(kept) > 0).all()
+
+
+def test_a_thinned_series_has_the_extremes_of_each_slot() -> None:
+    rng = np.random.default_rng(1)
+    time_s, values = np.sort(rng.uniform(0, 1e6, 5_000)), rng.integers(0, 10_000, 5_000)
+    kept = kept_steps(time_s, values, 1e6, 400)
+    assert len(kept) <= 400
+    # A window of a fortieth of the time holds two slots and more.
+    for begin in np.linspace(0, 0.95e6, 20):
+        inside = np.flatnonzero((time_s >= begin) & (time_s < begin + 5e4))
+        top = inside[values[inside].argmax()]
+        low = inside[values[inside].argmin()]
+        near = set(kept.tolist())
+        assert values[[k for k in inside if k in near]].max() >= 0.9 * values[top]
+        assert values[[k for k in inside if k in near]].min() <= values[low] + 1_000
+
+
+def test_most_points_lie_where_most_jobs_are(comparison: Comparison) -> None:
+    series = comparison.results["fifo"].series
+    end_s = float(np.median(series.time_s))
+    kept = kept_steps(series.time_s, series.queue_jobs, end_s, 100)
+    assert len(kept) <= 100
+    assert np.count_nonzero(series.time_s[kept] <= end_s) >= 0.8 * len(kept)
+
+
+def test_short_series_are_whole() -> None:
+    assert kept_steps(np.arange(9.0), np.arange(9), 9.0, 9).tolist() == list(range(9))
+
+
+@pytest.mark.parametrize("picture", [allocation, queue])
+def test_a_strip_per_policy_reaches_the_peak(picture, comparison: Comparison) -> None:
+    chart = picture.chart(comparison, 100)
+    assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid"]
+    column = "allocated_gpus" if picture is allocation else "queue_jobs"
+    for curve, result in zip(chart.curves, comparison.results.values(), strict=True):
+        assert 1 < len(curve.x) == len(curve.y) <= 100
+        assert curve.y.max() == getattr(result.series, column).max()
+    assert "the first, the lowest, the highest and the last step" in chart.caption
+    assert chart.in_strips
+
+
+def test_the_time_axis_ends_with_most_jobs_and_not_with_the_last() -> None:
+    service = np.full(200, 10.0)
+    service[50] = 1e7
+    trace = gs.Trace.from_columns(np.arange(200.0), service, np.ones(200, dtype=int))
+    chart = queue.chart(compare(trace, gs.Cluster.uniform(4, 8), ["fifo"]), 400)
+    assert chart.x.title == "minutes since the first submission"
+    assert chart.x.ends is not None
+    assert chart.x.ends[1] * 60 < 300
+    assert chart.curves[0].x.max() * 60 == pytest.approx(1e7 + 50, rel=1e-6)
+
+
+@pytest.mark.parametrize("picture", [jct_cdf, wait_cdf])
+def test_a_distribution_has_a_bounded_curve_per_policy(picture, comparison: Comparison) -> None:
+    chart = picture.chart(comparison, 100)
+    assert [curve.label for curve in chart.curves] == ["fifo", "srtf †", "2d-las:preset=lucid"]
+    assert all(1 < len(curve.x) == len(curve.y) <= 100 for curve in chart.curves)
+    assert chart.highlighted == frozenset()
+
+
+def test_of_many_policies_the_best_that_could_be_deployed_stands_out(many: Comparison) -> None:
+    (place,) = wait_cdf.chart(many, 50).highlighted
+    assert list(many.results)[place].startswith("2d-las")
+    assert breakdowns.means(many, "width", "wait").highlighted == {place}
+
+
+@pytest.mark.parametrize("measure", ["wait", "jct"])
+def test_means_by_user_and_width_are_those_of_the_jobs(measure, comparison: Comparison) -> None:
+    trace = comparison.trace
+    assert trace.user is not None
+    result = comparison.results["fifo"]
+    values = result.jobs.wait_s if measure == "wait" else result.jobs.jct_s
+    by_user, by_width = defaultdict(list), defaultdict(list)
+    for job in range(len(trace)):
+        by_user[trace.user[job]].append(values[job])
+        width = int(trace.gpus[job])
+        by_width["1 GPU" if width == 1 else "2-8 GPUs" if width <= 8 else "9 or more GPUs"].append(
+            values[job]
+        )
+    for by, expected in (("user", by_user), ("width", by_width)):
+        chart = breakdowns.means(comparison, by, measure)
+        drawn = {
+            chart.groups[int(y)].rpartition(" (")[0]: x
+            for x, y in zip(chart.curves[0].x, chart.curves[0].y, strict=True)
+        }
+        named = {name: mean for name, mean in drawn.items() if not name.endswith("others")}
+        assert len(named) == (breakdowns.MOST_USERS if by == "user" else 3)
+        for name, mean in named.items():
+            assert mean == pytest.approx(max(np.mean(expected[name]), 1.0)), name
+        for name in chart.groups:
+            base, _, count = name.rpartition(" (")
+            if base in expected:
+                assert count.split()[0] == f"{len(expected[base]):,}"
+
+
+def test_users_beyond_the_first_share_a_line(comparison: Comparison) -> None:
+    chart = breakdowns.means(comparison, "user", "wait")
+    assert comparison.trace.user is not None
+    num_others = len(set(comparison.trace.user.codes.tolist())) - breakdowns.MOST_USERS
+    assert chart.groups[0].startswith(f"{num_others:,} others (")
+    assert f"the other {num_others:,} share the last line" in chart.caption
+
+
+def test_a_trace_without_users_has_none_to_draw() -> None:
+    trace = gs.Trace.from_columns([0.0], [5.0], [1])
+    found = compare(trace, gs.Cluster.uniform(1, 8), ["fifo"])
+    with pytest.raises(ValueError, match="it has no users"):
+        breakdowns.means(found, "user", "wait")
+
+
+def bars_of(chart, policy: int = 0) -> set[tuple[int, float, float, float, float]]:
+    shown = chart.policies[policy]
+    columns = (shown.job, shown.begin, shown.length, shown.bottom, shown.height)
+    return set(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@pytest.fixture(scope="module")
+def two_servers() -> Comparison:
+    """Jobs on two servers of four GPUs whose places can be told by hand."""
+    trace = gs.Trace.from_columns([0, 0, 0, 5], [10, 10, 20, 10], [2, 6, 1, 2])
+    return compare(trace, gs.Cluster.uniform(2, 4), ["fifo"])
+
+
+def test_bars_cover_exactly_what_jobs_hold(two_servers: Comparison) -> None:
+    result = two_servers.results["fifo"]
+    rows = result.intervals
+    chart = gantt.chart(two_servers, None, None, 100)
+    held: dict[int, float] = defaultdict(float)
+    for job, _, length, _, height in bars_of(chart):
+        held[job] += length * height
+    for job in range(4):
+        mine = rows["job"] == job
+        lengths_s = (rows["end_us"] - rows["start_us"])[mine] / 1e6
+        assert held[job] == pytest.approx(
+            float((lengths_s * np.bitwise_count(rows["mask"][mine])).sum())
+        )
+    assert chart.top == 4 + 4 + 0.5
+    assert [name for _, name in chart.ticks] == ["server 0", "server 1"]
+
+
+def test_gpus_that_are_no_neighbours_are_bars_of_their_own() -> None:
+    row, first, length = bars._runs_of_bits(
+        np.array([0b1011, 1 << 63, (1 << 64) - 1, 0b101], dtype=np.uint64)
+    )
+    assert row.tolist() == [0, 0, 1, 2, 3, 3]
+    assert first.tolist() == [0, 3, 63, 0, 0, 2]
+    assert length.tolist() == [2, 1, 1, 64, 1, 1]
+
+
+def test_a_window_cuts_bars_at_its_ends(two_servers: Comparison) -> None:
+    chart = gantt.chart(two_servers, (2.0, 6.0), None, 100)
+    for _, begin, length, _, _ in bars_of(chart):
+        assert 2.0 <= begin < begin + length <= 6.0
+    assert chart.x.ends == (2.0, 6.0)
+    assert "From 2.00 s to 6.00 s after the first submission; all 2 servers" in chart.caption
+
+
+def test_servers_may_be_chosen(two_servers: Comparison) -> None:
+    chart = gantt.chart(two_servers, None, [1], 100)
+    assert [name for _, name in chart.ticks] == ["server 1"]
+    assert chart.top == 4
+    assert "From 0 s to 30.0 s after the first submission, the whole run; 1 of 2" in chart.caption
+    rows = two_servers.results["fifo"].intervals
+    assert {job for job, *_ in bars_of(chart)} == set(rows["job"][rows["server"] == 1].tolist())
+
+
+@pytest.mark.parametrize(
+    ("window_s", "servers", "message"),
+    [
+        ((5, 5), None, "window_s: must be two increasing times in seconds"),
+        ((0, float("inf")), None, "window_s: must be two increasing times in seconds"),
+        (None, [2], "there is no server 2; the last one is 1"),
+        (None, [-1], "there is no server -1"),
+        (None, [], "servers: expected ids of servers"),
+    ],
+)
+def test_a_window_that_is_none_is_refused(window_s, servers, message, two_servers) -> None:
+    with pytest.raises(ValueError, match=message):
+        gs.plot.gantt(two_servers, window_s=window_s, servers=servers)
+
+
+def test_the_window_that_is_chosen_has_the_longest_queue_and_few_enough_bars(
+    comparison: Comparison,
+) -> None:
+    chart = gantt.chart(comparison, None, None, 300)
+    assert max(map(len, chart.policies)) <= 300
+    assert max(map(len, chart.policies)) > 150
+    assert "around the longest queue" in chart.caption
+    assert "left out" not in chart.caption
+    series = comparison.results["2d-las:preset=lucid"].series
+    peak_s = series.time_s[series.queue_jobs.argmax()] - comparison.trace.submit_s[0]
+    assert chart.x.ends is not None
+    begin, end = chart.x.ends
+    assert begin <= peak_s / 86_400 <= end
+
+
+def test_in_a_window_that_was_asked_for_the_least_bars_are_left_out(
+    comparison: Comparison,
+) -> None:
+    whole = gantt.chart(comparison, (0.0, 1e9), None, 10**6)
+    some = gantt.chart(comparison, (0.0, 1e9), None, 100)
+    assert all(len(shown) == 100 for shown in some.policies)
+    areas = whole.policies[0].length * whole.policies[0].height
+    kept = some.policies[0].length * some.policies[0].height
+    assert kept.min() >= np.sort(areas)[-100] * (1 - 1e-9)
+    num_left_out = sum(map(len, whole.policies)) - 300
+    assert f"{num_left_out:,} bars of the least area are left out" in some.caption
+
+
+def test_the_map_of_servers_adds_up_to_the_allocation(comparison: Comparison) -> None:
+    chart = servers.chart(comparison)
+    assert chart.rows == tuple(f"server {index}" for index in range(4))
+    end_s = (chart.edges[-1] - chart.edges[0]) * 86_400
+    begin = float(comparison.trace.submit_s[0])
+    for grid, result in zip(chart.policies, comparison.results.values(), strict=True):
+        assert grid.percent.shape == (4, occupancy.NUM_COLUMNS)
+        rows = result.intervals
+        held_s = np.minimum(rows["end_us"] / 1e6, begin + end_s) - rows["start_us"] / 1e6
+        area = float((np.maximum(held_s, 0) * np.bitwise_count(rows["mask"])).sum())
+        assert grid.percent.mean() / 100 == pytest.approx(area / end_s / 32, abs=0.005)
+
+
+def test_one_job_fills_its_part_of_the_map() -> None:
+    trace = gs.Trace.from_columns([0.0, 0.0], [80.0, 160.0], [4, 8])
+    chart = servers.chart(compare(trace, gs.Cluster.uniform(2, 8), ["fifo"]))
+    (grid,) = chart.policies
+    half, full = sorted(grid.percent.tolist())
+    assert set(full) == {100}
+    assert half[0] == 50
+    assert half[-1] == 0
+    assert half.count(50) == pytest.approx(occupancy.NUM_COLUMNS / 2, abs=2)
+
+
+def test_many_servers_share_rows() -> None:
+    trace = gs.Trace.from_columns([0.0], [80.0], [1])
+    chart = servers.chart(compare(trace, gs.Cluster.uniform(101, 8), ["fifo"]))
+    assert len(chart.rows) <= occupancy.MOST_ROWS
+    assert chart.rows[0] == "servers 0-2"
+    assert chart.rows[-1] == "servers 99-100"
+    assert "a row is 3 neighbouring servers" in chart.caption

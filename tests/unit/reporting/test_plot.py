@@ -1,0 +1,99 @@
+"""``gs.plot``: every picture of the report as a figure, in both libraries with the same data."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.studies.comparison import Comparison
+
+EVERYWHERE = sorted(set(gs.plot.__all__) - {"contention", "slowdown_cdf"})
+every_picture = pytest.mark.parametrize("name", EVERYWHERE)
+
+
+def test_there_is_a_function_for_every_picture_of_the_report(page: str) -> None:
+    assert set(re.findall(r'<div class="chart" id="(\w+)"', page)) == set(EVERYWHERE)
+
+
+@every_picture
+def test_a_picture_is_a_figure_of_plotly(name: str, comparison: Comparison) -> None:
+    figure = getattr(gs.plot, name)(comparison)
+    assert type(figure).__module__.startswith("plotly.graph_objs")
+    assert figure.layout.title.text
+    assert len(figure.data) == 3
+    figure.to_json()
+
+
+@every_picture
+def test_a_picture_is_a_file_of_matplotlib(
+    name: str, comparison: Comparison, tmp_path: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    figure = getattr(gs.plot, name)(comparison, library="matplotlib")
+    figure.savefig(tmp_path / "a.png")
+    figure.savefig(tmp_path / "a.svg")
+    assert (tmp_path / "a.png").stat().st_size > 10_000
+    text = figure.get_suptitle()
+    assert text == getattr(gs.plot, name)(comparison).layout.title.text
+
+
+@every_picture
+def test_a_single_result_has_every_picture(name: str, comparison: Comparison) -> None:
+    figure = getattr(gs.plot, name)(comparison.results["srtf"])
+    assert len(figure.data) == 1
+
+
+def test_both_libraries_draw_the_same_points(comparison: Comparison) -> None:
+    pytest.importorskip("matplotlib")
+    curves = gs.plot.wait_cdf(comparison, points=50).data
+    lines = gs.plot.wait_cdf(comparison, points=50, library="matplotlib").axes[0].lines
+    assert len(lines) == len(curves) == 3
+    for line, curve in zip(lines, curves, strict=True):
+        x, y = line.get_data()
+        assert np.asarray(x, np.float32).tolist() == list(curve.x)
+        assert np.asarray(y, np.float32).tolist() == list(curve.y)
+        assert line.get_label() == curve.name
+
+
+def test_names_are_no_formulas_in_matplotlib(comparison: Comparison, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    results = {r"$\frac$": comparison.results["fifo"], "$x$ <b>": comparison.results["srtf"]}
+    odd = Comparison(comparison.trace, comparison.cluster, results)
+    for name in EVERYWHERE:
+        getattr(gs.plot, name)(odd, library="matplotlib").savefig(tmp_path / "a.png")
+
+
+def test_an_unknown_library_is_named(comparison: Comparison) -> None:
+    with pytest.raises(ValueError, match="library: must be 'plotly' or 'matplotlib', not 'x'"):
+        gs.plot.queue(comparison, library="x")
+    for draw in (gs.plot.queue, gs.plot.wait_cdf):
+        with pytest.raises(ValueError, match="points: must be at least 8, not 7"):
+            draw(comparison, points=7)
+    with pytest.raises(TypeError, match="expected a Result or a Comparison, not int"):
+        gs.plot.queue(3)
+    with pytest.raises(ValueError, match="most_bars: must be at least 1, not 0"):
+        gs.plot.gantt(comparison, most_bars=0)
+
+
+@pytest.mark.parametrize(
+    ("library", "package"), [("plotly", "plotly"), ("matplotlib", r"gpusched\[plot\]")]
+)
+def test_a_missing_library_is_named(
+    library: str, package: str, comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(ImportError, match=f"this figure needs {library}: pip install {package}"):
+        gs.plot.queue(comparison, library=library)
+
+
+def test_every_function_takes_the_same_first_arguments() -> None:
+    for name in gs.plot.__all__:
+        parameters = inspect.signature(getattr(gs.plot, name)).parameters
+        assert next(iter(parameters)) == "source"
+        assert parameters["library"].default == "plotly"
