@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, read_only
 from gpusched.base.libraries import need
+from gpusched.results.result_answers import ResultAnswers
 from gpusched.schedules.event_table import Events
 from gpusched.schedules.jobs_table import Jobs
 from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.plugins.registry import PluginInfo
     from gpusched.prediction import PredictionReport
-    from gpusched.results.explain import Explanation
     from gpusched.results.run_facts import RunFacts
     from gpusched.results.summarising import Summary
     from gpusched.schedules.contention import Contention
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
-class Result:
+class Result(ResultAnswers):
     """A schedule with the trace, the cluster and the specification that led to it.
 
     Everything is computed when it is first asked for, and then kept.
@@ -212,15 +212,6 @@ class Result:
         from gpusched.specs.case import save_case
 
         save_case(self.trace, self.cluster, self.spec, path)
-
-    def explain(self, job: int) -> Explanation:
-        """Tell what happened to a job (its JobId) and why.
-
-        See :func:`gpusched.results.explain.explain`.
-        """
-        from gpusched.results.explain import explain
-
-        return explain(self.trace, self.cluster, self.schedule, self.intervals, job)
 
     def audit(self) -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core.
