@@ -107,11 +107,7 @@ def checked_prices(
     given = dict(prices) if isinstance(prices, Mapping) else dict.fromkeys(types, prices)
     for kind in given:
         if kind not in types:
-            known = ", ".join(types)
-            raise ValueError(
-                f"{what}: no GPU is of type {kind!r}{nearest(str(kind), list(types))}; "
-                f"there are {known}"
-            )
+            raise ValueError(f"{what}: no GPU is of type {kind!r}{nearest(str(kind), list(types))}")
     for kind in types:
         if kind not in given:
             raise ValueError(f"{what}: GPU type {kind} has none")

@@ -58,8 +58,7 @@ def job_groups(result: RunLog, by: str) -> JobGroups:
     if not isinstance(by, str):
         raise TypeError(f"by: expected text, not {by!r}")
     if by not in GROUPINGS:
-        known = ", ".join(GROUPINGS)
-        raise ValueError(f"by: unknown {by!r}{nearest(by, list(GROUPINGS))}; there are {known}")
+        raise ValueError(f"by: unknown {by!r}{nearest(by, list(GROUPINGS))}")
     return GROUPINGS[by](result)
 
 
