@@ -8,7 +8,15 @@ from typing import Annotated, Any, Final
 import typer
 
 from gpusched.cli import given, options
+from gpusched.cli.answer_options import By, Price, check_groupings
+from gpusched.cli.answer_tables import (
+    breakdown_rows,
+    cost_values,
+    show_breakdown,
+    show_costs,
+)
 from gpusched.cli.console import remark, show_json, show_lines, show_table
+from gpusched.cli.prices import prices_of
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.run_table import result_table
 from gpusched.cli.workload_files import cluster_of, load_workload
@@ -23,6 +31,8 @@ EPILOG: Final = """
 gpusched run jobs.csv --policy srtf --servers 64
 
 gpusched run jobs.csv --policy 2d-las:preset=lucid --audit --out lucid
+
+gpusched run jobs.csv -p easy --by gpus --by month --price 2.5
 
 gpusched run -p fifo --profiles zoo --nic-gbps 25 --intra-gbps 400 --contention shared
 """
@@ -79,6 +89,8 @@ def run(
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
+    by: By = None,
+    price: Price = None,
     out: Annotated[
         Path | None,
         options.folder("result.npz (see [bold]gpusched.load_result[/]) and jobs.parquet."),
@@ -87,6 +99,8 @@ def run(
 ) -> None:
     """Run one policy and print what it achieved."""
     label = str(Policy.parse(policy))
+    groupings = check_groupings(by)
+    prices = None if price is None else prices_of("--price", price)
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     with ProgressDisplay() as display:
@@ -121,6 +135,8 @@ def run(
         )
         result = comparison.results[label]
         story = () if explain is None else _story(result, explain)
+        groups = {name: result.by(name) for name in groupings}
+        cost = None if prices is None else result.cost(prices)
         report = None
         if audit:
             display.stage("auditing the schedule")
@@ -139,6 +155,10 @@ def run(
             payload["audit"] = {"ok": report.ok, "problems": list(report.problems)}
         if story:
             payload["explanation"] = list(story)
+        if groups:
+            payload["by"] = {name: breakdown_rows(frame) for name, frame in groups.items()}
+        if cost is not None:
+            payload["cost"] = cost_values(cost)
         payload["assumptions"] = list(workload.assumptions)
         payload["files"] = {name: str(path) for name, path in files.items()}
         show_json(payload)
@@ -146,6 +166,10 @@ def run(
         show_lines(caption(comparison))
         show_lines(workload.assumptions, style="yellow")
         show_table(result_table(label, result))
+        for name, frame in groups.items():
+            show_breakdown(frame, name)
+        if cost is not None:
+            show_costs({label: cost})
         show_lines(story)
         if report is not None:
             show_lines([f"audit: {line}" for line in report.problems or ["every rule holds"]])
