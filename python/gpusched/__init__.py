@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from gpusched.prediction import predictors as predictors
     from gpusched.prediction import register_predictor as register_predictor
     from gpusched.reporting.report import write_report as write_report
+    from gpusched.reporting.sizing_page import write_sizing as write_sizing
     from gpusched.results.metric_registry import metrics as metrics
     from gpusched.results.metric_registry import register_metric as register_metric
     from gpusched.results.result import Result as Result
@@ -66,6 +67,8 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison as Comparison
     from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
+    from gpusched.studies.sizing import size as size
+    from gpusched.studies.sizing_result import Sizing as Sizing
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
@@ -94,6 +97,7 @@ _HOME = {
     "RunSpec": "specs.run_spec",
     "Scheduler": "_core",
     "ServerGroup": "clusters.cluster",
+    "Sizing": "studies.sizing_result",
     "SpeedChoice": "plugins.policy",
     "State": "_core",
     "Trace": "traces.workload",
@@ -115,8 +119,10 @@ _HOME = {
     "register_scheduler": "plugins.registry",
     "run": "engine.simulation",
     "simulate": "engine.simulation",
+    "size": "studies.sizing",
     "speeds": "plugins.registry",
     "write_report": "reporting.report",
+    "write_sizing": "reporting.sizing_page",
 }
 _SUBMODULES = (
     "bounds",

@@ -32,9 +32,10 @@ def test_without_a_trace_a_generated_workload_is_compared(gpusched) -> None:
     assert "philly: 200 jobs" in result.stdout
     assert "workload assumed" in result.stdout
     labels = [row.split("  ")[0].strip() for row in rows]
-    assert labels[:8] == [
+    assert labels[:10] == [
         "mean JCT, h", "p50 JCT, min", "p95 JCT, h", "p99 JCT, d", "mean wait, h",
-        "queueing delay, h", "bounded slowdown", "gap to lower bound, %",
+        "p95 wait, h", "p99 wait, h", "queueing delay, h", "bounded slowdown",
+        "gap to lower bound, %",
     ]  # fmt: skip
     for metric in ("makespan", "allocation", "utilisation", "preemptions", "wall time", "jobs/s"):
         assert any(label.startswith(metric) for label in labels)

@@ -109,7 +109,17 @@ def test_the_traceback_of_a_mistake_can_be_asked_for(
 
 @pytest.mark.parametrize(
     "command",
-    ["", "compare", "run", "policies", "trace", "trace info", "trace convert", "trace generate"],
+    [
+        "",
+        "compare",
+        "run",
+        "size",
+        "policies",
+        "trace",
+        "trace info",
+        "trace convert",
+        "trace generate",
+    ],
 )
 def test_help_fits_a_terminal_and_goes_to_stdout(gpusched, command: str) -> None:
     result = gpusched(*command.split(), "--help")
@@ -119,7 +129,7 @@ def test_help_fits_a_terminal_and_goes_to_stdout(gpusched, command: str) -> None
     assert "\\[" not in result.stdout
 
 
-@pytest.mark.parametrize("command", ["compare", "run", "policies", "trace convert"])
+@pytest.mark.parametrize("command", ["compare", "run", "size", "policies", "trace convert"])
 def test_help_shows_examples(gpusched, command: str) -> None:
     _, _, examples = gpusched(*command.split(), "--help").stdout.partition("Example")
     assert f"gpusched {command}" in examples

@@ -100,3 +100,20 @@ def test_an_audit_that_finds_something_fails(gpusched, monkeypatch: pytest.Monke
 def test_a_clairvoyant_policy_is_marked(gpusched) -> None:
     assert "srtf †" in gpusched("run", "-p", "srtf", *SMALL).stdout
     assert "†" not in gpusched("run", "-p", "fifo", *SMALL).stdout
+
+
+def test_a_job_is_explained(gpusched, gpusched_json, jobs_csv: Path) -> None:
+    result = gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="fifo")
+    job = int(result.jobs.wait_s.argmax())
+    arguments = ("run", jobs_csv, "-p", "fifo", "--servers", 4, "--explain", job)
+    lines = result.explain(job).lines
+    assert gpusched_json(*arguments)["explanation"] == list(lines)
+    assert any(line.startswith("  Over the wait their GPU time was held") for line in lines)
+    shown = " ".join(gpusched(*arguments).stdout.split())
+    assert all(" ".join(line.split()) in shown for line in lines)
+
+
+def test_a_job_that_there_is_not_cannot_be_explained(gpusched) -> None:
+    result = gpusched("run", "-p", "fifo", *SMALL, "--explain", 200)
+    assert result.exit_code == 2
+    assert "--explain: there is no job 200; the last one is 199" in result.stderr

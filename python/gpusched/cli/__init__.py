@@ -22,6 +22,9 @@ class Commands(OneLineErrors):
             "compare:compare", "Compare policies on one workload: a table, a report and all jobs."
         ),
         "run": Command("run:run", "Run one policy and print what it achieved."),
+        "size": Command(
+            "size:size", "Find the fewest servers that meet a goal, or the cheapest mix."
+        ),
         "reproduce": Command(
             "reproduce:reproduce",
             "Run a paper's experiments again, with the published figures beside ours.",

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from gpusched.base.libraries import is_installed
+from gpusched.base.suggest import nearest
 from gpusched.cli import given, options
+from gpusched.cli.answer_options import By, Price, check_groupings
+from gpusched.cli.answer_tables import (
+    breakdown_rows,
+    change_values,
+    cost_values,
+    show_breakdown,
+    show_changes,
+    show_costs,
+)
 from gpusched.cli.console import flush, remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.outputs import prepare_folder, read_files
+from gpusched.cli.prices import prices_of
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.run_table import comparison_table
@@ -20,6 +32,9 @@ from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, footnotes, remarks
 from gpusched.studies import comparison as study
+
+if TYPE_CHECKING:
+    from gpusched.results.cost import Cost
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -29,6 +44,8 @@ gpusched compare [dim]# the embedded workload[/]
 gpusched compare jobs.csv --servers 64 --gpus-per-server 8
 
 gpusched compare jobs.csv -p fifo,srtf -p 2d-las:preset=lucid
+
+gpusched compare jobs.csv -p fifo,srtf --losers --by gpus
 
 gpusched compare jobs.csv --load 0.8 --json | jq .results[0].mean_jct_s
 """
@@ -81,6 +98,26 @@ def compare(
             rich_help_panel=options.RUN,
         ),
     ] = None,
+    by: By = None,
+    price: Price = None,
+    losers: Annotated[
+        bool,
+        typer.Option(
+            "--losers",
+            help="Tell which jobs and widths lost, and which won, against the baseline.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="The policy that [bold]--losers[/] compares with. Default: the first.",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
     out: Annotated[
         Path,
         options.folder("report.html and jobs.parquet.", show_default=True),
@@ -105,6 +142,9 @@ def compare(
     generated workload. A policy that fails is named; the others are shown.
     """
     labels = _canonical(policies)
+    groupings = check_groupings(by)
+    prices = None if price is None else prices_of("--price", price)
+    before = _baseline(labels, baseline) if losers or baseline is not None else None
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     has_report = is_installed("plotly")
@@ -152,6 +192,10 @@ def compare(
             if finished is None or not finished.results:
                 raise
             comparison = finished
+        answers: _Answers | None = None
+        if not interrupted:
+            display.stage("breaking the results down")
+            answers = _Answers.of(comparison, groupings, prices, before)
     every = comparison
     late = comparison.without_summary()  # only if interrupted: there is no time for them now
     comparison = comparison.select(set(comparison.results) - set(late))
@@ -160,9 +204,12 @@ def compare(
     if json:
         written = {name: str(path) for name, path in files.items()}
         extra = {"assumptions": list(workload.assumptions), "files": written}
-        show_json(comparison.to_dict() | extra)
+        answered = {} if answers is None else answers.values(comparison)
+        show_json(comparison.to_dict() | answered | extra)
     elif comparison.results:
         _show(comparison, workload.assumptions, wide=wide)
+        if answers is not None:
+            answers.show(comparison)
     remark(remarks(comparison), style="yellow")
     if files:
         flush()
@@ -180,6 +227,55 @@ def compare(
         code = report_failures(comparison.failed, "policy ")
     if interrupted or comparison.failed:
         raise typer.Exit(INTERRUPTED if interrupted else code)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What was asked for beside the table."""
+
+    groups: dict[str, Any]
+    costs: dict[str, Cost]
+    baseline: str | None
+
+    @classmethod
+    def of(
+        cls,
+        comparison: study.Comparison,
+        groupings: Sequence[str],
+        prices: float | dict[str, float] | None,
+        baseline: str | None,
+    ) -> _Answers:
+        results = comparison.results
+        costs = {} if prices is None else {name: run.cost(prices) for name, run in results.items()}
+        groups = {by: comparison.by(by) for by in groupings} if results else {}
+        return cls(groups, costs, baseline if baseline in results else None)
+
+    def values(self, comparison: study.Comparison) -> dict[str, Any]:
+        extra: dict[str, Any] = {}
+        if self.groups:
+            extra["by"] = {by: breakdown_rows(frame) for by, frame in self.groups.items()}
+        if self.costs:
+            extra["cost"] = {label: cost_values(cost) for label, cost in self.costs.items()}
+        if self.baseline is not None:
+            extra["losers"] = change_values(comparison, self.baseline)
+        return extra
+
+    def show(self, comparison: study.Comparison) -> None:
+        for by, frame in self.groups.items():
+            show_breakdown(frame, by)
+        if self.costs:
+            show_costs(self.costs)
+        if self.baseline is not None:
+            show_changes(comparison, self.baseline)
+
+
+def _baseline(labels: Sequence[str], baseline: str | None) -> str:
+    if len(labels) < 2:
+        raise ValueError("--losers: needs two policies or more")
+    label = labels[0] if baseline is None else str(Policy.parse(baseline))
+    if label not in labels:
+        raise ValueError(f"--baseline: {label!r} is not compared{nearest(label, labels)}")
+    return label
 
 
 def _canonical(policies: list[str] | None) -> list[str]:

@@ -9,8 +9,16 @@ import typer
 
 from gpusched.base.libraries import is_installed, need
 from gpusched.cli import given, options
+from gpusched.cli.answer_options import By, Price, check_groupings
+from gpusched.cli.answer_tables import (
+    breakdown_rows,
+    cost_values,
+    show_breakdown,
+    show_costs,
+)
 from gpusched.cli.console import flush, remark, show_json, show_lines, show_table
 from gpusched.cli.outputs import prepare_folder, prepare_target, read_files
+from gpusched.cli.prices import prices_of
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.run_table import result_table
@@ -28,6 +36,8 @@ gpusched run jobs.csv --policy srtf --servers 64
 gpusched run jobs.csv --policy 2d-las:preset=lucid --audit --out lucid
 
 gpusched run jobs.csv --policy easy --report easy.html --plotly cdn
+
+gpusched run jobs.csv -p easy --by gpus --by month --price 2.5
 
 gpusched run -p fifo --profiles zoo --nic-gbps 25 --intra-gbps 400 --contention shared
 """
@@ -85,6 +95,8 @@ def run(
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
+    by: By = None,
+    price: Price = None,
     out: Annotated[
         Path | None,
         options.folder(
@@ -115,6 +127,8 @@ def run(
     elif page != given.Page():
         raise ValueError("--plotly, --gantt: no report is written without --report or --out")
     label = str(Policy.parse(policy))
+    groupings = check_groupings(by)
+    prices = None if price is None else prices_of("--price", price)
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     files: dict[str, Path] = {}
@@ -161,6 +175,8 @@ def run(
         )
         result = comparison.results[label]
         story = () if explain is None else _story(result, explain)
+        groups = {name: result.by(name) for name in groupings}
+        cost = None if prices is None else result.cost(prices)
         found = None
         if audit:
             display.stage("auditing the schedule")
@@ -173,6 +189,10 @@ def run(
             payload["audit"] = {"ok": found.ok, "problems": list(found.problems)}
         if story:
             payload["explanation"] = list(story)
+        if groups:
+            payload["by"] = {name: breakdown_rows(frame) for name, frame in groups.items()}
+        if cost is not None:
+            payload["cost"] = cost_values(cost)
         payload["assumptions"] = list(workload.assumptions)
         payload["files"] = {name: str(path) for name, path in files.items()}
         show_json(payload)
@@ -180,6 +200,10 @@ def run(
         show_lines(caption(comparison))
         show_lines(workload.assumptions, style="yellow")
         show_table(result_table(label, result))
+        for name, frame in groups.items():
+            show_breakdown(frame, name)
+        if cost is not None:
+            show_costs({label: cost})
         show_lines(story)
         if found is not None:
             show_lines([f"audit: {line}" for line in found.problems or ["every rule holds"]])

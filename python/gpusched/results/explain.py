@@ -12,6 +12,8 @@ import numpy as np
 
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import duration, plural
+from gpusched.results.wait_story import wait_story
+from gpusched.results.waits import Wait, Waits
 from gpusched.schedules.schedule import (
     FINISHED,
     REJECT_REASONS,
@@ -35,14 +37,26 @@ _REASONS: Final = {
     "cannot run": "the speed knows no configuration that it may use",
 }
 _MOST_RUNS: Final = 12
+_MOST_WAITS: Final = 3
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The story of a job, a sentence each; ``print`` it."""
+    """The story of a job, a sentence each; ``print`` it.
+
+    Attributes
+    ----------
+    job
+        JobId.
+    lines
+        The sentences.
+    waits
+        Who held the GPUs that the job could have used: its longest waits, in their order.
+    """
 
     job: int
     lines: tuple[str, ...]
+    waits: tuple[Wait, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -56,6 +70,10 @@ def explain(
     job: int,
 ) -> Explanation:
     """Tell what happened to a job: when it ran where, what it waited for, and what was decided.
+
+    Who held its GPUs is judged from the schedule, not by what the policy meant: jobs that were
+    running by then, jobs that came earlier or later and started while it waited, or nobody; and
+    then whether too few were free, enough but scattered, or enough in one piece.
 
     Parameters
     ----------
@@ -76,7 +94,8 @@ def explain(
     if not 0 <= job < len(trace):
         raise IndexError(f"job: {job} is not one of the {plural(len(trace), 'job')}")
     story = _Story(trace, cluster, schedule, intervals, int(job))
-    return Explanation(int(job), tuple(story.lines()))
+    lines = tuple(story.lines())
+    return Explanation(int(job), lines, tuple(story.waits.values()))
 
 
 class _Story:
@@ -92,6 +111,7 @@ class _Story:
         self.intervals, self.job = intervals, job
         self.submit_us = int(self.trace.submit_us[job])
         self.status = int(self.schedule.status[job])
+        self.waits = self._longest_waits()
 
     def lines(self) -> Iterator[str]:
         yield self._submitted()
@@ -142,12 +162,38 @@ class _Story:
             text += f"from {self._clock(begin)} to {self._clock(end)}"
         return text
 
+    def _own_runs(self) -> tuple[AnyArray, AnyArray]:
+        """Return the first row of every interval, and which of these are of the job."""
+        first, _ = whole_intervals(self.intervals)
+        return first, np.flatnonzero(self.intervals["job"][first] == self.job)
+
+    def _longest_waits(self) -> dict[int, Wait]:
+        """Look at the longest waits, by their begin; at none of a job that could never run."""
+        rows = self.intervals
+        if self.status == REJECTED or not len(rows["job"]):
+            return {}
+        first, own = self._own_runs()
+        begins = [self.submit_us, *rows["end_us"][first[own]].tolist()]
+        ends = rows["start_us"][first[own]].tolist()
+        if self.status != FINISHED:
+            ends.append(int(rows["end_us"].max()))
+        found = [(end - begin, begin, end) for begin, end in zip(begins, ends, strict=False)]
+        longest = sorted(wait for wait in found if wait[0] > 0)[-_MOST_WAITS:]
+        looked = Waits(self.trace, self.cluster, rows, self.job)
+        chosen = sorted((begin, end) for _, begin, end in longest)
+        return {begin: looked.look(begin, end) for begin, end in chosen}
+
+    def _told_wait(self, begin_us: int) -> Iterator[str]:
+        if begin_us in self.waits:
+            is_first = begin_us == self.submit_us
+            yield from wait_story(self.trace, self.waits[begin_us], is_first=is_first)
+
     def _runs(self) -> Iterator[str]:
         rows = self.intervals
-        first, _ = whole_intervals(rows)
-        own = np.flatnonzero(rows["job"][first] == self.job)
+        first, own = self._own_runs()
         if len(own) == 0:
             yield "It never ran."
+            yield from self._told_wait(self.submit_us)
             return
         widths = widths_of(rows, first, self.trace.gpus)
         last_us = self.submit_us
@@ -159,10 +205,14 @@ class _Story:
                 return
             if begin_us > last_us:
                 yield f"Waited for {duration((begin_us - last_us) / US_PER_S)}."
+                yield from self._told_wait(last_us)
             where = self._where(rows, int(first[index]), int(widths[index]))
             lasted = duration((end_us - begin_us) / US_PER_S)
             yield f"Ran from {self._clock(begin_us)} for {lasted} on {where}."
             last_us = end_us
+        if self.status != FINISHED and last_us in self.waits:
+            yield f"Waits since {self._clock(last_us)}."
+            yield from self._told_wait(last_us)
 
     def _where(self, rows: Any, row: int, width: int) -> str:
         if int(rows["server"][row]) < 0:

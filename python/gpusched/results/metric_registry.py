@@ -16,7 +16,8 @@ Table = Literal["main", "wide", "none"]
 _Compute = TypeVar("_Compute", bound="Callable[[RunFacts], Any]")
 
 UNITS: Final[dict[str, Kind]] = {
-    "s": "time", "ratio": "ratio", "count": "count", "1/s": "rate", "text": "text",
+    "s": "time", "ratio": "ratio", "count": "count", "1/s": "rate", "GPU h": "count",
+    "text": "text",
 }  # fmt: skip
 """Units, and how a table writes them unless the metric says otherwise."""
 BETTER: Final = ("lower", "higher", "neutral")
@@ -47,7 +48,7 @@ class Metric:
     key
         Its name there.
     unit
-        ``"s"``, ``"ratio"``, ``"count"``, ``"1/s"`` or ``"text"``.
+        ``"s"``, ``"ratio"``, ``"count"``, ``"1/s"``, ``"GPU h"`` or ``"text"``.
     summary
         What it is, in a sentence.
     definition

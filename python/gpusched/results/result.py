@@ -12,6 +12,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray, Float64, read_only
 from gpusched.base.libraries import need
 from gpusched.base.replacing import replacing
+from gpusched.results.result_answers import ResultAnswers
 from gpusched.schedules.event_table import Events
 from gpusched.schedules.jobs_table import Jobs
 from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.plugins.registry import PluginInfo
     from gpusched.prediction import PredictionReport
-    from gpusched.results.explain import Explanation
     from gpusched.results.run_facts import RunFacts
     from gpusched.results.summarising import Summary
     from gpusched.schedules.contention import Contention
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
-class Result:
+class Result(ResultAnswers):
     """A schedule with the trace, the cluster and the specification that led to it.
 
     Everything is computed when it is first asked for, and then kept.
@@ -218,15 +218,6 @@ class Result:
         found = None if is_made else resolve(self.spec.predictor)
         predicted = found if isinstance(found, PredictedBy) else None
         save_case(self.trace, self.cluster, self.spec, path, predicted=predicted)
-
-    def explain(self, job: int) -> Explanation:
-        """Tell what happened to a job (its JobId) and why.
-
-        See :func:`gpusched.results.explain.explain`.
-        """
-        from gpusched.results.explain import explain
-
-        return explain(self.trace, self.cluster, self.schedule, self.intervals, job)
 
     def audit(self) -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core.

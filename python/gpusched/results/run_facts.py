@@ -13,6 +13,7 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds, lower_bounds
 from gpusched.bounds.deadline_bounds import dsr_bound
+from gpusched.results.gpu_time import held_gpu_us
 from gpusched.schedules.schedule import FINISHED, Schedule
 
 if TYPE_CHECKING:
@@ -97,6 +98,27 @@ class RunFacts:
     def ordered_jct_s(self) -> Float64:
         """The same from the shortest to the longest."""
         return np.sort(self.jct_s)
+
+    @cached_property
+    def wait_us(self) -> Int64:
+        """All time without GPUs of the finished jobs, microseconds."""
+        wait: Int64 = self.flow_us - self.schedule.held_us[self.finished]
+        return wait
+
+    @cached_property
+    def ordered_wait_s(self) -> Float64:
+        """The same in seconds, from the shortest to the longest."""
+        return np.sort(self.wait_us) / US_PER_S
+
+    @cached_property
+    def held_gpu_us(self) -> float:
+        """GPU time that jobs held, microseconds; unfinished ones to the end of the run."""
+        return float(np.sum(held_gpu_us(self.trace, self.schedule, is_fixed=self.is_fixed)))
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether every job ran at its own width, wherever it was."""
+        return self.contention is None
 
     @cached_property
     def service_s(self) -> Float64:

@@ -19,6 +19,7 @@ from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.engine.simulation import simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy, runs_by_label
+from gpusched.studies.comparison_answers import ComparisonAnswers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +37,7 @@ _STOP_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ComparisonAnswers):
     """The results of several policies on one workload.
 
     Attributes

@@ -21,9 +21,11 @@ KEYS = [
     "policy", "placement", "predictor", "speed", "contention", "clairvoyant", "seed",
     "num_jobs", "num_finished", "num_rejected", "num_unfinished",
     "mean_jct_s", "p50_jct_s", "p90_jct_s", "p95_jct_s",
-    "p99_jct_s", "max_jct_s", "geomean_jct_s", "mean_wait_s", "mean_queueing_delay_s",
+    "p99_jct_s", "max_jct_s", "geomean_jct_s", "mean_wait_s",
+    "p50_wait_s", "p90_wait_s", "p95_wait_s", "p99_wait_s", "mean_queueing_delay_s",
     "mean_bounded_slowdown", "area_weighted_jct_s", "weighted_jct_s", "makespan_s", "allocation",
-    "utilisation", "preemptions", "resizes", "mean_servers", "lower_bound_mean_jct_s", "gap",
+    "gpu_hours", "utilisation", "preemptions", "resizes", "mean_servers",
+    "lower_bound_mean_jct_s", "gap",
     "lower_bound_name", "completion_ratio", "makespan_bound_s", "makespan_gap", "load", "wall_s",
     "jobs_per_s", "digest",
 ]  # fmt: skip

@@ -20,7 +20,7 @@ from gpusched.results.run_facts import RunFacts, mean_s
     rank=120,
 )
 def _mean_wait_s(run: RunFacts) -> float:
-    return mean_s(run.flow_us - run.schedule.held_us[run.finished])
+    return mean_s(run.wait_us)
 
 
 @register_metric(

@@ -1,0 +1,147 @@
+"""One self-contained HTML page of a sizing: :func:`write_sizing`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from gpusched.base.libraries import need
+from gpusched.base.wording import duration
+from gpusched.results.metric_registry import METRICS
+
+if TYPE_CHECKING:
+    from gpusched.studies.sizing_result import Sizing
+
+_CONFIG: Final = {"displayModeBar": False, "responsive": True}
+
+
+def write_sizing(
+    sizing: Sizing, path: str | os.PathLike[str], assumptions: Sequence[str] = ()
+) -> None:
+    """Write a sizing as one HTML file that needs no network.
+
+    It holds the answer, each metric against the servers with its goal, of two types the mixes that
+    were run, how sure the answer is, and all runs.
+
+    Parameters
+    ----------
+    assumptions
+        Choices that were made for the user, to be named beside the answer.
+
+    Raises
+    ------
+    ImportError
+        Without Plotly; the message says what to install.
+    """
+    Path(path).write_text(render_sizing(sizing, assumptions), encoding="utf-8")
+
+
+def render_sizing(sizing: Sizing, assumptions: Sequence[str] = ()) -> str:
+    """Return the page that :func:`write_sizing` writes."""
+    need("plotly", "the picture", "plotly")
+    from plotly.offline import get_plotlyjs
+
+    trace = sizing.trace
+    answer = str(sizing)
+    sections = [
+        f"<h1>{escape(answer[0].upper() + answer[1:])}</h1>",
+        _paragraphs([f"{trace.name}: {len(trace):,} jobs, {trace.source}", *assumptions]),
+        f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in sizing.notes())}</ul>",
+        f"<script>{get_plotlyjs()}</script>",
+        f'<div class="figures">{"".join(_figures(sizing))}</div>',
+        "<h2>Runs</h2>",
+        runs_table(sizing),
+    ]
+    return _PAGE.format(body="\n".join(sections))
+
+
+def _figures(sizing: Sizing) -> Iterator[str]:
+    from gpusched.reporting.plotting import size_runs
+
+    drawn: list[tuple[str, Any]] = [
+        (
+            f"{goal.metric} of each run against its size; a dashed line at the goal, {goal}",
+            size_runs.metric_by_servers(sizing, goal),
+        )
+        for goal in sizing.goals.goals
+    ]
+    if len(sizing.kinds.types) == 2:
+        text = "which counts of the two types met the goals"
+        drawn.insert(0, (text, size_runs.mixes_of_two(sizing)))
+    sure, servers = sizing.confidence, sizing.servers
+    if sure is not None and servers is not None and (sure.servers >= 0).any():
+        text = "share of the traces drawn again for which so many servers are enough"
+        drawn.append((text, size_runs.enough_by_servers(sure, servers)))
+    for number, (text, picture) in enumerate(drawn):
+        html = picture.to_html(
+            full_html=False, include_plotlyjs=False, div_id=f"figure{number}", config=_CONFIG
+        )
+        yield f'<div role="img" aria-label="{escape(text)}">{html}</div>'
+
+
+def runs_table(sizing: Sizing) -> str:
+    """Return the runs as an HTML table, the answer marked."""
+    frame = sizing.table().drop("wall_s")
+    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in frame.columns)
+    answer = sizing.counts and sum(sizing.counts)
+    gpus = sizing.cluster and sizing.cluster.num_gpus
+    rows = []
+    for row in frame.iter_rows(named=True):
+        cells = "".join(f"<td>{escape(cell_text(name, row[name]))}</td>" for name in frame.columns)
+        is_answer = row["is_met"] and (row["servers"], row["gpus"]) == (answer, gpus)
+        rows.append(f"<tr{' class=answer' if is_answer else ''}>{cells}</tr>")
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def cell_text(column: str, value: Any) -> str:
+    """Write one cell of the runs as a person reads it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or value != value:
+        return "-"
+    if column == "hourly_price":
+        return f"{value:,.2f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    metric = METRICS.find(column)
+    if metric.unit == "s":
+        return duration(value) if value else "0 s"
+    return f"{value:.1%}" if metric.kind == "percent" else f"{value:,.4g}"
+
+
+def _paragraphs(lines: Iterable[str]) -> str:
+    return "".join(f'<p class="caption">{escape(line)}</p>' for line in lines)
+
+
+_PAGE: Final = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>gpusched: servers needed</title>
+<style>
+body {{ font: 15px/1.5 system-ui, sans-serif; color: #1f2933; max-width: 1100px;
+       margin: 1.5rem auto; padding: 0 1rem; }}
+h1 {{ font-size: 1.4rem; margin: 0 0 .5rem; }}
+h2 {{ font-size: 1.15rem; margin: 1.5rem 0 .5rem; }}
+.caption {{ color: #52606d; margin: 0; overflow-wrap: anywhere; }}
+.figures {{ display: grid; gap: 1rem; }}
+.figures > div {{ min-width: 0; }}
+.scroll {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #e3e6ea;
+         white-space: nowrap; }}
+.answer td {{ color: #00704f; font-weight: 700; }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""

@@ -1,0 +1,99 @@
+"""What a result is asked for beside its figures: who waits, what it cost, what happened to one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars
+
+    from gpusched.results.cost import Cost
+    from gpusched.results.explain import Explanation
+    from gpusched.results.run_log import RunLog
+
+
+class ResultAnswers:
+    """Methods of :class:`~gpusched.results.result.Result`."""
+
+    def by(self: RunLog, by: str) -> polars.DataFrame:
+        """Break the jobs down by what they are or where they ran, a row for each group.
+
+        Parameters
+        ----------
+        by
+            ``"gpus"``: jobs of 1, of 2-8 and of 9+ GPUs (of less than one, where jobs share
+            them). ``"user"``, ``"queue"``, ``"group"``: as the trace names them. ``"type"``: the
+            GPU types that a job ever held, several as ``A100 + V100``. ``"month"``: of the
+            submission, such as ``2017-10``; days 0-29, 30-59 and so on of a trace that knows no
+            wall-clock time.
+
+        Returns
+        -------
+        polars.DataFrame
+            Column ``by``, ``num_jobs``, ``num_finished``; the mean, p50, p90, p95 and p99
+            (nearest-rank) of wait and JCT of the finished jobs, such as ``p95_wait_s``, seconds,
+            null where none finished; ``gpu_hours`` held by all its jobs. Groups without jobs are
+            left out. Widths and months stand in their own order, all else by GPU hours, the most
+            first.
+
+        Raises
+        ------
+        ValueError
+            If ``by`` is unknown (the nearest is suggested), or the trace has no such column.
+        TypeError
+            If it is not text.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(4)
+        >>> jobs = gs.generate("philly", 200, load=0.9, cluster=cluster)
+        >>> gs.simulate(jobs, cluster, policy="easy").by("gpus").columns[:3]
+        ['gpus', 'num_jobs', 'num_finished']
+        """
+        from gpusched.results.breakdown import breakdown
+
+        return breakdown(self, by)
+
+    def cost(self: RunLog, prices: float | Mapping[str, float]) -> Cost:
+        """Return the GPU hours by type and what they cost.
+
+        Parameters
+        ----------
+        prices
+            Of an hour of one GPU: one for all, or one for each GPU type of the cluster. 0 or
+            more, in any currency.
+
+        Returns
+        -------
+        Cost
+            What jobs held, and what all GPUs cost over the run, held or not.
+
+        Raises
+        ------
+        ValueError
+            If a type of the cluster has no price, a price names no type of it or is negative or
+            not finite, or the run was in a pool of several types, whose log does not tell which
+            one a job held.
+        TypeError
+            If a price is no number.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(4)
+        >>> jobs = gs.generate("philly", 200, load=0.9, cluster=cluster)
+        >>> gs.simulate(jobs, cluster, policy="easy").cost(2.5).held > 0
+        True
+        """
+        from gpusched.results.cost import cost_of
+
+        return cost_of(self, prices)
+
+    def explain(self: RunLog, job: int) -> Explanation:
+        """Tell what happened to a job (its JobId) and why: who held its GPUs while it waited.
+
+        See :func:`gpusched.results.explain.explain`.
+        """
+        from gpusched.results.explain import explain
+
+        return explain(self.trace, self.cluster, self.schedule, self.intervals, job)

@@ -1,0 +1,62 @@
+"""Other traces that the same weeks could have made: :func:`resampled`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeVar
+
+import numpy as np
+
+from gpusched.traces.assembly import check_horizon
+from gpusched.traces.deadlines import shifted
+from gpusched.traces.trace_columns import TraceColumns
+
+AnyTrace = TypeVar("AnyTrace", bound=TraceColumns)
+
+
+def num_blocks(trace: TraceColumns, block_us: int) -> int:
+    """How many whole blocks of time the submissions fill."""
+    return (trace.span_us + 1) // block_us
+
+
+def resampled(trace: AnyTrace, block_us: int, rng: np.random.Generator) -> AnyTrace:
+    """Put blocks of a trace, drawn with replacement, one after another.
+
+    As many are drawn as there are whole ones; jobs after the last whole block are in none. Within
+    a block all stays as it is, so what is correlated within a week stays so; a backlog from the
+    week before does not.
+
+    Parameters
+    ----------
+    block_us
+        Length of a block, microseconds, counted from the first submission.
+
+    Raises
+    ------
+    ValueError
+        If the submissions fill no block.
+    """
+    number = num_blocks(trace, block_us)
+    if number < 1:
+        raise ValueError(f"{trace.name}: its submissions fill no block of {block_us} us")
+    first_us = int(trace.submit_us[0])
+    ends = np.searchsorted(trace.submit_us, first_us + block_us * np.arange(number + 1))
+    while True:  # ends: the first block has the first job
+        drawn = rng.integers(number, size=number)
+        jobs = np.concatenate([np.arange(ends[block], ends[block + 1]) for block in drawn])
+        if len(jobs):
+            break
+    shift = np.repeat((np.arange(number) - drawn) * block_us, np.diff(ends)[drawn])
+    taken = trace._take(jobs)
+    submit_us = taken.submit_us + shift
+    check_horizon("resampled", submit_us, taken.service_us)
+    number_of_job = np.arange(len(jobs), dtype=np.int64)
+    deadline_us = taken.deadline_us
+    return dataclasses.replace(
+        taken,
+        submit_us=submit_us,
+        deadline_us=None if deadline_us is None else shifted(deadline_us, shift),
+        id=number_of_job,
+        row=number_of_job,
+        source=f"{trace.source}; {number} blocks of {block_us / 86_400e6:g} days drawn again",
+    )

@@ -1,0 +1,97 @@
+"""``--by``, ``--price`` and ``--losers``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+from gpusched.cli.answer_options import GROUPINGS
+from gpusched.results import job_groups
+
+FOUR = ("--servers", 4)
+
+
+@pytest.fixture
+def result(jobs_csv: Path) -> gs.Result:
+    return gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="easy")
+
+
+def test_the_option_knows_the_groupings_of_results() -> None:
+    assert tuple(job_groups.GROUPINGS) == GROUPINGS
+
+
+def test_a_run_is_broken_down_and_priced(gpusched, jobs_csv: Path, result: gs.Result) -> None:
+    made = gpusched(
+        "run", jobs_csv, "-p", "easy", *FOUR, "--by", "gpus", "--by", "month", "--price", 2.5
+    )
+    assert made.exit_code == 0, made.stderr
+    lines = [line.split() for line in made.stdout.splitlines()]
+    for row in result.by("gpus").iter_rows(named=True):
+        (line,) = (cells for cells in lines if cells[:2] == [row["gpus"], str(row["num_jobs"])])
+        assert line[-1] == f"{row['gpu_hours']:,.1f}"
+    assert any(cells[:2] == ["days", "0-29"] for cells in lines)
+    assert f"{result.cost(2.5).held:,.2f}" in made.stdout
+    assert max(map(len, made.stdout.splitlines())) <= 100
+
+
+def test_json_holds_all_groups(gpusched_json, jobs_csv: Path, result: gs.Result) -> None:
+    made = gpusched_json("run", jobs_csv, "-p", "easy", *FOUR, "--by", "gpus", "--price", "gpu=3")
+    assert made["by"]["gpus"] == result.by("gpus").to_dicts()
+    assert made["cost"]["held"] == result.cost(3).held
+    assert made["cost"]["types"][0]["type"] == "gpu"
+    made = gpusched_json("run", jobs_csv, "-p", "easy", *FOUR)
+    assert not {"by", "cost"} & made.keys()
+
+
+def test_a_comparison_tells_who_lost_and_who_won(gpusched, jobs_csv: Path) -> None:
+    made = gpusched("compare", jobs_csv, *FOUR, "-p", "fifo,srtf", "--losers", "--by", "gpus")
+    assert made.exit_code == 0, made.stderr
+    found = gs.compare(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), ["fifo", "srtf"])
+    num_lost = len(found.losers(limit=None))
+    assert f"srtf after fifo: {num_lost} jobs lost" in made.stdout
+    assert f"srtf after fifo: {len(found.winners(limit=None))} jobs won" in made.stdout
+    first = found.losers().row(0, named=True)
+    assert any(line.split()[:1] == [str(first["job"])] for line in made.stdout.splitlines())
+    policies = [line.split()[:2] for line in made.stdout.splitlines()]
+    assert ["1", "fifo"] in policies
+    assert ["1", "srtf"] in policies
+
+
+def test_losers_as_json_have_their_baseline(gpusched_json, jobs_csv: Path) -> None:
+    made = gpusched_json(
+        "compare", jobs_csv, *FOUR, "-p", "fifo,srtf,easy", "--losers", "--baseline", "easy",
+        "--price", 1,
+    )  # fmt: skip
+    assert set(made["losers"]) == {"fifo", "srtf"}
+    assert made["losers"]["srtf"]["baseline"] == "easy"
+    found = gs.compare(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), ["srtf", "easy"])
+    assert made["losers"]["srtf"]["losers"] == found.losers("srtf", baseline="easy").to_dicts()
+    assert made["cost"]["fifo"]["held"] == found.results["srtf"].cost(1).held
+
+
+def test_many_users_are_cut_and_counted(gpusched) -> None:
+    made = gpusched("run", "-p", "fifo", "--jobs", 4_000, *FOUR, "--by", "user")
+    assert made.exit_code == 0, made.stderr
+    assert "more: see --json" in made.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("run -p fifo --by users", "--by: unknown 'users'; did you mean 'user'"),
+        ("run jobs.csv -p fifo --by user", "has no column user"),
+        ("run -p fifo --price dear", "--price: 'dear' must be a number"),
+        ("run -p fifo --price A100=2", "no GPU is of type 'A100'"),
+        ("run -p fifo --price -1", "must be finite and not negative"),
+        ("compare -p fifo --losers", "--losers: needs two policies or more"),
+        ("compare -p fifo,sjf --baseline srtf", "--baseline: 'srtf' is not compared"),
+        ("compare -p fifo,sjf --by years", "--by: unknown 'years'"),
+    ],
+)
+def test_a_mistake_is_one_line(gpusched, jobs_csv: Path, arguments: str, message: str) -> None:
+    made = gpusched(*arguments.split())
+    assert made.exit_code == 2, made.output
+    assert message in made.stderr
+    assert made.stderr.count("\n") == 1

@@ -1,0 +1,72 @@
+"""``gpusched size``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+
+GOAL = ("--goal", "p95_wait_s < 10 min")
+
+
+def test_it_ends_with_the_servers_needed_and_a_picture(gpusched, jobs_csv: Path) -> None:
+    result = gpusched("size", jobs_csv, *GOAL, "-p", "fifo-skip", "--resamples", 5)
+    assert result.exit_code == 0, result.stderr
+    expected = gs.size(gs.read_trace(jobs_csv), "p95_wait_s < 600", policy="fifo-skip", resamples=5)
+    assert str(expected) in result.stdout
+    for note in expected.notes():
+        assert note[:90] in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    assert "wrote gpusched-size/size.html" in result.stderr
+    assert str(expected.servers) in Path("gpusched-size/size.html").read_text()
+    assert "cluster assumed" not in result.stdout
+
+
+def test_json_holds_the_runs(gpusched_json, jobs_csv: Path, tmp_path: Path) -> None:
+    made = gpusched_json("size", jobs_csv, *GOAL, "--resamples", 0, "--out", tmp_path / "x")
+    expected = gs.size(gs.read_trace(jobs_csv), "p95_wait_s < 600", resamples=0)
+    assert made["servers"] == expected.servers
+    assert [row["servers"] for row in made["runs"]] == expected.table()["servers"].to_list()
+    assert made["files"] == {"picture": str(tmp_path / "x" / "size.html")}
+
+
+def test_a_mix_of_types_has_a_price(gpusched_json, jobs_csv: Path) -> None:
+    made = gpusched_json(
+        "size", jobs_csv, *GOAL, "--prices", "V100=2.5,A100=4", "--resamples", 0,
+        "--gpus-per-server", "V100=4,A100=8",
+    )  # fmt: skip
+    assert set(made["counts"]) == {"V100", "A100"}
+    counts = made["counts"]
+    assert made["hourly_price"] == counts["V100"] * 4 * 2.5 + counts["A100"] * 8 * 4
+
+
+def test_an_answer_that_does_not_exist_is_no_success(gpusched, jobs_csv: Path) -> None:
+    result = gpusched("size", jobs_csv, "--goal", "mean_jct_s < 1")
+    assert result.exit_code == 1
+    assert "no number of servers was found" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "--goal"),
+        ("--goal p95", "not of the form METRIC < NUMBER"),
+        ("--goal p95_wait<5", "did you mean 'p95_wait_s'"),
+        ("--goal p95_wait_s<5 --prices many", "--prices: 'many' must be a number"),
+        ("--goal p95_wait_s<5 --prices V100=", "KEY=VALUE"),
+        ("--goal p95_wait_s<5 --prices 1 --price-per rack", "'gpu' or 'server'"),
+        ("--goal p95_wait_s<5 --types V100,V100", "each once"),
+        ("--goal p95_wait_s<5 --gpus-per-server x", "--gpus-per-server: 'x'"),
+        ("--goal p95_wait_s<5 --gpus-per-server 0", "1..64"),
+        ("--goal p95_wait_s<5 --max-servers 1", "have no room for the widest job"),
+        ("--goal p95_wait_s<5 --block-days 0", "--block-days: 0 must be finite and positive"),
+        ("--goal p95_wait_s<5 -p srft", "did you mean 'srtf'"),
+    ],
+)
+def test_a_mistake_is_one_line(gpusched, jobs_csv: Path, arguments: str, message: str) -> None:
+    result = gpusched("size", jobs_csv, *arguments.split())
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
