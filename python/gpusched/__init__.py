@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison as Comparison
     from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
+    from gpusched.studies.fidelity import fidelity as fidelity
+    from gpusched.studies.fidelity_result import Fidelity as Fidelity
+    from gpusched.studies.whatif import whatif as whatif
+    from gpusched.studies.whatif_result import WhatIf as WhatIf
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
@@ -69,6 +73,7 @@ _HOME = {
     "Comparison": "studies.comparison",
     "ContentionChoice": "plugins.policy",
     "Domain": "clusters.network",
+    "Fidelity": "studies.fidelity_result",
     "Interrupted": "studies.comparison",
     "InvariantError": "_core",
     "Order": "_core",
@@ -84,9 +89,11 @@ _HOME = {
     "ServerGroup": "clusters.cluster",
     "SpeedChoice": "plugins.policy",
     "Trace": "traces.workload",
+    "WhatIf": "studies.whatif_result",
     "__version__": "_core",
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
+    "fidelity": "studies.fidelity",
     "generate": "generator.synthetic_traces",
     "load_result": "results.result",
     "lower_bounds": "bounds.lower_bounds",
@@ -104,6 +111,7 @@ _HOME = {
     "run": "engine.simulation",
     "simulate": "engine.simulation",
     "speeds": "plugins.registry",
+    "whatif": "studies.whatif",
     "write_report": "reporting.report",
 }
 _SUBMODULES = (

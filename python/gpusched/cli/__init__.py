@@ -22,6 +22,14 @@ class Commands(OneLineErrors):
             "compare:compare", "Compare policies on one workload: a table, a report and all jobs."
         ),
         "run": Command("run:run", "Run one policy and print what it achieved."),
+        "fidelity": Command(
+            "fidelity:fidelity",
+            "Find the policy and the capacity that explain a trace's own waits, and grade them.",
+        ),
+        "whatif": Command(
+            "whatif:whatif",
+            "Tell what changes of policy, servers or load would do, and how far to trust that.",
+        ),
         "reproduce": Command(
             "reproduce:reproduce",
             "Run a paper's experiments again, with the published figures beside ours.",
