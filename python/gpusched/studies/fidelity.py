@@ -122,6 +122,7 @@ def fidelity(
     placements = PLACEMENTS if placements is None else placements
     if isinstance(placements, str | PlacementChoice | Placement) or not placements:
         raise TypeError(f"placements: expected a list of placements, not {placements!r}")
+    placements = [PlacementChoice.parse(p) if isinstance(p, str) else p for p in placements]
     least = fewest_servers(own, gpus_per_server)
     settings = {
         f"policy {label}, placement {placement}": Setting(
@@ -172,7 +173,7 @@ def _clusters(
     if cluster is not None:
         if servers is not None:
             raise ValueError("servers: cannot be combined with a cluster")
-        named = (cluster,) if isinstance(cluster, Cluster) else tuple(cluster)
+        named = tuple(cluster) if isinstance(cluster, list | tuple) else (cluster,)
         if not named or not all(isinstance(entry, Cluster) for entry in named):
             raise TypeError(f"cluster: expected a Cluster or several, not {cluster!r}")
         return named

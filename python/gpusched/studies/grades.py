@@ -57,6 +57,7 @@ MEASURES: Final = (
     Measure("ks", "KS distance", (0.05, 0.10, 0.20, 0.35)),
     Measure("rank_correlation", "rank correlation", (0.95, 0.80, 0.60, 0.40), grows=True),
     Measure("mean_wait_factor", "mean wait off by a factor of", (1.05, 1.2, 1.5, 2.0)),
+    Measure("unexplained", "waiting time unexplained", (0.10, 0.25, 0.40, 0.60)),
     Measure("allocation_error", "allocation error", (0.02, 0.05, 0.10, 0.20)),
 )
 """What is graded; docs/studies/fidelity.md argues for the limits."""
@@ -126,13 +127,13 @@ def distance_of(values: Mapping[str, float]) -> float:
     """Return how far a base case is from what happened, 0 to 1: what candidates are ordered by.
 
     The mean of four parts, each 0 to 1: the KS distance, 1 - rank correlation (1 if that is
-    negative), 1 - 1 / factor of the mean waits, and the allocation error (at most 1).
+    negative), the share of the waiting time that is unexplained, and the allocation error (at
+    most 1).
     """
-    factor = values["mean_wait_factor"]
     parts = (
         values["ks"],
         1 - max(0.0, values["rank_correlation"]),
-        1 - (1 / factor if math.isfinite(factor) else 0.0),
+        values["unexplained"],
         min(1.0, values["allocation_error"]),
     )
     return math.fsum(parts) / len(parts)
