@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +16,11 @@ from gpusched.clusters.cluster import Cluster
 from gpusched.engine.simulation import simulate
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.plugins.policy_labels import AnyPolicy
-from gpusched.studies.capacity_search import nearest_capacity
+from gpusched.studies.capacity_search import nearest_capacity, smaller_capacity
 from gpusched.studies.grades import Grade
 from gpusched.studies.likeness import Likeness, likeness, settled, simulated_waits
 from gpusched.studies.own_starts import OwnStarts, Window
+from gpusched.studies.wait_statistics import mean_difference
 from gpusched.traces.checked_columns import NOT_GIVEN
 
 if TYPE_CHECKING:
@@ -140,24 +142,47 @@ class Setting:
         """
         if self.clusters:
             return [self._judged(self.runs_on(cluster, stop), 1) for cluster in self.clusters]
+        return [self._sized(stop)]
+
+    def _sized(self, stop: threading.Event) -> tuple[BaseCase, str]:
+        """Return the base case on the number of servers that is nearest to what happened.
+
+        It is the one with the nearest mean wait. Where jobs waited longer than even on the fewest
+        servers that can have run all that ran at once, there may have been fewer for most of the
+        time: then fewer are tried, too.
+        """
         compared = self.window.compared
         target = float(np.mean(settled(self.own.wait_us[compared], self.resolution_s)))
-        runs = 0
         latest: dict[int, Result] = {}
+        runs = 0
+
+        def on(servers: int) -> Result:
+            nonlocal runs
+            if servers not in latest:
+                runs += 1
+                cluster = Cluster.uniform(servers, self.gpus_per_server)
+                latest.clear()  # results are large
+                latest[servers] = self.runs_on(cluster, stop)
+            return latest[servers]
 
         def mean_wait(servers: int) -> float:
-            nonlocal runs
-            runs += 1
-            result = self.runs_on(Cluster.uniform(servers, self.gpus_per_server), stop)
-            latest.clear()
-            latest[servers] = result
-            waits = simulated_waits(result, compared, self.resolution_s)
-            return float(np.mean(waits))
+            return float(np.mean(simulated_waits(on(servers), compared, self.resolution_s)))
+
+        def distance(servers: int) -> float:
+            return likeness(on(servers), self.own, self.window, self.resolution_s).distance
 
         servers = nearest_capacity(mean_wait, self.least_servers, target)
-        cluster = Cluster.uniform(servers, self.gpus_per_server)
-        result = latest[servers] if servers in latest else self.runs_on(cluster, stop)
-        return [self._judged(result, runs)]
+        if servers == self.least_servers and mean_wait(servers) < target:
+            servers = smaller_capacity(distance, servers, self._fewest())
+        return self._judged(on(servers), runs)
+
+    def _fewest(self) -> int:
+        """The servers that hold the widest job, and what was in use on average."""
+        time_us, change = self.own.changes
+        begin_us, end_us = self.window.begin_us, self.window.end_us
+        in_use = mean_difference(time_us, change, begin_us, end_us)[1]
+        gpus = max(int(self.trace.gpus.max()), math.ceil(in_use), 1)
+        return -(-gpus // self.gpus_per_server)
 
     def _judged(self, result: Result, num_runs: int) -> tuple[BaseCase, str]:
         spec = result.spec

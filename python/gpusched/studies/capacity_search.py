@@ -1,4 +1,4 @@
-"""The capacity under which a policy makes jobs wait as long as they did."""
+"""The capacity under which a policy does to jobs most nearly what happened to them."""
 
 from __future__ import annotations
 
@@ -56,3 +56,25 @@ def nearest_capacity(mean_wait: Callable[[int], float], least: int, target: floa
         if least <= beside <= most:
             at(beside)
     return min(seen, key=lambda servers: (abs(seen[servers] - target), servers))
+
+
+def smaller_capacity(distance: Callable[[int], float], most: int, least: int) -> int:
+    """Return a number of servers, at most ``most``, that is nearer to what happened.
+
+    The number is lowered in steps of a twentieth for as long as that brings it nearer.
+
+    Parameters
+    ----------
+    distance
+        How far from what happened it is on so many servers.
+    most, least
+        Where to begin, and the fewest to try.
+    """
+    step = max(1, most // 20)
+    best, nearest = most, distance(most)
+    for servers in range(most - step, least - 1, -step):
+        far = distance(servers)
+        if far >= nearest:
+            break
+        best, nearest = servers, far
+    return best

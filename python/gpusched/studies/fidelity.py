@@ -58,7 +58,9 @@ def fidelity(
 
     The trace must have starts of its own (``source_wait_s``). Every policy is tried with every
     placement, on the clusters that are named or on the number of equal servers under which the
-    mean wait is nearest to the trace's: from the fewest that can have run what ran at once.
+    mean wait is nearest to the trace's, from the fewest that can have run what ran at once. Where
+    jobs wait too little even on those, there may have been fewer for most of the time: then fewer
+    are tried for as long as that comes nearer.
 
     Parameters
     ----------
@@ -144,7 +146,7 @@ def fidelity(
     )
     nearest = {"the nearest": partial(best.runs_on, cases[0].cluster)}
     result = in_threads(nearest, stop=stop)["the nearest"]
-    remarks = (*_remarks(trace, own, window, cases[0], bool(clusters)), *said)
+    remarks = (*_remarks(own, window, cases[0], least, bool(clusters)), *said)
     return Fidelity(trace, cases, result, own.peak_gpus, resolution_s, remarks, own, window)
 
 
@@ -194,9 +196,10 @@ def _same(case: BaseCase, other: BaseCase) -> bool:
 
 
 def _remarks(
-    trace: Trace, own: OwnStarts, window: Window, best: BaseCase, has_clusters: bool
+    own: OwnStarts, window: Window, best: BaseCase, least: int, has_clusters: bool
 ) -> list[str]:
     """Say what limits the comparison."""
+    trace = own.trace
     said = [
         f"compared: {plural(best.likeness.num_compared, 'job')} of {len(trace):,}; left out: "
         f"those submitted in the first {duration(window.warm_up_s)} (the cluster may not have "
@@ -211,10 +214,10 @@ def _remarks(
     if best.cluster.num_gpus < own.peak_gpus:
         said.append(
             f"the best has {best.cluster.num_gpus:,} GPUs, but {own.peak_gpus:,} were in use at "
-            "once: it is too small, or the trace's times are not exact"
+            "once: the capacity was not always the same, or the trace's times are not exact"
         )
-    is_least = best.num_runs == 1 and not has_clusters
-    if is_least and like.mean_wait_s < like.own_mean_wait_s:
+    is_small = not has_clusters and best.cluster.num_servers <= least
+    if is_small and like.mean_wait_s < like.own_mean_wait_s:
         said.append(
             "jobs waited longer than on the fewest servers that can have run them: something "
             "else than capacity held them, such as limits of users, reservations or failures"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched.studies.capacity_search import MOST_TIMES, nearest_capacity
+from gpusched.studies.capacity_search import MOST_TIMES, nearest_capacity, smaller_capacity
 
 
 class Site:
@@ -50,3 +50,21 @@ def test_no_number_below_the_least_and_none_beyond_the_most_is_tried() -> None:
 def test_waits_that_do_not_change_give_the_fewest_servers() -> None:
     assert nearest_capacity(lambda servers: 5.0, 10, 4.0) == 10
     assert nearest_capacity(lambda servers: 5.0, 1, 4.0) == 1
+
+
+@pytest.mark.parametrize(("nearest", "found"), [(100, 100), (90, 90), (71, 70), (0, 50)])
+def test_fewer_servers_are_tried_while_that_comes_nearer(nearest: int, found: int) -> None:
+    asked: list[int] = []
+
+    def distance(servers: int) -> float:
+        asked.append(servers)
+        return abs(servers - nearest)
+
+    assert smaller_capacity(distance, 100, 50) == found
+    assert min(asked) >= 50
+    assert len(asked) <= 2 + (100 - found) // 5
+
+
+def test_one_server_is_the_least() -> None:
+    assert smaller_capacity(lambda servers: 1.0, 1, 1) == 1
+    assert smaller_capacity(lambda servers: servers, 3, 2) == 2

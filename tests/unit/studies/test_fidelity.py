@@ -192,6 +192,20 @@ def test_waits_that_capacity_does_not_explain_are_told(site: gs.Trace) -> None:
     assert any("something else than capacity" in remark for remark in found.remarks)
 
 
+def test_a_cluster_that_was_larger_once_is_taken_for_the_usual_one() -> None:
+    """For the last fifth of the time it had two more servers: what ran then is the peak."""
+    trace = jobs(0, 800)
+    late = trace.submit_s > 0.8 * float(trace.submit_s[-1])
+    usual, larger = (
+        np.asarray(logged(trace, gs.Cluster.uniform(n, 8), policy="fifo-skip").source_wait_us)
+        for n in (6, 8)
+    )
+    found = gs.fidelity(with_waits(trace, np.where(late, larger, usual)), tail_s=0)
+    assert found.peak_gpus > SITE.num_gpus
+    assert found.best.cluster.num_gpus < found.peak_gpus
+    assert any("the capacity was not always the same" in remark for remark in found.remarks)
+
+
 def test_the_tables_hold_what_was_compared(found: gs.Fidelity, site: gs.Trace) -> None:
     table = found.table()
     assert table["distance"].is_sorted()
