@@ -8,6 +8,9 @@ from typing import Final
 MOST_TIMES: Final = 4
 """No more servers are tried than this times the least."""
 
+PATIENCE: Final = 3
+"""How many steps down in a row may bring it no nearer before the search ends."""
+
 
 def nearest_capacity(mean_wait: Callable[[int], float], least: int, target: float) -> int:
     """Return the number of servers whose mean wait is the nearest to ``target``.
@@ -61,7 +64,7 @@ def nearest_capacity(mean_wait: Callable[[int], float], least: int, target: floa
 def smaller_capacity(distance: Callable[[int], float], most: int, least: int) -> int:
     """Return a number of servers, at most ``most``, that is nearer to what happened.
 
-    The number is lowered in steps of a twentieth for as long as that brings it nearer.
+    The number is lowered in steps of a twentieth, until three in a row bring it no nearer.
 
     Parameters
     ----------
@@ -71,10 +74,12 @@ def smaller_capacity(distance: Callable[[int], float], most: int, least: int) ->
         Where to begin, and the fewest to try.
     """
     step = max(1, most // 20)
-    best, nearest = most, distance(most)
+    best, nearest, in_vain = most, distance(most), 0
     for servers in range(most - step, least - 1, -step):
         far = distance(servers)
-        if far >= nearest:
+        in_vain = 0 if far < nearest else in_vain + 1
+        if in_vain == PATIENCE:
             break
-        best, nearest = servers, far
+        if far < nearest:
+            best, nearest = servers, far
     return best

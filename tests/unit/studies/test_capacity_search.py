@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched.studies.capacity_search import MOST_TIMES, nearest_capacity, smaller_capacity
+from gpusched.studies.capacity_search import (
+    MOST_TIMES,
+    PATIENCE,
+    nearest_capacity,
+    smaller_capacity,
+)
 
 
 class Site:
@@ -62,7 +67,12 @@ def test_fewer_servers_are_tried_while_that_comes_nearer(nearest: int, found: in
 
     assert smaller_capacity(distance, 100, 50) == found
     assert min(asked) >= 50
-    assert len(asked) <= 2 + (100 - found) // 5
+    assert len(asked) <= 1 + PATIENCE + (100 - found) // 5
+
+
+def test_a_bump_on_the_way_down_is_passed_and_a_plain_is_not() -> None:
+    bumpy = {100: 5.0, 95: 6.0, 90: 5.5, 85: 3.0, 80: 4.0, 75: 4.0, 70: 4.0, 65: 1.0}
+    assert smaller_capacity(bumpy.__getitem__, 100, 65) == 85
 
 
 def test_one_server_is_the_least() -> None:
