@@ -67,8 +67,12 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import Comparison as Comparison
     from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
+    from gpusched.studies.fidelity import fidelity as fidelity
+    from gpusched.studies.fidelity_result import Fidelity as Fidelity
     from gpusched.studies.sizing import size as size
     from gpusched.studies.sizing_result import Sizing as Sizing
+    from gpusched.studies.whatif import whatif as whatif
+    from gpusched.studies.whatif_result import WhatIf as WhatIf
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
@@ -81,6 +85,7 @@ _HOME = {
     "Comparison": "studies.comparison",
     "ContentionChoice": "plugins.policy",
     "Domain": "clusters.network",
+    "Fidelity": "studies.fidelity_result",
     "FreeGpus": "_core",
     "Interrupted": "studies.comparison",
     "InvariantError": "_core",
@@ -101,9 +106,11 @@ _HOME = {
     "SpeedChoice": "plugins.policy",
     "State": "_core",
     "Trace": "traces.workload",
+    "WhatIf": "studies.whatif_result",
     "__version__": "_core",
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
+    "fidelity": "studies.fidelity",
     "generate": "generator.synthetic_traces",
     "load_result": "results.result",
     "metrics": "results.metric_registry",
@@ -121,6 +128,7 @@ _HOME = {
     "simulate": "engine.simulation",
     "size": "studies.sizing",
     "speeds": "plugins.registry",
+    "whatif": "studies.whatif",
     "write_report": "reporting.report",
     "write_sizing": "reporting.sizing_page",
 }

@@ -25,6 +25,14 @@ class Commands(OneLineErrors):
         "size": Command(
             "size:size", "Find the fewest servers that meet a goal, or the cheapest mix."
         ),
+        "fidelity": Command(
+            "fidelity:fidelity",
+            "Find the policy and the capacity that explain a trace's own waits, and grade them.",
+        ),
+        "whatif": Command(
+            "whatif:whatif",
+            "Tell what changes of policy, servers or load would do, and how far to trust that.",
+        ),
         "reproduce": Command(
             "reproduce:reproduce",
             "Run a paper's experiments again, with the published figures beside ours.",

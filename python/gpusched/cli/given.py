@@ -15,31 +15,39 @@ from gpusched.reporting.chart_library import INLINE, checked
 
 
 def split_policies(texts: list[str]) -> list[str]:
-    """Split ``a,b:x=1,y=2,c`` into ``a``, ``b:x=1,y=2`` and ``c``.
+    """Split ``a,b:x=1,y=2,c`` into ``a``, ``b:x=1,y=2`` and ``c``; errors as :func:`_split`."""
+    return _split(texts, "--policies", "policy")
 
-    A piece of the form key=value goes on with the policy before it.
+
+def split_placements(texts: list[str]) -> list[str]:
+    """Split placements in the same way."""
+    return _split(texts, "--placements", "placement")
+
+
+def _split(texts: list[str], option: str, kind: str) -> list[str]:
+    """Split at commas; a piece of the form key=value goes on with the name before it.
 
     Raises
     ------
     ValueError
-        If such a piece follows no policy, or one without a colon.
+        If such a piece follows no name, or one without a colon.
     """
-    policies: list[str] = []
+    names: list[str] = []
     for text in texts:
-        begins = len(policies)
+        begins = len(names)
         for piece in filter(None, (piece.strip() for piece in text.split(","))):
             name, is_parameter, _ = piece.partition("=")
             if not is_parameter or ":" in name:
-                policies.append(piece)
-            elif len(policies) == begins:
-                raise ValueError(f"--policies: {piece!r} follows no policy")
-            elif ":" not in policies[-1]:
-                raise ValueError(f"--policies: parameters follow a colon: {policies[-1]}:{piece}")
+                names.append(piece)
+            elif len(names) == begins:
+                raise ValueError(f"{option}: {piece!r} follows no {kind}")
+            elif ":" not in names[-1]:
+                raise ValueError(f"{option}: parameters follow a colon: {names[-1]}:{piece}")
             else:
-                policies[-1] += f",{piece}"
-    if not policies:
-        raise ValueError("--policies: names no policy")
-    return policies
+                names[-1] += f",{piece}"
+    if not names:
+        raise ValueError(f"{option}: names no {kind}")
+    return names
 
 
 def speed_of(

@@ -1,0 +1,200 @@
+"""What changes to a base case would do."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import pickle
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from tests.unit.studies.site_logs import SITE, jobs, logged
+
+CHANGES = ["policy=sjf", "servers=+1", "estimates=exact"]
+
+
+@pytest.fixture(scope="module")
+def site() -> gs.Trace:
+    return logged(jobs(0), policy="easy")
+
+
+@pytest.fixture(scope="module")
+def answer(site: gs.Trace) -> gs.WhatIf:
+    return gs.whatif(site, SITE, "easy", CHANGES)
+
+
+def run(trace: gs.Trace, cluster: gs.Cluster, policy: str) -> gs.Result:
+    return gs.simulate(trace, cluster, policy=policy, predictor="estimate")
+
+
+def test_the_figures_are_those_of_the_runs(answer: gs.WhatIf, site: gs.Trace) -> None:
+    base, sjf = run(site, SITE, "easy"), run(site, SITE, "sjf")
+    assert [outcome.label for outcome in answer.outcomes] == [*CHANGES, "all together"]
+    for outcome, result in ((answer.base, base), (answer.outcomes[0], sjf)):
+        summary = result.summary()
+        for key in ("mean_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s"):
+            assert outcome.figures[key] == summary[key]
+        ordered = np.sort(result.jobs.wait_s)
+        assert outcome.figures["p95_wait_s"] == ordered[int(np.ceil(0.95 * len(site))) - 1]
+    change_s = sjf.jobs.jct_s - base.jobs.jct_s
+    assert answer.outcomes[0].num_gain == np.count_nonzero(change_s < -60)
+    assert answer.outcomes[0].num_lose == np.count_nonzero(change_s > 60)
+    assert answer.outcomes[0].gain_s == pytest.approx(-change_s[change_s < -60].mean())
+    assert answer.outcomes[0].loss_s == pytest.approx(change_s[change_s > 60].mean())
+    difference = answer.difference("policy=sjf", "mean_wait_s")
+    assert difference == sjf.summary()["mean_wait_s"] - base.summary()["mean_wait_s"] != 0
+
+
+def test_all_changes_together_are_one_run(answer: gs.WhatIf, site: gs.Trace) -> None:
+    exact = dataclasses.replace(site, estimate_us=site.service_us)
+    result = run(exact, gs.Cluster.uniform(7, 8), "sjf")
+    together = answer.outcomes[-1]
+    assert together.cluster == gs.Cluster.uniform(7, 8)
+    assert together.figures["mean_wait_s"] == result.summary()["mean_wait_s"]
+
+
+def test_one_change_alone_has_no_row_for_all(site: gs.Trace) -> None:
+    alone = gs.whatif(site, SITE, "easy", ["servers=+1"])
+    assert [outcome.label for outcome in alone.outcomes] == ["servers=+1"]
+    assert not any("all together" in remark for remark in alone.remarks)
+
+
+def test_one_thing_changed_in_two_ways_has_no_row_for_all(site: gs.Trace) -> None:
+    both = gs.whatif(site, SITE, "easy", ["servers=+1", "servers=+2"])
+    assert [outcome.label for outcome in both.outcomes] == ["servers=+1", "servers=+2"]
+    assert "no row for all together: one thing is changed in several ways" in both.remarks
+
+
+def test_the_right_base_case_carries_the_best_grade(answer: gs.WhatIf) -> None:
+    assert answer.grade is not None
+    assert answer.grade.letter == "A"
+    assert "grade A" in str(answer)
+    assert set(answer.table()["grade"]) == {"A"}
+
+
+def test_the_grade_is_that_of_the_base_case(site: gs.Trace) -> None:
+    wrong = gs.whatif(site, SITE, "fifo", {"policy": "easy", "estimates": "*1"})
+    same = gs.fidelity(site, SITE, ["fifo"], ["consolidated"])
+    assert wrong.grade == same.grade
+    assert wrong.likeness == same.best.likeness
+    assert wrong.grade is not None
+    assert wrong.grade.letter in "DE"
+    text = " ".join(str(wrong).split())
+    assert "the base case misses the trace's own mean wait by a factor of " in text
+    assert "no larger is the change of: estimates=*1" in text
+
+
+def test_a_trace_without_starts_has_no_grade() -> None:
+    answer = gs.whatif(jobs(0), SITE, "easy", CHANGES)
+    assert answer.grade is answer.likeness is None
+    assert "no grade: the trace has no starts of its own" in str(answer)
+    assert answer.table()["grade"].null_count() == 5
+    assert answer.to_dict()["no_grade"] == "the trace has no starts of its own"
+
+
+def test_too_few_starts_give_no_grade_unless_one_asked_for_the_window() -> None:
+    few = logged(jobs(0, 8), policy="fifo")
+    answer = gs.whatif(few, SITE, "fifo", ["servers=+1"])
+    assert answer.grade is None
+    assert "at least 10 are needed" in answer.no_grade
+    with pytest.raises(ValueError, match="at least 10 are needed"):
+        gs.whatif(few, SITE, "fifo", ["servers=+1"], warm_up_s=0)
+
+
+def test_the_cluster_is_the_one_on_which_jobs_wait_as_long_as_they_did(site: gs.Trace) -> None:
+    answer = gs.whatif(site, base="easy", changes=["servers=+1"])
+    assert answer.base.cluster == SITE
+    assert answer.outcomes[0].cluster == gs.Cluster.uniform(7, 8)
+    assert answer.grade is not None
+    assert answer.grade.letter == "A"
+    assert any(remark.startswith("cluster assumed: 6 servers") for remark in answer.remarks)
+
+
+def test_without_starts_the_cluster_is_the_smallest_with_room() -> None:
+    trace = jobs(0)
+    answer = gs.whatif(trace, changes=["servers=+1"])
+    assert answer.base.cluster == gs.traces.smallest_cluster(trace)
+    assert any("load at most 0.9" in remark for remark in answer.remarks)
+
+
+def test_jobs_that_only_one_of_two_runs_finishes_gain_or_lose(site: gs.Trace) -> None:
+    answer = gs.whatif(site, SITE, "fifo-skip", ["servers=1"])
+    lost = int(np.count_nonzero(site.gpus > 8))
+    (small,) = answer.outcomes
+    assert small.num_finished == len(site) - lost
+    assert small.num_lose >= lost
+    assert f"servers=1: {lost:,} jobs did not finish and are not in the figures" in answer.remarks
+    back = gs.whatif(site, gs.Cluster.uniform(1, 8), "fifo-skip", ["servers=6"])
+    assert back.outcomes[0].num_gain >= lost
+
+
+def test_a_clairvoyant_change_is_marked(site: gs.Trace) -> None:
+    answer = gs.whatif(site, SITE, "easy", ["policy=srtf"], predictor="oracle")
+    assert answer.outcomes[0].clairvoyant
+    assert "policy=srtf: clairvoyant (†): decides by the true service times" in answer.remarks
+
+
+def test_run_times_may_depend_on_the_placement() -> None:
+    trace = jobs(0, 100).with_profiles(gs.models.zoo()["resnet50"])
+    cluster = gs.Cluster.uniform(6, 8, nic_gbps=10, intra_gbps=400)
+    answer = gs.whatif(
+        trace, cluster, "fifo", ["contention=shared", "placement=spread"], speed="ring"
+    )
+    assert answer.base.speed == "ring"
+    assert answer.difference("placement=spread", "mean_jct_s") > 0
+    assert answer.outcomes[0].contention == "shared"
+
+
+def test_the_text_fits_a_terminal_and_the_json_is_plain(answer: gs.WhatIf) -> None:
+    assert max(map(len, str(answer).splitlines())) <= 100
+    made = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
+    assert [change["label"] for change in made["changes"]] == [*CHANGES, "all together"]
+    assert repr(answer) == (
+        "WhatIf('site', easy: policy=sjf, servers=+1, estimates=exact, all together; grade A)"
+    )
+    table = answer.table()
+    assert table["d_mean_wait_s"][0] == 0
+    assert table["d_mean_wait_s"][1] == answer.difference("policy=sjf", "mean_wait_s")
+    assert table.equals(answer.to_polars())
+
+
+def test_threads_change_nothing_progress_is_told_and_it_pickles(
+    answer: gs.WhatIf, site: gs.Trace
+) -> None:
+    seen: list[gs.Progress] = []
+    again = gs.whatif(site, SITE, "easy", CHANGES, threads=1, progress=seen.append)
+    assert again.to_dict() == answer.to_dict()
+    assert seen[-1] == gs.Progress(5, 5)
+    assert pickle.loads(pickle.dumps(answer)).to_dict() == answer.to_dict()
+
+
+def test_a_stop_ends_it(site: gs.Trace) -> None:
+    stop = threading.Event()
+    stop.set()
+    with pytest.raises(gs.Cancelled, match="stopped after 0 of 5 runs"):
+        gs.whatif(site, SITE, "easy", CHANGES, stop=stop)
+
+
+def test_an_error_in_a_run_names_its_change(site: gs.Trace) -> None:
+    with pytest.raises(ValueError, match=r"^speed=ring: .*profile"):
+        gs.whatif(site, SITE, "easy", ["speed=ring"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, ValueError, "changes: at least one is needed"),
+        ({"changes": ["servers=+1"], "base": "esay"}, ValueError, "did you mean 'easy'"),
+        ({"changes": ["servers=+1"], "resolution_s": -1}, ValueError, "resolution_s: -1"),
+        ({"changes": ["servers=+1"], "predictor": "oracel"}, ValueError, "base: .*oracle"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    site: gs.Trace, arguments: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        gs.whatif(site, SITE, **arguments)
