@@ -71,7 +71,7 @@ def read(source, *, on_bad):
 
 register_trace_format(
     TraceFormat(
-        name="acme",
+        name="acme-jobs",
         summary="Acme's own.",
         source="Acme.",
         detection="its first line",
@@ -142,7 +142,7 @@ def test_the_command_lists_what_the_package_registers(site: Path) -> None:
     listed = plain(site, "policies")["plugins"]
     kinds = {entry["name"]: entry["kind"] for entry in listed if "acme" in entry["name"]}
     assert kinds == {"acme-widest": "order", "acme-last": "placement", "acme-hour": "predictor"}
-    assert "acme" in [known["name"] for known in plain(site, "trace", "formats")["formats"]]
+    assert "acme-jobs" in [known["name"] for known in plain(site, "trace", "formats")["formats"]]
     assert "acme-paper" in [paper["name"] for paper in plain(site, "reproduce")["papers"]]
     known = plain(site, "metrics")
     assert "acme_longest_delay_s" in [metric["key"] for metric in known["metrics"]]

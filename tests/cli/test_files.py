@@ -86,7 +86,7 @@ def test_a_full_disk_loses_neither_the_table_nor_the_old_files(
 def test_the_table_is_shown_before_files_are_written(
     gpusched, monkeypatch: pytest.MonkeyPatch, json: tuple[str, ...]
 ) -> None:
-    def killed(*_: object) -> None:
+    def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(report, "write_report", killed)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.libraries import need
+from gpusched.base.replacing import write_text
 from gpusched.base.wording import duration
 from gpusched.results.metric_registry import METRICS
 
@@ -36,7 +36,7 @@ def write_sizing(
     ImportError
         Without Plotly; the message says what to install.
     """
-    Path(path).write_text(render_sizing(sizing, assumptions), encoding="utf-8")
+    write_text(path, render_sizing(sizing, assumptions))
 
 
 def render_sizing(sizing: Sizing, assumptions: Sequence[str] = ()) -> str:
@@ -59,22 +59,22 @@ def render_sizing(sizing: Sizing, assumptions: Sequence[str] = ()) -> str:
 
 
 def _figures(sizing: Sizing) -> Iterator[str]:
-    from gpusched.reporting.plotting import size_runs
+    from gpusched.reporting import sizing_figures
 
     drawn: list[tuple[str, Any]] = [
         (
             f"{goal.metric} of each run against its size; a dashed line at the goal, {goal}",
-            size_runs.metric_by_servers(sizing, goal),
+            sizing_figures.metric_by_servers(sizing, goal),
         )
         for goal in sizing.goals.goals
     ]
     if len(sizing.kinds.types) == 2:
         text = "which counts of the two types met the goals"
-        drawn.insert(0, (text, size_runs.mixes_of_two(sizing)))
+        drawn.insert(0, (text, sizing_figures.mixes_of_two(sizing)))
     sure, servers = sizing.confidence, sizing.servers
     if sure is not None and servers is not None and (sure.servers >= 0).any():
         text = "share of the traces drawn again for which so many servers are enough"
-        drawn.append((text, size_runs.enough_by_servers(sure, servers)))
+        drawn.append((text, sizing_figures.enough_by_servers(sure, servers)))
     for number, (text, picture) in enumerate(drawn):
         html = picture.to_html(
             full_html=False, include_plotlyjs=False, div_id=f"figure{number}", config=_CONFIG

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.reporting.plotting import size_runs
+from gpusched.reporting import sizing_figures
 from gpusched.reporting.sizing_page import render_sizing
 
 
@@ -39,7 +39,7 @@ def test_the_page_says_what_was_found_and_fetches_nothing(
 
 def test_the_goal_stands_at_its_value_and_zero_at_the_floor(sizing: gs.Sizing) -> None:
     wait, used = sizing.goals.goals
-    drawn = size_runs.metric_by_servers(sizing, wait)
+    drawn = sizing_figures.metric_by_servers(sizing, wait)
     assert drawn.layout.yaxis.type == "log"
     assert drawn.layout.shapes[0].y0 == 1200
     assert drawn.layout.annotations[0].y == pytest.approx(np.log10(1200))
@@ -48,13 +48,13 @@ def test_the_goal_stands_at_its_value_and_zero_at_the_floor(sizing: gs.Sizing) -
     for run in sizing.runs:
         shown = max(run.values["p95_wait_s"], floor)
         assert any((run.counts[0], shown) in zip(t.x, t.y, strict=True) for t in drawn.data[1:])
-    assert size_runs.metric_by_servers(sizing, used).layout.shapes[0].y0 == 0.01
+    assert sizing_figures.metric_by_servers(sizing, used).layout.shapes[0].y0 == 0.01
 
 
 def test_the_share_of_the_resamples_rises_to_all(sizing: gs.Sizing) -> None:
     sure = sizing.confidence
     assert sure is not None
-    (curve,) = size_runs.enough_by_servers(sure, 5).data
+    (curve,) = sizing_figures.enough_by_servers(sure, 5).data
     assert curve.y[0] == 0
     assert curve.y[-1] == 1
 
@@ -64,7 +64,7 @@ def test_a_mix_of_two_types_shows_which_counts_met_the_goal() -> None:
     found = gs.size(jobs, "p95_wait_s < 5", prices={"A100": 2, "V100": 1}, gpus_per_server=4)
     page = render_sizing(found)
     assert "Mixes that were run" in page
-    drawn = size_runs.mixes_of_two(found)
+    drawn = sizing_figures.mixes_of_two(found)
     star = next(trace for trace in drawn.data if trace.name == "answer")
     assert (star.x[0], star.y[0]) == found.counts
 

@@ -44,6 +44,15 @@ def figure(chart: Chart, *, in_page: bool = False) -> Any:
     return go.Figure(data=data, layout=layout)
 
 
+def empty_figure(*, title: str, x_title: str, y_title: str) -> Any:
+    """Return a figure without data, with axes, legend and colours as all have them."""
+    import plotly.graph_objects as go
+
+    chart = Chart(name="", title=title, caption="", x=Axis(x_title))
+    layout = _layout(chart, in_page=False)
+    return go.Figure(layout=layout | {"yaxis": _axis(Axis(y_title)) | {"rangemode": "tozero"}})
+
+
 def _parts(chart: Chart, *, in_page: bool) -> tuple[list[Any], _Layout]:
     layout = _layout(chart, in_page=in_page)
     if isinstance(chart, Curves):

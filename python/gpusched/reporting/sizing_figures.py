@@ -9,20 +9,17 @@ from typing import Any, Final
 import numpy as np
 import plotly.graph_objects as go
 
-from gpusched.reporting.plotting.style import figure
+from gpusched.reporting.drawing import palette
+from gpusched.reporting.drawing.plotly_figures import empty_figure
 from gpusched.results.metric_registry import METRICS, Metric
 from gpusched.studies.goals import Goal
 from gpusched.studies.size_confidence import SizeConfidence
 from gpusched.studies.sizing_result import Sizing
 from gpusched.studies.sizing_runs import SizingRun
 
-_MET: Final = "#009e73"
-_MISSED: Final = "#d55e00"
-_LINE: Final = "#52606d"
-_TIME_TICKS: Final = {
-    1.0: "1 s", 10.0: "10 s", 60.0: "1 min", 600.0: "10 min", 3_600.0: "1 h", 21_600.0: "6 h",
-    86_400.0: "1 d", 864_000.0: "10 d", 8_640_000.0: "100 d",
-}  # fmt: skip
+_MET: Final = palette.COLOURS[2]
+_MISSED: Final = palette.COLOURS[1]
+_LINE: Final = palette.MUTED
 
 
 def metric_by_servers(sizing: Sizing, goal: Goal) -> go.Figure:
@@ -32,7 +29,7 @@ def metric_by_servers(sizing: Sizing, goal: Goal) -> go.Figure:
     runs = sorted(sizing.runs, key=lambda run: _size(sizing, run))
     values = [run.values[goal.metric] for run in runs]
     shown, floor = _on_axis(metric, values, goal.bound)
-    drawn = figure(
+    drawn = empty_figure(
         title=f"{metric.label} by {'GPUs' if is_mix else 'servers'}",
         x_title="GPUs" if is_mix else f"servers of {sizing.kinds.gpus[0]} GPUs",
         y_title=metric.label,
@@ -40,7 +37,7 @@ def metric_by_servers(sizing: Sizing, goal: Goal) -> go.Figure:
     x = [_size(sizing, run) for run in runs]
     if not is_mix:
         drawn.add_scatter(
-            x=x, y=shown, mode="lines", line={"color": "#9aa3ad", "width": 1}, showlegend=False,
+            x=x, y=shown, mode="lines", line={"color": palette.LINE, "width": 1}, showlegend=False,
             hoverinfo="skip",
         )  # fmt: skip
     for name, colour, symbol, chosen in _groups(sizing, runs):
@@ -71,7 +68,7 @@ def metric_by_servers(sizing: Sizing, goal: Goal) -> go.Figure:
 def mixes_of_two(sizing: Sizing) -> go.Figure:
     """Draw which counts of two types met the goals, and the line of what costs as much."""
     first, second = sizing.kinds.types
-    drawn = figure(
+    drawn = empty_figure(
         title="Mixes that were run", x_title=f"{first} servers", y_title=f"{second} servers"
     )
     runs = list(sizing.runs)
@@ -102,7 +99,7 @@ def enough_by_servers(sure: SizeConfidence, servers: int) -> go.Figure:
     """Draw for what share of the traces that were drawn again so many servers are enough."""
     needed = np.sort(sure.servers[sure.servers >= 0])
     x = np.concatenate([needed[:1] - 1, np.unique(needed)])
-    drawn = figure(
+    drawn = empty_figure(
         title=f"Enough for how many of {len(sure.meets):,} traces of the same weeks",
         x_title="servers",
         y_title="share of the traces",
@@ -178,7 +175,7 @@ def _on_axis(
 
 
 def _use_log_time_axis(drawn: Any, floor: float, values: Sequence[float]) -> None:
-    ticks = {floor: "0"} | {t: name for t, name in _TIME_TICKS.items() if t > 1.5 * floor}
+    ticks = {floor: "0"} | {t: name for t, name in palette.TIME_TICKS.items() if t > 1.5 * floor}
     largest = max([2 * floor, *(value for value in values if not math.isnan(value))])
     drawn.update_yaxes(
         type="log",
