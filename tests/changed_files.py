@@ -28,6 +28,7 @@ import numpy as np
 
 import gpusched as gs
 from gpusched.base import container, zip_layout
+from tests.learners import learner
 
 MANIFEST = "manifest"
 
@@ -353,14 +354,13 @@ def check_refused(
 
 def saved_files(folder: Path) -> list[tuple[Callable[[Path], Any], Path]]:
     """Write a result with decisions and a predictor."""
-    from gpusched.prediction import predictor
 
     trace = gs.generate("philly", jobs=60, load=0.9, seed=3)
     cluster = gs.traces.smallest_cluster(trace)
     result = gs.simulate(trace, cluster, policy="srtf", placement="consolidated")
     result.wall_s = 0.25  # the same file each time
     result.save(folder / "result.npz")
-    predictor("group-mean").train(trace).save(folder / "model.npz")
+    learner("group-mean").train(trace).save(folder / "model.npz")
     return [
         (gs.load_result, folder / "result.npz"),
         (gs.prediction.load_predictor, folder / "model.npz"),

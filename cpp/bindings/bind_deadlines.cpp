@@ -45,7 +45,7 @@ DeadlinePlans plan(const Column<std::int64_t>& arrival_us, const Column<std::int
                    const Column<std::int32_t>& type, const Column<std::int32_t>& gpus,
                    const Column<double>& rate, const Column<std::int64_t>& type_gpus,
                    std::int64_t slot_us, const std::string& prices, int quanta, int segments,
-                   bool whole_slots, bool knows, const RunControl& control) {
+                   bool whole_slots, bool knows, RunControl& control) {
   const DeadlineJobs jobs{view(arrival_us, "arrival_us"),
                           view(deadline_us, "deadline_us"),
                           view(work, "work"),

@@ -92,7 +92,7 @@ double value_density(const PlanQuery& query) noexcept {
 }
 
 DeadlinePlans plan_deadlines(const DeadlineJobs& jobs, std::span<const std::int64_t> type_gpus,
-                             const PlannerOptions& options, bool knows, const RunControl& control) {
+                             const PlannerOptions& options, bool knows, RunControl& control) {
   DeadlinePlanner planner(options, type_gpus);
   if (knows) {
     for (std::size_t job = 0; job < jobs.size(); ++job) planner.see(jobs.query(job));
@@ -116,6 +116,7 @@ DeadlinePlans plan_deadlines(const DeadlineJobs& jobs, std::span<const std::int6
       steps[job].clear();
       plans.scarcities[job] = scarcest(planner, query);
     }
+    control.num_finished.fetch_add(1, std::memory_order_relaxed);
   }
   plans.first.reserve(jobs.size() + 1);
   for (const auto& own : steps) {

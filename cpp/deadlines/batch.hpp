@@ -51,7 +51,7 @@ struct DeadlinePlans {
 [[nodiscard]] DeadlinePlans plan_deadlines(const DeadlineJobs& jobs,
                                            std::span<const std::int64_t> type_gpus,
                                            const PlannerOptions& options, bool knows,
-                                           const RunControl& control);
+                                           RunControl& control);
 
 /// The most value per GPU and tick that a job brings; the order in which jobs are offered.
 [[nodiscard]] double value_density(const PlanQuery& query) noexcept;

@@ -202,9 +202,10 @@ def deadline_plans() -> None:
     ]
     for number in range(600):
         jobs = [
-            gs.deciding.DeadlineJob(*random.choice(figures, 3), {("A", 1): random.choice(figures),
-                           ("A", 2): random.choice(figures)}, random.choice([1.0, *figures]),
-                           random.choice([0.0, *figures]))
+            gs.deciding.DeadlineJob(
+                *random.choice(figures, 3),
+                rates={("A", 1): random.choice(figures), ("A", 2): random.choice(figures)},
+                value=random.choice([1.0, *figures]), change_s=random.choice([0.0, *figures]))
             for _ in range(int(random.integers(0, 4)))
         ]  # fmt: skip
         # Every second time nothing that is refused at once.

@@ -18,6 +18,14 @@ from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, trace
 
 ENDLESS = gs.Trace.from_columns([0, 1], [1e9, 1e9], [1, 1]), gs.Cluster.uniform(1, 1)
 
+
+def deadlines(num_jobs: int, **options: Any) -> gs.deciding.DeadlinePlan:
+    """Plan for jobs that arrive one after the other."""
+    rates = {("A", width): float(width) for width in range(1, 9)}
+    jobs = [gs.deciding.DeadlineJob(60.0 * i, 60.0 * i + 9e4, 4e4, rates) for i in range(num_jobs)]
+    return gs.deciding.plan_deadlines(jobs, {"A": 64}, **options)
+
+
 # Each with how much there is to do.
 CALLS: dict[str, tuple[Callable[..., Any], int]] = {
     "simulate": (lambda **o: gs.simulate(trace(), CLUSTER, **o), 60),
@@ -30,6 +38,7 @@ CALLS: dict[str, tuple[Callable[..., Any], int]] = {
     "compare": (lambda **o: gs.compare(trace(), CLUSTER, ["fifo", "sjf"], **o), 2),
     "fill": (lambda **o: gs.deciding.fill(trace(), CLUSTER, placement="first-fit", **o), 0),
     "predict": (lambda **o: gs.prediction.predict(trace(), "last-value", **o), 60),
+    "plan_deadlines": (lambda **o: deadlines(30, **o), 30),
 }  # fmt: skip
 calls = pytest.mark.parametrize("name", CALLS)
 
@@ -195,6 +204,22 @@ def test_a_plan_tells_how_far_it_is_and_can_be_stopped() -> None:
     stop = threading.Event()
     with pytest.raises(gs.Cancelled, match="after 1 of 3 values of kappa"):
         gs.deciding.plan(batch, CLUSTER, **options, progress=lambda now: stop.set(), stop=stop)
+
+
+def test_a_plan_for_deadlines_tells_how_far_it_is_and_can_be_stopped() -> None:
+    seen: list[gs.Progress] = []
+    deadlines(30, progress=seen.append)
+    assert seen[-1] == gs.Progress(30, 30)
+    stop = threading.Event()
+
+    def progress(now: gs.Progress) -> None:
+        if now.done:
+            stop.set()
+
+    # Minutes of work, of which the first seconds decide on some jobs.
+    with pytest.raises(gs.Cancelled) as caught:
+        deadlines(20_000, progress=progress, stop=stop, quanta=20_000, segments=300)
+    assert 0 < caught.value.num_finished < caught.value.total == 20_000
 
 
 def test_a_stop_that_is_set_by_the_last_progress_is_honoured() -> None:

@@ -242,7 +242,7 @@ def test_parameters_without_a_policy_are_refused(texts: list[str], message: str)
 def test_policies_that_fail_are_named_and_the_others_are_shown(
     gpusched, monkeypatch, tmp_path: Path, error: Exception, code: int
 ) -> None:
-    simulate = study.simulate
+    simulate = gs.simulate
 
     def run(*args, policy, **options):
         if policy.name in ("sjf", "easy"):

@@ -178,6 +178,7 @@ def test_a_wrong_registration_is_refused(field: str, value: object, message: str
     fields = {"key": "another", "unit": "s", "summary": "A.", field: value}
     with pytest.raises(ValueError, match=message):
         register_metric(**fields)  # type: ignore[arg-type]
+    more: dict[str, Any] = {"colour": "red"}
     with pytest.raises(TypeError, match="colour"):
-        register_metric("another", unit="s", summary="A.", colour="red")(lambda run: 1.0)
+        register_metric("another", unit="s", summary="A.", **more)(lambda run: 1.0)
     assert "another" not in metrics()

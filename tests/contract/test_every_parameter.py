@@ -69,7 +69,7 @@ def test_a_default_that_is_written_out_changes_nothing(info: gs.PluginInfo) -> N
 @every_name
 def test_each_parameter_can_change_a_schedule(info: gs.PluginInfo) -> None:
     # Some parameters speak only where others let them.
-    beside = {
+    beside: dict[str, dict[str, Any]] = {
         "narrow_gpus": {"cost_s": 5, "wide_cost_s": 50},
         "wide_cost_s": {"narrow_gpus": 2},
         "inside": {"limits": [30, 300, 900]},

@@ -50,7 +50,7 @@ def test_waiting_jobs_are_ranked_anew_at_each_decision(order: type[gs.Order], ca
         placement=gs.PlacementChoice(case.placement, **case.placement_params),
         seed=case.seed,
     )
-    scheduler = ListScheduler(ratio, order.scan == "strict")
+    scheduler = ListScheduler(ratio, order is HighestResponseRatioStrict)
     expected = make_engine(
         case.jobs, case.servers, scheduler, case.placement,
         placement_params=case.placement_params, seed=case.seed,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import gpusched as gs
 from gpusched.base.labels import Labels
 from gpusched.prediction import Predictor, predictor, predictors
+from tests.learners import learner
 from tests.unit.prediction.predicting import predicted, recurring
 
 FOREST = "forest:trees=3,leaf=2,refit_jobs=30,refit_s=600"
@@ -110,7 +111,7 @@ def test_the_first_jobs_are_predicted_alike_if_no_others_follow(text):
 
 
 def test_a_trained_forest_does_not_see_the_future_either():
-    trained = predictor(FOREST).train(workload(7, 120))
+    trained = learner(FOREST).train(workload(7, 120))
     assert_future_is_unknown(trained.clone, "sjf", 8, 0.7, num_jobs=120)
 
 

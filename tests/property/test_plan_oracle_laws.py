@@ -12,7 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gpusched._core import _testing
-from gpusched.deciding.deadline_planning import DeadlineJob, plan_deadlines
+from gpusched.deciding.deadline_jobs import DeadlineJob
+from gpusched.deciding.deadline_planning import plan_deadlines
 
 SLOT_S = 100.0
 
@@ -77,14 +78,14 @@ def test_the_dynamic_program_equals_exhaustive_search(program):
     options, gpus, quanta, current, is_fresh = program
     num_segments = len(options) // len(gpus)
     every = itertools.product(range(-1, len(gpus)), repeat=num_segments)
-    costs = [follow(*program, choices) for choices in every]
+    costs = [follow(*program, choices=choices) for choices in every]
     known = [cost for cost in costs if cost is not None]
     cost, choices = _testing.solve_plan(options, gpus, quanta, current, is_fresh)
     if not known:
         assert cost == -1.0
     else:
         assert cost == pytest.approx(min(known))
-        assert follow(*program, choices) == pytest.approx(cost)
+        assert follow(*program, choices=choices) == pytest.approx(cost)
 
 
 rates = st.dictionaries(

@@ -14,6 +14,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.prediction.known import Oracle
+from tests.learners import learner
 
 CLUSTER = gs.Cluster.uniform(1, 4)
 
@@ -154,7 +155,7 @@ def test_traces_with_equal_profiles_have_equal_fingerprints_after_a_pickle() -> 
 
 def test_what_a_predictor_learned_of_users_is_in_the_specification() -> None:
     labels = [
-        gs.prediction.predictor("group-mean").train(trace(user=users)).label
+        learner("group-mean").train(trace(user=users)).label
         for users in (["a", "b", "a"], ["c", "d", "c"])
     ]
     assert labels[0] != labels[1]

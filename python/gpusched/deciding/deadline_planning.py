@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from gpusched import _core
+from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import supervised
 from gpusched.deciding.deadline_jobs import DeadlineJob, DeadlineTable, number, whole
 from gpusched.deciding.deadline_plan import DeadlinePlan, DeadlineStep
@@ -26,6 +28,8 @@ def plan_deadlines(
     segments: int = 32,
     whole_slots: bool | None = None,
     known_bounds: bool | None = None,
+    progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
 ) -> DeadlinePlan:
     """Promise GPUs to jobs as they arrive, so that every job admitted meets its deadline.
 
@@ -57,11 +61,17 @@ def plan_deadlines(
         Windows begin and end with whole slots. None: at theory prices.
     known_bounds
         Prices know all jobs from the start. None: at theory prices.
+    progress
+        As for :func:`gpusched.simulate`; jobs count once they are decided on.
+    stop
+        Ends it when it is set, as for :func:`gpusched.simulate`.
 
     Raises
     ------
     ValueError
         If a figure is out of its range; the message names the job and the field.
+    Cancelled
+        If ``stop`` was set, within a second; it tells how many jobs had been decided on.
     KeyboardInterrupt
         On Ctrl-C, within a second.
     """
@@ -92,7 +102,7 @@ def plan_deadlines(
             control,
         )
 
-    return _read(supervised(decide, control), table, slot_us / 1e6)
+    return _read(supervised(decide, control, progress, stop, len(jobs)), table, slot_us / 1e6)
 
 
 def _read(plans: _core.DeadlinePlans, table: DeadlineTable, slot_s: float) -> DeadlinePlan:

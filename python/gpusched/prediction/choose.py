@@ -110,7 +110,7 @@ def predict(
 
 def load_predictor(
     path: str | os.PathLike[str], *, max_bytes: int | None = None, **parameters: Any
-) -> Predictor:
+) -> Learner:
     """Read a trained predictor that its method ``save`` wrote.
 
     Nothing in the file is run, and all of it is checked: types, shapes, ranges, checksum.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import zipfile
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from hypothesis.extra import numpy as arrays_of
 from gpusched.base import container
 
 KIND = container.Kind("gpusched-test", 3)
-ARRAYS = {
+ARRAYS: dict[str, Any] = {
     "empty": np.empty(0, np.int64),
     "one": np.array(7, np.uint8),
     "table": np.arange(6, dtype=np.float32).reshape(2, 3),

@@ -13,6 +13,7 @@ import pytest
 import gpusched as gs
 from gpusched.base.libraries import need
 from tests.boundary.workloads import CLUSTER, trace
+from tests.learners import learner
 
 GROUPED = trace(group=["a", "b"] * 30)
 
@@ -24,7 +25,7 @@ CALLS: dict[str, tuple[str, Callable[[Path], Any], str]] = {
     ),
     "forest": (
         "sklearn",
-        lambda _: gs.prediction.predictor("forest:trees=2,leaf=2,refit_jobs=5").train(GROUPED),
+        lambda _: learner("forest:trees=2,leaf=2,refit_jobs=5").train(GROUPED),
         "predictor forest needs sklearn: pip install scikit-learn",
     ),
     "pandas": (

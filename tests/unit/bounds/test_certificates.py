@@ -152,21 +152,21 @@ job_columns = st.builds(
 @given(job_columns, st.integers(1, 10**6))
 def test_native_squashed_srpt_equals_its_readable_twin(jobs, num_gpus):
     ticks = native("squashed_srpt")(*jobs, num_gpus)
-    assert ticks == squashed_srpt_ticks(*jobs, num_gpus)
+    assert ticks == squashed_srpt_ticks(*jobs, num_gpus=num_gpus)
 
 
 @given(job_columns, st.integers(1, 10**6), st.data())
 def test_native_mean_busy_time_equals_its_readable_twin(jobs, num_gpus, data):
     some_weight = st.lists(st.floats(0.01, 100), min_size=len(jobs.gpus), max_size=len(jobs.gpus))
     weight = np.array(data.draw(st.one_of(st.just([]), some_weight)), dtype=np.float64)
-    readable = mean_busy_half_ticks(*jobs, num_gpus, weight)
+    readable = mean_busy_half_ticks(*jobs, num_gpus=num_gpus, weight=weight)
     assert native("mean_busy_time")(*jobs, num_gpus, weight) == readable
 
 
 def test_what_is_beyond_128_bits_goes_to_the_readable_twin():
     jobs = columns((0, 2**53, 2**30), (2**60, 2**53, 2**30))
     none = np.empty(0)
-    half_ticks, _ = mean_busy_half_ticks(*jobs, 2**30, none)
+    half_ticks, _ = mean_busy_half_ticks(*jobs, num_gpus=2**30, weight=none)
     assert mean_busy_time(jobs, 2**30) == Fraction(half_ticks, 2**31)
     with pytest.raises(OverflowError, match="127 bits"):
         native("mean_busy_time")(*jobs, 2**30, none)
@@ -179,8 +179,8 @@ def test_native_bounds_count_with_wide_words_where_narrow_ones_overflow(bits):
     for width in (2 ** (bits - 54), 2 ** (bits - 54) + 1):
         jobs = columns((0, service, width), (3, service, width), (2**40, 7, 1))
         ticks = native("squashed_srpt")(*jobs, 3)
-        assert ticks == squashed_srpt_ticks(*jobs, 3)
-        readable = mean_busy_half_ticks(*jobs, 3, np.empty(0))
+        assert ticks == squashed_srpt_ticks(*jobs, num_gpus=3)
+        readable = mean_busy_half_ticks(*jobs, num_gpus=3, weight=np.empty(0))
         if bits < 62:  # beyond, the moments of these jobs need more than 127 bits
             assert native("mean_busy_time")(*jobs, 3, np.empty(0)) == readable
         assert mean_busy_time(JobColumns(*jobs), 3) == Fraction(readable[0], 6)
@@ -191,14 +191,14 @@ def test_native_mean_busy_times_change_to_wide_words_as_well(bits):
     # A late submit stretches the horizon, and no job is large: the moments stay narrow.
     jobs = columns((0, 2**20, 3), (2**60, 2**21, 5), (2**60 + 1, 2**21, 1))
     num_gpus = 2 ** (bits - 60)
-    readable = mean_busy_half_ticks(*jobs, num_gpus, np.empty(0))
+    readable = mean_busy_half_ticks(*jobs, num_gpus=num_gpus, weight=np.empty(0))
     assert native("mean_busy_time")(*jobs, num_gpus, np.empty(0)) == readable
 
 
 def test_native_mean_busy_times_use_127_bits_and_no_more():
     # 63 bits of work, and 64 of twice the horizon.
     alone = columns((0, 2**53, 2**9))
-    readable = mean_busy_half_ticks(*alone, 1, np.empty(0))
+    readable = mean_busy_half_ticks(*alone, num_gpus=1, weight=np.empty(0))
     assert native("mean_busy_time")(*alone, 1, np.empty(0)) == readable
     # Two of them: one bit more, which might still be held but is not counted on.
     two = columns((0, 2**53, 2**9), (0, 2**53, 2**9))

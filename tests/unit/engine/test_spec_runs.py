@@ -13,6 +13,7 @@ import pytest
 
 import gpusched as gs
 from tests.boundary.workloads import CLUSTER, ShortestFirst, trace
+from tests.learners import learner
 
 JOBS = trace()
 
@@ -73,7 +74,7 @@ def test_a_python_policy_is_given_again_and_must_be_the_same() -> None:
 
 
 def test_a_trained_predictor_is_given_again(tmp_path: Path) -> None:
-    trained = gs.prediction.predictor("group-mean").train(JOBS)
+    trained = learner("group-mean").train(JOBS)
     result = gs.simulate(JOBS, CLUSTER, policy="sjf", predictor=trained)
     with pytest.raises(ValueError, match=r"predictor: group-mean@.* had been trained; give it"):
         gs.run(result.spec, JOBS)

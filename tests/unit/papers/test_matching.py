@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from gpusched.papers import registry as papers
+from gpusched.papers.common.unequal_gpus import GENERATED_ITP
 from gpusched.papers.matching import runs
 from gpusched.papers.matching.baselines import BASELINES
 from gpusched.papers.matching.instances import draw
 from gpusched.papers.matching.reproduction import Matching, reproduce
 from gpusched.papers.matching_online.reproduction import Online
-from gpusched.papers.matching_online.settings import ARMS, GENERATED_ITP, Setting
+from gpusched.papers.matching_online.settings import ARMS, Setting
 from tests.unit.papers.test_matching_online import fake_run
 
 

@@ -16,6 +16,7 @@ from gpusched.prediction.history import CompletionLog
 from gpusched.prediction.interface import UNKNOWN_US
 from gpusched.prediction.keys import JobKeys, Records
 from gpusched.prediction.trees import Trees
+from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
 
 SMALL = "forest:trees=4,leaf=3"
@@ -169,8 +170,8 @@ def test_an_object_can_be_used_again():
 
 def test_a_trained_forest_predicts_from_the_first_job_on():
     first, second = recurring(300, seed=1), recurring(100, seed=2)
-    trained = predictor(SMALL + ",refit_jobs=30").train(first)
-    frozen = predictor("forest:mode=frozen,trees=4,leaf=3").train(first)
+    trained = learner(SMALL + ",refit_jobs=30").train(first)
+    frozen = learner("forest:mode=frozen,trees=4,leaf=3").train(first)
     before = predicted(second, predictor(SMALL))[2].accuracy
     after = predicted(second, resolve(trained))[2]
     fixed = predicted(second, resolve(frozen))[2]
@@ -188,4 +189,4 @@ def test_a_frozen_forest_must_have_been_trained():
 
 def test_too_few_jobs_train_no_forest():
     with pytest.raises(ValueError, match="30 jobs have finished, a forest needs 50"):
-        predictor("forest").train(recurring(30))
+        learner("forest").train(recurring(30))

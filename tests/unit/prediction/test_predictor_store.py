@@ -13,7 +13,9 @@ import pytest
 import gpusched as gs
 from gpusched.base import container
 from gpusched.prediction import load_predictor, predictor
+from gpusched.prediction.forest import Forest
 from gpusched.prediction.predictor_store import KIND, read_model, write_model
+from tests.learners import learner
 from tests.unit.prediction.predicting import recurring
 
 LEARNERS = ("forest:trees=3", "group-mean", "last-value", "quantile:q=0.9")
@@ -21,7 +23,7 @@ LEARNERS = ("forest:trees=3", "group-mean", "last-value", "quantile:q=0.9")
 
 @pytest.fixture(scope="module")
 def trained():
-    return predictor("forest:trees=3").train(recurring(120, gpu_types=["V100"] * 120))
+    return learner("forest:trees=3").train(recurring(120, gpu_types=["V100"] * 120))
 
 
 @pytest.fixture
@@ -32,7 +34,7 @@ def path(trained, tmp_path):
 
 @pytest.mark.parametrize("text", LEARNERS)
 def test_a_loaded_predictor_predicts_what_the_saved_one_does(text, tmp_path):
-    trained = predictor(text).train(recurring(120, seed=1))
+    trained = learner(text).train(recurring(120, seed=1))
     trained.save(tmp_path / "model.npz")
     loaded = load_predictor(tmp_path / "model.npz")
     other = recurring(60, seed=2)
@@ -72,12 +74,13 @@ def test_a_loaded_predictor_can_be_trained_further(path):
     loaded = load_predictor(path)
     further = loaded.train(recurring(80, seed=4))
     assert len(further.records) == len(loaded.records) + 80
+    assert isinstance(further, Forest)
     assert len(further.old_features) == 200
 
 
 def test_what_is_not_trained_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="predictor forest: nothing is trained"):
-        predictor("forest").save(tmp_path / "model.npz")
+        learner("forest").save(tmp_path / "model.npz")
     assert list(tmp_path.iterdir()) == []
 
 

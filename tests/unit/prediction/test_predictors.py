@@ -25,6 +25,7 @@ from gpusched.prediction.interface import UNKNOWN_US
 from gpusched.prediction.keys import JobKeys, Records
 from gpusched.prediction.online import RecordedRun, batches, run_online
 from gpusched.prediction.registry import unregister_predictor
+from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
 
 HOUR = 3600.0
@@ -83,7 +84,7 @@ def test_what_the_core_has_already_needs_no_predictor():
 
 
 def test_an_object_is_copied_for_each_run():
-    own = predictor("group-mean").train(recurring(60))
+    own = learner("group-mean").train(recurring(60))
     used = resolve(own)
     predicted(recurring(30, seed=1), used)
     assert used is not own
@@ -349,24 +350,24 @@ def test_the_report_tells_errors_and_costs():
 def test_training_on_another_trace_is_remembered_by_name():
     first = spaced([10, 30, 50], ["a", "a", "b"], ["g", "g", "h"])
     second = spaced([1, 1, 1], ["b", "c", "a"], ["h", "k", "g"])
-    trained = predictor("group-mean").train(first)
+    trained = learner("group-mean").train(first)
     assert (trained.predict_trace(second) / SECOND).tolist() == [50, 30, 20]
     assert trained.predict_trace(second).tolist() == trained.predict_trace(second).tolist()
     assert seconds_by("group-mean", second)[0] == HOUR
     assert trained.label.startswith("group-mean@")
-    assert trained.label != predictor("group-mean").train(second).label
+    assert trained.label != learner("group-mean").train(second).label
     both = trained.train(spaced([80], ["a"], ["g"]))
     assert (both.predict_trace(second) / SECOND).tolist() == [50, 40, 40]
 
 
 def test_training_takes_only_jobs_that_finished():
     trace = spaced([10, 30], ["a", "a"], ["g", "g"])
-    trained = predictor("group-mean").train(trace, [10.0, np.nan])
+    trained = learner("group-mean").train(trace, [10.0, np.nan])
     assert trained.predict_trace(trace.head(1)).tolist() == [10 * SECOND]
     with pytest.raises(ValueError, match="finish_s: expected 2 numbers"):
-        predictor("group-mean").train(trace, np.array([1]))
+        learner("group-mean").train(trace, np.array([1]))
     with pytest.raises(ValueError, match=r"finish_s\[1\]: -1.0 must be a time, or NaN for never"):
-        predictor("group-mean").train(trace, [10, -1.0])
+        learner("group-mean").train(trace, [10, -1.0])
 
 
 # Accuracy, by hand

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import threading
 import time
@@ -238,7 +239,7 @@ def test_an_interrupt_stops_the_others_and_keeps_what_had_finished(
         assert stop.wait(timeout=30)
         raise KeyboardInterrupt
 
-    waited = study.wait
+    waited = concurrent.futures.wait
 
     def interrupted_wait(*args: Any, **options: Any) -> Any:
         if "return_when" not in options:
