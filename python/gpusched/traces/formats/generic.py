@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.labels import STATUSES, Labels
@@ -64,7 +64,7 @@ def trace_of(
             may_miss = ours in _OPTIONAL_VALUES
             numeric[ours] = parse.numbers(screen, ours, label, values, may_miss=may_miss)
     named: dict[str, Labels] = {
-        ours: Labels.of(data[chosen[ours]].to_list()) for ours in check.LABELS if ours in chosen
+        ours: Labels.of(data[chosen[ours]]) for ours in check.LABELS if ours in chosen
     }
     if "status" in named:
         named["status"] = named["status"].among(STATUSES, "unknown")
@@ -74,7 +74,7 @@ def trace_of(
         numeric,
         ids=ids,
         labels=named,
-        gpu_types=data[chosen["gpu_types"]].to_list() if "gpu_types" in chosen else None,
+        gpu_types=_types(data[chosen["gpu_types"]]) if "gpu_types" in chosen else None,
         on_bad=on_bad,
         name=source.name,
         source=str(source),
@@ -83,3 +83,8 @@ def trace_of(
         notes=choice.notes,
     )
     return Trace(**attributes)
+
+
+def _types(values: polars.Series) -> Labels | list[Any]:
+    """Number texts such as ``V100|T4``; a typed file may have lists instead."""
+    return Labels.of(values) if str(values.dtype) == "String" else values.to_list()
