@@ -73,6 +73,13 @@ def processor_s(call: Callable[[], object]) -> float:
     return time.process_time() - begin
 
 
+def wall_s(call: Callable[[], object]) -> float:
+    """Call, and return the time that went by."""
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
 def machine() -> str:
     """Describe the machine in a line: processor, cores, system, Python, compiler, load, date."""
     load = os.getloadavg()[0]

@@ -23,6 +23,7 @@ from bench import (
     plans,
     python_order,
     python_peers,
+    reading,
     scaling,
     speed,
     threads,
@@ -32,7 +33,7 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "memory", "threads", "order", "import", "peers",
+    "prediction", "memory", "threads", "order", "import", "reading", "peers",
 )  # fmt: skip
 
 
@@ -96,6 +97,7 @@ def _sections(
         "threads": lambda: iter([threads.section(size, repeats)]),
         "order": lambda: iter([python_order.section(repeats)]),
         "import": lambda: iter([import_time.section(5 if quick else 21)]),
+        "reading": lambda: iter([reading.section(min(3, repeats))]),
         "peers": lambda: iter([python_peers.section(100_000, 3)]),
     }
     for name in PARTS:

@@ -97,6 +97,23 @@ def test_a_member_and_a_limit_can_be_named(gpusched, tmp_path: Path) -> None:
     assert "--max-bytes: needs a TRACE" in refused.stderr
 
 
+def test_a_trace_is_cut_by_time_condition_and_chance(gpusched, tmp_path: Path) -> None:
+    rows = "".join(f"2024-05-01T{hour:02}:00Z,60,{hour % 4 + 1}\n" for hour in range(24))
+    (tmp_path / "a.csv").write_text(f"submit_s,service_s,gpus\n{rows}")
+    cuts = ("--from", "2024-05-01T06:00", "--to", 18 * 3600, "--filter", "gpus > 2")
+    result = gpusched("trace", "info", "a.csv", *cuts, "--json")
+    made = json.loads(result.stdout)
+    assert made["num_jobs"] == 6
+    assert made["epoch"] == "2024-05-01 06:00:00+00:00"
+    assert "--to 64800, --filter gpus > 2: 6 of 24 jobs, 35.0 % of their GPU hours" in result.stderr
+    sampled = gpusched("run", "-p", "fifo", "a.csv", "--sample", 0.5, "--seed", 2, "--json")
+    kept = gs.read_trace(tmp_path / "a.csv").sample(0.5, 2)
+    assert json.loads(sampled.stdout)["trace"]["num_jobs"] == len(kept)
+    refused = gpusched("compare", "--from", 5)
+    assert refused.exit_code == 2
+    assert "--from: needs a TRACE" in refused.stderr
+
+
 def test_options_of_a_format_are_passed_on(gpusched_json, tmp_path: Path) -> None:
     fields = [1, 0, -1, 100, 16, -1, -1, 16, -1, -1, 1, 1, 1, -1, 1, -1, -1, -1]
     (tmp_path / "log.swf").write_text(" ".join(map(str, fields)) + "\n")

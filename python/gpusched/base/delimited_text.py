@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from gpusched.base.source import Source
 
 if TYPE_CHECKING:
     import polars
+
+
+_UNUSED: Final = "\x01"
+"""Separates nothing: what is read with it is one column of whole lines."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +106,7 @@ def read_spaced(source: Source, names: Sequence[str], *, comment: str) -> Table:
 
 
 def _names(source: Source, separator: str) -> list[str]:
-    first = source.text.split("\n", 1)[0]
+    first = source.text[: source.text.find("\n")] if "\n" in source.text else source.text
     try:
         fields = next(csv.reader([first], delimiter=separator), [])
     except csv.Error as error:
@@ -121,8 +125,12 @@ def _names(source: Source, separator: str) -> list[str]:
 def _read_lines(source: Source, names: list[str], separator: str, first_row: int) -> Table | None:
     """Read text in which one line is one row, found by counting bytes; None if that is not so."""
     data = source.text.rstrip("\n").encode()
+    if not data:
+        return Table(source, {}, np.empty(0, dtype=np.int64))
     if data.startswith(b"\n") or b"\n\n" in data:
         return None
+    if b'"' not in data and _UNUSED.encode() not in data:
+        return _read_plain(source, data, names, separator, first_row)
     characters = np.frombuffer(data, dtype=np.uint8)
     is_mark, is_end = characters == ord(separator), characters == ord("\n")
     is_quote = characters == ord('"')
@@ -150,6 +158,29 @@ def _read_lines(source: Source, names: list[str], separator: str, first_row: int
     return Table(source, _columns(source, data[start:], names, separator, lines), lines)
 
 
+def _read_plain(
+    source: Source, data: bytes, names: list[str], separator: str, first_row: int
+) -> Table:
+    """Read text without quotes: fields are counted line by line, natively."""
+    import polars
+
+    every = polars.read_csv(
+        data, has_header=False, separator=_UNUSED, quote_char=None, infer_schema=False
+    ).to_series()
+    rows = every[first_row:]
+    lines = np.arange(first_row + 1, len(every) + 1, dtype=np.int64)
+    if not lines.size:
+        return Table(source, {}, lines)
+    num_marks = rows.str.count_matches(separator, literal=True)
+    if num_marks.min() != num_marks.max() or num_marks[0] != len(names) - 1:
+        _check_fields(source, names, lines, num_marks.to_numpy().astype(np.int64) + 1)
+    begin = 0
+    for _ in range(first_row):
+        begin = data.index(b"\n", begin) + 1
+    content = memoryview(data)[begin:].tobytes() if begin else data
+    return Table(source, _columns(source, content, names, separator, lines, quote=None), lines)
+
+
 def _columns(
     source: Source,
     data: bytes,
@@ -171,7 +202,8 @@ def _columns(
     )
     if frame.height != lines.size:  # a guard: line numbers must never be guessed
         raise ValueError(f"{source}: {frame.height} rows in {lines.size} lines")
-    return {name: frame[name].fill_null("") for name in names}
+    filled = frame.fill_null("") if any(column.null_count() for column in frame) else frame
+    return {name: filled[name] for name in names}
 
 
 def _check_fields(source: Source, names: Sequence[str], lines: Int64, num_fields: Int64) -> None:

@@ -13,6 +13,7 @@ DEADLINES: Final = 101
 HAS_DEADLINE: Final = 102
 THROUGHPUTS: Final = 103
 ARRIVALS: Final = 104
+SAMPLES: Final = 105
 """Streams of workloads; those of the core are below 100."""
 
 _GOLDEN: Final = 0x9E3779B97F4A7C15

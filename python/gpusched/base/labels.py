@@ -45,6 +45,8 @@ class Labels:
     @classmethod
     def of(cls, values: Iterable[Any]) -> Labels:
         """Number the distinct ``values``; missing ones and ``""`` are the label ``""``."""
+        if type(values).__module__.startswith("polars."):
+            return _of_series(values)
         code_of: dict[Any, int] = {}
         codes = [code_of.setdefault(value, len(code_of)) for value in values]
         # Distinct values may share a name (1 and "1", None and ""): merge them by name.
@@ -86,6 +88,19 @@ class Labels:
     def counts(self) -> Int64:
         """Return the number of jobs of each name."""
         return np.bincount(self.codes, minlength=len(self.names)).astype(np.int64)
+
+
+def _of_series(values: Any) -> Labels:
+    """Number the texts of a Polars column without a Python object for each of them."""
+    import polars
+
+    if values.dtype != polars.String:
+        return Labels.of(values.to_list())
+    given = values.fill_null("")
+    names = given.unique(maintain_order=True)
+    codes = polars.int_range(len(names), dtype=polars.Int32, eager=True)
+    numbered = given.replace_strict(names, codes, return_dtype=polars.Int32)
+    return Labels(read_only(numbered.to_numpy(writable=True)), tuple(names.to_list()))
 
 
 def _name(value: Any) -> str:

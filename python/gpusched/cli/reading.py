@@ -6,9 +6,14 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Final, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_type_hints
 
 import typer
+
+from gpusched.cli.console import remark
+
+if TYPE_CHECKING:
+    from gpusched.traces.workload import Trace
 
 _PANEL: Final = "Workload"
 
@@ -33,12 +38,68 @@ class Reading:
             show_default=False, rich_help_panel=_PANEL,
         ),
     ] = None  # fmt: skip
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="TIME",
+            help="Leave out jobs submitted before: seconds after the first one, or a time such as "
+            "[bold]2024-05-01T09:00[/] where TRACE has dates.",
+            show_default=False, rich_help_panel=_PANEL,
+        ),
+    ] = None  # fmt: skip
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="TIME", help="Leave out jobs submitted then or later.",
+            show_default=False, rich_help_panel=_PANEL,
+        ),
+    ] = None  # fmt: skip
+    filter: Annotated[
+        str | None,
+        typer.Option(
+            "--filter", metavar="CONDITION",
+            help="Take the jobs for which this holds, in SQL: "
+            "[bold]\"gpus >= 8 and user != 'x'\"[/].",
+            show_default=False, rich_help_panel=_PANEL,
+        ),
+    ] = None  # fmt: skip
+    sample: Annotated[
+        float | None,
+        typer.Option(
+            "--sample", metavar="X",
+            help="Take this part of the jobs, drawn with --seed; the load falls with it.",
+            show_default=False, rich_help_panel=_PANEL,
+        ),
+    ] = None  # fmt: skip
 
     @property
     def first(self) -> str:
         """The first option that was given."""
         given = (field.name for field in fields(self) if getattr(self, field.name) is not None)
-        return next(given, "")
+        name = next(given, "").replace("_", "-")
+        return f"--{ {'since': 'from', 'until': 'to'}.get(name, name) }"
+
+    def cut(self, trace: Trace, seed: int) -> Trace:
+        """Return the part of ``trace`` that was asked for: by time, condition and chance.
+
+        Its first submit is second 0, as that of a file is.
+        """
+        from gpusched.traces.intake.cuts import told
+
+        before, how = trace, {}
+        if self.since is not None or self.until is not None:
+            trace = trace.between(self.since, self.until).rebased()
+            limits = {"--from": self.since, "--to": self.until}
+            how |= {option: value for option, value in limits.items() if value is not None}
+        if self.filter is not None:
+            trace = trace.filter(self.filter).rebased()
+            how["--filter"] = self.filter
+        if self.sample is not None:
+            trace = trace.sample(self.sample, seed).rebased()
+            how["--sample"] = f"{self.sample:g}"
+        if how:
+            remark([told(before, trace, how)], style="yellow")
+        return trace
 
 
 DEFAULT: Final = Reading()

@@ -48,8 +48,8 @@ class Source:
     options: Mapping[str, Any] = field(default_factory=dict)
     reading: Reading = DEFAULT
 
-    def read(self) -> Trace:
-        """Read the files, and remark what of them is not used."""
+    def read(self, seed: int = 0) -> Trace:
+        """Read the files, cut what is asked for, and remark what of them is not used."""
         from gpusched import read_trace
 
         files = [sys.stdin.buffer if str(path) == _STDIN else path for path in self.paths]
@@ -62,7 +62,7 @@ class Source:
             **self.options,
         )
         remark((f"{trace.name}: {note}" for note in trace.notes), style="yellow")
-        return trace
+        return self.reading.cut(trace, seed)
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ def load_workload(
 ) -> Workload:
     """Read or generate the trace, and choose the cluster if there is none.
 
-    A trace is first cut to ``jobs``, then given a cluster, then rescaled to ``load``, then given
-    ``profiles`` or ``throughputs``, then ``graphs``, which are measured at ``speed``, then
-    ``deadlines``.
+    A trace is first cut as ``source`` says and to ``jobs``, then given a cluster, then rescaled
+    to ``load``, then given ``profiles`` or ``throughputs``, then ``graphs``, which are measured at
+    ``speed``, then ``deadlines``.
     """
     due = None if deadlines is None else deadline_options(deadlines)
     models = None if profiles is None else _read_profiles(profiles)
@@ -142,7 +142,7 @@ def _load(
     if not source.paths:
         cluster = cluster or network.of(Cluster.uniform(_SERVERS, gpus))
         return _embedded(source, cluster, jobs, load, seed)
-    trace = source.read()
+    trace = source.read(seed)
     if jobs is not None:
         trace = trace.head(jobs)
     assumptions: tuple[str, ...] = ()
@@ -268,7 +268,7 @@ def _embedded(
     if source.format is not None or source.columns or source.options:
         raise ValueError("--format, --column and --option: need a TRACE")
     if source.reading != DEFAULT:
-        raise ValueError(f"--{source.reading.first.replace('_', '-')}: needs a TRACE")
+        raise ValueError(f"{source.reading.first}: needs a TRACE")
     load = _LOAD if load is None else load
     trace = generate(GENERATOR, jobs or NUM_JOBS, load=load, cluster=cluster, seed=seed)
     return Workload(

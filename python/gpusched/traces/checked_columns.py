@@ -190,8 +190,11 @@ def unique_ids(screen: Screen, ids: AnyArray | None) -> AnyArray:
 
 def _check_unique(screen: Screen, ids: AnyArray) -> None:
     good = ids[~screen.bad]
-    ascending = good.dtype.kind == "i" and bool((good[1:] > good[:-1]).all())
-    if ascending or len(set(good.tolist())) == len(good):
+    if good.dtype.kind == "i":
+        is_unique = bool((good[1:] > good[:-1]).all()) or len(np.unique(good)) == len(good)
+    else:
+        is_unique = len(set(good.tolist())) == len(good)
+    if is_unique:
         return
     first_use: dict[Any, int] = {}
     for index in np.flatnonzero(~screen.bad).tolist():
@@ -235,6 +238,7 @@ def allowed_types(values: Any, num_rows: int) -> tuple[tuple[tuple[str, ...], ..
     ----------
     values
         Per job a text such as ``"V100|T4"``, or a collection of names; empty or None = any type.
+        Such texts may come as :class:`Labels`.
 
     Returns
     -------
@@ -244,6 +248,9 @@ def allowed_types(values: Any, num_rows: int) -> tuple[tuple[tuple[str, ...], ..
     """
     if values is None:
         return (), None
+    if isinstance(values, Labels):
+        sets_of, codes_of = allowed_types(list(values.names), len(values.names))
+        return sets_of, None if codes_of is None else codes_of[values.codes]
     given = [
         _type_key(entry) for entry in entries("column 'gpu_types'", values, "one entry per job")
     ]

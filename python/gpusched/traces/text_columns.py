@@ -47,9 +47,12 @@ def numbers(
 
     screen.show(column, label, values)
     if values.dtype == polars.String:
-        text = values.str.strip_chars()
-        parsed = text.cast(polars.Float64, strict=False)
-        missing = (text.fill_null("") == "").to_numpy()
+        parsed = values.cast(polars.Float64, strict=False)
+        missing = np.zeros(len(values), dtype=np.bool_)
+        if parsed.null_count():  # blanks around a number are rare, and cost as much as to read it
+            text = values.str.strip_chars()
+            parsed = text.cast(polars.Float64, strict=False)
+            missing = (text.fill_null("") == "").to_numpy()
     elif values.dtype.is_numeric() and not values.dtype.is_decimal():
         parsed = values
         missing = values.is_null().to_numpy()
@@ -91,8 +94,10 @@ def identifiers(screen: Screen, label: str, values: Any) -> AnyArray:
     series = polars.Series(values)
     screen.show("id", label, series)
     if series.dtype == polars.String:
-        whole = series.cast(polars.Int64, strict=False)
-        if whole.null_count() or not (whole.cast(polars.String) == series).all():
+        # Only what is written back as it stands: no plus sign, no zeros in front.
+        is_plain = series.str.contains(r"^(?:0|-?[1-9][0-9]{0,18})$").fill_null(False).all()
+        whole = series.cast(polars.Int64, strict=False) if is_plain else None
+        if whole is None or whole.null_count():
             return np.asarray(series.fill_null("").to_list(), dtype=np.str_)
         series = whole
     if not series.dtype.is_integer() or series.null_count():
@@ -116,7 +121,7 @@ def labels(screen: Screen, label: str, values: polars.Series) -> Labels:
         raise TypeError(
             f"{screen.source}: column {label!r} must hold text or integers, not {values.dtype}"
         )
-    return Labels.of(values.to_list())
+    return Labels.of(values)
 
 
 def statuses(values: Iterable[str], known: Mapping[str, str]) -> Labels:

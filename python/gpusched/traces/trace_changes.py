@@ -11,9 +11,9 @@ from gpusched.models.profiles import AnyProfiles, JobProfile, known_profiles
 from gpusched.traces.deadlines import drawn_deadlines
 from gpusched.traces.elasticity import new_widths
 from gpusched.traces.graph_columns import check_widths, graph_index
+from gpusched.traces.intake.cuts import TraceCuts
 from gpusched.traces.profile_columns import drawn_index, profile_index
 from gpusched.traces.throughput_columns import assign_models
-from gpusched.traces.trace_columns import TraceColumns
 
 PROFILES_DRAWN: Final = "profiles drawn from "
 GRAPHS_DRAWN: Final = "graphs drawn from "
@@ -21,7 +21,7 @@ DEADLINES_DRAWN: Final = "deadlines drawn by "
 """Begins the part of a trace's source that tells of a draw."""
 
 
-class TraceChanges(TraceColumns):
+class TraceChanges(TraceCuts):
     """What a :class:`~gpusched.traces.workload.Trace` can be given beside its jobs."""
 
     def with_profiles(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Self
 
 import numpy as np
@@ -167,23 +167,19 @@ class TraceColumns:
             raise ValueError(f"head: {num_jobs!r} must be at least 1")
         return self._take(slice(0, num_jobs))
 
-    def between(self, start_s: float, end_s: float) -> Self:
-        """Return the jobs submitted in ``[start_s, end_s)``; their times stay as they are."""
-        submit_s = self.submit_s
-        return self.filter((submit_s >= start_s) & (submit_s < end_s))
-
-    def filter(self, mask: Any) -> Self:
-        """Return the jobs for which the boolean ``mask`` is true; none of it may be missing."""
-        chosen = np.asarray(mask)
-        if np.ma.is_masked(mask):
-            raise ValueError("filter: the mask must not be masked itself")
-        if chosen.dtype != np.bool_:
-            raise TypeError(f"filter: the mask must hold booleans, not {chosen.dtype}")
-        if chosen.shape != self.submit_us.shape:
-            raise ValueError(f"filter: the mask has shape {chosen.shape}, not ({len(self)},)")
-        if not chosen.any():
-            raise ValueError(f"{self.name}: no jobs are left")
-        return self._take(chosen)
+    def rebased(self) -> Self:
+        """Return the same jobs with the first submit at 0; ``epoch`` and ``origin_s`` follow."""
+        first = int(self.submit_us[0])
+        if not first:
+            return self
+        due = self.deadline_us
+        return dataclasses.replace(
+            self,
+            submit_us=read_only(self.submit_us - first),
+            deadline_us=None if due is None else read_only(shifted(due, -first)),
+            epoch=None if self.epoch is None else self.epoch + timedelta(microseconds=first),
+            origin_s=self.origin_s + us_to_seconds(first),
+        )
 
     def scale_load(self, factor: float) -> Self:
         """Return the same jobs with all gaps between arrivals divided by ``factor``.

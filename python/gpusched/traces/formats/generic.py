@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.labels import STATUSES, Labels
@@ -76,7 +76,7 @@ def trace_of(
         numeric,
         ids=ids,
         labels=named,
-        gpu_types=data[chosen["gpu_types"]].to_list() if "gpu_types" in chosen else None,
+        gpu_types=_types(data[chosen["gpu_types"]]) if "gpu_types" in chosen else None,
         on_bad=on_bad,
         name=source.name,
         source=str(source),
@@ -85,3 +85,8 @@ def trace_of(
         notes=choice.notes,
     )
     return Trace(**attributes)
+
+
+def _types(values: polars.Series) -> Labels | list[Any]:
+    """Number texts such as ``V100|T4``; a typed file may have lists instead."""
+    return Labels.of(values) if str(values.dtype) == "String" else values.to_list()
