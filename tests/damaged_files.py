@@ -29,6 +29,7 @@ import numpy as np
 import polars as pl
 
 import gpusched as gs
+from gpusched.traces.format_registry import trace_formats
 from tests import changed_files
 
 ITP = "job_id,submission_time,duration,num_gpu\na,0,10,1\nb,1,20,2\nc,7,2.5,4\n"
@@ -90,6 +91,16 @@ CURVES = "model,gpu_type,gpus,iterations_per_s,spread\nm,V100,1,10,\nm,V100,2,18
 PLACEMENTS = "placement,local_bsz,step_time,sync_time\n1,4,0.5,0.1\n2,4,0.6,0.2\n11,4,0.7,0.2\n"
 SCALABILITY = "num_nodes,num_replicas,local_bsz,step_time,sync_time\n1,1,4,0.5,0.1\n2,6,4,0.7,0.2\n"
 
+NODES = (
+    '{"nodes": [{"name": "a", "gres": "gpu:a100:4(S:0-1)", "tres": "cpu=64", "cpus": 64, '
+    '"real_memory": {"set": true, "infinite": false, "number": 512000}, "state": ["IDLE"]},\n'
+    '{"name": "b", "gres": "", "cpus": 64, "real_memory": 512000, "state": "down"}]}'
+)
+LINES = (
+    '{"sinfo": [{"nodes": {"nodes": ["a", "b"]}, "node": {"state": ["MIXED"]}, "cpus": {"total": '
+    '128}, "memory": {"minimum": 512000}, "gres": {"total": "gpu:a100:4"}}]}'
+)
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -98,6 +109,12 @@ class Kind:
     name: str
     data: bytes
     read: Callable[[Path], Any]
+
+
+def excerpt(name: str, read: Callable[[Path], Any]) -> Kind:
+    """Return the first file of what a format shows of itself."""
+    file, data = next(iter(trace_formats()[name].excerpt().items()))
+    return Kind(file, data, read)
 
 
 def of_text(name: str, text: str, read: Callable[[Path], Any]) -> Kind:
@@ -153,6 +170,8 @@ def kinds(folder: Path) -> list[Kind]:
     read, cluster, throughputs = gs.read_trace, gs.read_cluster, gs.models.read_throughputs
     (folder / "oracle.json").write_text(ORACLE)
     (folder / "whole.tsv").write_text(GAVEL)
+    tasks = trace_formats()["pai-2020"].excerpt()["pai_task_table.csv"]
+    (folder / "tasks.csv").write_bytes(tasks)
     pollux = folder / "pollux" / "bert"
     pollux.mkdir(parents=True)
     saved = changed_files.saved_files(folder)
@@ -179,6 +198,10 @@ def kinds(folder: Path) -> list[Kind]:
         of_text("log.swf", SWF, read),
         of_text("gavel.trace", GAVEL, lambda p: read(p, throughputs=folder / "oracle.json")),
         of_text("o.json", ORACLE, lambda p: read(folder / "whole.tsv", "gavel", throughputs=p)),
+        *(excerpt(name, read) for name in ("acme", "batsim", "elasticflow", "sacct", "squeue")),
+        excerpt("pai-2020", lambda p: read(p, tasks=folder / "tasks.csv")),
+        of_text("nodes.json", NODES, cluster),
+        of_text("sinfo.json", LINES, cluster),
         of_text("pods.csv", PODS, read),
         of_text("pods.csv", PODS, gs.traces.read_requests),
         Kind("columns.npz", npz(), read),
