@@ -22,7 +22,7 @@ from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.iso_times import IsoTimes
-from gpusched.traces.sacct_attempts import Attempts, joined, separated
+from gpusched.traces.sacct_attempts import JOB_ID, Attempts, joined, separated
 from gpusched.traces.sacct_demands import COLUMNS, TRES, demand_of, each
 from gpusched.traces.sacct_table import delimiter_of, names_of, read_sacct_table
 from gpusched.traces.workload import Trace
@@ -49,7 +49,6 @@ STATUS: Final = {
     "PREEMPTED": "killed",
     "REVOKED": "killed",
 }
-_JOB: Final = r"^\d+(?:_\d+|\+\d+)?$"
 _ABSENT: Final = ("", "unknown", "none", "n/a")
 ARRIVALS: Final = ("submit", "eligible")
 REQUEUES: Final = ("join", "separate")
@@ -172,7 +171,7 @@ def _require_jobs(screen: Screen, ids: polars.Series) -> None:
     screen.require(~is_step, "id", "must be a job (a step)")
     waits = ids.str.contains("[", literal=True).to_numpy()
     screen.require(~waits, "id", "must be one job (tasks of an array that wait)")
-    screen.require(ids.str.contains(_JOB).to_numpy(), "id", "must be like 123, 123_4 or 123+1")
+    screen.require(ids.str.contains(JOB_ID).to_numpy(), "id", "must be like 123, 123_4 or 123+1")
 
 
 def _attempts(
