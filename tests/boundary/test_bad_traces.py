@@ -258,7 +258,7 @@ def test_a_philly_time_that_is_none_is_a_reject_with_its_line(tmp_path: Path) ->
             "line 2, job 0: Expected `object`, got `int` - at `$.attempts[0]`",
         ),
         (f"[{JOB}, {JOB}]", "line 1, column 'jobid': 'j' must be unique, line 1 has it too"),
-        ("{}", "line 1, character 1: expected '['"),
+        ("{}", "no known format begins with '{}'"),
     ],
 )
 def test_a_malformed_original_log_names_file_line_and_field(

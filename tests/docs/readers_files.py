@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import gpusched as gs
+from gpusched.traces.format_registry import trace_formats
 
 EPOCH = datetime(2017, 10, 4)
 
@@ -27,6 +28,7 @@ def write(folder: Path) -> None:
             for s, r, g in jobs
         ),
     )
+    _excerpts(folder)
     (folder / "cluster_job_log.json").write_text(
         json.dumps([_philly(i, *j) for i, j in enumerate(jobs)])
     )
@@ -66,6 +68,21 @@ def write(folder: Path) -> None:
 
 
 MODELS = (("ResNet-18 (batch size 64)", 8.0), ("LM (batch size 20)", 3.0))
+
+
+def _excerpts(folder: Path) -> None:
+    """Write what the formats show of themselves, where no larger file has its name."""
+    for known in trace_formats().values():
+        for name, data in known.excerpt().items():
+            path = folder / name
+            if not path.exists():
+                path.write_bytes(data)
+    nodes = [
+        {"name": f"n{number}", "gres": "gpu:a100:8(S:0-1)", "cpus": 128, "real_memory": 1_048_576,
+         "state": state}
+        for number, state in enumerate((["IDLE"], ["MIXED"], ["DOWN", "DRAIN"]))
+    ]  # fmt: skip
+    (folder / "sinfo.json").write_text(json.dumps({"nodes": nodes}))
 
 
 def _lines(path: Path, header: str, rows) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from gpusched.base.rejects import Screen
 
 if TYPE_CHECKING:
     import polars
+
+JOB_ID: Final = r"^\d+(?:_\d+|\+\d+)?$"
+"""A job, a task of an array, or a part of a heterogeneous job."""
 
 
 @dataclass
@@ -79,7 +82,7 @@ def _repeated(screen: Screen, ids: polars.Series) -> list[Int64]:
 
     Rows whose times are bad belong to their job all the same.
     """
-    is_job = ids.str.contains(r"^\d+(?:_\d+|\+\d+)?$").to_numpy()
+    is_job = ids.str.contains(JOB_ID).to_numpy()
     rows = np.flatnonzero(is_job)
     rows_of: dict[str, list[int]] = {}
     names = ids.to_list()

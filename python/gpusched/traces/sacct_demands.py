@@ -53,9 +53,8 @@ def demand_of(
             numeric[column] = amount / workers
     if gpu_types == "any":
         return numeric, None
-    asks = [read for name, read in given if name.startswith("Req")]
-    if gpu_types == "requested" and asks:
-        chosen = asks[0]
+    if gpu_types == "requested":
+        chosen = next(read for name, read in given if name.startswith("Req"))
     # One text for each distinct request.
     names = {read.types: "|".join(read.types) for read in {id(r): r for r in chosen}.values()}
     return numeric, [names[read.types] for read in chosen] if any(names) else None

@@ -11,7 +11,7 @@ _DURATION: Final = re.compile(
     r"(?:(?P<days>\d{1,7})-)?(?P<parts>\d{1,9}(?::\d{1,9}){0,2})(?P<fraction>\.\d{1,9})?"
 )
 _NO_LIMIT: Final = ("", "unlimited", "partition_limit", "invalid", "none", "unknown", "not_set")
-_SIZE: Final = re.compile(r"(?P<number>\d{1,18}(?:\.\d{1,9})?)(?P<unit>[KMGTP]?)(?P<per>[cn]?)")
+_SIZE: Final = re.compile(r"(?P<amount>\d{1,18}(?:\.\d{1,9})?)(?P<unit>[KMGTP]?)(?P<per>[cn]?)")
 _MIB: Final = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 _COUNT: Final = re.compile(r"\d{1,9}(?:\.\d{1,6})?")
 _BRACKETS: Final = re.compile(r"\([^()]*\)")
@@ -71,7 +71,7 @@ def memory_mib(text: str, *, cpus: float = math.nan, nodes: float = math.nan) ->
     if found is None:
         return math.nan
     times = {"c": cpus, "n": nodes, "": 1.0}[found["per"]]
-    return float(found["number"]) * _MIB[found["unit"]] * times
+    return float(found["amount"]) * _MIB[found["unit"]] * times
 
 
 def of_tres(text: str) -> Resources:

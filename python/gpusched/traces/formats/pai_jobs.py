@@ -117,6 +117,8 @@ def _other(
     if (tasks if is_tasks else jobs) is not None:
         raise ValueError(f"{source}: is the table of {'tasks' if is_tasks else 'jobs'} itself")
     given = jobs if is_tasks else tasks
+    if given is not None and not isinstance(given, str | os.PathLike):
+        raise TypeError(f"{'jobs' if is_tasks else 'tasks'}: {given!r} must be a path")
     own, wanted = ("task", "job") if is_tasks else ("job", "task")
     stem = source.path.name.removesuffix(".gz").removesuffix(".tar").removesuffix(".csv")
     beside = source.path.with_name(stem.replace(own, wanted))

@@ -6,6 +6,7 @@ are joined. Times are local, unless they have an offset from UTC.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.iso_times import IsoTimes
-from gpusched.traces.sacct_attempts import Attempts, joined, separated
+from gpusched.traces.sacct_attempts import JOB_ID, Attempts, joined, separated
 from gpusched.traces.sacct_demands import COLUMNS, TRES, demand_of, each
 from gpusched.traces.sacct_table import delimiter_of, names_of, read_sacct_table
 from gpusched.traces.workload import Trace
@@ -48,7 +49,6 @@ STATUS: Final = {
     "PREEMPTED": "killed",
     "REVOKED": "killed",
 }
-_JOB: Final = r"^\d+(?:_\d+|\+\d+)?$"
 _ABSENT: Final = ("", "unknown", "none", "n/a")
 ARRIVALS: Final = ("submit", "eligible")
 REQUEUES: Final = ("join", "separate")
@@ -97,12 +97,7 @@ def read(
         raise ValueError(f"delimiter: {delimiter!r} must be a text that is not empty")
     table = read_sacct_table(source, delimiter, KNOWN)
     _check_columns(table)
-    for option, name in (("queue", queue), ("group", group)):
-        if name not in table.columns and name not in ("Partition", "Account"):
-            raise ValueError(
-                f"{source}, line 1: no column {name!r} for the {option}"
-                f"{nearest(name, list(table.columns))}"
-            )
+    _check_options(table, arrival, gpu_types, {"queue": queue, "group": group})
     screen, text = table.screen(), table.columns
     ids = next(text[name] for name in IDS if name in text)
     _require_jobs(screen, ids)
@@ -154,20 +149,36 @@ def _check_columns(table: Table) -> None:
             )
 
 
+def _check_options(table: Table, arrival: str, gpu_types: str, named: Mapping[str, str]) -> None:
+    """Refuse options for which a column is missing."""
+    where, present = f"{table.source}, line 1", list(table.columns)
+    for option, name in named.items():
+        if not isinstance(name, str):
+            raise TypeError(f"{option}: {name!r} must be a text")
+        if name not in present and name not in ("Partition", "Account"):
+            raise ValueError(
+                f"{where}: no column {name!r} for the {option}{nearest(name, present)}"
+            )
+    if arrival == "eligible" and "Eligible" not in present:
+        raise ValueError(f"{where}: arrival: 'eligible' needs the column 'Eligible'")
+    if gpu_types == "requested" and not {"ReqTRES", "ReqGRES"} & set(present):
+        raise ValueError(f"{where}: gpu_types: 'requested' needs the column 'ReqTRES'")
+
+
 def _require_jobs(screen: Screen, ids: polars.Series) -> None:
     screen.show("id", "JobID", ids)
     is_step = ids.str.contains(".", literal=True).to_numpy()
     screen.require(~is_step, "id", "must be a job (a step)")
     waits = ids.str.contains("[", literal=True).to_numpy()
     screen.require(~waits, "id", "must be one job (tasks of an array that wait)")
-    screen.require(ids.str.contains(_JOB).to_numpy(), "id", "must be like 123, 123_4 or 123+1")
+    screen.require(ids.str.contains(JOB_ID).to_numpy(), "id", "must be like 123, 123_4 or 123+1")
 
 
 def _attempts(
     screen: Screen, clock: IsoTimes, text: dict[str, polars.Series], arrival: str
 ) -> Attempts:
     submit_us = clock.ticks("submit_s", "Submit", text["Submit"])
-    if arrival == "eligible" and "Eligible" in text:
+    if arrival == "eligible":
         absent = _absent(text["Eligible"])
         eligible_us = clock.ticks("submit_s", "Eligible", text["Eligible"], absent)
         submit_us = np.where(absent, submit_us, np.maximum(eligible_us, submit_us))

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpusched.base.source import Source
 from gpusched.traces.format_registry import detect
-from gpusched.traces.reading import Source, read_trace
+from gpusched.traces.reading import read_trace
 
 
 def test_deadlines_are_on_the_clock_of_the_submissions(tmp_path: Path) -> None:

@@ -117,6 +117,8 @@ def test_either_table_finds_the_other(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"needs the table of tasks; there is no .*pai_task_table"):
         read_trace(jobs)
     assert len(read_trace(jobs, tasks=tmp_path / "others.csv")) == 1
+    with pytest.raises(TypeError, match=r"tasks: 5 must be a path"):
+        read_trace(jobs, tasks=5)
     with pytest.raises(ValueError, match=r"is the table of jobs itself"):
         read_trace(jobs, jobs=jobs)
     with pytest.raises(ValueError, match=r"needs the table of jobs; its name does not say"):

@@ -310,8 +310,15 @@ def test_a_column_that_is_missing_is_named_with_the_option_that_prints_it(tmp_pa
         ("requeues", "no", "requeues: 'no' must be one of join, separate"),
         ("gpu_types", "a100", "gpu_types: 'a100' must be one of allocated, requested, any"),
         ("delimiter", "", "delimiter: '' must be a text"),
+        ("arrival", "eligible", "line 1: arrival: 'eligible' needs the column 'Eligible'"),
+        ("gpu_types", "requested", "line 1: gpu_types: 'requested' needs the column 'ReqTRES'"),
     ],
 )
 def test_a_wrong_option_is_refused(tmp_path: Path, option: str, value: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read(tmp_path, ONE, **{option: value})
+
+
+def test_a_column_is_named_by_a_text(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="group: 5 must be a text"):
+        read(tmp_path, ONE, group=5)
