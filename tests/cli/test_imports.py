@@ -23,7 +23,7 @@ except SystemExit as leave:
 print("LOADED", *sys.modules, file=sys.stderr)
 """
 COMMANDS = {"compare", "reproduce", "run", "policies", "trace_info", "trace_convert"}
-COMMANDS |= {"metrics", "trace_formats", "trace_generate"}
+COMMANDS |= {"fidelity", "whatif", "metrics", "trace_formats", "trace_generate"}
 
 
 def loaded_by(*arguments: str) -> set[str]:
@@ -50,6 +50,7 @@ def loaded_by(*arguments: str) -> set[str]:
         (["run", "--help"], {"run"}),
         (["reproduce"], {"reproduce"}),
         (["compare", "--help"], {"compare"}),
+        (["fidelity", "--help"], {"fidelity"}),
         (["trace", "info", "--help"], {"trace_info"}),
         (["run", "-p", "fifo", "--jobs", "50", "--servers", "2"], {"run"}),
     ],
