@@ -23,7 +23,7 @@ except SystemExit as leave:
 print("LOADED", *sys.modules, file=sys.stderr)
 """
 COMMANDS = {"compare", "reproduce", "run", "policies", "trace_info", "trace_convert"}
-COMMANDS |= {"size", "metrics", "trace_formats", "trace_generate"}
+COMMANDS |= {"fidelity", "size", "whatif", "metrics", "trace_formats", "trace_generate"}
 
 
 def loaded_by(*arguments: str) -> set[str]:
@@ -51,6 +51,7 @@ def loaded_by(*arguments: str) -> set[str]:
         (["reproduce"], {"reproduce"}),
         (["compare", "--help"], {"compare"}),
         (["size", "--help"], {"size"}),
+        (["fidelity", "--help"], {"fidelity"}),
         (["trace", "info", "--help"], {"trace_info"}),
         (["run", "-p", "fifo", "--jobs", "50", "--servers", "2"], {"run"}),
     ],

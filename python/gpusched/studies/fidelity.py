@@ -107,7 +107,7 @@ def fidelity(
     >>> import gpusched as gs
     >>> cluster = gs.Cluster.uniform(4, 8)
     >>> jobs = gs.generate("philly", 400, load=1.1, cluster=cluster, seed=3)
-    >>> log = gs.simulate(jobs, cluster, policy="fifo-skip").to_polars()
+    >>> log = gs.simulate(jobs, cluster, policy="fifo-skip").to_polars().drop("status")
     >>> names = {"source_wait_s": "queueing_delay_s"}
     >>> gs.fidelity(gs.Trace.from_polars(log, names)).best.name
     'fifo-skip, consolidated, 4 servers'
