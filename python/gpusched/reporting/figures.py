@@ -175,5 +175,5 @@ def _is_overlaid(chart: Chart) -> bool:
 
 def _data(drawn: Any) -> str:
     """The figure as JSON in which nothing can end the element that it stands in."""
-    text: str = drawn.to_json()
+    text: str = drawn.to_json(validate=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -101,16 +101,18 @@ def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray
     first, _ = whole_intervals(intervals)
     job = intervals["job"][first]
     end_us = intervals["end_us"][first]
-    gpus = trace.gpus.astype(np.int64)
+    gpus = trace.gpus.astype(np.int32, copy=False)
     queued = np.asarray(schedule.status) != REJECTED
-    held = widths_of(intervals, first, trace.gpus)
+    held = widths_of(intervals, first, trace.gpus).astype(np.int32)
     # A job whose interval ends before the job does goes back to the queue, at least for an instant.
-    back = (end_us != np.asarray(schedule.finish_us)[job]).astype(np.int64)
-    ones = np.ones(len(job), dtype=np.int64)
+    back = (end_us != np.asarray(schedule.finish_us)[job]).astype(np.int8)
+    # Changes are gathered in the order of time: the fewer bytes, the more of them are at hand.
+    ones = np.ones(len(job), dtype=np.int8)
+    submits = np.ones(int(queued.sum()), dtype=np.int8)
 
     time_us = np.concatenate((trace.submit_us[queued], intervals["start_us"][first], end_us))
-    waiting = np.concatenate((np.ones(int(queued.sum()), dtype=np.int64), -ones, back))
-    running = np.concatenate((np.zeros(int(queued.sum()), dtype=np.int64), ones, -ones))
+    waiting = np.concatenate((submits, -ones, back))
+    running = np.concatenate((np.zeros_like(submits), ones, -ones))
     asked = np.concatenate((gpus[queued], gpus[job], gpus[job]))
     width = np.concatenate((gpus[queued], held, held))
 
@@ -118,8 +120,8 @@ def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray
     time_us = time_us[order]
     last = np.flatnonzero(np.append(time_us[1:] != time_us[:-1], True)[: len(time_us)])
 
-    def running_sum(changes: Int64) -> Int64:
-        total: Int64 = np.cumsum(changes[order])[last]
+    def running_sum(changes: AnyArray) -> Int64:
+        total: Int64 = np.cumsum(changes[order], dtype=np.int64)[last]
         return total
 
     return Series(

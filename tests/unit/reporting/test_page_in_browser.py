@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import gpusched as gs
 from gpusched.reporting.report import write_report
 from gpusched.studies.comparison import Comparison
 from tests.unit.reporting.chromium import Browser, browser, command
@@ -35,6 +36,16 @@ COVERED = """
   return [...bar.closest('figure').querySelectorAll('h3, p, .legend, .annotation-text')]
     .filter(e => { const r = e.getBoundingClientRect();
       return r.left < b.right && b.left < r.right && r.top < b.bottom && b.top < r.bottom; })
+    .map(e => e.textContent);
+})
+"""
+# Texts of charts that reach beyond their charts.
+CUT_OFF = """
+[...document.querySelectorAll('.chart')].flatMap(chart => {
+  const c = chart.getBoundingClientRect();
+  return [...chart.querySelectorAll('.annotation-text, .xtitle, .ytitle, .ytick text')]
+    .filter(e => { const r = e.getBoundingClientRect();
+      return r.width && (r.left < c.left - 1 || r.right > c.right + 1); })
     .map(e => e.textContent);
 })
 """
@@ -74,6 +85,7 @@ def test_nothing_is_hidden_at_any_width(tab: Browser, report: Path, width: int, 
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.evaluate(OUTSIDE) == []
     assert tab.evaluate(COVERED) == []
+    assert tab.evaluate(CUT_OFF) == []
     assert tab.complaints() == []
 
 
@@ -85,10 +97,24 @@ def test_nothing_is_hidden_with_twelve_policies(
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
     assert tab.evaluate(OUTSIDE) == []
     assert tab.evaluate(COVERED) == []
+    assert tab.evaluate(CUT_OFF) == []
     assert tab.complaints() == []
     assert tab.evaluate("document.querySelectorAll('#queue .scatterlayer .trace').length") == 12
     faded = "[...document.querySelectorAll('#wait_cdf .scatterlayer .trace')]"
     assert tab.evaluate(f"{faded}.filter(t => t.style.opacity === '1').length") == 1
+
+
+def test_long_names_do_not_leave_the_page(tab: Browser, tmp_path: Path) -> None:
+    users = [f"{'a-user-with-a-long-name-' * 5}{index}" for index in range(40)]
+    trace = gs.Trace.from_columns(range(40), [50] * 40, [1, 2] * 20, user=users, name="n" * 300)
+    result = gs.simulate(trace, gs.Cluster.uniform(2, 8))
+    results = {f"a-policy-of-somebody:{'parameter=1,' * 9}x={i}": result for i in range(3)}
+    write_report(Comparison(trace, result.cluster, results), tmp_path / "report.html")
+    open_whole(tab, tmp_path / "report.html", 400)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+    assert tab.evaluate(OUTSIDE) == []
+    assert tab.evaluate(COVERED) == []
+    assert tab.evaluate(CUT_OFF) == []
 
 
 def test_the_check_of_what_is_outside_can_fail(tab: Browser, report: Path) -> None:

@@ -71,7 +71,8 @@ def _rows(cluster: Cluster) -> tuple[Int64, tuple[str, ...], Float64]:
     gpus = np.repeat(
         [group.gpus for group in cluster.servers], [group.count for group in cluster.servers]
     )
-    return row_of, tuple(names), np.bincount(row_of, weights=gpus)
+    row_gpus = np.bincount(row_of, weights=gpus).astype(np.float64)
+    return row_of.astype(np.int64), tuple(names), row_gpus
 
 
 def _held(

@@ -163,7 +163,7 @@ def _strips(chart: Curves, layout: _Layout) -> tuple[list[Any], _Layout]:
             }
         )
         data[-1]["line"] |= {"dash": "solid", "width": 1.2}
-        notes.append(_note(curve.label, 0, top, "left") | {"font": {"size": 12}})
+        notes.append(_note(_cut(curve.label, 30), 0, top, "left") | {"font": {"size": 12}})
         if chart.limit is not None:
             height, what = chart.limit
             lines.append({
