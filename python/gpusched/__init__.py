@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpusched._core import Scheduler as Scheduler
     from gpusched._core import __version__ as __version__
     from gpusched.base.progress import Progress as Progress
+    from gpusched.base.run_warning import RunWarning as RunWarning
     from gpusched.base.supervision import Cancelled as Cancelled
     from gpusched.bounds.lower_bounds import lower_bounds as lower_bounds
     from gpusched.clusters.cluster import Cluster as Cluster
@@ -80,6 +81,7 @@ _HOME = {
     "Progress": "base.progress",
     "Result": "results.result",
     "RunSpec": "specs.run_spec",
+    "RunWarning": "base.run_warning",
     "Scheduler": "_core",
     "ServerGroup": "clusters.cluster",
     "SpeedChoice": "plugins.policy",

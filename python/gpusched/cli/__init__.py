@@ -22,6 +22,10 @@ class Commands(OneLineErrors):
             "compare:compare", "Compare policies on one workload: a table, a report and all jobs."
         ),
         "run": Command("run:run", "Run one policy and print what it achieved."),
+        "export": Command(
+            "export:export",
+            "Write a saved result as a timeline, as Batsim's jobs or as a log.",
+        ),
         "reproduce": Command(
             "reproduce:reproduce",
             "Run a paper's experiments again, with the published figures beside ours.",

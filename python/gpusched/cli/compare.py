@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from gpusched.base.libraries import is_installed
+from gpusched.base.run_warning import unwarned
 from gpusched.cli import given, options
 from gpusched.cli.console import flush, remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED, report_failures
@@ -127,18 +128,19 @@ def compare(
         display.runs(labels)
         interrupted = False
         try:
-            comparison = study.compare(
-                workload.trace,
-                workload.cluster,
-                labels,
-                placement=placement,
-                predictor=predictor,
-                speed=speed,
-                contention=contention,
-                seed=seed,
-                threads=threads,
-                progress=display.update,
-            )
+            with unwarned():  # they are shown as remarks
+                comparison = study.compare(
+                    workload.trace,
+                    workload.cluster,
+                    labels,
+                    placement=placement,
+                    predictor=predictor,
+                    speed=speed,
+                    contention=contention,
+                    seed=seed,
+                    threads=threads,
+                    progress=display.update,
+                )
         except study.Interrupted as interruption:
             comparison, interrupted = interruption.comparison, True
         except Exception as error:

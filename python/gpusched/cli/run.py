@@ -7,12 +7,14 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from gpusched.base.run_warning import unwarned
 from gpusched.cli import given, options
 from gpusched.cli.console import flush, remark, show_json, show_lines, show_table
-from gpusched.cli.outputs import prepare_folder, read_files
+from gpusched.cli.outputs import prepare_folder, prepare_target, read_files
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.run_table import result_table
 from gpusched.cli.workload_files import cluster_of, load_workload
+from gpusched.exports.registry import schedule_format
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
 from gpusched.results.result import Result
@@ -84,6 +86,17 @@ def run(
         Path | None,
         options.folder("result.npz (see [bold]gpusched.load_result[/]) and jobs.parquet."),
     ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(
+            "--timeline",
+            metavar="FILE",
+            help="Write the schedule as a timeline for ui.perfetto.dev; .csv (Batsim's jobs) and "
+            ".swf (a log) as well.",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Run one policy and print what it achieved."""
@@ -91,6 +104,8 @@ def run(
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     files: dict[str, Path] = {}
+    if timeline is not None:
+        schedule_format(timeline)
     if out is not None:
         files = {"result": out / "result.npz", "jobs": out / "jobs.parquet"}
     with ProgressDisplay() as display:
@@ -109,23 +124,26 @@ def run(
             speed=speed,
             seed=seed,
         )
-        if out is not None:
-            inputs = read_files(
-                trace=trace, cluster=cluster, profiles=profiles, throughputs=throughputs
-            )
-            prepare_folder(out, tuple(path.name for path in files.values()), inputs)
-        display.runs([label])
-        comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
-            workload.trace,
-            workload.cluster,
-            [label],
-            placement=placement,
-            predictor=predictor,
-            speed=speed,
-            contention=contention,
-            seed=seed,
-            progress=display.update,
+        inputs = read_files(
+            trace=trace, cluster=cluster, profiles=profiles, throughputs=throughputs
         )
+        if out is not None:
+            prepare_folder(out, tuple(path.name for path in files.values()), inputs)
+        if timeline is not None:
+            prepare_target(timeline, inputs)
+        display.runs([label])
+        with unwarned():  # they are shown as remarks
+            comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
+                workload.trace,
+                workload.cluster,
+                [label],
+                placement=placement,
+                predictor=predictor,
+                speed=speed,
+                contention=contention,
+                seed=seed,
+                progress=display.update,
+            )
         result = comparison.results[label]
         story = () if explain is None else _story(result, explain)
         report = None
@@ -151,12 +169,18 @@ def run(
         if report is not None:
             show_lines([f"audit: {line}" for line in report.problems or ["every rule holds"]])
     remark(remarks(comparison), style="yellow")
-    if files:
+    lost: list[str] = []
+    if files or timeline is not None:
         flush()
         with ProgressDisplay() as display:
             display.stage("writing the result")
-            result.save(files["result"])
-            result.to_parquet(files["jobs"])
+            if files:
+                result.save(files["result"])
+                result.to_parquet(files["jobs"])
+            if timeline is not None:
+                lost = result.export_with_losses(timeline)
+                files["timeline"] = timeline
+    remark(lost, style="yellow")
     remark(f"wrote {path}" for path in files.values())
     if report is not None and not report.ok:
         raise typer.Exit(1)

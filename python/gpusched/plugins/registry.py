@@ -13,6 +13,7 @@ from gpusched import _core
 from gpusched.base.entry_points import load_entry_points
 from gpusched.base.registry import Registry
 from gpusched.plugins import flags as known_flags
+from gpusched.plugins.spelling import check_names, check_parameters
 from gpusched.plugins.value_texts import written
 
 _Seam = TypeVar("_Seam", bound=type)
@@ -148,7 +149,8 @@ def register_order(name: str) -> Callable[[_Seam], _Seam]:
     Raises
     ------
     ValueError
-        If the name is taken, or a flag is none. TypeError if the class is not an Order.
+        If the name is taken, or a flag is none, ``rank`` is missing, or another name is nearly one
+        that is read. TypeError if the class is not an Order.
     """
     return _register("order", name, _core.Order)
 
@@ -235,6 +237,7 @@ def _register(kind: str, name: str, base: type) -> Callable[[_Seam], _Seam]:
     def register(seam: _Seam) -> _Seam:
         if not (isinstance(seam, type) and issubclass(seam, base)):
             raise TypeError(f"{kind} {name}: {seam!r} is not a subclass of {base.__name__}")
+        check_names(kind, name, seam, base)
         registry.add(name, describe(seam, kind, name))
         return seam
 
@@ -271,6 +274,9 @@ def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str
     if "__init__" not in vars(seam):
         return []
     told: Mapping[str, Mapping[str, Any]] = getattr(seam, "parameters", {})
+    arguments = inspect.signature(seam).parameters.values()
+    with_defaults = [entry for entry in arguments if entry.default is not inspect.Parameter.empty]
+    check_parameters(kind, name, told, [entry.name for entry in with_defaults])
     for parameter in told.values():
         for added in parameter.get("flags", {}).values():
             known_flags.checked(kind, name, added)
@@ -285,6 +291,5 @@ def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str
             "help": "",
             **told.get(entry.name, {}),
         }
-        for entry in inspect.signature(seam).parameters.values()
-        if entry.default is not inspect.Parameter.empty
+        for entry in with_defaults
     ]

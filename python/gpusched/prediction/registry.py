@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from gpusched.base.registry import Registry
+from gpusched.base.suggest import nearest
 from gpusched.plugins.policy import Choice
 from gpusched.plugins.registry import PluginInfo, describe
 
@@ -40,12 +41,14 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
     Raises
     ------
     ValueError
-        If the name is taken or cannot be written in a text.
+        If the name is taken or cannot be written in a text, or ``limits``, ``choices`` or
+        ``notes`` speak of what is no such argument.
     """
     PREDICTORS.check_name(name)
 
     def register(seam: _Class) -> _Class:
         info = describe(seam, "predictor", name)
+        _check_told(seam, name, [entry["name"] for entry in info.parameters])
         limited = tuple(_limited(seam, entry) for entry in info.parameters)
         PREDICTORS.add(name, dataclasses.replace(info, parameters=limited))
         seam.name = name  # type: ignore[attr-defined]
@@ -57,6 +60,17 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
 def unregister_predictor(name: str) -> None:
     """Forget a name; for tests, and for notebooks that define a class again."""
     PREDICTORS.remove(name)
+
+
+def _check_told(seam: type, name: str, known: list[str]) -> None:
+    for told in ("limits", "choices", "notes"):
+        for key in vars(seam).get(told, {}):
+            if key not in known:
+                hint = nearest(key, known) if known else "; its constructor has none"
+                raise ValueError(
+                    f"predictor {name}: {told}: the constructor has no argument {key!r} with a "
+                    f"default{hint}"
+                )
 
 
 def _limited(seam: type, parameter: Mapping[str, Any]) -> dict[str, Any]:
