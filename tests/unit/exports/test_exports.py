@@ -8,8 +8,8 @@ import json
 import pickle
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from itertools import pairwise
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -131,24 +131,6 @@ BATSIM = [
     "waiting_time", "turnaround_time", "stretch", "allocated_resources", "consumed_energy",
     "metadata",
 ]  # fmt: skip
-    "job_id",
-    "workload_name",
-    "profile",
-    "submission_time",
-    "requested_number_of_resources",
-    "requested_time",
-    "success",
-    "final_state",
-    "starting_time",
-    "execution_time",
-    "finish_time",
-    "waiting_time",
-    "turnaround_time",
-    "stretch",
-    "allocated_resources",
-    "consumed_energy",
-    "metadata",
-]
 
 
 def test_batsims_jobs_have_its_columns_and_intervals_of_resources(tmp_path: Path) -> None:
