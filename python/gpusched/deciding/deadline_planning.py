@@ -58,6 +58,11 @@ def plan_deadlines(
     known_bounds
         Prices know all jobs from the start. None: at theory prices.
 
+    Returns
+    -------
+    DeadlinePlan
+        Who was admitted, and the configuration of each in each slot.
+
     Raises
     ------
     ValueError

@@ -52,6 +52,7 @@ def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
     if not isinstance(choice, Policy):
         raise TypeError(
             f"policy: expected a name, a Policy, an Order or a Scheduler, not {policy!r}"
+            + _instance_hint(policy, (_core.Order, _core.Scheduler))
         )
     return _of_choice(choice)
 
@@ -65,7 +66,10 @@ def placement_seam(placement: str | PlacementChoice | _core.Placement) -> Chosen
         return Chosen(label, placement, {}, info, info.flags, identify("placement", placement))
     choice = PlacementChoice.parse(placement) if isinstance(placement, str) else placement
     if not isinstance(choice, PlacementChoice):
-        raise TypeError(f"placement: expected a name or a Placement, not {placement!r}")
+        raise TypeError(
+            f"placement: expected a name or a Placement, not {placement!r}"
+            + _instance_hint(placement, (_core.Placement,))
+        )
     return _of_choice(choice)
 
 
@@ -118,6 +122,12 @@ def speed_seam(
             f"contention {shares}: under speed '{paces}' links do not matter; name another speed"
         )
     return paces, shares
+
+
+def _instance_hint(given: Any, bases: tuple[type, ...]) -> str:
+    """Return what to say where a class stands instead of an object of it."""
+    is_class = isinstance(given, type) and issubclass(given, bases)
+    return f"; give an instance of it: {given.__name__}()" if is_class else ""
 
 
 def _modelled(trace: Trace) -> str:

@@ -75,6 +75,11 @@ def simulate(
         Ends the run when it is set, also if that was before the call: then nothing runs. A run
         whose last instants go by while it is set ends as cancelled, too.
 
+    Returns
+    -------
+    Result
+        The schedule, with its metrics, its audit and its exports.
+
     Raises
     ------
     ValueError
@@ -93,6 +98,14 @@ def simulate(
     -----
     RunWarning
         If jobs were rejected or not finished, or the policy lacks what it decides by.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> result = gs.simulate(trace, cluster, policy="srtf")
+    >>> result.summary()["num_finished"]
+    100
     """
     ready = Ready(
         trace, cluster, policy, placement, predictor, speed, contention, seed=seed, verify=verify
@@ -145,6 +158,11 @@ def run(
     verify, progress, stop
         As for :func:`gpusched.simulate`.
 
+    Returns
+    -------
+    Result
+        With the digest of the run that the specification is of.
+
     Raises
     ------
     ValueError
@@ -160,6 +178,14 @@ def run(
     UserWarning
         If the specification is of another version of gpusched, whose schedule may differ; a
         RunWarning as :func:`gpusched.simulate`.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> result = gs.simulate(trace, cluster, policy="srtf")
+    >>> gs.run(result.spec, trace).digest == result.digest
+    True
     """
     if not isinstance(spec, RunSpec):
         raise TypeError(f"spec: expected a RunSpec, not {spec!r}")

@@ -93,24 +93,88 @@ class PluginInfo:
 
 
 def policies() -> dict[str, PluginInfo]:
-    """Every policy by name, sorted; packages that extend gpusched are loaded first."""
+    """Every policy by name, sorted; packages that extend gpusched are loaded first.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> gs.policies()["srtf"].preempts
+    True
+    """
     load_entry_points()
     return registered(*POLICY_KINDS)
 
 
 def placements() -> dict[str, PluginInfo]:
-    """Every placement by name, sorted; packages that extend gpusched are loaded first."""
+    """Every placement by name, sorted; packages that extend gpusched are loaded first.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> gs.placements()["consolidated"].kind
+    'placement'
+    """
     load_entry_points()
     return registered("placement")
 
 
 def speeds() -> dict[str, PluginInfo]:
-    """Every performance model by name, sorted."""
+    """Every performance model by name, sorted.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> gs.speeds()["fixed"].has("steady")
+    True
+    """
     return registered("speed")
 
 
 def contentions() -> dict[str, PluginInfo]:
-    """Every contention model by name, sorted."""
+    """Every contention model by name, sorted.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> "shared" in gs.contentions()
+    True
+    """
     return registered("contention")
 
 
@@ -146,11 +210,25 @@ def register_order(name: str) -> Callable[[_Seam], _Seam]:
     ``("clairvoyant",)``), and by its docstring and ``source`` what it is. Keyword arguments of its
     constructor with defaults become parameters of the policy, beside those of the list scheduler.
 
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
     Raises
     ------
     ValueError
         If the name is taken, or a flag is none, ``rank`` is missing, or another name is nearly one
         that is read. TypeError if the class is not an Order.
+
+    Examples
+    --------
+    >>> @gs.register_order("widest-first")
+    ... class WidestFirst(gs.Order):
+    ...     def rank(self, view, jobs):
+    ...         return -view.gpus[jobs]
+    >>> gs.policies()["widest-first"].is_policy
+    True
     """
     return _register("order", name, _core.Order)
 
@@ -163,6 +241,27 @@ def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
     ``"deadlines"``; see :data:`gpusched.plugins.flags.FLAGS`), and by ``parameters`` more of its
     constructor's keyword arguments: a mapping from the name to any of ``minimum``, ``maximum``,
     ``choices``, ``help`` and ``flags``, which maps a value to the flags that it adds.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, a flag is none, or a name is nearly one that is read.
+    TypeError
+        If the class is not a Scheduler.
+
+    Examples
+    --------
+    >>> @gs.register_scheduler("idle")
+    ... class Idle(gs.Scheduler):
+    ...     def decide(self, state, finished, arrived, actions):
+    ...         pass
+    >>> gs.policies()["idle"].kind
+    'scheduler'
     """
     return _register("scheduler", name, _core.Scheduler)
 
@@ -173,6 +272,27 @@ def register_placement(name: str) -> Callable[[_Seam], _Seam]:
     The class may say by the attribute ``flags`` whether it draws by the seed (``"random"``), and
     which gangs it takes on an empty cluster (``"scatters"`` or ``"consolidates"``), to which the
     audit then holds its refusals.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, a flag is none, or a name is nearly one that is read.
+    TypeError
+        If the class is not a Placement.
+
+    Examples
+    --------
+    >>> @gs.register_placement("refuses")
+    ... class Refuses(gs.Placement):
+    ...     def place(self, free, request):
+    ...         return None
+    >>> "refuses" in gs.placements()
+    True
     """
     return _register("placement", name, _core.Placement)
 

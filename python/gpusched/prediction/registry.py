@@ -27,7 +27,23 @@ class PredictorChoice(Choice):
 
 
 def predictors() -> dict[str, PluginInfo]:
-    """Every predictor by name, sorted; packages that extend gpusched are loaded first."""
+    """Every predictor by name, sorted; packages that extend gpusched are loaded first.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> [parameter["name"] for parameter in gs.predictors()["noise"].parameters]
+    ['sigma']
+    """
     return PREDICTORS.all()
 
 
@@ -38,11 +54,27 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
     of the same name. ``limits`` of the class maps a parameter to ``(minimum, maximum)``,
     ``choices`` to the texts that it may be, ``notes`` to what it means.
 
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
     Raises
     ------
     ValueError
         If the name is taken or cannot be written in a text, or ``limits``, ``choices`` or
         ``notes`` speak of what is no such argument.
+
+    Examples
+    --------
+    >>> @gs.register_predictor("an-hour")
+    ... class AnHour(gs.Predictor):
+    ...     def begin(self, trace, seed=0):
+    ...         pass
+    ...     def predict(self, jobs):
+    ...         return jobs * 0 + 3_600_000_000
+    >>> "an-hour" in gs.predictors()
+    True
     """
     PREDICTORS.check_name(name)
 

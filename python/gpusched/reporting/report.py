@@ -42,10 +42,22 @@ def write_report(
     assumptions
         Choices that were made for the user, to be named beside the workload.
 
+    Returns
+    -------
+    None
+        The page is in the file.
+
     Raises
     ------
     ImportError
         Without Plotly; the message says what to install.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> comparison = gs.compare(trace, cluster, ["fifo", "sjf"])
+    >>> gs.write_report(comparison, "report.html")
     """
     write_text(path, render_report(comparison, assumptions))
 

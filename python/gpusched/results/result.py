@@ -364,6 +364,11 @@ def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -
     max_bytes
         A longer file is refused before it is read; default: 4 GiB.
 
+    Returns
+    -------
+    Result
+        With trace, specification and digest, as it was saved.
+
     Raises
     ------
     OSError
@@ -371,6 +376,15 @@ def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -
     ValueError
         If it is anything else, of another layout, too long, or was changed in any byte; the
         message names the file and the member.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> result = gs.simulate(trace, cluster)
+    >>> result.save("result.npz")
+    >>> gs.load_result("result.npz").digest == result.digest
+    True
     """
     from gpusched.results.result_store import read
 

@@ -193,6 +193,11 @@ def compare(
     stop
         Ends the runs when it is set, as for :func:`gpusched.simulate`.
 
+    Returns
+    -------
+    Comparison
+        A result for each policy, and tables of all.
+
     Raises
     ------
     ValueError, TypeError
@@ -208,6 +213,13 @@ def compare(
     -----
     RunWarning
         As :func:`gpusched.simulate`, each distinct sentence once.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> list(gs.compare(trace, cluster, ["fifo", "sjf"]).results)
+    ['fifo', 'sjf']
     """
     runs = runs_by_label(policies)
     check_shared(trace, placement, predictor, speed, contention)

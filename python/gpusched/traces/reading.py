@@ -26,7 +26,7 @@ def read_trace(
     max_bytes: int | None = None,
     **options: Any,
 ) -> Trace:
-    """Read a trace file, plain or gzip.
+    r"""Read a trace file, plain or gzip.
 
     Jobs are sorted by (submit, position in the file) and shifted so that the first submit is 0;
     the source's own clock stays in ``epoch`` and ``origin_s``.
@@ -52,6 +52,11 @@ def read_trace(
         Further options of the format: ``processors`` and ``processors_per_gpu`` (swf),
         ``throughputs`` and ``gpu_type`` (gavel).
 
+    Returns
+    -------
+    Trace
+        The jobs that are such, in order of submission; ``rejects`` counts the others.
+
     Raises
     ------
     OSError
@@ -61,6 +66,14 @@ def read_trace(
     ValueError
         If the format is unknown, the file malformed, truncated or too long, a column missing, an
         id used twice, or no job left; the message names file, line, column, value and rule.
+
+    Examples
+    --------
+    >>> with open("jobs.csv", "w") as file:
+    ...     _ = file.write("submit_s,service_s,gpus\n0,60,1\n5,0,2\n")
+    >>> trace = gs.read_trace("jobs.csv")
+    >>> len(trace), trace.rejects.total
+    (1, 1)
     """
     source = Source(path, max_bytes=max_bytes)
     with naming(source):
