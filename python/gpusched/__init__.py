@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gpusched._core import State as State
     from gpusched._core import __version__ as __version__
     from gpusched.base.progress import Progress as Progress
+    from gpusched.base.run_warning import RunWarning as RunWarning
     from gpusched.base.supervision import Cancelled as Cancelled
     from gpusched.clusters.cluster import Cluster as Cluster
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
@@ -100,6 +101,7 @@ _HOME = {
     "Request": "_core",
     "Result": "results.result",
     "RunSpec": "specs.run_spec",
+    "RunWarning": "base.run_warning",
     "Scheduler": "_core",
     "ServerGroup": "clusters.cluster",
     "Sizing": "studies.sizing_result",

@@ -18,7 +18,7 @@ FLOORS = """
     traces
     schedules plugins
     specs
-    prediction generator audit bounds
+    prediction generator audit bounds exports
     results
     engine
     deciding studies

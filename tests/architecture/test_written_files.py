@@ -10,8 +10,13 @@ import pytest
 from tests.architecture.sources import PYTHON, PYTHON_FILES, shown
 
 DOOR = PYTHON / "base" / "replacing.py"
-# What these get is a temporary file: `write_trace` and a format's `write_excerpt`.
-GIVEN_ONE = (PYTHON / "traces" / "formats", PYTHON / "traces" / "format_registry.py")
+# What these get is a temporary file, or it is that of an example.
+GIVEN_ONE = (
+    PYTHON / "traces" / "formats",
+    PYTHON / "traces" / "format_registry.py",
+    PYTHON / "traces" / "swf_text.py",
+    PYTHON / "exports" / "formats",
+)
 WRITERS = {"write_text", "write_bytes", "write_csv", "write_parquet", "write_ipc", "savefig"}
 
 

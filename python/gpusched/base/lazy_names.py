@@ -40,6 +40,11 @@ def lazy_names(
             text = f"module {package!r} has no attribute {name!r}"
             if name in gone:
                 text += f"; it is {gone[name]} now"
+            elif not name.startswith("_"):
+                from difflib import get_close_matches
+
+                if close := get_close_matches(name, [*names, *rooms], n=1):
+                    text += f"; did you mean {close[0]!r}?"
             raise AttributeError(text)
         value = getattr(import_module(f"gpusched.{homes[name]}"), name)
         setattr(sys.modules[package], name, value)

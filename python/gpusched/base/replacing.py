@@ -35,6 +35,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     with _naming(path):
         mode = _mode_of(path)
+        if mode is not None and stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not _is_replaced(path, mode):
             yield Path(path)
             return
@@ -125,7 +127,8 @@ def check_target(path: str | os.PathLike[str]) -> None:
             return
         target = Path(os.path.realpath(path))
         if not target.parent.exists():
-            raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(target.parent)!r}")
+            named = os.path.dirname(os.fspath(path)) if not os.path.islink(path) else target.parent
+            raise FileNotFoundError(errno.ENOENT, f"there is no folder {str(named)!r}")
         for needed in (target.parent, *((target,) if mode is not None else ())):
             if not os.access(needed, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

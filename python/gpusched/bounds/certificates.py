@@ -66,11 +66,30 @@ def lower_bounds(
         which it can run (``narrowest``, ``widest``); see
         :func:`gpusched.specs.speed_limits.least_costs`.
 
+    Returns
+    -------
+    LowerBounds
+        Each known bound by name, and the greatest of the sum of JCT and of the makespan.
+
+    Raises
+    ------
+    ValueError
+        If ``jobs`` is no mask of the jobs.
+
     Notes
     -----
     Jobs that hold a share of a GPU count as gangs of thousandths, on as many times more GPUs.
     Where some job may change its width, all are cut into GPU time: those bounds are the weaker
     two, even if no other width saves anything.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> result = gs.simulate(trace, cluster)
+    >>> bound = gs.lower_bounds(trace, cluster)
+    >>> bound.makespan_s <= result.metric("makespan_s")
+    True
     """
     chosen: Any = slice(None) if jobs is None or jobs.all() else jobs
     columns = JobColumns(trace.submit_us[chosen], trace.service_us[chosen], trace.gpus[chosen])

@@ -99,6 +99,11 @@ def deadline_bound(
     values
         Bound the value of the deadlines met instead of their number.
 
+    Returns
+    -------
+    DeadlineBound
+        ``dsr``, the part of the jobs with deadlines, and ``name``, by which bound.
+
     Raises
     ------
     ValueError
@@ -110,6 +115,12 @@ def deadline_bound(
     time apart, and is left out where SciPy is not installed (extra: exact). It decides for each
     job how long it runs on which number of GPUs of which type and when; what is relaxed is that a
     job is met or not, that GPUs come in whole gangs, and the order within a cell of time.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 0], [10, 10], [8, 8], deadline_s=[10, 10])
+    >>> gs.bounds.deadline_bound(trace, gs.Cluster.uniform(1, 8), speed="fixed").dsr
+    0.5
     """
     if trace.deadline_us is None:
         return DeadlineBound({_first(): 0.0}, 0, 0.0, np.zeros(len(trace), dtype=np.bool_))

@@ -33,6 +33,10 @@ class Commands(OneLineErrors):
             "whatif:whatif",
             "Tell what changes of policy, servers or load would do, and how far to trust that.",
         ),
+        "export": Command(
+            "export:export",
+            "Write a saved result as a timeline, as Batsim's jobs or as a log.",
+        ),
         "reproduce": Command(
             "reproduce:reproduce",
             "Run a paper's experiments again, with the published figures beside ours.",

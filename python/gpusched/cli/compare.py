@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from gpusched.base.libraries import is_installed
+from gpusched.base.run_warning import unwarned
 from gpusched.base.suggest import nearest
 from gpusched.cli import given, options
 from gpusched.cli.answer_options import By, Price, check_groupings
@@ -173,18 +174,19 @@ def compare(
         display.runs(labels)
         interrupted = False
         try:
-            comparison = study.compare(
-                workload.trace,
-                workload.cluster,
-                labels,
-                placement=placement,
-                predictor=predictor,
-                speed=speed,
-                contention=contention,
-                seed=seed,
-                threads=threads,
-                progress=display.update,
-            )
+            with unwarned():  # they are shown as remarks
+                comparison = study.compare(
+                    workload.trace,
+                    workload.cluster,
+                    labels,
+                    placement=placement,
+                    predictor=predictor,
+                    speed=speed,
+                    contention=contention,
+                    seed=seed,
+                    threads=threads,
+                    progress=display.update,
+                )
         except study.Interrupted as interruption:
             comparison, interrupted = interruption.comparison, True
         except Exception as error:

@@ -12,6 +12,7 @@ import typer
 
 from gpusched.base.entry_points import PluginWarning
 from gpusched.base.hints import HintedError
+from gpusched.base.run_warning import RunWarning
 from gpusched.cli.lazy_commands import LazyCommands
 
 INTERRUPTED: Final = 130
@@ -56,7 +57,7 @@ def report_failures(failed: Mapping[str, Exception], what: str = "") -> int:
 
 
 def warn_in_a_line() -> None:
-    """Show what is said of other packages as one line, without the place in the code."""
+    """Show what is said of other packages and of runs as one line, without its place."""
     default = warnings.formatwarning
 
     def formatted(
@@ -66,7 +67,7 @@ def warn_in_a_line() -> None:
         lineno: int,
         line: str | None = None,
     ) -> str:
-        if issubclass(category, PluginWarning):
+        if issubclass(category, PluginWarning | RunWarning):
             return f"gpusched: {' '.join(str(message).split())}\n"
         return default(message, category, filename, lineno, line)
 

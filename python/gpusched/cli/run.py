@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from gpusched.base.libraries import is_installed, need
+from gpusched.base.run_warning import unwarned
 from gpusched.cli import given, options
 from gpusched.cli.answer_options import By, Price, check_groupings
 from gpusched.cli.answer_tables import (
@@ -23,6 +24,7 @@ from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.run_table import result_table
 from gpusched.cli.workload_files import cluster_of, load_workload
+from gpusched.exports.registry import schedule_format
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
 from gpusched.results.result import Result
@@ -113,6 +115,17 @@ def run(
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
+    timeline: Annotated[
+        Path | None,
+        typer.Option(
+            "--timeline",
+            metavar="FILE",
+            help="Write the schedule as a timeline for ui.perfetto.dev; .csv (Batsim's jobs) and "
+            ".swf (a log) as well.",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
     plotly: options.PlotlyLibrary = "inline",
     gantt: options.GanttWindow = None,
     json: options.Json = False,
@@ -132,8 +145,12 @@ def run(
     speed = given.speed_of(speed, contention, profiles, graphs, throughputs)
     network = given.network_of(nic_gbps, intra_gbps, servers_per_rack, oversubscription)
     files: dict[str, Path] = {}
+    if timeline is not None:
+        schedule_format(timeline)
     if out is not None:
         files = {"result": out / "result.npz", "jobs": out / "jobs.parquet"}
+    if timeline is not None:
+        files["timeline"] = timeline
     if report is not None:
         files["report"] = report
     with ProgressDisplay() as display:
@@ -152,27 +169,29 @@ def run(
             speed=speed,
             seed=seed,
         )
-        if files:
-            inputs = read_files(
-                trace=trace, cluster=cluster, profiles=profiles, throughputs=throughputs
-            )
-            if out is not None:
-                prepare_folder(out, ("result.npz", "jobs.parquet"), inputs)
-            if report is not None:
-                report.parent.mkdir(parents=True, exist_ok=True)
-                prepare_target(report, inputs)
-        display.runs([label])
-        comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
-            workload.trace,
-            workload.cluster,
-            [label],
-            placement=placement,
-            predictor=predictor,
-            speed=speed,
-            contention=contention,
-            seed=seed,
-            progress=display.update,
+        inputs = read_files(
+            trace=trace, cluster=cluster, profiles=profiles, throughputs=throughputs
         )
+        if out is not None:
+            prepare_folder(out, ("result.npz", "jobs.parquet"), inputs)
+        if timeline is not None:
+            prepare_target(timeline, inputs)
+        if report is not None:
+            report.parent.mkdir(parents=True, exist_ok=True)
+            prepare_target(report, inputs)
+        display.runs([label])
+        with unwarned():  # they are shown as remarks
+            comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
+                workload.trace,
+                workload.cluster,
+                [label],
+                placement=placement,
+                predictor=predictor,
+                speed=speed,
+                contention=contention,
+                seed=seed,
+                progress=display.update,
+            )
         result = comparison.results[label]
         story = () if explain is None else _story(result, explain)
         groups = {name: result.by(name) for name in groupings}
@@ -208,6 +227,7 @@ def run(
         if found is not None:
             show_lines([f"audit: {line}" for line in found.problems or ["every rule holds"]])
     remark(remarks(comparison), style="yellow")
+    lost: list[str] = []
     if files:
         flush()
         with ProgressDisplay() as display:
@@ -215,6 +235,9 @@ def run(
                 display.stage("writing the result")
                 result.save(files["result"])
                 result.to_parquet(files["jobs"])
+            if timeline is not None:
+                display.stage("writing the timeline")
+                lost = result.export_with_losses(timeline)
             if report is not None:
                 from gpusched.reporting.report import write_report
 
@@ -226,6 +249,7 @@ def run(
                     plotly=page.plotly,
                     window_s=page.window_s,
                 )
+    remark(lost, style="yellow")
     remark(f"wrote {path}" for path in files.values())
     if found is not None and not found.ok:
         raise typer.Exit(1)

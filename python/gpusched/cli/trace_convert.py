@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from gpusched.base.run_warning import unwarned
 from gpusched.base.wording import plural
 from gpusched.cli import given, options
 from gpusched.cli.console import remark
@@ -43,7 +44,7 @@ def convert(
     reading: Reading = DEFAULT,
 ) -> None:
     """Read a trace and write it under gpusched's own names, or as SWF."""
-    from gpusched.traces.reading import write_trace
+    from gpusched.traces.writers import losses, write_trace
 
     prepare_target(target, read_files(trace=trace))
     read = given.source_of(trace, format, column, option, reading).read()
@@ -51,6 +52,8 @@ def convert(
         read = read.head(jobs)
     if deadlines is not None:
         read = read.with_deadlines(**deadline_options(deadlines))
-    write_trace(read, target)
+    with unwarned():
+        write_trace(read, target)
+    remark(losses(read, target), style="yellow")
     remark((f"left out: {line}" for line in read.rejects.lines()), style="yellow")
     remark([f"wrote {plural(len(read), 'job')} to {target}"])

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from gpusched.base.run_warning import unwarned
 from gpusched.base.wording import duration, plural
 from gpusched.cli import options
 from gpusched.cli.console import remark
@@ -51,11 +52,13 @@ def generate(
 ) -> None:
     """Generate a seeded synthetic workload for a cluster."""
     import gpusched
-    from gpusched.traces.reading import write_trace
+    from gpusched.traces.writers import losses, write_trace
 
     prepare_target(target, read_files(cluster=cluster))
     made = gpusched.generate(
         name, jobs, load=load, cluster=cluster_of(servers, gpus_per_server, cluster), seed=seed
     )
-    write_trace(made, target)
+    with unwarned():
+        write_trace(made, target)
+    remark(losses(made, target), style="yellow")
     remark([f"wrote {plural(len(made), 'job')} over {duration(made.span_us / 1e6)} to {target}"])

@@ -159,11 +159,27 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         )  # fmt: skip
         return msgspec.structs.replace(self, servers=servers, domains=domains)
 
+    def _repr_html_(self) -> str:
+        """Return the groups of servers as a table, for notebooks."""
+        from gpusched.base.html import page, table
+
+        groups = _merged(self.servers)
+        rows = [
+            [f"{of.count:,}", f"{of.gpus:,}", of.gpu_type or "any", f"{of.count * of.gpus:,}"]
+            for of in groups[:_SHOWN_GROUPS]
+        ]
+        if len(groups) > len(rows):
+            rows.append(["...", f"{len(groups) - len(rows):,} more kinds", "", ""])
+        return page(str(self), table(["servers", "GPUs each", "type", "GPUs"], rows))
+
     def __str__(self) -> str:
         groups = " + ".join(map(str, _merged(self.servers)))
         gpus = f"{self.num_gpus:,} {'GPU' if self.num_gpus == 1 else 'GPUs'}"
         where = f" in {len(self.domains):,} domains" if len(self.domains) > 1 else ""
         return f"{groups} ({gpus}{where})"
+
+
+_SHOWN_GROUPS: Final = 20
 
 
 def _merged(servers: tuple[ServerGroup, ...]) -> list[ServerGroup]:

@@ -28,7 +28,7 @@ def read_topology(
     core_oversubscription: float = 1.0,
     max_bytes: int | None = None,
 ) -> Cluster:
-    """Read a table of servers and the switches above them, as Alibaba published it for Lingjun.
+    r"""Read a table of servers and the switches above them, as Alibaba published it for Lingjun.
 
     The columns are ``ip,DSW,PSW,ASW``: a server, and its switches from the top of the network
     downwards. Servers below one pair (PSW, ASW) share a leaf; the leaves of one PSW are a block,
@@ -47,6 +47,11 @@ def read_topology(
     max_bytes
         As in :func:`gpusched.read_trace`.
 
+    Returns
+    -------
+    Cluster
+        With a domain for each switch.
+
     Raises
     ------
     OSError
@@ -54,6 +59,13 @@ def read_topology(
     ValueError
         If the header differs, a row has a field too few, too many or empty, or a server occurs
         twice; the message names file and line. Also if a parameter is out of range.
+
+    Examples
+    --------
+    >>> with open("topo.csv", "w") as file:
+    ...     _ = file.write("ip,DSW,PSW,ASW\n10.0.0.1,d1,p1,a1\n10.0.0.2,d1,p1,a2\n")
+    >>> gs.clusters.read_topology("topo.csv", gpus=8).num_gpus
+    16
     """
     source = ArchivedSource(path, max_bytes=max_bytes)
     with naming(source):

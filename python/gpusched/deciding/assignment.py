@@ -182,6 +182,11 @@ def assign(
         1e-6 of the range of the costs. Prices of more than ``2**48`` times that cannot grow by
         it: then it is as small a part of them as they can grow by.
 
+    Returns
+    -------
+    Matching
+        The pairs, and the sum of their costs.
+
     Raises
     ------
     ValueError
@@ -190,6 +195,11 @@ def assign(
         the given ``epsilon`` (the message says by what they can).
     KeyboardInterrupt
         On Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> gs.deciding.assign([[4, 1], [2, 3]]).cost
+    3.0
     """
     costs = matrix_of(cost, "cost")
     if maximise or method == "auction":  # what is solved then is not what a message should show
@@ -234,6 +244,11 @@ def transport(
     at_most
         Whether rows may keep units that are worth nothing anywhere; else all are sent.
 
+    Returns
+    -------
+    Transport
+        The units of each pair, and the sum of their values.
+
     Raises
     ------
     ValueError
@@ -241,6 +256,11 @@ def transport(
         whole number (the message names row, column and value), or the units cannot be sent.
     KeyboardInterrupt
         On Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> gs.deciding.transport([[3, 1], [2, 2]], supply=[2, 1], capacity=[2, 1]).value
+    8.0
     """
     values = matrix_of(value, "value")
     num_rows, num_columns = values.shape

@@ -84,6 +84,11 @@ def plan(
     stop
         Ends it when it is set, as for :func:`gpusched.simulate`.
 
+    Returns
+    -------
+    Plan
+        The best that was found: its kappa, its cap and the result of its run.
+
     Raises
     ------
     ValueError
@@ -93,6 +98,12 @@ def plan(
         If ``stop`` was set, within a second; it tells how many values of kappa were done.
     KeyboardInterrupt
         On Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 0, 0], [60, 30, 30], [4, 2, 2])
+    >>> gs.deciding.plan(trace, gs.Cluster.uniform(1, 4), contention="none").makespan_s
+    90.0
     """
     _check_batch(trace, cluster)
     seed = check_seed(seed)

@@ -66,6 +66,11 @@ def plan_deadlines(
     stop
         Ends it when it is set, as for :func:`gpusched.simulate`.
 
+    Returns
+    -------
+    DeadlinePlan
+        Who was admitted, and the configuration of each in each slot.
+
     Raises
     ------
     ValueError

@@ -69,6 +69,11 @@ def fill(
     stop
         Ends it when it is set, as for :func:`gpusched.simulate`.
 
+    Returns
+    -------
+    FillResult
+        What was allocated, fragmented and lost after each arrival.
+
     Raises
     ------
     ValueError
@@ -82,6 +87,13 @@ def fill(
         If ``stop`` was set, within a second; it tells how many arrivals were done.
     KeyboardInterrupt
         On Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 0], [1, 1], [1, 4])
+    >>> filled = gs.deciding.fill(trace, gs.Cluster.uniform(2, 8), placement="first-fit", until=1.0)
+    >>> bool(filled.at([0.5])["lost"][0] == 0)
+    True
     """
     if isinstance(requests, Trace):
         requests = Requests.from_trace(requests)

@@ -115,6 +115,11 @@ def place_jobs(
     guard
         A job has at least this part of an equal share of the workers.
 
+    Returns
+    -------
+    JobPlacement
+        The workers of each job, and what was looked at.
+
     Raises
     ------
     ValueError
@@ -122,6 +127,13 @@ def place_jobs(
         nowhere, or its samples do not fit the memory of its workers.
     KeyboardInterrupt
         On Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> placed = gs.deciding.place_jobs([[2.0, 1.0], [2.0, 1.0]], rounds=[10, 20], round_samples=8,
+    ...                                 capacity=[2, 2])
+    >>> placed.workers.shape
+    (2, 2)
     """
     speeds = matrix("rates", rates)
     num_jobs = len(speeds)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gpusched import _core
 from gpusched.plugins.flags import has
 from gpusched.plugins.identity import PythonObject, Role, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.plugins.registry import PluginInfo, constructor_parameters, describe, speeds
+from gpusched.plugins.spelling import check_names
+from gpusched.specs.case import PREDICTORS, complete_column
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
+
+
+_BASES: Final = {"order": _core.Order, "scheduler": _core.Scheduler}
 
 
 @dataclass(frozen=True)
@@ -41,11 +46,13 @@ def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
         kind = "order" if isinstance(policy, _core.Order) else "scheduler"
         label = f"python:{type(policy).__qualname__}"
         info = describe(type(policy), kind, label)
+        check_names(kind, label, type(policy), _BASES[kind], vars(policy))
         return Chosen(label, policy, {}, info, info.flags, identify("policy", policy))
     choice = Policy.parse(policy) if isinstance(policy, str) else policy
     if not isinstance(choice, Policy):
         raise TypeError(
             f"policy: expected a name, a Policy, an Order or a Scheduler, not {policy!r}"
+            + _instance_hint(policy, (_core.Order, _core.Scheduler))
         )
     return _of_choice(choice)
 
@@ -55,11 +62,44 @@ def placement_seam(placement: str | PlacementChoice | _core.Placement) -> Chosen
     if isinstance(placement, _core.Placement):
         label = f"python:{type(placement).__qualname__}"
         info = describe(type(placement), "placement", label)
+        check_names("placement", label, type(placement), _core.Placement, vars(placement))
         return Chosen(label, placement, {}, info, info.flags, identify("placement", placement))
     choice = PlacementChoice.parse(placement) if isinstance(placement, str) else placement
     if not isinstance(choice, PlacementChoice):
-        raise TypeError(f"placement: expected a name or a Placement, not {placement!r}")
+        raise TypeError(
+            f"placement: expected a name or a Placement, not {placement!r}"
+            + _instance_hint(placement, (_core.Placement,))
+        )
     return _of_choice(choice)
+
+
+def check_shared(
+    trace: Trace,
+    placement: str | PlacementChoice | _core.Placement,
+    predictor: Any,
+    speed: str | SpeedChoice | None,
+    contention: str | ContentionChoice,
+) -> None:
+    """Find mistakes in what several runs share, so that no policy is blamed for them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As of :func:`gpusched.simulate`.
+    """
+    if not isinstance(placement, _core.Placement):
+        placement_seam(placement)
+    speed_seam(trace, speed, contention)
+    if not isinstance(predictor, str):
+        return
+    if predictor == "estimate":
+        complete_column(predictor, "estimate_s", trace, trace.estimate_us)
+    elif predictor == "column":
+        complete_column(predictor, "predicted_s", trace, trace.predicted_us)
+    elif predictor not in PREDICTORS:
+        from gpusched.prediction.choose import resolve
+
+        resolve(predictor)
 
 
 def speed_seam(
@@ -82,6 +122,12 @@ def speed_seam(
             f"contention {shares}: under speed '{paces}' links do not matter; name another speed"
         )
     return paces, shares
+
+
+def _instance_hint(given: Any, bases: tuple[type, ...]) -> str:
+    """Return what to say where a class stands instead of an object of it."""
+    is_class = isinstance(given, type) and issubclass(given, bases)
+    return f"; give an instance of it: {given.__name__}()" if is_class else ""
 
 
 def _modelled(trace: Trace) -> str:

@@ -10,11 +10,13 @@ import msgspec
 
 from gpusched import _core
 from gpusched.base.progress import OnProgress
+from gpusched.base.run_warning import warn
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.ready_run import Ready
 from gpusched.plugins.identity import PythonObject
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
+from gpusched.results.run_remarks import unserved
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.workload import Trace
@@ -73,6 +75,11 @@ def simulate(
         Ends the run when it is set, also if that was before the call: then nothing runs. A run
         whose last instants go by while it is set ends as cancelled, too.
 
+    Returns
+    -------
+    Result
+        The schedule, with its metrics, its audit and its exports.
+
     Raises
     ------
     ValueError
@@ -86,7 +93,41 @@ def simulate(
         If ``stop`` was set, within a second; it holds the jobs that had finished.
     KeyboardInterrupt
         On Ctrl-C, within a second.
+
+    Warns
+    -----
+    RunWarning
+        If jobs were rejected or not finished, or the policy lacks what it decides by.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> result = gs.simulate(trace, cluster, policy="srtf")
+    >>> result.summary()["num_finished"]
+    100
     """
+    ready = Ready(
+        trace, cluster, policy, placement, predictor, speed, contention, seed=seed, verify=verify
+    )
+    return _told(ready.run(progress, stop))
+
+
+def simulate_quietly(
+    trace: Trace,
+    cluster: Cluster,
+    *,
+    policy: str | Policy | _core.Order | _core.Scheduler,
+    placement: str | PlacementChoice | _core.Placement,
+    predictor: str | Predictor,
+    speed: str | SpeedChoice | None,
+    contention: str | ContentionChoice,
+    seed: int,
+    verify: bool,
+    progress: OnProgress | None,
+    stop: threading.Event | None,
+) -> Result:
+    """Do as :func:`simulate`, without its warnings: for who collects those of several runs."""
     ready = Ready(
         trace, cluster, policy, placement, predictor, speed, contention, seed=seed, verify=verify
     )
@@ -117,6 +158,11 @@ def run(
     verify, progress, stop
         As for :func:`gpusched.simulate`.
 
+    Returns
+    -------
+    Result
+        With the digest of the run that the specification is of.
+
     Raises
     ------
     ValueError
@@ -130,7 +176,16 @@ def run(
     Warns
     -----
     UserWarning
-        If the specification is of another version of gpusched, whose schedule may differ.
+        If the specification is of another version of gpusched, whose schedule may differ; a
+        RunWarning as :func:`gpusched.simulate`.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> result = gs.simulate(trace, cluster, policy="srtf")
+    >>> gs.run(result.spec, trace).digest == result.digest
+    True
     """
     if not isinstance(spec, RunSpec):
         raise TypeError(f"spec: expected a RunSpec, not {spec!r}")
@@ -149,7 +204,13 @@ def run(
         verify=verify,
     )
     _check_same(spec, ready.spec)
-    return ready.run(progress, stop)
+    return _told(ready.run(progress, stop))
+
+
+def _told(result: Result) -> Result:
+    """Warn of what the result has to say, in the name of who called for it."""
+    warn([*unserved(result), *result.warnings], stacklevel=3)
+    return result
 
 
 def _check_trace(spec: RunSpec, trace: Trace) -> None:

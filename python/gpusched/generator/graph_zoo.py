@@ -79,6 +79,14 @@ def assign_graphs(
     ValueError
         If a name or a value is wrong, the jobs have graphs already (their service then is no run
         time any more), the share cannot be reached, or the cluster lacks a bandwidth.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(2, 8).with_bandwidth(nic_gbps=25, intra_gbps=400)
+    >>> trace = gs.Trace.from_columns([0, 1], [60, 60], [4, 8])
+    >>> trace = gs.generator.assign_graphs(trace, cluster, seed=1)
+    >>> trace.graph is None
+    False
     """
     if trace.graph is not None and not keep_service:
         raise ValueError(
@@ -127,6 +135,14 @@ def describe_graphs(
     ------
     ValueError
         If the jobs have no graphs, or the cluster lacks a bandwidth.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(2, 8).with_bandwidth(nic_gbps=25, intra_gbps=400)
+    >>> trace = gs.Trace.from_columns([0, 1], [60, 60], [4, 8])
+    >>> trace = gs.generator.assign_graphs(trace, cluster, seed=1)
+    >>> int(gs.generator.describe_graphs(trace, cluster)["jobs"].sum())
+    2
     """
     import polars
 

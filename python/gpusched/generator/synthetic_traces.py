@@ -62,12 +62,24 @@ def generate(
     seed
         A whole number, 0 or more. One seed gives one workload on every machine.
 
+    Returns
+    -------
+    Trace
+        Its jobs in order of submission; equal arguments give equal jobs.
+
     Raises
     ------
     TypeError
         If ``jobs`` or ``seed`` is not an integer.
     ValueError
         If the name is unknown (the nearest is suggested) or a number is out of range.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=8, gpus=8)
+    >>> trace = gs.generate("philly", 1_000, load=0.8, cluster=cluster, seed=7)
+    >>> round(trace.load(cluster.num_gpus), 2)
+    0.8
     """
     if name not in PROFILES:
         raise ValueError(f"generate: unknown workload {name!r}{nearest(name, list(PROFILES))}")

@@ -135,6 +135,11 @@ def calibrate_ring(
         Fit one pair of bandwidths and one overhead for all applications, as one cluster has them;
         otherwise each application has its own.
 
+    Returns
+    -------
+    Calibration
+        The fitted bandwidths and overheads, and how far they are from the table.
+
     Raises
     ------
     ValueError

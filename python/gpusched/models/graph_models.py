@@ -73,6 +73,11 @@ def graph_for(
     accumulation
         Batches between two exchanges of gradients, 1 or more.
 
+    Returns
+    -------
+    JobGraph
+        Its stages, and what they send each other.
+
     Raises
     ------
     ValueError

@@ -54,6 +54,16 @@ def zoo() -> dict[str, JobProfile]:
     figures for V100, P100, K80 and T4; ``gpu``, the type of a cluster that names none, has those
     of V100.
 
+    Returns
+    -------
+    dict
+        A :class:`JobProfile` for each name.
+
+    Raises
+    ------
+    ValueError
+        Never: the profiles are part of the package, and are checked with it.
+
     Examples
     --------
     >>> import gpusched as gs

@@ -215,7 +215,12 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_profiles(path: str | os.PathLike[str]) -> tuple[JobProfile, ...]:
-    """Read a file of profiles: ``[[profiles]]`` tables in TOML, or the same in JSON (``.json``).
+    r"""Read a file of profiles: ``[[profiles]]`` tables in TOML, or the same in JSON (``.json``).
+
+    Returns
+    -------
+    tuple
+        A :class:`JobProfile` for each table, in the order of the file.
 
     Raises
     ------
@@ -224,6 +229,13 @@ def read_profiles(path: str | os.PathLike[str]) -> tuple[JobProfile, ...]:
     ValueError
         If it is malformed, or a field is unknown, missing, of a wrong type or out of range; the
         message names the file and the path of the field.
+
+    Examples
+    --------
+    >>> with open("models.toml", "w") as file:
+    ...     _ = file.write('[[profiles]]\nname = "m"\nthroughput = { V100 = { 1 = 2.5 } }\n')
+    >>> gs.models.read_profiles("models.toml")[0].name
+    'm'
     """
     return profiles_of(Source(path))
 

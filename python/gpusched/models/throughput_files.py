@@ -28,7 +28,7 @@ def read_throughputs(
     on_rise: OnRise = "note",
     global_batch: int | Mapping[str, int] | None = None,
 ) -> Throughputs:
-    """Read iterations per second by model, GPU type and number of GPUs.
+    r"""Read iterations per second by model, GPU type and number of GPUs.
 
     Parameters
     ----------
@@ -50,6 +50,11 @@ def read_throughputs(
         For Pollux: samples per iteration of all GPUs, one number or one per model. None: the most
         that were measured on one GPU.
 
+    Returns
+    -------
+    Throughputs
+        By model; ``notes`` says what is odd in the figures.
+
     Raises
     ------
     OSError
@@ -57,6 +62,13 @@ def read_throughputs(
     TypeError, ValueError
         If it is malformed, a figure is negative or not finite, a model has none, or fits no GPU
         type; the message names the source and the row, or the model.
+
+    Examples
+    --------
+    >>> with open("speeds.csv", "w") as file:
+    ...     _ = file.write("model,gpu_type,gpus,iterations_per_s\nm,V100,1,2.5\nm,V100,2,4.0\n")
+    >>> "m" in gs.models.read_throughputs("speeds.csv")
+    True
     """
     if hasattr(source, "columns"):
         return checked_rises(_of_frame(_polars(source), "frame"), on_rise)

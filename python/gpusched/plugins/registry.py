@@ -14,6 +14,7 @@ from gpusched.base.entry_points import load_entry_points
 from gpusched.base.registry import Registry
 from gpusched.plugins import flags as known_flags
 from gpusched.plugins.built_in import BUILT_IN
+from gpusched.plugins.spelling import check_names, check_parameters
 from gpusched.plugins.value_texts import written
 
 _Seam = TypeVar("_Seam", bound=type)
@@ -94,24 +95,88 @@ class PluginInfo:
 
 
 def policies() -> dict[str, PluginInfo]:
-    """Every policy by name, sorted; packages that extend gpusched are loaded first."""
+    """Every policy by name, sorted; packages that extend gpusched are loaded first.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> gs.policies()["srtf"].preempts
+    True
+    """
     load_entry_points()
     return registered(*POLICY_KINDS)
 
 
 def placements() -> dict[str, PluginInfo]:
-    """Every placement by name, sorted; packages that extend gpusched are loaded first."""
+    """Every placement by name, sorted; packages that extend gpusched are loaded first.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> gs.placements()["consolidated"].kind
+    'placement'
+    """
     load_entry_points()
     return registered("placement")
 
 
 def speeds() -> dict[str, PluginInfo]:
-    """Every performance model by name, sorted."""
+    """Every performance model by name, sorted.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> gs.speeds()["fixed"].has("steady")
+    True
+    """
     return registered("speed")
 
 
 def contentions() -> dict[str, PluginInfo]:
-    """Every contention model by name, sorted."""
+    """Every contention model by name, sorted.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> "shared" in gs.contentions()
+    True
+    """
     return registered("contention")
 
 
@@ -147,10 +212,25 @@ def register_order(name: str) -> Callable[[_Seam], _Seam]:
     ``("clairvoyant",)``), and by its docstring and ``source`` what it is. Keyword arguments of its
     constructor with defaults become parameters of the policy, beside those of the list scheduler.
 
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
     Raises
     ------
     ValueError
-        If the name is taken, or a flag is none. TypeError if the class is not an Order.
+        If the name is taken, or a flag is none, ``rank`` is missing, or another name is nearly one
+        that is read. TypeError if the class is not an Order.
+
+    Examples
+    --------
+    >>> @gs.register_order("widest-first")
+    ... class WidestFirst(gs.Order):
+    ...     def rank(self, view, jobs):
+    ...         return -view.gpus[jobs]
+    >>> gs.policies()["widest-first"].is_policy
+    True
     """
     return _register("order", name, _core.Order)
 
@@ -164,6 +244,27 @@ def register_scheduler(name: str) -> Callable[[_Seam], _Seam]:
     constructor's keyword arguments: a mapping from the name to any of ``minimum``, ``maximum``,
     ``least_positive``, ``choices``, ``help`` and ``flags``, which maps a value to the flags that
     it adds.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, a flag is none, or a name is nearly one that is read.
+    TypeError
+        If the class is not a Scheduler.
+
+    Examples
+    --------
+    >>> @gs.register_scheduler("idle")
+    ... class Idle(gs.Scheduler):
+    ...     def decide(self, state, finished, arrived, actions):
+    ...         pass
+    >>> gs.policies()["idle"].kind
+    'scheduler'
     """
     return _register("scheduler", name, _core.Scheduler)
 
@@ -174,6 +275,27 @@ def register_placement(name: str) -> Callable[[_Seam], _Seam]:
     The class may say by the attribute ``flags`` whether it draws by the seed (``"random"``), and
     which gangs it takes on an empty cluster (``"scatters"`` or ``"consolidates"``), to which the
     audit then holds its refusals.
+
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is taken, a flag is none, or a name is nearly one that is read.
+    TypeError
+        If the class is not a Placement.
+
+    Examples
+    --------
+    >>> @gs.register_placement("refuses")
+    ... class Refuses(gs.Placement):
+    ...     def place(self, free, request):
+    ...         return None
+    >>> "refuses" in gs.placements()
+    True
     """
     return _register("placement", name, _core.Placement)
 
@@ -237,6 +359,7 @@ def _register(kind: str, name: str, base: type) -> Callable[[_Seam], _Seam]:
     def register(seam: _Seam) -> _Seam:
         if not (isinstance(seam, type) and issubclass(seam, base)):
             raise TypeError(f"{kind} {name}: {seam!r} is not a subclass of {base.__name__}")
+        check_names(kind, name, seam, base)
         registry.add(name, describe(seam, kind, name))
         return seam
 
@@ -273,6 +396,9 @@ def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str
     if "__init__" not in vars(seam):
         return []
     told: Mapping[str, Mapping[str, Any]] = getattr(seam, "parameters", {})
+    arguments = inspect.signature(seam).parameters.values()
+    with_defaults = [entry for entry in arguments if entry.default is not inspect.Parameter.empty]
+    check_parameters(kind, name, told, [entry.name for entry in with_defaults])
     for parameter in told.values():
         for added in parameter.get("flags", {}).values():
             known_flags.checked(kind, name, added)
@@ -288,6 +414,5 @@ def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str
             "help": "",
             **told.get(entry.name, {}),
         }
-        for entry in inspect.signature(seam).parameters.values()
-        if entry.default is not inspect.Parameter.empty
+        for entry in with_defaults
     ]

@@ -27,11 +27,21 @@ from gpusched.traces.workload import Trace
 def predictor(text: str | PredictorChoice) -> Predictor:
     """Make a predictor of a text such as ``"forest:trees=50"``.
 
+    Returns
+    -------
+    Predictor
+        A new one, which knows no job yet.
+
     Raises
     ------
     ValueError
         If the name or a parameter is unknown (the nearest is suggested), or a value is out of its
         range. TypeError if a value is of another type than the parameter.
+
+    Examples
+    --------
+    >>> str(gs.prediction.predictor("noise:sigma=0.5"))
+    'noise:sigma=0.5'
     """
     choice = PredictorChoice.parse(text) if isinstance(text, str) else text
     if not isinstance(choice, PredictorChoice):
@@ -96,6 +106,14 @@ def predict(
         what the predictor needs.
     Cancelled
         If ``stop`` was set; it tells how many jobs had been predicted.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> predicted_s, accuracy = gs.prediction.predict(trace, "last-value")
+    >>> predicted_s.shape
+    (100,)
     """
     made = predictor.clone() if isinstance(predictor, Predictor) else _made(predictor)
     finish_us = None if finish_s is None else finish_ticks(finish_s, len(trace))
@@ -121,6 +139,11 @@ def load_predictor(
         A longer file is refused before it is read; default: 4 GiB.
     parameters
         Replace those that it was saved with, such as ``mode="frozen"``.
+
+    Returns
+    -------
+    Predictor
+        As it was saved, ready for :func:`gpusched.simulate`.
 
     Raises
     ------

@@ -13,11 +13,18 @@ import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.ticks import US_PER_S
+from gpusched.plugins.spelling import check_spelling
 from gpusched.prediction.registry import PREDICTORS, PredictorChoice
 from gpusched.traces.workload import Trace
 
 UNKNOWN_US: Final = 3600 * US_PER_S
 """Predicted while no job at all has finished: one hour."""
+
+
+_READ: Final = frozenset({
+    "name", "needs_truth", "learns", "limits", "choices", "notes", "batch_jobs", "begin", "observe",
+    "predict", "covered", "cut_us", "source",
+})  # fmt: skip
 
 
 @dataclass
@@ -67,6 +74,13 @@ class Predictor(ABC):
     batch_jobs: int = 0
     costs: Costs = Costs()
     poll: Callable[[], None] | None = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Find misspelt names where the class is made."""
+        super().__init_subclass__(**options)
+        known = Predictor.__mro__
+        own = {key for kind in cls.__mro__ if kind not in known for key in vars(kind)}
+        check_spelling(f"predictor {cls.__name__}", own, _READ)
 
     @abstractmethod
     def begin(self, trace: Trace, seed: int = 0) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from gpusched.base.registry import Registry
+from gpusched.base.suggest import nearest
 from gpusched.plugins.policy import Choice
 from gpusched.plugins.registry import PluginInfo, describe
 
@@ -26,7 +27,23 @@ class PredictorChoice(Choice):
 
 
 def predictors() -> dict[str, PluginInfo]:
-    """Every predictor by name, sorted; packages that extend gpusched are loaded first."""
+    """Every predictor by name, sorted; packages that extend gpusched are loaded first.
+
+    Returns
+    -------
+    dict
+        A :class:`PluginInfo` for each name.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> [parameter["name"] for parameter in gs.predictors()["noise"].parameters]
+    ['sigma']
+    """
     return PREDICTORS.all()
 
 
@@ -37,15 +54,33 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
     of the same name. ``limits`` of the class maps a parameter to ``(minimum, maximum)``,
     ``choices`` to the texts that it may be, ``notes`` to what it means.
 
+    Returns
+    -------
+    callable
+        A decorator, which returns the class as it is.
+
     Raises
     ------
     ValueError
-        If the name is taken or cannot be written in a text.
+        If the name is taken or cannot be written in a text, or ``limits``, ``choices`` or
+        ``notes`` speak of what is no such argument.
+
+    Examples
+    --------
+    >>> @gs.register_predictor("an-hour")
+    ... class AnHour(gs.Predictor):
+    ...     def begin(self, trace, seed=0):
+    ...         pass
+    ...     def predict(self, jobs):
+    ...         return jobs * 0 + 3_600_000_000
+    >>> "an-hour" in gs.predictors()
+    True
     """
     PREDICTORS.check_name(name)
 
     def register(seam: _Class) -> _Class:
         info = describe(seam, "predictor", name)
+        _check_told(seam, name, [entry["name"] for entry in info.parameters])
         limited = tuple(_limited(seam, entry) for entry in info.parameters)
         PREDICTORS.add(name, dataclasses.replace(info, parameters=limited))
         seam.name = name  # type: ignore[attr-defined]
@@ -57,6 +92,17 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
 def unregister_predictor(name: str) -> None:
     """Forget a name; for tests, and for notebooks that define a class again."""
     PREDICTORS.remove(name)
+
+
+def _check_told(seam: type, name: str, known: list[str]) -> None:
+    for told in ("limits", "choices", "notes"):
+        for key in vars(seam).get(told, {}):
+            if key not in known:
+                hint = nearest(key, known) if known else "; its constructor has none"
+                raise ValueError(
+                    f"predictor {name}: {told}: the constructor has no argument {key!r} with a "
+                    f"default{hint}"
+                )
 
 
 def _limited(seam: type, parameter: Mapping[str, Any]) -> dict[str, Any]:

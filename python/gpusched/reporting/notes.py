@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
-
-import numpy as np
 
 from gpusched.base.wording import duration, plural
 from gpusched.plugins.registry import speed_has
+from gpusched.results.run_remarks import of_results
 from gpusched.results.shown_metrics import MARK
-from gpusched.schedules.schedule import REJECT_REASONS
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
@@ -30,12 +27,13 @@ def caption(comparison: Comparison) -> list[str]:
     trace, cluster = comparison.trace, comparison.cluster
     span = float(trace.submit_s[-1] - trace.submit_s[0])
     workload = f"{trace.name}: {plural(len(trace), 'job')} submitted over {duration(span)}"
-    load = trace.load(cluster.num_gpus)
+    first = next(iter(comparison.results.values()), None)
+    load = trace.load(cluster.num_gpus) if first is None else first.summary()["load"]
     if math.isfinite(load):
         workload += f", load {load:.2f}"
-    spec = next((result.spec for result in comparison.results.values()), None)
-    if spec is None:
+    if first is None:
         return [workload, str(cluster)]
+    spec = first.spec
     settings = f"placement {spec.placement}, predictor {spec.predictor}, seed {spec.seed}"
     if not speed_has(spec.speed, "steady"):
         settings += f", speed {spec.speed}, contention {spec.contention}"
@@ -56,35 +54,7 @@ def footnotes(comparison: Comparison) -> list[str]:
 def remarks(comparison: Comparison) -> list[str]:
     """Rejected rows and jobs with their reasons, and the warnings, each one line."""
     lines = [f"left out of the trace: {line}" for line in comparison.trace.rejects.lines()]
-    lines += _shared({label: _unserved(result) for label, result in comparison.results.items()})
-    lines += _shared({label: list(result.warnings) for label, result in comparison.results.items()})
+    lines += of_results(comparison.results)
     if comparison.unfinished:
         lines.append(f"interrupted, not in the table: {', '.join(comparison.unfinished)}")
     return lines
-
-
-def _unserved(result: Result) -> list[str]:
-    """``12 jobs rejected: needs more GPUs than the cluster has`` for each reason."""
-    summary = result.summary()
-    lines = []
-    if summary["num_rejected"]:
-        counts = np.bincount(result.schedule.reason, minlength=len(REJECT_REASONS)).tolist()
-        reasons = zip(counts, REJECT_REASONS, strict=True)
-        lines = [
-            f"{plural(count, 'job')} rejected: {why}" for count, why in reasons if count and why
-        ]
-    if num_unfinished := int(summary["num_unfinished"]):
-        lines.append(f"{plural(num_unfinished, 'job')} unfinished, left out of the job metrics")
-    return lines
-
-
-def _shared(lines: Mapping[str, Sequence[str]]) -> list[str]:
-    """Each distinct line once, led by the policies it holds for unless it holds for all."""
-    holders: dict[str, list[str]] = {}
-    for label, texts in lines.items():
-        for text in texts:
-            holders.setdefault(text, []).append(label)
-    return [
-        text if len(labels) == len(lines) else f"{', '.join(labels)}: {text}"
-        for text, labels in holders.items()
-    ]

@@ -63,6 +63,11 @@ def write_report(
         Of the Gantt chart: from and to, in seconds since the first submission. None takes the
         whole run, or as much around the longest queue as is readable.
 
+    Returns
+    -------
+    None
+        The page is in the file.
+
     Raises
     ------
     ImportError
@@ -72,10 +77,10 @@ def write_report(
 
     Examples
     --------
-    >>> import gpusched as gs
-    >>> trace = gs.generate("philly", 200, seed=1)
-    >>> found = gs.compare(trace, gs.Cluster.uniform(64, 8), ["fifo", "las"])
-    >>> gs.write_report(found, "report.html", plotly="cdn")  # doctest: +SKIP
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> comparison = gs.compare(trace, cluster, ["fifo", "sjf"])
+    >>> gs.write_report(comparison, "report.html", plotly="cdn")
     """
     page = render_report(comparison, assumptions, plotly=plotly, window_s=window_s)
     write_text(path, page)

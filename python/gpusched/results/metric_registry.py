@@ -135,11 +135,24 @@ def register_metric(
         a label it is the key with blanks, without ``kind`` the unit says how tables write the
         value.
 
+    Returns
+    -------
+    callable
+        A decorator, which returns the function as it is.
+
     Raises
     ------
     ValueError
         If the name is taken, the summary empty or a field has a value that is not known. TypeError
         if there is no such field.
+
+    Examples
+    --------
+    >>> @gs.register_metric("num_wide", unit="jobs", summary="Jobs of several servers.")
+    ... def num_wide(run):
+    ...     return int((run.trace.gpus > 8).sum())
+    >>> gs.metrics()["num_wide"].summary
+    'Jobs of several servers.'
     """
     METRICS.check_name(key)
     told("metric", key, summary=summary)
@@ -180,5 +193,21 @@ def register_metric(
 
 
 def metrics() -> dict[str, Metric]:
-    """Every metric by its key, in the order of ``Result.summary()``."""
+    """Every metric by its key, in the order of ``Result.summary()``.
+
+    Returns
+    -------
+    dict
+        A :class:`~gpusched.results.metric_registry.Metric` for each key.
+
+    Raises
+    ------
+    PluginWarning
+        As a warning alone: a package that extends gpusched could not be loaded.
+
+    Examples
+    --------
+    >>> gs.metrics()["mean_jct_s"].unit
+    's'
+    """
     return METRICS.all()

@@ -84,6 +84,12 @@ class Result(ResultAnswers):
             f"{num_finished:,} of {len(self.trace):,} jobs finished)"
         )
 
+    def _repr_html_(self) -> str:
+        """Return the metrics as a table, for notebooks."""
+        from gpusched.results.html_tables import table_of_summaries
+
+        return table_of_summaries([(self.spec.policy, self.summary())], repr(self))
+
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
         return {name: value for name, value in vars(self).items() if not _is_cached(self, name)}
@@ -205,8 +211,10 @@ class Result(ResultAnswers):
 
     @property
     def warnings(self) -> Sequence[str]:
-        """What the run had to say, one sentence each."""
-        return list(self.schedule.warnings)
+        """What the run has to say, one sentence each: of the core, and what the policy lacked."""
+        from gpusched.results.run_remarks import lacking
+
+        return [*self.schedule.warnings, *lacking(self)]
 
     def save_case(self, path: str | os.PathLike[str]) -> None:
         """Write the run for the native replay tool; see :func:`gpusched.specs.case.save_case`."""
@@ -263,6 +271,64 @@ class Result(ResultAnswers):
         with replacing(path) as partial:
             frame.write_parquet(partial)
 
+    def export(
+        self, path: str | os.PathLike[str], format: str | None = None, **options: str
+    ) -> None:
+        """Write the schedule for another tool.
+
+        Parameters
+        ----------
+        format
+            ``"perfetto"`` (a timeline; option ``tracks``: ``"server"`` or ``"gpu"``),
+            ``"batsim"`` (the ``jobs.csv`` of Batsim) or ``"swf"`` (a log); default: by the ending
+            of ``path`` (.json, .csv, .swf).
+
+        Raises
+        ------
+        ValueError
+            If the format, an option or its value is unknown.
+        OSError
+            If the file cannot be written; an old one is still there.
+
+        Warns
+        -----
+        RunWarning
+            For what the format cannot hold.
+        """
+        from gpusched.base.run_warning import warn
+
+        warn(self.export_with_losses(path, format, **options), stacklevel=2)
+
+    def to_perfetto(self, path: str | os.PathLike[str], tracks: str = "server") -> None:
+        """Write a timeline for https://ui.perfetto.dev or Chrome's ``about:tracing``.
+
+        Parameters
+        ----------
+        tracks
+            ``"server"``: a slice on every server that a job holds GPUs of; ``"gpu"``: on each GPU.
+
+        Raises
+        ------
+        ValueError, OSError
+            As :meth:`export`.
+        """
+        from gpusched.base.run_warning import warn
+
+        warn(self.export_with_losses(path, "perfetto", tracks=tracks), stacklevel=2)
+
+    def export_with_losses(
+        self, path: str | os.PathLike[str], format: str | None = None, **options: str
+    ) -> list[str]:
+        """Do as :meth:`export`, and return what the format cannot hold instead of warnings."""
+        from gpusched.exports.registry import Exported, export
+
+        exported = Exported(self.trace, self.cluster, self.schedule, self.intervals)
+        return export(exported, path, format, **options)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give the jobs to what reads Arrow streams, such as ``pyarrow.table(result)``."""
+        return self.to_polars().__arrow_c_stream__(requested_schema)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole result, with trace, specification, version and digest, as one file.
 
@@ -294,6 +360,11 @@ def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -
     max_bytes
         A longer file is refused before it is read; default: 4 GiB.
 
+    Returns
+    -------
+    Result
+        With trace, specification and digest, as it was saved.
+
     Raises
     ------
     OSError
@@ -301,6 +372,15 @@ def load_result(path: str | os.PathLike[str], *, max_bytes: int | None = None) -
     ValueError
         If it is anything else, of another layout, too long, or was changed in any byte; the
         message names the file and the member.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> result = gs.simulate(trace, cluster)
+    >>> result.save("result.npz")
+    >>> gs.load_result("result.npz").digest == result.digest
+    True
     """
     from gpusched.results.result_store import read
 

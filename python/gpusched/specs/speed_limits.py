@@ -31,6 +31,15 @@ def iteration_limits(
     ------
     ValueError
         If the speed is unknown, or the trace or the cluster lacks what it needs.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(2, 8).with_bandwidth(nic_gbps=25, intra_gbps=400)
+    >>> trace = gs.Trace.from_columns([0], [60], [16])
+    >>> trace = trace.with_profiles([gs.models.zoo()["resnet50"]])
+    >>> limits = gs.bounds.iteration_limits(trace, cluster, speed="ring")
+    >>> bool(limits["low"][0] <= limits["min"][0] <= limits["max"][0])
+    True
     """
     limits: dict[str, Float64] = _core.iteration_limits(*_speed_arguments(trace, cluster, speed))
     return limits

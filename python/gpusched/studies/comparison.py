@@ -15,10 +15,13 @@ from gpusched._core import Placement
 from gpusched.base.failures import raise_named
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.replacing import replacing
+from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled, is_asked
-from gpusched.engine.simulation import simulate
+from gpusched.engine.seams import check_shared
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy, runs_by_label
+from gpusched.results.run_remarks import of_results
 from gpusched.studies.comparison_answers import ComparisonAnswers
 
 if TYPE_CHECKING:
@@ -72,6 +75,13 @@ class Comparison(ComparisonAnswers):
         """Policies that had finished, but whose summary an interrupt or a stop cut off."""
         return tuple(label for label in self.results if label not in self._ready)
 
+    def _repr_html_(self) -> str:
+        """Return a table with a row for each policy, for notebooks."""
+        from gpusched.results.html_tables import table_of_summaries
+
+        where = f"{self.trace.name}: {len(self.trace):,} jobs on {self.cluster}"
+        return table_of_summaries(list(self.summaries.items()), where)
+
     def select(self, labels: Collection[str]) -> Comparison:
         """Return the comparison of some of the policies."""
         results = {label: result for label, result in self.results.items() if label in labels}
@@ -100,6 +110,10 @@ class Comparison(ComparisonAnswers):
         frame = self.jobs()
         with replacing(path) as partial:
             frame.write_parquet(partial)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give :meth:`jobs` to what reads Arrow streams, such as ``pyarrow.table(comparison)``."""
+        return self.jobs().__arrow_c_stream__(requested_schema)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything the tables show, as plain values that any JSON writer takes.
@@ -180,6 +194,11 @@ def compare(
     stop
         Ends the runs when it is set, as for :func:`gpusched.simulate`.
 
+    Returns
+    -------
+    Comparison
+        A result for each policy, and tables of all.
+
     Raises
     ------
     ValueError, TypeError
@@ -190,8 +209,21 @@ def compare(
         If ``stop`` was set, within a second; its ``comparison`` holds the finished results.
     Interrupted
         On Ctrl-C, within a second; a KeyboardInterrupt that carries the finished results.
+
+    Warns
+    -----
+    RunWarning
+        As :func:`gpusched.simulate`, each distinct sentence once.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> list(gs.compare(trace, cluster, ["fifo", "sjf"]).results)
+    ['fifo', 'sjf']
     """
     runs = runs_by_label(policies)
+    check_shared(trace, placement, predictor, speed, contention)
     watched = None if progress is None else _Watched(progress)
     threads = _num_threads(threads, len(runs))
     ends = threading.Event()
@@ -236,6 +268,7 @@ def compare(
         ends.set()
         pool.shutdown(wait=False, cancel_futures=True)
     comparison = comparison_so_far()
+    warn(of_results(comparison.results), stacklevel=2)
     if failed:
         named = {f"policy {label}": failed[label] for label in runs if label in failed}
         raise_named(named, comparison=comparison)

@@ -29,10 +29,21 @@ def smallest_cluster(
         Bound on :meth:`Trace.load <gpusched.traces.workload.Trace.load>`. Where all jobs arrive at
         one instant no load is defined, and the widest job alone decides.
 
+    Returns
+    -------
+    Cluster
+        Of equal servers, of one GPU type.
+
     Raises
     ------
     ValueError
         If that takes more than 262,144 servers.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 100], [400, 400], [4, 12])
+    >>> gs.traces.smallest_cluster(trace, gpus_per_server=8).num_servers
+    9
     """
     check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     if not (np.isfinite(max_load) and max_load > 0):

@@ -34,6 +34,8 @@ class TraceFormat:
     write
         ``write(trace, path)``; None if it is only read. The path is that of a temporary file, whose
         name does not have the ending.
+    losses
+        ``losses(trace)``: what the format cannot hold of a trace, a sentence each.
     endings
         Of files that are written in it, without the dot.
     aliases
@@ -52,6 +54,7 @@ class TraceFormat:
     read: Callable[..., Trace]
     excerpt: Excerpt
     write: Callable[[Trace, Path], None] | None = None
+    losses: Callable[[Trace], list[str]] | None = None
     endings: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     options: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ def read_cluster(
     max_bytes: int | None = None,
     **options: Any,
 ) -> Cluster:
-    """Read a cluster: a cluster file (TOML) or a published list of servers, found by looking.
+    r"""Read a cluster: a cluster file (TOML) or a published list of servers, found by looking.
 
     Known are the servers of Alibaba's GPU-sharing cluster (``sn,cpu_milli,memory_mib,gpu,model``),
     the inventory of Alibaba PAI, the topology of Alibaba Lingjun (:func:`read_topology`), and what
@@ -41,6 +41,11 @@ def read_cluster(
         For Lingjun, those of :func:`read_topology`; for Slurm ``unavailable=True``, which keeps
         servers that are down, drained or in maintenance.
 
+    Returns
+    -------
+    Cluster
+        With the servers of the file.
+
     Raises
     ------
     OSError
@@ -50,6 +55,13 @@ def read_cluster(
     ValueError
         If no format is recognised, or the file is malformed or too long; the message names file,
         line, column, value and rule.
+
+    Examples
+    --------
+    >>> with open("cluster.toml", "w") as file:
+    ...     _ = file.write("[[servers]]\ncount = 4\ngpus = 8\n")
+    >>> gs.read_cluster("cluster.toml").num_gpus
+    32
     """
     source = ArchivedSource(path, max_bytes=max_bytes)
     with naming(source):
@@ -84,7 +96,7 @@ def _check_options(source: Source, options: Collection[str], known: Collection[s
 def read_requests(
     path: str | os.PathLike[str], *, on_bad: OnBad = "reject", max_bytes: int | None = None
 ) -> Requests:
-    """Read what a cluster is to be filled with, see :func:`fill`.
+    r"""Read what a cluster is to be filled with, see :func:`fill`.
 
     Parameters
     ----------
@@ -94,10 +106,22 @@ def read_requests(
     on_bad, max_bytes
         As in :func:`read_trace`.
 
+    Returns
+    -------
+    Requests
+        In the order of the file.
+
     Raises
     ------
     OSError, ValueError
         As :func:`read_trace`.
+
+    Examples
+    --------
+    >>> with open("jobs.csv", "w") as file:
+    ...     _ = file.write("submit_s,service_s,gpus\n0,60,1\n5,60,2\n")
+    >>> len(gs.traces.read_requests("jobs.csv"))
+    2
     """
     source = Source(path, max_bytes=max_bytes)
     with naming(source):

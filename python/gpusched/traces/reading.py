@@ -28,7 +28,7 @@ def read_trace(
     member: str | None = None,
     **options: Any,
 ) -> Trace:
-    """Read a trace file, plain or packed, or several as one trace.
+    r"""Read a trace file, plain or packed, or several as one trace.
 
     Jobs are sorted by (submit, position in the file) and shifted so that the first submit is 0;
     the source's own clock stays in ``epoch`` and ``origin_s``.
@@ -61,6 +61,7 @@ def read_trace(
     Returns
     -------
     Trace
+        The jobs that are such, in order of submission; ``rejects`` counts the others.
 
     Raises
     ------
@@ -74,6 +75,14 @@ def read_trace(
         If the format is unknown, the file malformed, truncated or too long, a column missing or
         one of two, an id used twice, or no job left; the message names file, line, column, value
         and rule.
+
+    Examples
+    --------
+    >>> with open("jobs.csv", "w") as file:
+    ...     _ = file.write("submit_s,service_s,gpus\n0,60,1\n5,0,2\n")
+    >>> trace = gs.read_trace("jobs.csv")
+    >>> len(trace), trace.rejects.total
+    (1, 1)
     """
     files = [path] if isinstance(path, str | os.PathLike) or hasattr(path, "read") else list(path)
     if not files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -284,6 +284,24 @@ class Trace(TraceChanges):
             f"{rejected})"
         )
 
+    def _repr_html_(self) -> str:
+        """Return the facts of the trace and its first jobs as tables, for notebooks."""
+        from gpusched.base.html import page, table
+
+        first = self.head(_SHOWN_JOBS)
+        shown = ("submit_s", "service_s", "gpus")
+        rows = [
+            [str(first.id[job]), *(f"{getattr(first, name)[job]:g}" for name in shown)]
+            for job in range(len(first))
+        ]
+        if len(self) > len(first):
+            rows.append(["...", f"{len(self) - len(first):,} more", "", ""])
+        return page(repr(self), table(["id", *shown], rows))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give the columns to what reads Arrow streams, such as ``pyarrow.table(trace)``."""
+        return self.to_polars().__arrow_c_stream__(requested_schema)
+
     def to_polars(self) -> polars.DataFrame:
         """Return the columns under the names of :meth:`from_columns`, times in seconds, plus row.
 
@@ -297,6 +315,9 @@ class Trace(TraceChanges):
         Times are seconds; percentiles are nearest-rank.
         """
         return trace_facts.describe(self)
+
+
+_SHOWN_JOBS: Final = 5
 
 
 def _models(options: Mapping[str, Any]) -> list[str]:

@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 
 from gpusched.base.replacing import replacing
+from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
-from gpusched.traces.format_registry import trace_formats
+from gpusched.traces.format_registry import TraceFormat, trace_formats
 from gpusched.traces.workload import Trace
 
 
@@ -26,14 +27,37 @@ def write_trace(trace: Trace, path: str | os.PathLike[str], format: str | None =
     ------
     ValueError
         If the format is unknown, or only read.
+    OSError
+        If the file cannot be written; an old one is still there.
+
+    Warns
+    -----
+    RunWarning
+        For what the format cannot hold: times that were rounded, names that became numbers.
     """
     target = Path(path)
-    name = format if format is not None else target.suffix.lower().removeprefix(".")
-    formats = trace_formats().values()
-    by_ending = {ending: known.write for known in formats for ending in known.endings}
-    writers = by_ending | {known.name: known.write for known in formats if known.endings}
-    write = writers.get(name)
-    if write is None:
-        raise ValueError(f"format: unknown format {name!r}{nearest(name, list(by_ending))}")
+    known = _format_of(target, format)
+    assert known.write is not None
     with replacing(target) as partial:
-        write(trace, partial)
+        known.write(trace, partial)
+    warn(_losses(known, trace), stacklevel=2)
+
+
+def losses(trace: Trace, path: str | os.PathLike[str], format: str | None = None) -> list[str]:
+    """Return what :func:`write_trace` with these arguments loses, a sentence each."""
+    return _losses(_format_of(Path(path), format), trace)
+
+
+def _losses(known: TraceFormat, trace: Trace) -> list[str]:
+    return [] if known.losses is None else known.losses(trace)
+
+
+def _format_of(target: Path, format: str | None) -> TraceFormat:
+    name = format if format is not None else target.suffix.lower().removeprefix(".")
+    formats = [known for known in trace_formats().values() if known.endings]
+    by_ending = {ending: known for known in formats for ending in known.endings}
+    found = (by_ending | {known.name: known for known in formats}).get(name)
+    if found is None:
+        where = "format" if format is not None else os.fspath(target)
+        raise ValueError(f"{where}: unknown format {name!r}{nearest(name, list(by_ending))}")
+    return found

@@ -66,15 +66,22 @@ class Gavel(_core.Scheduler):
         self.solved_us = self.counted_us = state.now_us
         self.is_stale = True
         self.num_solved = 0
+        self.is_told = len(self.capacity) == 1 or state.is_elastic  # how fast jobs are on a type
         self.unsolved: Counter[str] = Counter()  # by what was taken instead
 
     def warnings(self) -> list[str]:
-        """Say how often the program had no solution, and what was followed then."""
-        return [
+        """Say how often the program had no solution, and whether there were throughputs."""
+        lines = [
             f"gavel: {count} of {self.num_solved} programs for objective={self.objective} had no "
             f"solution; {instead} followed instead"
             for instead, count in sorted(self.unsolved.items())
         ]
+        if not self.is_told:
+            lines.append(
+                "gavel decides by throughputs, and the speed of the run has none: every GPU type "
+                "is taken for equally fast"
+            )
+        return lines
 
     def decide(self, state: Any, finished: Array, arrived: Array, actions: Any) -> None:
         """Hold what the round says, or fill what is idle until the next one."""
@@ -118,6 +125,7 @@ class Gavel(_core.Scheduler):
             alike = widths == width
             for kind in self.types.tolist():
                 rates[alike, kind] = state.rates(arrived[alike], kind, width)
+        self.is_told |= bool(((rates > 0) & (rates != 1)).any())
         whole = ((rates > 0) & (self.capacity >= widths[:, None])).any(axis=1)
         ids = arrived.tolist()
         self.rates.update(zip(ids, map(tuple, rates.tolist()), strict=True))

@@ -19,8 +19,8 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
-from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
+from gpusched.traces.swf_text import STATUS, losses, write_swf
 from gpusched.traces.workload import Trace
 
 FIELDS: Final = (
@@ -28,8 +28,6 @@ FIELDS: Final = (
     "requested_processors", "requested_time", "requested_memory", "status", "user", "group",
     "application", "queue", "partition", "preceding_job", "think_time",
 )  # fmt: skip
-STATUS: Final = {"0": "failed", "1": "ok", "5": "killed"}
-_CODE: Final = {name: code for code, name in STATUS.items()}
 _LAST_S: Final = 253_402_300_799  # the last second of the year 9999
 PROCESSORS: Final = ("allocated", "requested")
 
@@ -154,60 +152,11 @@ def _recognises(source: Source) -> bool:
 
 def write(trace: Trace, path: Path) -> None:
     """Write whole seconds, GPUs as processors, and users, groups and queues as numbers."""
-    start = trace.epoch
-    if start is not None and start.tzinfo is None:
-        start = start.replace(tzinfo=UTC)
-    with path.open("w", encoding="utf-8") as file:
-        file.write(f"; Computer: {trace.name}\n; Note: GPUs are written as processors\n")
-        file.write(f"; MaxJobs: {len(trace)}\n")
-        if start is not None:
-            file.write(f"; UnixStartTime: {int(start.timestamp())}\n")
-        file.writelines(" ".join(row) + "\n" for row in zip(*_fields_of(trace), strict=True))
+    write_swf(trace, path, wait_us=trace.source_wait_us, run_us=trace.service_us)
 
 
-def _fields_of(trace: Trace) -> list[list[str]]:
-    num_jobs = len(trace)
-    none = ["-1"] * num_jobs
-    gpus = list(map(str, trace.gpus.tolist()))
-    numbered = trace.id.dtype.kind == "i" and bool((trace.id > 0).all())
-    ids = trace.id if numbered else np.arange(1, num_jobs + 1)
-    if trace.status is None:
-        status = none
-    else:
-        code = [_CODE.get(name, "-1") for name in trace.status.names]
-        status = np.array(code)[trace.status.codes].tolist()
-    return [
-        list(map(str, ids.tolist())),
-        _seconds(trace.submit_us),
-        none if trace.source_wait_us is None else _seconds(trace.source_wait_us),
-        _seconds(trace.service_us, least=1),
-        gpus,
-        none,
-        none,
-        gpus,
-        none if trace.estimate_us is None else _seconds(trace.estimate_us, least=1),
-        none,
-        status,
-        _numbers(trace.user, num_jobs),
-        _numbers(trace.group, num_jobs),
-        none,
-        _numbers(trace.queue, num_jobs),
-        none,
-        none,
-        none,
-    ]
-
-
-def _seconds(ticks: AnyArray, least: int = 0) -> list[str]:
-    seconds = np.maximum(np.rint(ticks / 1_000_000).astype(np.int64), least)
-    return list(map(str, np.where(ticks == NOT_GIVEN, -1, seconds).tolist()))
-
-
-def _numbers(labels: Labels | None, num_jobs: int) -> list[str]:
-    if labels is None:
-        return ["-1"] * num_jobs
-    number = [-1 if name == "" else index + 1 for index, name in enumerate(labels.names)]
-    return list(map(str, np.array(number)[labels.codes].tolist()))
+def _losses(trace: Trace) -> list[str]:
+    return losses(trace, wait=trace.source_wait_us, **{"run time": trace.service_us})
 
 
 register_trace_format(
@@ -225,6 +174,7 @@ register_trace_format(
             "2 10 0 60 1 -1 -1 1 -1 -1 0 4 1 -1 1 -1 -1 -1",
         ),
         write=write,
+        losses=_losses,
         endings=("swf",),
         options=("processors", "processors_per_gpu", "gpus_per_node"),
     )

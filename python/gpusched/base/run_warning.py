@@ -1,0 +1,29 @@
+"""The class of what a run has to say to who asked for it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+
+class RunWarning(UserWarning):
+    """A run is not what its arguments let one think, or an export loses something.
+
+    The policy lacks what it decides by, jobs were rejected or never started, estimates are
+    missing, times are rounded. Results say the same, without the rejects, in ``warnings``.
+    """
+
+
+def warn(lines: Iterable[str], stacklevel: int) -> None:
+    """Warn once for each line; ``stacklevel``: 1 is the caller."""
+    for line in lines:
+        warnings.warn(line, RunWarning, stacklevel=stacklevel + 1)
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Keep them back, for who shows them in another way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunWarning)
+        yield

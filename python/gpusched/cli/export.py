@@ -1,0 +1,68 @@
+"""``gpusched export``: a saved result in the format of another tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from gpusched.base.wording import plural
+from gpusched.cli import given
+from gpusched.cli.console import remark
+from gpusched.cli.outputs import prepare_target
+from gpusched.exports.registry import checked_options, schedule_format
+
+EPILOG: Final = """
+[bold]Examples[/]
+
+gpusched run jobs.csv -p srtf --servers 8 --out srtf
+
+gpusched export srtf/result.npz timeline.json --option tracks=gpu
+
+gpusched export srtf/result.npz schedule.csv [dim]# Batsim's jobs.csv[/]
+"""
+
+
+def export(
+    result: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESULT", help="A result.npz of [bold]gpusched run --out[/].",
+            show_default=False,
+        ),
+    ],
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="Ends in .json (Perfetto), .csv (Batsim) or .swf.",
+            show_default=False,
+        ),
+    ],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="NAME", help="perfetto, batsim or swf. Default: by the ending.",
+            show_default=False,
+        ),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option", metavar="KEY=VALUE",
+            help="Option of the format: [bold]tracks=server[/] or [bold]tracks=gpu[/]. "
+            "May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:  # fmt: skip
+    """Write a saved result as a timeline, as Batsim's jobs or as a log."""
+    from gpusched.results.result import load_result
+
+    wanted = given.pairs("--option", option)
+    checked_options(schedule_format(target, format), wanted)
+    prepare_target(target, {"result": result})
+    loaded = load_result(result)
+    lost = loaded.export_with_losses(target, format, **wanted)
+    remark(lost, style="yellow")
+    remark([f"wrote {plural(len(loaded.trace), 'job')} to {target}"])

@@ -1,0 +1,1 @@
+"""Schedules in the formats of other tools."""

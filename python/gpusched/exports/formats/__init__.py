@@ -1,0 +1,1 @@
+"""One file for each format; a new one ends in its registration."""

@@ -1,0 +1,128 @@
+"""Timelines for Perfetto and Chrome's ``about:tracing``: JSON trace events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from gpusched.base.arrays import AnyArray, Int64
+from gpusched.exports.lanes import PER_GPU, lanes_of
+from gpusched.exports.registry import Exported, ScheduleFormat, register_schedule_format
+
+# Names of colours that Chrome's viewer has; Perfetto colours by the name of the job.
+_COLOURS: Final = (
+    "thread_state_running", "thread_state_iowait", "thread_state_runnable", "rail_response",
+    "rail_animation", "rail_idle", "rail_load", "startup", "heap_dump_stack_frame", "good",
+    "generic_work", "cq_build_running", "cq_build_passed", "yellow", "olive",
+    "vsync_highlight_color",
+)  # fmt: skip
+_SERVERS_ROW: Final = 1  # process ids begin with 1
+
+
+def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
+    """Write a slice for every allocation: microseconds, a process for each server."""
+    import polars as pl
+
+    rows = {name: np.asarray(values) for name, values in exported.intervals.items()}
+    if tracks == "gpu":
+        rows = _by_gpu(rows)
+    lane = lanes_of(rows)
+    server: AnyArray = rows["server"].astype(np.int64)
+    job = rows["job"]
+    label, details, colour = _of_jobs(exported)
+    lines = pl.select(
+        pl.concat_str(
+            pl.Series(label).gather(job),
+            pl.lit(',"ph":"X","ts":'),
+            pl.Series(rows["start_us"]).cast(pl.String),
+            pl.lit(',"dur":'),
+            pl.Series(rows["end_us"] - rows["start_us"]).cast(pl.String),
+            pl.lit(',"pid":'),
+            pl.Series(server + _SERVERS_ROW).cast(pl.String),
+            pl.lit(',"tid":'),
+            pl.Series(lane).cast(pl.String),
+            pl.lit(',"cname":"'),
+            pl.Series(np.array(_COLOURS)[colour].tolist()).gather(job),
+            pl.Series(details).gather(job),
+        )
+    )
+    with open(path, "wb") as file:
+        file.write(b'{"displayTimeUnit":"ms","traceEvents":[\n')
+        lines.write_csv(
+            file, include_header=False, quote_style="never", separator="\x1f", line_terminator=",\n"
+        )
+        named = _names_of_tracks(exported, server, lane)
+        file.write(",\n".join(json.dumps(event) for event in named).encode())
+        file.write(b"\n]}\n")
+    num_left = int(np.count_nonzero(~exported.is_finished & ~exported.is_rejected))
+    num_rejected = int(np.count_nonzero(exported.is_rejected))
+    lost = [f"{num_rejected:,} rejected jobs have no slice"] if num_rejected else []
+    return lost + ([f"{num_left:,} jobs had not finished"] if num_left else [])
+
+
+def _of_jobs(exported: Exported) -> tuple[list[str], list[str], Int64]:
+    """Return per job how its slices begin and end as JSON, and the number of its colour."""
+    trace = exported.trace
+    ids = trace.id.tolist()
+    label = [f'{{"name":{json.dumps(f"job {name}")}' for name in ids]
+    users = [""] * len(trace) if trace.user is None else trace.user.values()
+    wait_us = np.maximum(np.asarray(exported.schedule.start_us) - trace.submit_us, 0).tolist()
+    facts = zip(trace.gpus.tolist(), wait_us, users, strict=True)
+    details = [
+        f'","args":{{"gpus":{gpus},"first wait (s)":{wait / 1e6:.6f}'
+        + (f',"user":{json.dumps(user)}' if user else "")
+        + "}}"
+        for gpus, wait, user in facts
+    ]
+    return label, details, np.arange(len(trace), dtype=np.int64) % len(_COLOURS)
+
+
+def _by_gpu(rows: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return a row for every GPU instead of one for every server; a pool has none."""
+    if len(rows["job"]) == 0 or rows["server"][0] < 0:
+        return rows
+    masks = rows["mask"].astype(np.uint64)
+    parts = []
+    for gpu in range(64):
+        held = np.flatnonzero((masks >> np.uint64(gpu)) & np.uint64(1))
+        if len(held):
+            part = {name: values[held] for name, values in rows.items()}
+            parts.append(part | {"mask": np.full(len(held), 1 << gpu, dtype=np.uint64)})
+    return {name: np.concatenate([part[name] for part in parts]) for name in rows}
+
+
+def _names_of_tracks(exported: Exported, server: AnyArray, lane: Int64) -> list[dict[str, Any]]:
+    cluster = exported.cluster
+    used = sorted(set(zip(server.tolist(), lane.tolist(), strict=True)))
+    events: list[dict[str, Any]] = []
+    for of in sorted({place for place, _ in used}):
+        name = str(cluster)
+        if of >= 0:
+            kind = cluster.gpu_types[cluster.server_type[of]]
+            name = f"server {of}" + (f" ({kind})" if kind else "")
+        known = {"ph": "M", "pid": of + _SERVERS_ROW}
+        events.append(known | {"name": "process_name", "args": {"name": name}})
+        events.append(known | {"name": "process_sort_index", "args": {"sort_index": of}})
+    for of, place in used:
+        gpu, extra = divmod(place, PER_GPU)
+        title = f"GPU {gpu}" + (f" ({extra + 1})" if extra else "")
+        title = f"row {place + 1}" if of < 0 else title
+        known = {"ph": "M", "pid": of + _SERVERS_ROW, "tid": place}
+        events.append(known | {"name": "thread_name", "args": {"name": title}})
+        events.append(known | {"name": "thread_sort_index", "args": {"sort_index": place}})
+    return events or [{"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "no job ran"}}]
+
+
+register_schedule_format(
+    ScheduleFormat(
+        name="perfetto",
+        summary="Timeline of JSON trace events, for Perfetto and Chrome.",
+        source="Trace Event Format, Google.",
+        endings=("json", "perfetto-trace"),
+        write=write,
+        options={"tracks": ("server", "gpu")},
+    )
+)

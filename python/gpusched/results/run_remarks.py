@@ -1,0 +1,97 @@
+"""What a run lacks or leaves out, one sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from gpusched.base.wording import plural
+from gpusched.plugins.registry import POLICY_KINDS, registered
+from gpusched.schedules.schedule import REJECT_REASONS, REJECTED, UNFINISHED
+
+if TYPE_CHECKING:
+    from gpusched.base.arrays import Int64
+    from gpusched.schedules.schedule import Schedule
+    from gpusched.specs.run_spec import RunSpec
+    from gpusched.traces.workload import Trace
+
+
+class Ran(Protocol):
+    """What is looked at of a :class:`gpusched.Result`."""
+
+    trace: Trace
+    spec: RunSpec
+    schedule: Schedule
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What the run has to say."""
+        ...
+
+
+def lacking(result: Ran) -> list[str]:
+    """Name what the policy decides by and the trace does not have."""
+    known = registered(*POLICY_KINDS).get(result.spec.policy.partition(":")[0])
+    if known is None:
+        return []
+    trace, lines = result.trace, []
+    if known.has("deadlines"):
+        lines += _missing(trace.deadline_us, len(trace), known.name, "deadline", "deadlines", "")
+    if known.has("estimate") and result.spec.predictor != "estimate":
+        instead = f": the predictor {result.spec.predictor} stands in"
+        lines += _missing(
+            trace.estimate_us, len(trace), known.name, "estimate", "users' estimates", instead
+        )
+    return lines
+
+
+def unserved(result: Ran) -> list[str]:
+    """``12 jobs rejected: needs more GPUs than the cluster has`` for each reason."""
+    status = np.asarray(result.schedule.status)
+    lines = []
+    if np.any(status == REJECTED):
+        counts = np.bincount(result.schedule.reason, minlength=len(REJECT_REASONS)).tolist()
+        reasons = zip(counts, REJECT_REASONS, strict=True)
+        lines = [
+            f"{plural(count, 'job')} rejected: {why}" for count, why in reasons if count and why
+        ]
+    if num_unfinished := int(np.count_nonzero(status == UNFINISHED)):
+        lines.append(f"{plural(num_unfinished, 'job')} unfinished, left out of the job metrics")
+    return lines
+
+
+def shared(lines: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each distinct line once, led by the policies it holds for unless it holds for all."""
+    holders: dict[str, list[str]] = {}
+    for label, texts in lines.items():
+        for text in texts:
+            holders.setdefault(text, []).append(label)
+    return [
+        text if len(labels) == len(lines) else f"{', '.join(labels)}: {text}"
+        for text, labels in holders.items()
+    ]
+
+
+def of_results(results: Mapping[str, Ran]) -> list[str]:
+    """All that results have to say: whom they did not serve, and their warnings."""
+    lines = shared({label: unserved(result) for label, result in results.items()})
+    return lines + shared({label: list(result.warnings) for label, result in results.items()})
+
+
+def _missing(
+    column: Int64 | None, num_jobs: int, policy: str, one: str, all_of_them: str, instead: str
+) -> list[str]:
+    """Return the sentence for a column that is not there, or not for every job."""
+    num_there = 0 if column is None else int(np.count_nonzero(np.asarray(column) >= 0))
+    if num_there == num_jobs:
+        return []
+    if num_there == 0:
+        return [f"{policy} decides by {all_of_them}, and no job has one{instead}"]
+    if not instead:  # jobs without a deadline have none; that is no fault
+        return []
+    return [
+        f"{policy} decides by {all_of_them}, and {plural(num_jobs - num_there, 'job')} "
+        f"have no {one}{instead}"
+    ]

@@ -1,0 +1,65 @@
+"""Every public function says what it returns and raises, and has an example that runs."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpusched as gs
+from gpusched.plugins.registry import unregister
+from gpusched.prediction.registry import unregister_predictor
+from gpusched.results.metric_registry import METRICS
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def functions() -> dict[str, Any]:
+    """Public functions by dotted name; what two rooms show is there once."""
+    found = {}
+    for room in ("", *gs._SUBMODULES):
+        module = getattr(gs, room) if room else gs
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isfunction(thing) and thing not in found.values():
+                found[f"{room}.{name}".strip(".")] = thing
+    return found
+
+
+FUNCTIONS = functions()
+
+
+@pytest.fixture(autouse=True)
+def _clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    yield
+    for name in ("widest-first", "refuses", "idle"):
+        unregister(name)
+    unregister_predictor("an-hour")
+    METRICS.remove("num_wide")
+
+
+def test_there_are_functions() -> None:
+    assert len(FUNCTIONS) > 40
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_a_public_function_has_its_sections(name: str) -> None:
+    doc = inspect.getdoc(FUNCTIONS[name]) or ""
+    for section in ("Returns", "Raises", "Examples"):
+        assert f"\n{section}\n{'-' * len(section)}\n" in doc, f"{name} lacks {section}"
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_the_example_of_a_public_function_runs(name: str) -> None:
+    finder = doctest.DocTestFinder(recurse=False)
+    tests = [test for test in finder.find(FUNCTIONS[name], name, globs={"gs": gs}) if test.examples]
+    assert tests, f"{name} has no example"
+    for test in tests:
+        told: list[str] = []
+        outcome = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=told.append)
+        assert outcome.failed == 0, "".join(told)

@@ -1,0 +1,63 @@
+"""Sixty mistakes at the command line and in Python, and a page that says what they are told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import mistakes
+from tests.docs.blocks import ROOT
+
+COMMANDS = [(given, named) for rows in mistakes.CLI.values() for given, named in rows.items()]
+EXPRESSIONS = [(code, named) for rows in mistakes.PYTHON.values() for code, named in rows.items()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with mistakes.folder(tmp_path_factory.mktemp("mistakes")):
+        yield
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, Any]:
+    return mistakes.given()
+
+
+def test_there_are_sixty_of_each() -> None:
+    assert len(COMMANDS) >= 60
+    assert len(EXPRESSIONS) >= 60
+
+
+@pytest.mark.parametrize(("arguments", "named"), COMMANDS)
+def test_the_command_answers_in_one_line_that_names_it(arguments: str, named: str) -> None:
+    code, said, printed = mistakes.said_by_command(arguments)
+    assert code == 2, said
+    assert said.startswith("gpusched: ")
+    assert said.count("\n") == 1
+    assert named in said
+    assert "Traceback" not in said
+    assert printed == ""
+
+
+@pytest.mark.parametrize(("expression", "named"), EXPRESSIONS)
+def test_the_error_is_of_a_user_and_names_it(
+    expression: str, named: str, names: dict[str, Any]
+) -> None:
+    error = mistakes.said_by_python(expression, names)
+    kinds = (ValueError, TypeError, OSError, AttributeError, LookupError)
+    assert isinstance(error, kinds), repr(error)
+    assert named in str(error)
+    assert "\n" not in str(error)
+
+
+def test_the_page_says_what_is_said() -> None:
+    made = subprocess.run(
+        [sys.executable, ROOT / "docs" / "mistakes.py", "--check"],
+        cwd=Path(ROOT), capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
