@@ -11,7 +11,7 @@ from gpusched.plugins.identity import PythonObject, Role, identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.plugins.registry import PluginInfo, constructor_parameters, describe, speeds
 from gpusched.plugins.spelling import check_names
-from gpusched.specs.case import PREDICTORS, complete_column
+from gpusched.specs.predicted_columns import PredictedBy
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
@@ -92,14 +92,11 @@ def check_shared(
     speed_seam(trace, speed, contention)
     if not isinstance(predictor, str):
         return
-    if predictor == "estimate":
-        complete_column(predictor, "estimate_s", trace, trace.estimate_us)
-    elif predictor == "column":
-        complete_column(predictor, "predicted_s", trace, trace.predicted_us)
-    elif predictor not in PREDICTORS:
-        from gpusched.prediction.choose import resolve
+    from gpusched.prediction.choose import resolve
 
-        resolve(predictor)
+    found = resolve(predictor)
+    if isinstance(found, PredictedBy):
+        found.values(trace)
 
 
 def speed_seam(

@@ -94,6 +94,15 @@ def unregister_predictor(name: str) -> None:
     PREDICTORS.remove(name)
 
 
+def predicts_by(text: str, column: str) -> bool:
+    """Whether the predictor that ``text`` names takes its predictions from a column of the trace.
+
+    One that is not registered does not.
+    """
+    info = PREDICTORS.loaded().get(text.partition(":")[0])
+    return info is not None and getattr(info.python_class, "column", "") == column
+
+
 def _check_told(seam: type, name: str, known: list[str]) -> None:
     for told in ("limits", "choices", "notes"):
         for key in vars(seam).get(told, {}):

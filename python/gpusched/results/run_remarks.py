@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched.base.wording import plural
 from gpusched.plugins.registry import POLICY_KINDS, registered
+from gpusched.prediction.registry import predicts_by
 from gpusched.schedules.schedule import REJECT_REASONS, REJECTED, UNFINISHED
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def lacking(result: Ran) -> list[str]:
     trace, lines = result.trace, []
     if known.has("deadlines"):
         lines += _missing(trace.deadline_us, len(trace), known.name, "deadline", "deadlines", "")
-    if known.has("estimate") and result.spec.predictor != "estimate":
+    if known.has("estimate") and not predicts_by(result.spec.predictor, "estimate_us"):
         instead = f": the predictor {result.spec.predictor} stands in"
         lines += _missing(
             trace.estimate_us, len(trace), known.name, "estimate", "users' estimates", instead

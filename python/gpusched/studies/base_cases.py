@@ -13,7 +13,7 @@ import numpy as np
 
 from gpusched._core import Placement
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.plugins.policy_labels import AnyPolicy
 from gpusched.studies.capacity_search import nearest_capacity, smaller_capacity

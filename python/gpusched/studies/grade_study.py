@@ -18,7 +18,7 @@ import numpy as np
 
 from gpusched.base.arrays import Bool, Float64
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.studies.base_cases import PLACEMENTS, POLICIES
 from gpusched.studies.grades import LETTERS
 from gpusched.studies.likeness import likeness

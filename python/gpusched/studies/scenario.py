@@ -18,7 +18,7 @@ from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SERVICE_US
 from gpusched.clusters.cluster import Cluster
 from gpusched.clusters.server_group import ServerGroup
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy
 from gpusched.traces.checked_columns import NOT_GIVEN

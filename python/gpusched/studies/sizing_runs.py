@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched.base.supervision import Cancelled, is_asked
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.schedules.schedule import REJECTED, UNFINISHED
 from gpusched.studies.goals import Goals
 from gpusched.studies.server_kinds import ServerKinds
