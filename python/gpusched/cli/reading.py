@@ -86,7 +86,8 @@ class Reading:
         """
         from gpusched.traces.intake.cuts import told
 
-        before, how = trace, {}
+        before = trace
+        how: dict[str, str] = {}
         if self.since is not None or self.until is not None:
             trace = trace.between(self.since, self.until).rebased()
             limits = {"--from": self.since, "--to": self.until}

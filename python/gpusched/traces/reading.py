@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from gpusched.base.files import naming
 from gpusched.base.rejects import OnBad
@@ -84,7 +84,8 @@ def read_trace(
     >>> len(trace), trace.rejects.total
     (1, 1)
     """
-    files = [path] if isinstance(path, str | os.PathLike) or hasattr(path, "read") else list(path)
+    is_one = isinstance(path, str | os.PathLike) or hasattr(path, "read")
+    files = [cast("AnyFile", path)] if is_one else list(cast("Sequence[AnyFile]", path))
     if not files:
         raise ValueError("read_trace: no file is named")
     sources = [Source(file, max_bytes=max_bytes, member=member) for file in files]

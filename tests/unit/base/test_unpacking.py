@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.base import unpacking
 from gpusched.base.files import FREE_BYTES
 from gpusched.base.source import Source
 from gpusched.base.unpacking import unpack
@@ -144,9 +143,8 @@ def test_an_encrypted_member_is_refused() -> None:
 
 
 def test_a_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (unpacking, unpacking.need.__module__):
-        name = module if isinstance(module, str) else module.__name__
-        monkeypatch.setattr(f"{name}.is_installed", lambda wanted: False)
+    for module in ("unpacking", "libraries"):
+        monkeypatch.setattr(f"gpusched.base.{module}.is_installed", lambda wanted: False)
     with pytest.raises(ImportError, match=r"zstd needs backports.zstd: pip install gpusched\[zstd"):
         unpack("x", b"\x28\xb5\x2f\xfd" + bytes(9))
 

@@ -7,18 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpusched.base.delimited_text import read_table
-from gpusched.base.labels import Labels
-from gpusched.base.rejects import OnBad
-from gpusched.base.source import Source
-from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.workload import Trace
+from gpusched.traces.intake.text_schema import TextColumn, TextSchema
 
-COLUMNS: Final = (
-    "job_id", "user", "vc", "gpu_num", "state", "submit_time", "duration", "queue",
-)  # fmt: skip
 STATUS: Final = {
     "COMPLETED": "ok",
     "CANCELLED": "killed",
@@ -26,41 +17,20 @@ STATUS: Final = {
     "FAILED": "failed",
     "NODE_FAIL": "failed",
 }
-
-
-def read(source: Source, *, on_bad: OnBad) -> Trace:
-    """Read a Helios log; the virtual cluster becomes the queue, ``queue`` the source's wait."""
-    table = read_table(source, COLUMNS)
-    screen, text = table.screen(), table.columns
-    numeric = {
-        "gpus": parse.numbers(screen, "gpus", "gpu_num", text["gpu_num"]),
-        "submit_us": parse.times(screen, "submit_s", "submit_time", text["submit_time"]),
-        "service_s": parse.numbers(screen, "service_s", "duration", text["duration"]),
-        "source_wait_s": parse.numbers(
-            screen, "source_wait_s", "queue", text["queue"], may_miss=True
-        ),
-    }
-    attributes = assemble(
-        screen,
-        numeric,
-        ids=parse.identifiers(screen, "job_id", text["job_id"]),
-        labels={
-            "user": Labels.of(text["user"].to_list()),
-            "queue": Labels.of(text["vc"].to_list()),
-            "status": parse.statuses(text["state"], STATUS),
-        },
-        on_bad=on_bad,
-        name=source.name,
-        source=str(source),
-        epoch=parse.UNIX_EPOCH,
-        rebase=True,
-    )
-    return Trace(**attributes)
-
-
-def _recognises(source: Source) -> bool:
-    return set(COLUMNS) <= set(source.header) and "node_num" in source.header
-
+SCHEMA: Final = TextSchema(
+    (
+        TextColumn("gpu_num", "gpus"),
+        TextColumn("submit_time", "submit_s", "time"),
+        TextColumn("duration", "service_s"),
+        TextColumn("queue", "source_wait_s", may_miss=True),
+        TextColumn("job_id", "id", "id"),
+        TextColumn("user", "user", "label"),
+        TextColumn("vc", "queue", "label"),
+        TextColumn("state", "status", "status", states=STATUS),
+    ),
+    marks=("node_num",),
+)
+"""The virtual cluster becomes the queue, ``queue`` the source's wait."""
 
 register_trace_format(
     TraceFormat(
@@ -68,8 +38,8 @@ register_trace_format(
         summary="SenseTime Helios, 2020 (cluster_log.csv).",
         source="Hu et al., SC 2021.",
         detection="its header",
-        recognises=_recognises,
-        read=read,
+        recognises=SCHEMA.recognises,
+        read=SCHEMA.read,
         excerpt=text_file(
             "cluster_log.csv",
             "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,"

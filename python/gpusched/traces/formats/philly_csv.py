@@ -7,43 +7,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpusched.base.delimited_text import read_table
-from gpusched.base.labels import Labels
-from gpusched.base.rejects import OnBad
-from gpusched.base.source import Source
-from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.workload import Trace
+from gpusched.traces.intake.text_schema import TextColumn, TextSchema
 
 HEADER: Final = ("timestamp", "duration", "num_gpus", "gpu_time", "cluster")
-
-
-def read(source: Source, *, on_bad: OnBad) -> Trace:
-    """Read a Philly CSV; the virtual cluster becomes the queue."""
-    table = read_table(source, HEADER)
-    screen, text = table.screen(), table.columns
-    numeric = {
-        "submit_us": parse.times(screen, "submit_s", "timestamp", text["timestamp"]),
-        "service_s": parse.numbers(screen, "service_s", "duration", text["duration"]),
-        "gpus": parse.numbers(screen, "gpus", "num_gpus", text["num_gpus"]),
-    }
-    attributes = assemble(
-        screen,
-        numeric,
-        labels={"queue": Labels.of(text["cluster"].to_list())},
-        on_bad=on_bad,
-        name=source.name,
-        source=str(source),
-        epoch=parse.UNIX_EPOCH,
-        rebase=True,
-    )
-    return Trace(**attributes)
-
-
-def _recognises(source: Source) -> bool:
-    return source.header == HEADER
-
+SCHEMA: Final = TextSchema(
+    (
+        TextColumn("timestamp", "submit_s", "time"),
+        TextColumn("duration", "service_s"),
+        TextColumn("num_gpus", "gpus"),
+        TextColumn("cluster", "queue", "label"),  # a virtual one
+    ),
+    header=HEADER,
+)
 
 register_trace_format(
     TraceFormat(
@@ -51,8 +27,8 @@ register_trace_format(
         summary="Microsoft Philly, 2017 (CSV of passed jobs).",
         source="Jeon et al., ATC 2019.",
         detection="its header",
-        recognises=_recognises,
-        read=read,
+        recognises=SCHEMA.recognises,
+        read=SCHEMA.read,
         excerpt=text_file(
             "philly.csv",
             ",".join(HEADER),

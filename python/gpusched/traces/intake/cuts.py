@@ -192,8 +192,14 @@ def fulfilling(trace: TraceColumns, condition: str) -> Bool:
 def _with_quoted_names(condition: str, names: Sequence[str]) -> str:
     """Quote the names of columns, as some of them, such as ``user``, are words of SQL."""
     known = "|".join(map(re.escape, names))
-    parts = re.compile(rf"'(?:[^']|'')*'|\"[^\"]*\"|\b({known})\b(?!\s*\()")
-    return parts.sub(lambda part: f'"{part[1]}"' if part[1] else part[0], condition)
+    parts = re.compile(rf"'(?:[^']|'')*'|\"[^\"]*\"|;|\b({known})\b(?!\s*\()")
+
+    def quoted(part: re.Match[str]) -> str:
+        if part[0] == ";":  # what follows it is left out by some versions of Polars
+            raise ValueError(f"filter: {condition!r} cannot be read: it must be one condition")
+        return f'"{part[1]}"' if part[1] else part[0]
+
+    return parts.sub(quoted, condition)
 
 
 def drawn(trace: TraceColumns, fraction: float, seed: int) -> Bool:

@@ -91,10 +91,10 @@ def _begins(parts: Sequence[Trace], files: Sequence[str]) -> list[int]:
         return "dates without a zone" if part.epoch.tzinfo is None else "dates with a zone"
 
     kinds = [kind(part) for part in parts]
-    for part, other in enumerate(kinds):
+    for file, other in zip(files, kinds, strict=True):
         if other != kinds[0]:
             raise ValueError(
-                f"{files[0]} counts submit times in {kinds[0]} and {files[part]} in {other}; they "
+                f"{files[0]} counts submit times in {kinds[0]} and {file} in {other}; they "
                 "have no common clock"
             )
     begins = []
@@ -145,7 +145,7 @@ def _joined(parts: Sequence[Trace], column: str, shifts: Sequence[int]) -> AnyAr
         return None
     if column == "deadline_us":
         given = [
-            None if values is None else shifted(values, np.int64(shift))
+            None if values is None else shifted(values, int(shift))
             for values, shift in zip(given, shifts, strict=True)
         ]
     return np.concatenate(

@@ -143,7 +143,8 @@ def _mixed(
     screen: Screen, label: str, is_aware: polars.Series, is_naive: polars.Series
 ) -> ValueError:
     aware, naive = (
-        screen.rows[int(kind.fill_null(False).arg_max())] for kind in (is_aware, is_naive)
+        screen.rows[int(np.argmax(kind.fill_null(False).to_numpy()))]
+        for kind in (is_aware, is_naive)
     )
     return ValueError(
         f"{screen.source}, column {label!r}: times with a zone ({screen.unit} {aware}) and without "

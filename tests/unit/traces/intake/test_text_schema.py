@@ -1,0 +1,84 @@
+"""A format that is declared is recognised and read as its declaration says."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+from gpusched.base.source import Source
+from gpusched.traces.intake.text_schema import TextColumn, TextSchema
+
+SCHEMA = TextSchema(
+    (
+        TextColumn("Job", "id", "id"),
+        TextColumn("Submit", "submit_s", "time"),
+        TextColumn("Minutes", "service_s", unit=60),
+        TextColumn("Width", "gpus"),
+        TextColumn("Limit", "estimate_s", unit=60, is_required=False, may_miss=True),
+        TextColumn("Owner", "user", "label", is_required=False),
+        TextColumn("End", "status", "status", is_required=False, states={"done": "ok"}),
+    ),
+    marks=("Site",),
+    separator=";",
+)
+
+
+def read(tmp_path: Path, text: str) -> gs.Trace:
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    return SCHEMA.read(Source(path), on_bad="reject")
+
+
+def test_columns_are_read_in_their_units_and_kinds(tmp_path: Path) -> None:
+    trace = read(
+        tmp_path,
+        "Site;Width;Submit;Minutes;Job;Owner;End;Limit\n"
+        "x;4;2024-05-01T09:01:00Z;1.5;7;ann;done;2\n"
+        "x;8;2024-05-01T11:00:00+02:00;2;9;bob;lost;\n"
+        "x;8;2024-05-01T11:00:00+02:00;0;8;bob;lost;\n",
+    )
+    assert trace.id.tolist() == [9, 7]
+    assert trace.epoch == datetime(2024, 5, 1, 9, tzinfo=UTC)
+    assert trace.service_s.tolist() == [120, 90]
+    assert trace.estimate_us is not None
+    assert trace.estimate_us.tolist() == [-1, 120_000_000]
+    assert trace.user is not None
+    assert trace.user.values().tolist() == ["bob", "ann"]
+    assert trace.status is not None
+    assert trace.status.values().tolist() == ["unknown", "ok"]
+    assert trace.rejects.first == {"Minutes must be positive": (4,)}
+    assert trace.notes == ("columns not used: Site",)
+
+
+def test_columns_that_are_not_required_may_be_absent(tmp_path: Path) -> None:
+    trace = read(tmp_path, "Job;Submit;Minutes;Width\n1;2024-05-01 09:00;1;4\n")
+    assert (trace.user, trace.status, trace.estimate_us) == (None, None, None)
+    with pytest.raises(ValueError, match=r"a.txt, line 1: column 'Width' is missing"):
+        read(tmp_path, "Job;Submit;Minutes\n1;2024-05-01 09:00;1\n")
+
+
+def test_a_format_is_told_by_its_header(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    loose = TextSchema(SCHEMA.columns, marks=("Site",))
+    exact = TextSchema((TextColumn("a", "gpus"),), header=("a", "b"))
+    for header, expected in (
+        ("Width,Minutes,Submit,Job,Site,More", (True, False)),
+        ("Width,Minutes,Submit,Job", (False, False)),
+        ("a,b", (False, True)),
+        ("b,a", (False, False)),
+    ):
+        path.write_text(f"{header}\n")
+        assert (loose.recognises(Source(path)), exact.recognises(Source(path))) == expected
+
+
+def test_published_formats_name_what_they_leave_out() -> None:
+    from gpusched.traces.format_registry import find
+
+    for name, columns in (("helios", "cpu_num, node_num, start_time, end_time"), ("itp", "")):
+        files = find(name).excerpt()
+        trace = gs.read_trace(io.BytesIO(next(iter(files.values()))), name)
+        assert trace.notes == ((f"columns not used: {columns}",) if columns else ())
