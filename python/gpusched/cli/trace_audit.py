@@ -13,10 +13,16 @@ from gpusched.base.wording import plural
 from gpusched.cli import given, options
 from gpusched.cli.console import new_table, show_json, show_lines, show_table
 from gpusched.cli.workload_files import cluster_of
-from gpusched.traces.auditing.findings import Finding, TraceAudit
+from gpusched.traces.auditing.findings import Finding, TraceAudit, Verdict
 from gpusched.traces.auditing.trace_audit import audit_trace
 
 _STYLES: Final = {"wrong": "bold red", "odd": "yellow", "fine": "green", "unknown": "dim"}
+_COUNTED: Final[tuple[tuple[Verdict, str], ...]] = (
+    ("wrong", "wrong"),
+    ("odd", "odd"),
+    ("fine", "fine"),
+    ("unknown", "cannot be judged"),
+)
 EPILOG: Final = """
 [bold]Examples[/]
 
@@ -72,12 +78,7 @@ def _show(found: TraceAudit, every: bool) -> None:
         shown += [*found.of("unknown"), *found.of("fine")]
     if shown:
         show_table(_table(shown), wrap=True)
-    counts = ", ".join(
-        f"{len(found.of(verdict))} {word}"
-        for verdict, word in (
-            ("wrong", "wrong"), ("odd", "odd"), ("fine", "fine"), ("unknown", "cannot be judged"),
-        )
-    )  # fmt: skip
+    counts = ", ".join(f"{len(found.of(verdict))} {word}" for verdict, word in _COUNTED)
     show_lines([f"{plural(found.num_jobs, 'job')}, {len(found.findings)} checks: {counts}"])
 
 
