@@ -14,6 +14,7 @@ from typing import Final
 import gpusched as gs
 from gpusched.bounds.registry import known_bounds
 from gpusched.papers.registry import known_papers
+from gpusched.traces.auditing.check_registry import trace_checks
 from gpusched.traces.format_registry import trace_formats
 
 DOCS: Final = Path(__file__).resolve().parent
@@ -21,6 +22,7 @@ PAGES: Final = (
     DOCS / "howto" / "traces.md",
     DOCS / "reference" / "bounds.md",
     DOCS / "reference" / "metrics.md",
+    DOCS / "reference" / "trace-audit.md",
     DOCS / "studies" / "index.md",
 )
 _MARKED: Final = re.compile(
@@ -78,6 +80,14 @@ def _formats() -> str:
     return table(("name", "what", "recognised by", "written as", "options", "source"), rows)
 
 
+def _trace_checks() -> str:
+    rows = (
+        (f"`{check.name}`", check.summary, check.effect, check.threshold)
+        for check in trace_checks().values()
+    )
+    return table(("check", "what it looks for", "what it does to a study", "threshold"), rows)
+
+
 def _papers() -> str:
     rows = (
         (f"`{paper.name}`", paper.title, paper.source, ", ".join(paper.reproduces))
@@ -102,4 +112,5 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "bounds on deadlines": lambda: _bounds("deadlines-met"),
     "trace formats": _formats,
     "papers": _papers,
+    "checks of traces": _trace_checks,
 }

@@ -135,3 +135,45 @@ def test_an_unknown_generator_suggests_the_nearest(gpusched, tmp_path: Path) -> 
     result = gpusched("trace", "generate", "phily", tmp_path / "jobs.csv")
     assert result.exit_code == 2
     assert "did you mean 'philly'" in result.stderr
+
+
+def bad_csv(folder: Path) -> Path:
+    """A trace in which an id is there twice, and a job is wider than a server."""
+    path = folder / "bad.csv"
+    path.write_text("id,submit_s,service_s,gpus\na,0,5,1\nb,1,60,16\na,2,7,1\nc,2,0,1\n")
+    return path
+
+
+def test_an_audit_names_rows_effects_and_thresholds(gpusched, tmp_path: Path) -> None:
+    result = gpusched("trace", "audit", bad_csv(tmp_path), "--servers", 1)
+    assert result.exit_code == 0, result.stderr
+    text = " ".join(result.stdout.split())
+    assert "duplicate-ids wrong 1 job has the id of another (line 4)" in text
+    assert "no run takes such ids" in text
+    assert "wider-than-cluster wrong" in text
+    assert "service_s must be positive: 1 (25.0% of the rows) (line 5)" in text
+    assert "dominant-user" not in text
+    assert f"3 jobs, {len(gs.traces.trace_checks())} checks: 3 wrong" in text
+    every = gpusched("trace", "audit", bad_csv(tmp_path), "--all")
+    assert set(gs.traces.trace_checks()) <= set(every.stdout.split())
+
+
+def test_a_strict_audit_fails_on_what_is_wrong_alone(
+    gpusched, jobs_csv: Path, tmp_path: Path
+) -> None:
+    assert gpusched("trace", "audit", bad_csv(tmp_path), "--strict").exit_code == 1
+    odd = gpusched("trace", "audit", jobs_csv, "--strict", "--servers", 1, "--gpus-per-server", 32)
+    assert odd.exit_code == 0
+    assert "times-not-positive" in odd.stdout
+    assert " 0 wrong, 2 odd" in odd.stdout
+    missing = gpusched("trace", "audit", tmp_path / "none.csv", "--strict")
+    assert missing.exit_code == 2
+    assert missing.stdout == ""
+
+
+def test_an_audit_as_json_is_that_of_python(gpusched_json, tmp_path: Path) -> None:
+    path = bad_csv(tmp_path)
+    made = gpusched_json("trace", "audit", path, "--servers", 1)
+    assert made == gs.traces.audit_trace(path, gs.Cluster.uniform(1, 8)).to_dict()
+    assert made["verdict"] == "wrong"
+    assert made["findings"][0]["rows"] == [4]

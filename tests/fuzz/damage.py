@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import random
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -38,6 +39,8 @@ NAMES: Final = (
     b"weight", b"cpu", b"memory_gib", b"gpu_share", b"estimate_s", b"row", b"profile", b"graph",
 )  # fmt: skip
 """Names of columns, ours and common ones."""
+
+_WORD: Final = re.compile(rb"[0-9A-Za-z.:_-]+")
 
 Damage = Callable[[bytes, random.Random], bytes]
 
@@ -93,14 +96,7 @@ def word_replaced(data: bytes, draw: random.Random) -> bytes:
 
 def words_of(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield where the words of a text begin and end."""
-    begin = None
-    for place, byte in enumerate(data + b" "):
-        is_inside = (byte < 128 and chr(byte).isalnum()) or byte in b".-:_"
-        if is_inside and begin is None:
-            begin = place
-        elif not is_inside and begin is not None:
-            yield begin, place
-            begin = None
+    return (found.span() for found in _WORD.finditer(data))
 
 
 def word_moved(data: bytes, draw: random.Random) -> bytes:

@@ -119,19 +119,24 @@ def zip_in_zip() -> bytes:
 
 def zip_bomb(draw: random.Random) -> bytes:
     """Return an archive that unpacks, or says it unpacks, to much more than it is."""
-    file = io.BytesIO()
     members = draw.choice((1, 3, 30))
-    with zipfile.ZipFile(file, "w") as archive:
-        zeros = _npy_of_zeros(draw.choice((1 << 20, 9 << 20)))
-        for number in range(members if len(zeros) < 1 << 24 else 1):
-            member = zipfile.ZipInfo(f"c{number}.npy")
-            archive.writestr(member, zeros, zipfile.ZIP_DEFLATED, compresslevel=1)
-    data = bytearray(file.getvalue())
+    count = draw.choice((1 << 20, 9 << 20))
+    data = bytearray(_zip_of_zeros(members if count == 1 << 20 else 1, count))
     if draw.random() < 0.5:
         central = data.rfind(b"PK\1\2")
         said = draw.choice((0xF0000000, 0xFFFFFFFF, 1, 0))
         data[central + 24 : central + 28] = struct.pack("<L", said)
     return bytes(data)
+
+
+@functools.cache
+def _zip_of_zeros(members: int, count: int) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for number in range(members):
+            member = zipfile.ZipInfo(f"c{number}.npy")
+            archive.writestr(member, _npy_of_zeros(count), zipfile.ZIP_DEFLATED, compresslevel=1)
+    return file.getvalue()
 
 
 @functools.cache

@@ -28,11 +28,14 @@ class Rejects:
         first line; otherwise positions in the input, from 0.
     unit
         ``"line"`` or ``"row"``: what the numbers in ``first`` are.
+    columns
+        Our name of the column that each reason is about.
     """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     first: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     unit: str = "row"
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -138,6 +141,7 @@ class Screen:
                 for reason, rows in self._reasons.items()
             },
             self.unit,
+            {reason: column for reason, (column, _) in self._rules.items()},
         )
         if self.bad.all():
             why = f"; all {len(self.bad):,} rows were rejected: " if rejects else ""

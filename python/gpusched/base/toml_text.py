@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final, TypeVar
 
 import msgspec
+
+Decoded = TypeVar("Decoded")
 
 MAX_PARTS: Final = 1_000
 """Parts of a dotted key; the time to decode one grows with the square of their number."""
@@ -13,7 +15,7 @@ MAX_PARTS: Final = 1_000
 _EDGES: Final = re.compile(r"[=,\n]")
 
 
-def decode_toml(text: str | bytes, type: Any) -> Any:
+def decode_toml(text: str | bytes, type: type[Decoded]) -> Decoded:
     """Decode TOML strictly.
 
     Raises

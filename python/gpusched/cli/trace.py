@@ -15,6 +15,10 @@ class TraceCommands(LazyCommands):
             "trace_info:info",
             "Show counts, times, widths, the load on a cluster, and what was left out.",
         ),
+        "audit": Command(
+            "trace_audit:audit",
+            "Say what is wrong or odd in a trace, with rows, and what it does to a study.",
+        ),
         "convert": Command(
             "trace_convert:convert",
             "Read a trace and write it under gpusched's own names, or as SWF.",

@@ -108,8 +108,7 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def from_toml(cls, text: str | bytes, source: str = "spec") -> RunSpec:
         """Decode TOML text; errors as in :meth:`from_json`."""
         with naming(source):
-            spec: RunSpec = decode_toml(text, cls)
-            return spec
+            return decode_toml(text, cls)
 
     def to_json(self) -> str:
         """Return JSON text that :meth:`from_json` turns back into an equal specification."""

@@ -7,7 +7,9 @@ by 0.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final
 
 import numpy as np
@@ -35,6 +37,7 @@ NOT_GIVEN: Final = -1
 """Marks a job without an estimate (or a source wait) in a column that has some."""
 MAX_GPUS: Final = 2**31 - 1
 _NAMES: Final = (str, int, float, np.integer, np.floating)
+_KEEPS_DUPLICATES: Final = ContextVar("keeps duplicate ids", default=False)
 _DATES_HINT: Final = "; the submit times must be dates, too"
 
 
@@ -184,8 +187,19 @@ def unique_ids(screen: Screen, ids: AnyArray | None) -> AnyArray:
     """
     if ids is None:
         return np.arange(len(screen.rows), dtype=np.int64)
-    _check_unique(screen, ids)
+    if not _KEEPS_DUPLICATES.get():
+        _check_unique(screen, ids)
     return ids
+
+
+@contextmanager
+def duplicate_ids_kept() -> Iterator[None]:
+    """Take ids that are there twice within this context: for who looks for them."""
+    token = _KEEPS_DUPLICATES.set(True)
+    try:
+        yield
+    finally:
+        _KEEPS_DUPLICATES.reset(token)
 
 
 def _check_unique(screen: Screen, ids: AnyArray) -> None:

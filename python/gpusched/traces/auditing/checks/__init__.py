@@ -1,0 +1,1 @@
+"""A file per idea; each of its checks ends in its registration."""
