@@ -100,10 +100,10 @@ def policies() -> dict[str, PluginInfo]:
     dict
         A :class:`PluginInfo` for each name.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------
@@ -122,10 +122,10 @@ def placements() -> dict[str, PluginInfo]:
     dict
         A :class:`PluginInfo` for each name.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------
@@ -144,10 +144,10 @@ def speeds() -> dict[str, PluginInfo]:
     dict
         A :class:`PluginInfo` for each name.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------
@@ -165,10 +165,10 @@ def contentions() -> dict[str, PluginInfo]:
     dict
         A :class:`PluginInfo` for each name.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------
