@@ -87,7 +87,7 @@ def test_a_comparison_says_what_holds_for_all_once_and_names_the_others() -> Non
         gs.compare(trace, CLUSTER, ["fifo", "edf"])
     assert sorted(str(warning.message) for warning in caught) == [
         "1 job rejected: needs more GPUs than the cluster has",
-        "edf: edf decides by deadlines, and no job has one",
+        "edf decides by deadlines, and no job has one",
     ]
 
 
