@@ -117,17 +117,17 @@ def simulate_quietly(
     trace: Trace,
     cluster: Cluster,
     *,
-    policy: str | Policy | _core.Order | _core.Scheduler,
-    placement: str | PlacementChoice | _core.Placement,
-    predictor: str | Predictor,
-    speed: str | SpeedChoice | None,
-    contention: str | ContentionChoice,
-    seed: int,
-    verify: bool,
-    progress: OnProgress | None,
-    stop: threading.Event | None,
+    policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
+    placement: str | PlacementChoice | _core.Placement = "consolidated",
+    predictor: str | Predictor = "oracle",
+    speed: str | SpeedChoice | None = None,
+    contention: str | ContentionChoice = "none",
+    seed: int = 0,
+    verify: bool = False,
+    progress: OnProgress | None = None,
+    stop: threading.Event | None = None,
 ) -> Result:
-    """Do as :func:`simulate`, without its warnings: for who collects those of several runs."""
+    """Do as :func:`simulate`, without its warnings: for who tells them, or knows of them."""
     ready = Ready(
         trace, cluster, policy, placement, predictor, speed, contention, seed=seed, verify=verify
     )

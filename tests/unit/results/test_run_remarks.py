@@ -128,3 +128,10 @@ def test_the_load_counts_the_jobs_that_run() -> None:
     assert gs.simulate(trace, CLUSTER).metric("load") == pytest.approx(4 * 5 / (4 * 10))
     none = gs.Trace.from_columns([0, 10], [5, 50], [8, 8])
     assert gs.simulate(none, CLUSTER).metric("load") == 0
+
+
+def test_runs_inside_of_other_calls_say_nothing() -> None:
+    batch = gs.Trace.from_columns([0, 0, 0], [60, 30, 30], [4, 2, 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.deciding.plan(batch, CLUSTER, contention="none", theta_s=1.0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
 from gpusched.base.ticks import US_PER_S
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.papers.a_srpt.settings import A_SRPT, Arm, Setting
 from gpusched.papers.a_srpt.workload import Recorded, Recorder, workload
 from gpusched.papers.common.kept_runs import once

@@ -17,7 +17,7 @@ import numpy as np
 from gpusched.base.ticks import US_PER_S
 from gpusched.bounds.deadline_bounds import deadline_bound
 from gpusched.clusters.cluster import Cluster, ServerGroup
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.papers.common.unequal_gpus import throughputs
 from gpusched.papers.dancer.settings import DANCER, PLACEMENT, SPEED, Arm
 from gpusched.traces.workload import Trace

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpusched.bounds.deadline_bounds import deadline_bound
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.papers.dancer.settings import PLACEMENT, SPEED, Arm, Setting
 from gpusched.papers.dancer.workload import workload
 from gpusched.results.result import Result

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.base.ticks import US_PER_S
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.papers.matching_online.settings import Arm, Setting
 from gpusched.papers.matching_online.workload import capacity, workload
 from gpusched.results.result import Result

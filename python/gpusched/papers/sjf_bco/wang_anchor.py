@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.models.model_zoo import zoo
 from gpusched.models.profiles import JobProfile
 from gpusched.papers.common.text_table import Table, table
