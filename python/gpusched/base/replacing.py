@@ -58,7 +58,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             _flush(target.parent)
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes | Iterable[bytes]) -> None:
+def write_bytes(path: str | os.PathLike[str], data: bytes | Iterable[bytes | memoryview]) -> None:
     """Write a file, or leave the old one; see :func:`replacing`."""
     with replacing(path) as partial, open(partial, "wb") as file:
         for part in (data,) if isinstance(data, bytes) else data:

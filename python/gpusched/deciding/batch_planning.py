@@ -17,7 +17,7 @@ from gpusched.base.supervision import Cancelled, supervised
 from gpusched.bounds.certificates import makespan_bound
 from gpusched.clusters.cluster import Cluster
 from gpusched.deciding.batch_plan import Plan, PlanCandidate
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import ContentionChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.specs.case import job_columns

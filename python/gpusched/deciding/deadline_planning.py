@@ -79,6 +79,14 @@ def plan_deadlines(
         If ``stop`` was set, within a second; it tells how many jobs had been decided on.
     KeyboardInterrupt
         On Ctrl-C, within a second.
+
+    Examples
+    --------
+    >>> job = gs.deciding.DeadlineJob(
+    ...     arrival_s=0, deadline_s=3600, work=5000, rates={("V100", 1): 1.2, ("V100", 2): 2.2}
+    ... )
+    >>> gs.deciding.plan_deadlines([job], {"V100": 8}).explain(0).partition(":")[0]
+    'admitted'
     """
     is_theory = prices == "theory"
     types = list(gpus)

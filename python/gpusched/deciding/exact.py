@@ -26,7 +26,7 @@ from gpusched.base.arrays import Float64, Int64, freeze_columns
 from gpusched.base.supervision import attended
 from gpusched.base.ticks import US_PER_S
 from gpusched.deciding.exact_program import Instance, Model, formulate, lower_bound_s
-from gpusched.engine.simulation import simulate
+from gpusched.engine.simulation import simulate_quietly as simulate
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster

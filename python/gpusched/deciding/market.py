@@ -132,8 +132,8 @@ def place_jobs(
     --------
     >>> placed = gs.deciding.place_jobs([[2.0, 1.0], [2.0, 1.0]], rounds=[10, 20], round_samples=8,
     ...                                 capacity=[2, 2])
-    >>> placed.workers.shape
-    (2, 2)
+    >>> [worker.tolist() for worker in placed.workers]
+    [[2, 3], [0, 1]]
     """
     speeds = matrix("rates", rates)
     num_jobs = len(speeds)

@@ -127,7 +127,7 @@ def simulate_quietly(
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
-    """Do as :func:`simulate`, without its warnings: for who collects those of several runs."""
+    """Do as :func:`simulate`, without its warnings: for who tells them, or knows of them."""
     ready = Ready(
         trace, cluster, policy, placement, predictor, speed, contention, seed=seed, verify=verify
     )

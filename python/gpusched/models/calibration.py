@@ -146,6 +146,17 @@ def calibrate_ring(
         If an application has no gradient size, or the table has no rows.
     ImportError
         Without SciPy.
+
+    Examples
+    --------
+    >>> import polars
+    >>> table = polars.DataFrame({
+    ...     "application": ["m"] * 6, "servers": [1, 1, 1, 2, 2, 2], "gpus": [1, 2, 4, 2, 4, 8],
+    ...     "batch": [8, 16, 8, 8, 16, 8], "step_s": [0.1, 0.22, 0.14, 0.2, 0.32, 0.24],
+    ... })
+    >>> fitted = gs.models.calibrate_ring(table, {"m": 1e8})
+    >>> fitted.errors(table)["rows"].to_list()
+    [6]
     """
     names = sorted(table["application"].unique().to_list())
     if not names:

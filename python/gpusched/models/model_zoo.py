@@ -59,11 +59,6 @@ def zoo() -> dict[str, JobProfile]:
     dict
         A :class:`JobProfile` for each name.
 
-    Raises
-    ------
-    ValueError
-        Never: the profiles are part of the package, and are checked with it.
-
     Examples
     --------
     >>> import gpusched as gs

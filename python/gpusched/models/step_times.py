@@ -23,7 +23,7 @@ _COLUMNS: Final = {
 
 
 def read_pollux(path: str | os.PathLike[str] | None = None) -> pl.DataFrame:
-    """Read the step times that Pollux measured on servers of four T4.
+    r"""Read the step times that Pollux measured on servers of four T4.
 
     Parameters
     ----------
@@ -44,6 +44,19 @@ def read_pollux(path: str | os.PathLike[str] | None = None) -> pl.DataFrame:
     ValueError
         If there is no folder, a header differs, or a value is not as it must be; the message
         names file and line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> Path("pollux/bert").mkdir(parents=True)
+    >>> _ = Path("pollux/bert/placements.csv").write_text(
+    ...     "placement,local_bsz,step_time,sync_time\n11,8,0.5,0.1\n"
+    ... )
+    >>> _ = Path("pollux/bert/scalability.csv").write_text(
+    ...     "num_nodes,num_replicas,local_bsz,step_time,sync_time\n1,2,8,0.4,0.1\n"
+    ... )
+    >>> gs.models.read_pollux("pollux")["gpus"].to_list()
+    [2, 2]
     """
     if path is None:
         path = need_data("pollux", "read_pollux")

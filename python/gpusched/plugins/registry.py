@@ -102,10 +102,10 @@ def policies() -> dict[str, PluginInfo]:
     dict
         A :class:`PluginInfo` for each name.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------
@@ -124,10 +124,10 @@ def placements() -> dict[str, PluginInfo]:
     dict
         A :class:`PluginInfo` for each name.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------
@@ -146,10 +146,10 @@ def speeds() -> dict[str, PluginInfo]:
     dict
         A :class:`PluginInfo` for each name.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------
@@ -167,10 +167,10 @@ def contentions() -> dict[str, PluginInfo]:
     dict
         A :class:`PluginInfo` for each name.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------

@@ -40,8 +40,8 @@ def predictor(text: str | PredictorChoice) -> Predictor:
 
     Examples
     --------
-    >>> str(gs.prediction.predictor("noise:sigma=0.5"))
-    'noise:sigma=0.5'
+    >>> str(gs.prediction.predictor("noise:sigma=0.25"))
+    'noise:sigma=0.25'
     """
     choice = PredictorChoice.parse(text) if isinstance(text, str) else text
     if not isinstance(choice, PredictorChoice):
@@ -149,6 +149,14 @@ def load_predictor(
     ------
     ValueError
         If the file is not a saved predictor, or was changed; the message names file and field.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> gs.prediction.predictor("last-value").train(trace).save("model.npz")
+    >>> str(gs.prediction.load_predictor("model.npz"))
+    'last-value'
     """
     with naming(path, "not a readable gpusched predictor"):
         header, arrays = read_model(path, max_bytes=max_bytes)

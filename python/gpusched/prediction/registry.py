@@ -34,10 +34,10 @@ def predictors() -> dict[str, PluginInfo]:
     dict
         A :class:`PluginInfo` for each name.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------

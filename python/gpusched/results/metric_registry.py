@@ -148,7 +148,7 @@ def register_metric(
 
     Examples
     --------
-    >>> @gs.register_metric("num_wide", unit="jobs", summary="Jobs of several servers.")
+    >>> @gs.register_metric("num_wide", unit="count", summary="Jobs of several servers.")
     ... def num_wide(run):
     ...     return int((run.trace.gpus > 8).sum())
     >>> gs.metrics()["num_wide"].summary
@@ -200,10 +200,10 @@ def metrics() -> dict[str, Metric]:
     dict
         A :class:`~gpusched.results.metric_registry.Metric` for each key.
 
-    Raises
-    ------
+    Warns
+    -----
     PluginWarning
-        As a warning alone: a package that extends gpusched could not be loaded.
+        If a package that extends gpusched could not be loaded.
 
     Examples
     --------

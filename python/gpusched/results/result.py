@@ -10,19 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, read_only
-from gpusched.base.libraries import need
-from gpusched.base.replacing import replacing
 from gpusched.results.result_answers import ResultAnswers
+from gpusched.results.result_views import Shown
 from gpusched.schedules.event_table import Events
 from gpusched.schedules.jobs_table import Jobs
 from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
 from gpusched.schedules.series import Series, series_of
 
 if TYPE_CHECKING:
-    import pandas
-    import polars
-    import pyarrow
-
     from gpusched.audit import AuditReport
     from gpusched.clusters.cluster import Cluster
     from gpusched.plugins.registry import PluginInfo
@@ -34,7 +29,7 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
-class Result(ResultAnswers):
+class Result(ResultAnswers, Shown):
     """A schedule with the trace, the cluster and the specification that led to it.
 
     Everything is computed when it is first asked for, and then kept.
@@ -83,12 +78,6 @@ class Result(ResultAnswers):
             f"Result({self.spec.policy}, {self.spec.placement} on {self.cluster}: "
             f"{num_finished:,} of {len(self.trace):,} jobs finished)"
         )
-
-    def _repr_html_(self) -> str:
-        """Return the metrics as a table, for notebooks."""
-        from gpusched.results.html_tables import table_of_summaries
-
-        return table_of_summaries([(self.spec.policy, self.summary())], repr(self))
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
@@ -243,91 +232,6 @@ class Result(ResultAnswers):
             self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary(),
             declared(self.spec),
         )  # fmt: skip
-
-    def to_polars(self) -> polars.DataFrame:
-        """Return the jobs as a Polars frame."""
-        return self.jobs.to_polars()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """Return the jobs as an Arrow table; needs the extra ``gpusched[arrow]``."""
-        need("pyarrow", "this", "gpusched[arrow]")
-        return self.to_polars().to_arrow()
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the jobs as a pandas frame; needs the extra ``gpusched[pandas]``."""
-        need("pandas", "this", "gpusched[pandas]")
-        import pandas
-
-        frame = self.to_polars()
-        columns: dict[str, Any] = {
-            name: self.jobs[name] if name in self.jobs.columns else frame[name].to_list()
-            for name in frame.columns
-        }
-        return pandas.DataFrame(columns)
-
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the jobs as a Parquet file."""
-        frame = self.to_polars()
-        with replacing(path) as partial:
-            frame.write_parquet(partial)
-
-    def export(
-        self, path: str | os.PathLike[str], format: str | None = None, **options: str
-    ) -> None:
-        """Write the schedule for another tool.
-
-        Parameters
-        ----------
-        format
-            ``"perfetto"`` (a timeline; option ``tracks``: ``"server"`` or ``"gpu"``),
-            ``"batsim"`` (the ``jobs.csv`` of Batsim) or ``"swf"`` (a log); default: by the ending
-            of ``path`` (.json, .csv, .swf).
-
-        Raises
-        ------
-        ValueError
-            If the format, an option or its value is unknown.
-        OSError
-            If the file cannot be written; an old one is still there.
-
-        Warns
-        -----
-        RunWarning
-            For what the format cannot hold.
-        """
-        from gpusched.base.run_warning import warn
-
-        warn(self.export_with_losses(path, format, **options), stacklevel=2)
-
-    def to_perfetto(self, path: str | os.PathLike[str], tracks: str = "server") -> None:
-        """Write a timeline for https://ui.perfetto.dev or Chrome's ``about:tracing``.
-
-        Parameters
-        ----------
-        tracks
-            ``"server"``: a slice on every server that a job holds GPUs of; ``"gpu"``: on each GPU.
-
-        Raises
-        ------
-        ValueError, OSError
-            As :meth:`export`.
-        """
-        from gpusched.base.run_warning import warn
-
-        warn(self.export_with_losses(path, "perfetto", tracks=tracks), stacklevel=2)
-
-    def export_with_losses(
-        self, path: str | os.PathLike[str], format: str | None = None, **options: str
-    ) -> list[str]:
-        """Do as :meth:`export`, and return what the format cannot hold instead of warnings."""
-        from gpusched.exports.registry import Exported, export
-
-        exported = Exported(self.trace, self.cluster, self.schedule, self.intervals)
-        return export(exported, path, format, **options)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give the jobs to what reads Arrow streams, such as ``pyarrow.table(result)``."""
-        return self.to_polars().__arrow_c_stream__(requested_schema)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole result, with trace, specification, version and digest, as one file.

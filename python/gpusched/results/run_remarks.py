@@ -70,7 +70,9 @@ def shared(lines: Mapping[str, Sequence[str]]) -> list[str]:
         for text in texts:
             holders.setdefault(text, []).append(label)
     return [
-        text if len(labels) == len(lines) else f"{', '.join(labels)}: {text}"
+        text
+        if len(labels) == len(lines) or text.startswith(f"{labels[0].partition(':')[0]} ")
+        else f"{', '.join(labels)}: {text}"
         for text, labels in holders.items()
     ]
 

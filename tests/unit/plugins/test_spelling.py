@@ -28,7 +28,11 @@ def place(self: Any, free: Any, request: Any) -> Any:
 
 
 BASES = {"order": gs.Order, "scheduler": gs.Scheduler, "placement": gs.Placement}
-METHODS = {"order": {"rank": rank}, "scheduler": {"decide": decide}, "placement": {"place": place}}
+METHODS: dict[str, dict[str, Any]] = {
+    "order": {"rank": rank},
+    "scheduler": {"decide": decide},
+    "placement": {"place": place},
+}
 
 
 def run(kind: str, plug_in: Any) -> gs.Result:

@@ -87,7 +87,7 @@ def test_a_comparison_says_what_holds_for_all_once_and_names_the_others() -> Non
         gs.compare(trace, CLUSTER, ["fifo", "edf"])
     assert sorted(str(warning.message) for warning in caught) == [
         "1 job rejected: needs more GPUs than the cluster has",
-        "edf: edf decides by deadlines, and no job has one",
+        "edf decides by deadlines, and no job has one",
     ]
 
 
@@ -128,3 +128,10 @@ def test_the_load_counts_the_jobs_that_run() -> None:
     assert gs.simulate(trace, CLUSTER).metric("load") == pytest.approx(4 * 5 / (4 * 10))
     none = gs.Trace.from_columns([0, 10], [5, 50], [8, 8])
     assert gs.simulate(none, CLUSTER).metric("load") == 0
+
+
+def test_runs_inside_of_other_calls_say_nothing() -> None:
+    batch = gs.Trace.from_columns([0, 0, 0], [60, 30, 30], [4, 2, 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.deciding.plan(batch, CLUSTER, contention="none", theta_s=1.0)
