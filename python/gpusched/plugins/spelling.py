@@ -18,9 +18,9 @@ READ: Final[Mapping[str, frozenset[str]]] = {
 NEEDED: Final[Mapping[str, str]] = {"order": "rank", "scheduler": "decide", "placement": "place"}
 """The method without which a plug-in of each kind does nothing."""
 ARGUMENTS: Final[Mapping[str, str]] = {
-    "order": "view, jobs",
-    "scheduler": "state, finished, arrived, actions",
-    "placement": "free, request",
+    "order": "(view, jobs)",
+    "scheduler": "",
+    "placement": "(free, request)",
 }
 OF_PARAMETERS: Final = frozenset({"minimum", "maximum", "choices", "help", "flags"})
 _NEAR: Final = 0.75
@@ -40,15 +40,16 @@ def check_names(
     Raises
     ------
     ValueError
-        For a name that is nearly one that is read, where the class does not have that itself, or
-        if the method that it must have is missing.
+        For a name that is nearly one that is read, where the class does not have that itself.
+    TypeError
+        If the method that it must have is missing.
     """
     own = {key for kind in _own_classes(plug_in, base) for key in vars(kind)} | set(state or ())
     unread = check_spelling(f"{kind} {name}", own, READ[kind])
     needed = NEEDED[kind]
     if state is not None and needed not in own:
         told = f"; it has {', '.join(unread)}" if unread else ""
-        raise ValueError(f"{kind} {name}: {needed}({ARGUMENTS[kind]}) is missing{told}")
+        raise TypeError(f"{kind}: {needed}{ARGUMENTS[kind]} is missing in {name}{told}")
 
 
 def check_spelling(where: str, own: Iterable[str], read: Iterable[str]) -> list[str]:

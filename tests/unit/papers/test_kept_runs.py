@@ -120,7 +120,7 @@ def test_tasks_are_kept_as_they_come(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with kept_in(tmp_path):
         begun = run_all(logged, [1, 2, 3])
         assert [next(begun), next(begun)] == [(1, 2), (2, 4)]
-        begun.close()
+        del begun
         assert dict(run_all(logged, [1, 2, 3])) == {1: 2, 2: 4, 3: 6}
     assert calls == [1, 2, 3]
 

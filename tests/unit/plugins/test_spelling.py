@@ -79,7 +79,7 @@ def test_a_misspelt_method_is_named_with_the_nearest(kind: str, wrong: str) -> N
 @pytest.mark.parametrize("kind", sorted(BASES))
 def test_a_plug_in_without_its_method_is_refused_before_the_run(kind: str) -> None:
     made = type("Mine", (BASES[kind],), {"keyy": rank})
-    with pytest.raises(ValueError, match=r"\(.*\) is missing; it has keyy"):
+    with pytest.raises(TypeError, match=r"is missing in python:Mine; it has keyy"):
         run(kind, made())
 
 
