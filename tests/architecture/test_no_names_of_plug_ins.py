@@ -32,7 +32,6 @@ OTHER_WORDS = {
     "models.throughput_files": {"spread"},  # a column: throughput on several servers
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
     "results.shown_metrics": {"none"},  # the same
-    "results.run_remarks": {"estimate"},  # what a policy decides by, a flag
     "traces.deadlines": {"elasticflow"},  # a recipe for deadlines, after its paper
     "traces.swf_text": {"estimate"},  # a time of a job
 }

@@ -87,7 +87,7 @@ def lower_bounds(
     >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
     >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
     >>> result = gs.simulate(trace, cluster)
-    >>> bound = gs.lower_bounds(trace, cluster)
+    >>> bound = gs.bounds.lower_bounds(trace, cluster)
     >>> bool(bound.makespan_us <= 1e6 * result.metric("makespan_s"))
     True
     """

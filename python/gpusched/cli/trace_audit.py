@@ -12,9 +12,11 @@ from rich.text import Text
 from gpusched.base.wording import plural
 from gpusched.cli import given, options
 from gpusched.cli.console import new_table, show_json, show_lines, show_table
+from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import cluster_of
 from gpusched.traces.auditing.findings import Finding, TraceAudit, Verdict
-from gpusched.traces.auditing.trace_audit import audit_trace
+from gpusched.traces.auditing.trace_audit import judged, published_gpus
+from gpusched.traces.checked_columns import duplicate_ids_kept
 
 _STYLES: Final = {"wrong": "bold red", "odd": "yellow", "fine": "green", "unknown": "dim"}
 _COUNTED: Final[tuple[tuple[Verdict, str], ...]] = (
@@ -32,6 +34,7 @@ gpusched trace audit log.swf --strict --json
 """
 
 
+@reads_traces
 def audit(
     trace: options.RequiredTrace,
     format: options.Format = None,
@@ -51,19 +54,18 @@ def audit(
         ),
     ] = False,
     json: options.Json = False,
+    reading: Reading = DEFAULT,
 ) -> None:
     """Say what is wrong or odd in a trace, with rows, and what it does to a study.
 
     Without a cluster, nothing is said of demands that exceed it.
     """
-    source = given.source_of(trace, format, column, option)
-    found = audit_trace(
-        trace,
-        cluster_of(servers, gpus_per_server, cluster),
-        format=source.format,
-        columns=source.columns,
-        **source.options,
-    )
+    source = given.source_of(trace, format, column, option, reading)
+    inventory = cluster_of(servers, gpus_per_server, cluster)
+    with duplicate_ids_kept():
+        jobs = source.read()
+    is_plain = len(trace) == 1 and source.options.get("processors_per_gpu", 1) == 1
+    found = judged(jobs, inventory, published_gpus(trace[0]) if is_plain else None)
     if json:
         show_json(found.to_dict())
     else:

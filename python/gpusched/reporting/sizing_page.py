@@ -31,10 +31,21 @@ def write_sizing(
     assumptions
         Choices that were made for the user, to be named beside the answer.
 
+    Returns
+    -------
+    None
+        The page is in the file.
+
     Raises
     ------
     ImportError
         Without Plotly; the message says what to install.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> found = gs.size(trace, "p95_wait_s < 10 min", resamples=0)
+    >>> gs.write_sizing(found, "size.html")
     """
     write_text(path, render_sizing(sizing, assumptions))
 

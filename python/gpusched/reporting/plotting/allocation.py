@@ -26,7 +26,22 @@ def allocation(
         The most points of a curve: of each slot of time the first, the lowest, the highest and
         the last step, so that no peak is lost; 8 or more.
     library
-        As for :func:`jct_cdf`, as are returns and errors.
+        As for :func:`jct_cdf`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError, ValueError
+        As :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> figure = gs.plot.allocation(result)
     """
     return drawn(chart(comparison_of(source), points), library)
 

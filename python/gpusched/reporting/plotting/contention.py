@@ -18,7 +18,24 @@ def contention(
 ) -> Any:
     """Draw the rings (gangs on several servers) on the link that has most of them, over time.
 
-    Parameters, returns and errors: as :func:`allocation`.
+    Parameters: as :func:`allocation`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError, ValueError
+        As :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> trace = trace.with_profiles(gs.models.zoo(), seed=1)
+    >>> cluster = gs.Cluster.uniform(64, 8, nic_gbps=25, intra_gbps=400)
+    >>> result = gs.simulate(trace, cluster, policy="fifo", placement="spread", contention="shared")
+    >>> figure = gs.plot.contention(result)
     """
     return drawn(chart(comparison_of(source), points), library)
 

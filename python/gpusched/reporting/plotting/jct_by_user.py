@@ -16,7 +16,22 @@ if TYPE_CHECKING:
 def jct_by_user(source: Result | Comparison, *, library: Library = "plotly") -> Any:
     """Draw the mean JCT of the finished jobs of each user, a dot per policy.
 
-    As :func:`wait_by_user` otherwise.
+    Parameters: as :func:`wait_by_user`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the trace has no users, or as :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 5, 9], [60, 60, 60], [1, 2, 1], user=["a", "b", "a"])
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(2, 8), policy="fifo")
+    >>> figure = gs.plot.jct_by_user(result)
     """
     return drawn(chart(comparison_of(source)), library)
 

@@ -16,7 +16,22 @@ if TYPE_CHECKING:
 def jct_by_width(source: Result | Comparison, *, library: Library = "plotly") -> Any:
     """Draw the mean JCT of the finished jobs of 1, of 2 to 8 and of 9 or more GPUs.
 
-    A dot per policy. Parameters, returns and errors: as :func:`jct_cdf`.
+    A dot per policy. Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError, ValueError
+        As :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> figure = gs.plot.jct_by_width(result)
     """
     return drawn(chart(comparison_of(source)), library)
 

@@ -16,7 +16,22 @@ if TYPE_CHECKING:
 def queue(source: Result | Comparison, *, points: int = POINTS, library: Library = "plotly") -> Any:
     """Draw the number of waiting jobs over time, a strip per policy, on a logarithmic axis.
 
-    Parameters, returns and errors: as :func:`allocation`.
+    Parameters: as :func:`allocation`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError, ValueError
+        As :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> figure = gs.plot.queue(result)
     """
     return drawn(chart(comparison_of(source), points), library)
 

@@ -16,8 +16,23 @@ if TYPE_CHECKING:
 def servers(source: Result | Comparison, *, library: Library = "plotly") -> Any:
     """Draw how full the servers are over time: at most 48 rows of neighbouring servers.
 
-    A policy at a time in Plotly, a panel for each in Matplotlib. Parameters, returns and errors:
-    as :func:`jct_cdf`; ValueError also if the placement takes the cluster for one pool.
+    A policy at a time in Plotly, a panel for each in Matplotlib.
+    Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the placement takes the cluster for one pool, or as :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> figure = gs.plot.servers(result)
     """
     return drawn(chart(comparison_of(source)), library)
 

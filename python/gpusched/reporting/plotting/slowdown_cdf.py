@@ -21,8 +21,25 @@ def slowdown_cdf(
     """Draw the share of the jobs on several servers whose slowdown from contention is at most x.
 
     The slowdown is the run time over what it would have been on the same GPUs if no link were
-    shared. Jobs that ran on one server at a time use no link, and are left out. Parameters,
-    returns and errors: as :func:`jct_cdf`.
+    shared. Jobs that ran on one server at a time use no link, and are left out.
+    Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError, ValueError
+        As :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> trace = trace.with_profiles(gs.models.zoo(), seed=1)
+    >>> cluster = gs.Cluster.uniform(64, 8, nic_gbps=25, intra_gbps=400)
+    >>> result = gs.simulate(trace, cluster, policy="fifo", placement="spread", contention="shared")
+    >>> figure = gs.plot.slowdown_cdf(result)
     """
     return drawn(chart(comparison_of(source), points), library)
 

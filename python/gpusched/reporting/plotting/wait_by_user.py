@@ -17,7 +17,22 @@ def wait_by_user(source: Result | Comparison, *, library: Library = "plotly") ->
     """Draw the mean wait of the finished jobs of each user, a dot per policy.
 
     The fifteen users who ask for most GPU time have a line each, all others share one.
-    Parameters, returns and errors: as :func:`jct_cdf`; ValueError also if the trace has no users.
+    Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ValueError
+        If the trace has no users, or as :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.Trace.from_columns([0, 5, 9], [60, 60, 60], [1, 2, 1], user=["a", "b", "a"])
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(2, 8), policy="fifo")
+    >>> figure = gs.plot.wait_by_user(result)
     """
     return drawn(chart(comparison_of(source)), library)
 

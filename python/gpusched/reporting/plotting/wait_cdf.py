@@ -21,7 +21,22 @@ def wait_cdf(
     """Draw the share of finished jobs whose wait (all time without GPUs) is at most x.
 
     The axis is logarithmic and begins at one second, with the jobs that wait less or not at all.
-    Parameters, returns and errors: as :func:`jct_cdf`.
+    Parameters: as :func:`jct_cdf`.
+
+    Returns
+    -------
+    plotly.graph_objects.Figure or matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError, ValueError
+        As :func:`jct_cdf`.
+
+    Examples
+    --------
+    >>> trace = gs.generate("philly", 200, seed=1)
+    >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
+    >>> figure = gs.plot.wait_cdf(result)
     """
     return drawn(chart(comparison_of(source), points), library)
 

@@ -100,5 +100,16 @@ def trace_check(
 
 
 def trace_checks() -> dict[str, TraceCheck]:
-    """Every check by name, in the order in which they are listed."""
+    """Every check by name, in the order in which they are listed.
+
+    Returns
+    -------
+    dict
+        Of each name its check; a call with the evidence of a trace returns its finding.
+
+    Examples
+    --------
+    >>> "duplicate-rows" in gs.traces.trace_checks()
+    True
+    """
     return CHECKS.all()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from gpusched.base.source import Source
+from gpusched.base.source import AnyFile, Source
 from gpusched.traces.auditing.check_registry import trace_checks
 from gpusched.traces.auditing.evidence import Evidence
 from gpusched.traces.auditing.findings import VERDICTS, TraceAudit
@@ -23,7 +24,7 @@ _PROCESSORS: Final = re.compile(r"^;\s*MaxProcs:\s*(\d{1,9})\s*$", re.MULTILINE)
 
 
 def audit_trace(
-    trace: Trace | str | os.PathLike[str], cluster: Cluster | None = None, **options: Any
+    trace: Trace | AnyFile | Sequence[AnyFile], cluster: Cluster | None = None, **options: Any
 ) -> TraceAudit:
     """Say what is wrong or odd in a trace: each check's verdict, with rows and effects.
 
@@ -32,12 +33,13 @@ def audit_trace(
     Parameters
     ----------
     trace
-        A trace, or the path of its file. Of a file more can be told: an id that is there twice is
-        a finding and no error, and the GPUs that an SWF header states are an inventory.
+        A trace, or its file or files, as :func:`gpusched.read_trace` takes them. Of a file more
+        can be told: an id that is there twice is a finding and no error, and the GPUs that an SWF
+        header states are an inventory.
     cluster
         What the jobs are to run on; without it, nothing is said of demands that exceed it.
     options
-        For a path, those of :func:`gpusched.read_trace`.
+        For a file, those of :func:`gpusched.read_trace`.
 
     Returns
     -------
@@ -60,20 +62,27 @@ def audit_trace(
         if options:
             raise TypeError(f"audit_trace: {next(iter(options))!r} is an option of reading a file")
     else:
-        path = trace
+        file = trace
         with duplicate_ids_kept():
-            trace = read_trace(path, **options)
+            trace = read_trace(file, **options)
         if options.get("processors_per_gpu", 1) == 1:
-            published = _published_gpus(path)
+            published = published_gpus(file)
+    return judged(trace, cluster, published)
+
+
+def judged(trace: Trace, cluster: Cluster | None, published: int | None) -> TraceAudit:
+    """Audit a trace of a cluster, or of one of which the publisher tells the number of GPUs."""
     evidence = Evidence(trace, cluster, published)
     findings = [check(evidence) for check in trace_checks().values()]
     findings.sort(key=lambda found: -VERDICTS.index(found.verdict))  # stable: then by rank
     return TraceAudit(trace.source, len(trace), tuple(findings))
 
 
-def _published_gpus(path: str | os.PathLike[str]) -> int | None:
+def published_gpus(file: AnyFile | Sequence[AnyFile]) -> int | None:
     """Return the processors that the header of an SWF log states, which are read as GPUs."""
-    if Path(path).name.removesuffix(".gz").endswith(".swf"):
-        found = _PROCESSORS.search(Source(path).text[:_HEAD])
+    if not isinstance(file, str | os.PathLike):
+        return None
+    if Path(file).name.removesuffix(".gz").endswith(".swf"):
+        found = _PROCESSORS.search(Source(file).text[:_HEAD])
         return int(found[1]) if found and int(found[1]) else None
     return None
