@@ -43,7 +43,7 @@ CLI: dict[str, dict[str, str]] = {
         "trace inof jobs.csv": "inof",
         "trace info": "FILE",
         "trace info jobs.csv extra": "extra",
-        "trace convert jobs.csv": "TARGET",
+        "trace convert jobs.csv": "FILE",
         "policies nope": "nope",
         "metrics mean_jtc_s": "mean_jct_s",
     },
