@@ -39,7 +39,7 @@ def transportation(size):
     return lambda: solver.solve(value, ones, ones, True, False)[3]
 
 
-def attempt(make, size):
+def attempt(make, size, delay):
     call, heard = make(size), []
 
     def again():
@@ -56,16 +56,17 @@ def attempt(make, size):
         other.join()
 
     signal.signal(signal.SIGALRM, handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    signal.setitimer(signal.ITIMER_REAL, delay)
     found = call()
     signal.setitimer(signal.ITIMER_REAL, 0)
     return heard, found, call()
 
 
 make = globals()[NAME]
-for size in SIZES:
-    heard, found, later = attempt(make, size)
-    if heard and set(heard) != {"let in"}:
+# Some of a call is Python before and after the native one; the signal must come between.
+for size, delay in ((size, delay) for size in SIZES for delay in (0.02, 0.05, 0.1)):
+    heard, found, later = attempt(make, size, delay)
+    if len(heard) == 2 and "let in" not in heard:
         break
 print(*heard, sep="\\n")
 print(found == later)

@@ -64,6 +64,9 @@ def readers(folder: Path) -> dict[str, Reader]:
     for number, reader in enumerate(every):
         own = folder / str(number)
         own.mkdir()
+        for known in trace_formats().values():
+            for name, data in list(known.excerpt().items())[1:]:
+                (own / name).write_bytes(data)
         (own / "oracle_throughputs.json").write_text(whole.ORACLE)
         named[reader.name] = dataclasses.replace(reader, folder=own)
     return named
@@ -126,6 +129,8 @@ def _of_clusters() -> Iterator[Reader]:
     lists = (
         _text("servers.csv", whole.SERVERS),
         _text("pai.csv", whole.PAI),
+        _text("nodes.json", whole.SLURM_NODES),
+        _text("sinfo.json", whole.SLURM_LINES),
         ("servers.tar.gz", whole.tar(whole.SERVERS)),
         _text("topology.csv", whole.TOPOLOGY),
     )

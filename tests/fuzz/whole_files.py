@@ -79,6 +79,15 @@ PLACEMENTS: Final = (
 SCALABILITY: Final = (
     "num_nodes,num_replicas,local_bsz,step_time,sync_time\n1,1,4,0.5,0.1\n2,6,4,0.7,0.2\n"
 )
+SLURM_NODES = (
+    '{"nodes": [{"name": "a", "gres": "gpu:a100:4(S:0-1)", "tres": "cpu=64", "cpus": 64, '
+    '"real_memory": {"set": true, "infinite": false, "number": 512000}, "state": ["IDLE"]},\n'
+    '{"name": "b", "gres": "", "cpus": 64, "real_memory": 512000, "state": "down"}]}'
+)
+SLURM_LINES = (
+    '{"sinfo": [{"nodes": {"nodes": ["a", "b"]}, "node": {"state": ["MIXED"]}, "cpus": {"total": '
+    '128}, "memory": {"minimum": 512000}, "gres": {"total": "gpu:a100:4"}}]}'
+)
 
 
 def npz(*, packed: bool = False) -> bytes:

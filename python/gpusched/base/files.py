@@ -61,9 +61,10 @@ def naming(path: object, what: str = "") -> Iterator[None]:
     try:
         yield
     except HintedError as error:
-        if str(error).startswith(where):
+        told = in_a_line(error.what)
+        if told.startswith(where) and told == error.what:
             raise
-        raise error.within(where) from error
+        raise error.saying(told if told.startswith(where) else f"{where}: {told}") from error
     except (ValueError, msgspec.MsgspecError) as error:
         told = in_a_line(str(error))
         if told.startswith(where):

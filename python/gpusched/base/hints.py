@@ -26,6 +26,6 @@ class HintedError(ValueError):
         """The message in the words of the command line."""
         return f"{self.what}{self.at_command}"
 
-    def within(self, where: str) -> HintedError:
-        """Return the error with the name of a file before it."""
-        return HintedError(f"{where}: {self.what}", self.in_python, self.at_command)
+    def saying(self, what: str) -> HintedError:
+        """Return the error with another text of what is wrong."""
+        return HintedError(what, self.in_python, self.at_command)

@@ -47,7 +47,10 @@ def check_names(
     own = {key for kind in _own_classes(plug_in, base) for key in vars(kind)} | set(state or ())
     unread = check_spelling(f"{kind} {name}", own, READ[kind])
     needed = NEEDED[kind]
-    if state is not None and needed not in own:
+    is_native = any(
+        kind.__module__.startswith(base.__module__) for kind in _own_classes(plug_in, base)
+    )
+    if state is not None and needed not in own and not is_native:
         told = f"; it has {', '.join(unread)}" if unread else ""
         raise TypeError(f"{kind}: {needed}{ARGUMENTS[kind]} is missing in {name}{told}")
 
