@@ -48,7 +48,7 @@ class Tally:
 def campaign(
     work: Work, indices: range, num_processes: int, limit_s: float, show: Callable[[Tally], None]
 ) -> Tally:
-    """Run every case; one that takes longer than the limit, or ends its process, has failed."""
+    """Run every case; one that raises, takes longer than the limit or ends its process has failed."""
     tally = Tally()
     context = multiprocessing.get_context("fork")
     running: dict[Connection, tuple[Any, Any, range]] = {}
@@ -108,7 +108,10 @@ def worker(pipe: Connection, work: Work, part: range, limit_s: float, at: Any) -
         for index in part:
             at.value = index
             begin[0] = time.monotonic()
-            names, verdict = work(index)
+            try:
+                names, verdict = work(index)
+            except BaseException as error:  # a case that is not counted would be a silent success
+                names, verdict = (), f"raised: {type(error).__name__}: {error}"
             with lock:
                 done.append((index, names, verdict, time.monotonic() - begin[0]))
 

@@ -47,6 +47,16 @@ def test_a_case_that_hangs_or_ends_its_process_is_a_failure_and_the_others_are_r
     assert tally.verdicts["same"] == 7
 
 
+def test_a_case_that_raises_is_counted_as_a_failure_and_the_others_go_on() -> None:
+    def work(index: int) -> tuple[tuple[str, ...], str]:
+        return (), f"same{1 // (index - 3)}"[:4]
+
+    tally = campaign(work, range(8), 2, 20.0, lambda _: None)
+    assert tally.num_cases == 8
+    assert [index for index, _ in tally.failures] == [3]
+    assert "ZeroDivisionError" in tally.failures[0][1]
+
+
 def test_a_failing_case_is_made_smaller_as_long_as_it_fails() -> None:
     class Picky(Twin):
         def check(self) -> str:
