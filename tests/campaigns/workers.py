@@ -48,7 +48,7 @@ class Tally:
 def campaign(
     work: Work, indices: range, num_processes: int, limit_s: float, show: Callable[[Tally], None]
 ) -> Tally:
-    """Run every case; one that raises, takes longer than the limit or ends its process has failed."""
+    """Run every case; one that raises, takes too long or ends its process has failed."""
     tally = Tally()
     context = multiprocessing.get_context("fork")
     running: dict[Connection, tuple[Any, Any, range]] = {}
