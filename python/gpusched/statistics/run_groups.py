@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.base.suggest import nearest
+from gpusched.results.metric_registry import metrics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,12 +125,11 @@ def _twice(
 
     same = pl.all_horizontal(pl.col(name).eq_missing(row[name]) for name in (*by, axis, SEED))
     alike = runs.filter(same)
+    measured = {*metrics(), metric, *_NOT_AXES} - {"load"}  # a metric, and an axis as well
     differing = [
         name
         for name in alike.columns
-        if name not in _NOT_AXES
-        and name != metric
-        and not (alike.schema[name].is_float() and name != "load")
+        if name not in measured
         and not alike.schema[name].is_nested()
         and alike[name].n_unique() > 1
     ]

@@ -74,7 +74,7 @@ def test_the_adjustment_is_for_all_comparisons_of_the_frame() -> None:
     assert plain.frame["p_adjusted"].equals(plain.frame["p"], null_equal=True)
 
 
-def test_significance_and_the_interval_agree() -> None:
+def test_significance_and_the_intervals_agree() -> None:
     rows = []
     for seed, shift in enumerate(np.linspace(-0.6, 0.6, 25)):
         random = np.random.default_rng(seed)
@@ -88,9 +88,10 @@ def test_significance_and_the_interval_agree() -> None:
             pl.DataFrame(rows), "mean_jct_s", by=["case"], baseline="a", method=method,
             correction=None,
         ).frame.filter(pl.col("policy") == "b")  # fmt: skip
-        leaves_out_zero = (frame["difference_low"] > 0) | (frame["difference_high"] < 0)
-        assert frame["is_significant"].to_list() == leaves_out_zero.to_list()
-        assert 0 < leaves_out_zero.sum() < 25
+        differs = (frame["difference_low"] > 0) | (frame["difference_high"] < 0)
+        differs &= (frame["ratio_low"] > 1) | (frame["ratio_high"] < 1)
+        assert frame["is_significant"].to_list() == differs.to_list()
+        assert 0 < differs.sum() < 25
 
 
 def test_the_baseline_differs_from_itself_by_nothing() -> None:
