@@ -144,7 +144,9 @@ class Screen:
             {reason: column for reason, (column, _) in self._rules.items()},
         )
         if self.bad.all():
-            why = f"; all {len(self.bad):,} rows were rejected: " if rejects else ""
+            count = len(self.bad)
+            every = "the only row was" if count == 1 else f"all {count:,} rows were"
+            why = f"; {every} rejected: " if rejects else ""
             raise ValueError(f"{self.source}: no jobs{why}{'; '.join(rejects.lines())}")
         return rejects
 
