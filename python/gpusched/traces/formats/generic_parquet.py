@@ -15,6 +15,7 @@ from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.formats.generic import trace_of
 from gpusched.traces.frames import polars_of
+from gpusched.traces.intake.parquet_layout import MAGIC, check_layout
 from gpusched.traces.workload import Trace
 
 _LEAST_BYTES: Final = 8  # of a value, once it is a number or a label
@@ -31,12 +32,14 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
     import polars
 
     with naming(source, "truncated or damaged Parquet"):
+        least = check_layout(source.data)
         lazy = polars.scan_parquet(io.BytesIO(source.data))
         names = lazy.collect_schema().names()
         if len(names) > MAX_COLUMNS:
             raise ValueError(f"{len(names):,} columns; there may be {MAX_COLUMNS:,}")
         # The number of rows stands in the file's end; a column of equal values takes no space.
-        least = int(lazy.select(polars.len()).collect().item()) * len(names) * _LEAST_BYTES
+        num_rows = int(lazy.select(polars.len()).collect().item())
+        least = max(least, num_rows * len(names) * _LEAST_BYTES)
         limit = unpacked_limit(source.num_packed, source.max_bytes)
         if least > limit:
             raise too_long(source, least, limit)
@@ -47,7 +50,7 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
 
 
 def _recognises(source: Source) -> bool:
-    return source.data.startswith(b"PAR1")
+    return source.data.startswith(MAGIC)
 
 
 def write(trace: Trace, path: Path) -> None:
