@@ -13,7 +13,7 @@ from gpusched.base.files import MAX_COLUMNS, naming, too_long, unpacked_limit
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.formats.generic import trace_of
+from gpusched.traces.formats.generic import read_columns
 from gpusched.traces.frames import polars_of
 from gpusched.traces.intake.parquet_layout import MAGIC, check_layout
 from gpusched.traces.workload import Trace
@@ -46,7 +46,7 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
         frame = polars.read_parquet(io.BytesIO(source.data))
     screen = Screen(str(source), np.arange(frame.height, dtype=np.int64))
     data = {name: frame[name] for name in frame.columns}
-    return trace_of(source, screen, data, columns, on_bad)
+    return read_columns(source, screen, data, columns, on_bad)
 
 
 def _recognises(source: Source) -> bool:

@@ -10,7 +10,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.source import Source
-from gpusched.traces.intake.text_schema import TextColumn, TextSchema
+from gpusched.traces.intake.declared_columns import TextColumn
+from gpusched.traces.intake.text_schema import TextSchema
 
 SCHEMA = TextSchema(
     (
