@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Float64
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.delimited_text import Table
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
@@ -21,7 +21,7 @@ from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.iso_times import IsoTimes
+from gpusched.traces.intake.wall_clock import UNIX_EPOCH, ticks_of
 from gpusched.traces.sacct_attempts import JOB_ID, Attempts, joined, separated
 from gpusched.traces.sacct_demands import COLUMNS, TRES, demand_of, each
 from gpusched.traces.sacct_table import delimiter_of, names_of, read_sacct_table
@@ -101,8 +101,7 @@ def read(
     screen, text = table.screen(), table.columns
     ids = next(text[name] for name in IDS if name in text)
     _require_jobs(screen, ids)
-    clock = IsoTimes(screen)
-    attempts = _attempts(screen, clock, text, arrival)
+    attempts = _attempts(screen, text, arrival)
     ids = (joined if requeues == "join" else separated)(screen, ids, attempts)
     _require_ended(screen, attempts)
     demand, types = demand_of(screen, text, gpu_types)
@@ -134,7 +133,7 @@ def read(
         on_bad=on_bad,
         name=source.name,
         source=str(source),
-        epoch=clock.epoch,
+        epoch=UNIX_EPOCH,
         rebase=True,
     )
     return Trace(**attributes)
@@ -174,17 +173,18 @@ def _require_jobs(screen: Screen, ids: polars.Series) -> None:
     screen.require(ids.str.contains(JOB_ID).to_numpy(), "id", "must be like 123, 123_4 or 123+1")
 
 
-def _attempts(
-    screen: Screen, clock: IsoTimes, text: dict[str, polars.Series], arrival: str
-) -> Attempts:
-    submit_us = clock.ticks("submit_s", "Submit", text["Submit"])
+def _attempts(screen: Screen, text: dict[str, polars.Series], arrival: str) -> Attempts:
+    def ticks(column: str, label: str, absent: Bool | None = None) -> Int64:
+        return ticks_of(screen, column, label, text[label], absent=absent, may_count=True)
+
+    submit_us = ticks("submit_s", "Submit")
     if arrival == "eligible":
         absent = _absent(text["Eligible"])
-        eligible_us = clock.ticks("submit_s", "Eligible", text["Eligible"], absent)
+        eligible_us = ticks("eligible", "Eligible", absent)
         submit_us = np.where(absent, submit_us, np.maximum(eligible_us, submit_us))
     has_start, has_end = ~_absent(text["Start"]), ~_absent(text["End"])
-    start_us = clock.ticks("start", "Start", text["Start"], ~has_start)
-    end_us = clock.ticks("end", "End", text["End"], ~has_end)
+    start_us = ticks("start", "Start", ~has_start)
+    end_us = ticks("end", "End", ~has_end)
     return Attempts(submit_us, start_us, end_us - start_us, has_start, has_end)
 
 
