@@ -252,7 +252,9 @@ class Trace(TraceChanges):
             The frame's name for each of ours, e.g. ``{"service_s": "length"}``. Columns that have
             our names, or others that are usual (``duration``, ``num_gpus`` ...), are taken without
             being listed; so is ``interarrival_s``, the time since the row before, in place of
-            ``submit_s``. Those that are not taken are named in :attr:`notes`.
+            ``submit_s``. Those that are not taken are named in :attr:`notes`. A result's frame
+            is one of jobs, too: what ``"finished"`` there has the status ``"ok"``, and the others
+            ``"unknown"``.
         options
             ``name``, ``epoch``, ``on_bad``, ``profiles`` and ``graphs`` as in
             :meth:`from_columns`; the frame's column ``profile`` is taken only with ``profiles``,

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
-from gpusched.base.labels import STATUSES, Labels
+from gpusched.base.labels import Labels
 from gpusched.base.rejects import Screen
 from gpusched.traces import text_columns as parse
 from gpusched.traces.deadlines import NOT_A_TIME
 from gpusched.traces.intake.arrivals import cumulated
+from gpusched.traces.intake.known_statuses import known_statuses
 
 if TYPE_CHECKING:
     import polars
@@ -80,6 +81,8 @@ class ReadColumns:
         As :func:`gpusched.traces.assembly.assemble` takes them, and parts under their own names.
     has_dates
         Whether submissions have dates.
+    notes
+        What a reader should know, a sentence each.
     """
 
     def __init__(self, screen: Screen, data: Mapping[str, polars.Series], absent: str = "") -> None:
@@ -89,6 +92,7 @@ class ReadColumns:
         self.ids: AnyArray | None = None
         self.gpu_types: Labels | list[Any] | None = None
         self.has_dates = False
+        self.notes: tuple[str, ...] = ()
 
     def take(self, column: TextColumn) -> None:
         """Read one column.
@@ -146,4 +150,7 @@ class ReadColumns:
         if self._absent:
             values = values.replace(self._absent, "")
         named = parse.labels(self.screen, column.name, values)
-        return named.among(STATUSES, "unknown") if column.kind == "status" else named
+        if column.kind == "status":
+            named, said = known_statuses(named)
+            self.notes += said
+        return named

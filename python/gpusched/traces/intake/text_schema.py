@@ -145,6 +145,6 @@ def trace_of(
         source=f"{source} ({how})" if how else str(source),
         epoch=parse.UNIX_EPOCH if read.has_dates else epoch,
         rebase=True,
-        notes=notes,
+        notes=(*notes, *read.notes),
     )
     return Trace(**attributes)
