@@ -49,3 +49,14 @@ def read_columns(
 def _declared(theirs: str, ours: str) -> TextColumn:
     kind = _KINDS.get(ours, "number")
     return TextColumn(theirs, ours, kind, may_miss=ours in _OPTIONAL_VALUES)
+
+
+def losses(trace: Trace) -> list[str]:
+    """Say what columns of numbers and names cannot hold of a trace, a sentence each."""
+    lines = []
+    if trace.epoch is not None:
+        lines.append(f"times are written in seconds: that second 0 was {trace.epoch} is left out")
+    for column in ("profile", "graph"):
+        if getattr(trace, column) is not None:
+            lines.append(f"of each job's {column} the name alone is written")
+    return lines

@@ -9,7 +9,7 @@ from gpusched.base.delimited_text import read_table
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.formats.generic import read_columns
+from gpusched.traces.formats.generic import losses, read_columns
 from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
@@ -47,6 +47,7 @@ register_trace_format(
             "jobs.csv", "submit_s,service_s,gpus,user", "0,3600,8,ann", "5.5,60,1,bob"
         ),
         write=write,
+        losses=losses,
         endings=("csv",),
         options=("columns",),
         rank=9,

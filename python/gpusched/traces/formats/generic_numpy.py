@@ -18,7 +18,7 @@ from gpusched.base.files import MAX_COLUMNS, too_long, unpacked_limit
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.formats.generic import read_columns
+from gpusched.traces.formats.generic import losses, read_columns
 from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
@@ -157,6 +157,7 @@ register_trace_format(
         read=read,
         excerpt=_excerpt,
         write=write,
+        losses=losses,
         endings=("npz",),
         options=("columns",),
         rank=-1,

@@ -13,7 +13,7 @@ from gpusched.base.files import MAX_COLUMNS, naming, too_long, unpacked_limit
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.formats.generic import read_columns
+from gpusched.traces.formats.generic import losses, read_columns
 from gpusched.traces.frames import polars_of
 from gpusched.traces.intake.parquet_layout import MAGIC, check_layout
 from gpusched.traces.workload import Trace
@@ -75,6 +75,7 @@ register_trace_format(
         read=read,
         excerpt=_excerpt,
         write=write,
+        losses=losses,
         endings=("parquet",),
         options=("columns",),
         rank=-1,
