@@ -104,9 +104,9 @@ def _explain(error: Exception) -> int:
 def _name_value(error: Any) -> None:
     """Put the value that was given into an error of the parser that tells the rule alone."""
     found = getattr(error.__cause__, "errors", None)
-    faults = found() if callable(found) else ()
+    faults: Sequence[Any] = found() if callable(found) else ()
     if len(faults) == 1 and isinstance(faults[0], Mapping):
-        value, kind = faults[0].get("input"), faults[0].get("type")
+        value, kind = faults[0].get("input"), str(faults[0].get("type"))
         bounds = faults[0].get("ctx") or {}
         rule = _RULES.get(kind, "").format_map(bounds) or f"is wrong: {error.message}"
         shown = value if rule.startswith(_BOUND) else repr(value)
