@@ -28,7 +28,6 @@ USERS = {
     "python/gpusched/models/profiles.py": "the fields of a profile",
     "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
     "python/gpusched/traces/assembly.py": "turns seconds into ticks",
-    "python/gpusched/traces/formats/generic.py": "names of columns in a user's file",
     "python/gpusched/traces/intake/merging.py": "what a job has where its file has no such column",
     "python/gpusched/traces/model_columns.py": "makes the columns of models",
     "python/gpusched/traces/throughput_columns.py": "reads the columns of measured speeds",

@@ -33,6 +33,7 @@ OTHER_WORDS = {
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
     "results.shown_metrics": {"none"},  # the same
     "traces.deadlines": {"elasticflow"},  # a recipe for deadlines, after its paper
+    "traces.formats.sacct_json": {"count"},  # of a resource, in the JSON of Slurm
     "traces.swf_text": {"estimate"},  # a time of a job
 }
 

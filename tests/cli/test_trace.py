@@ -34,6 +34,15 @@ def test_info_as_json_adds_up(gpusched_json, jobs_csv: Path) -> None:
     assert {line for reason in made["rejects"].values() for line in reason["first_lines"]} == {6, 7}
 
 
+def test_info_counts_the_load_of_the_jobs_that_fit(gpusched, gpusched_json, tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("submit_s,service_s,gpus,gpu_types\n0,10,1,\n1,10,99,\n2,10,1,A100\n5,10,2,\n")
+    shown = " ".join(gpusched("trace", "info", path, "--servers", 1).stdout.split())
+    assert "load 0.750 on 1 server x 8 GPUs (8 GPUs); without 2 jobs that do not fit" in shown
+    made = gpusched_json("trace", "info", path, "--servers", 1)
+    assert (made["num_jobs"], made["num_fitting"], made["load"]) == (4, 2, pytest.approx(30 / 40))
+
+
 def test_info_says_where_no_load_is_defined(gpusched, tmp_path: Path) -> None:
     (tmp_path / "burst.csv").write_text("submit_s,service_s,gpus\n5,10,1\n5,20,2\n")
     result = gpusched("trace", "info", tmp_path / "burst.csv")

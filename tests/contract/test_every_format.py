@@ -30,7 +30,7 @@ every_format = pytest.mark.parametrize("name", sorted(FORMATS))
 def test_the_formats_are_there() -> None:
     assert set(FORMATS) >= {
         "acme", "batsim", "csv", "elasticflow", "gavel", "helios", "itp", "numpy", "openb",
-        "pai-2020", "parquet", "philly-csv", "philly-json", "sacct", "squeue", "swf",
+        "pai-2020", "parquet", "philly-csv", "philly-json", "sacct", "sacct-json", "squeue", "swf",
     }  # fmt: skip
     assert set(WRITTEN) >= {"csv", "numpy", "parquet", "swf"}
 

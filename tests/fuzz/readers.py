@@ -93,7 +93,10 @@ _TRACES: Final[dict[str, tuple[Whole, ...]]] = {
         ("columns.npy", whole.npy()),
     ),
     "openb": (_text("pods.csv", whole.PODS),),
-    "parquet": (("columns.parquet", whole.parquet()),),
+    "parquet": (
+        ("columns.parquet", whole.parquet()),
+        *(("jobs.parquet", data) for data in whole.parquets().values()),
+    ),
     "philly-csv": (_text("philly.csv", whole.PHILLY_CSV),),
     "philly-json": (
         _text("philly.json", whole.PHILLY_JSON),

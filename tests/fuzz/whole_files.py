@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import io
 import tarfile
 from typing import Final
@@ -90,6 +91,17 @@ SLURM_LINES = (
 )
 
 
+_JOBS: Final = {
+    "submit_s": [0.0, 1.0, 2.0, 2.5] * 3,
+    "service_s": [5, 6, 7, None] * 3,
+    "gpus": [1, 2, 1, 4] * 3,
+    "user": ["ann", "bob", None, "ann"] * 3,
+    "gpu_types": [["V100"], [], None, ["T4", "A100"]] * 3,
+    "flag": [True, False, None, True] * 3,
+    "none": [None, None, None, 1.5] * 3,
+}
+
+
 def npz(*, packed: bool = False) -> bytes:
     """Return columns as NumPy saves them."""
     file = io.BytesIO()
@@ -123,6 +135,40 @@ def parquet() -> bytes:
     }
     pl.DataFrame(columns).write_parquet(file)
     return file.getvalue()
+
+
+def parquets() -> dict[str, bytes]:
+    """Return the same jobs by name of what they are packed and encoded with."""
+    made = {}
+    for name in ("uncompressed", "snappy", "gzip", "lz4"):
+        file = io.BytesIO()
+        pl.DataFrame(_JOBS).write_parquet(file, compression=name, row_group_size=5)  # type: ignore[arg-type]
+        made[name] = file.getvalue()
+    if importlib.util.find_spec("pyarrow") is None:
+        return made
+    import pyarrow as pa
+    from pyarrow import parquet as writer
+
+    table = pa.table(_JOBS)
+    plain = {"compression": "none", "use_dictionary": False}
+    encodings = {
+        "submit_s": "BYTE_STREAM_SPLIT",
+        "service_s": "DELTA_BINARY_PACKED",
+        "gpus": "DELTA_BINARY_PACKED",
+        "user": "DELTA_LENGTH_BYTE_ARRAY",
+    }
+    for name, options in {
+        "dictionary": {"compression": "none"},
+        "pages of version 2": {"compression": "none", "data_page_version": "2.0"},
+        "packed pages of version 2": {"compression": "snappy", "data_page_version": "2.0"},
+        "plain": plain,
+        "deltas": plain | {"column_encoding": encodings},
+        "prefixes": plain | {"column_encoding": encodings | {"user": "DELTA_BYTE_ARRAY"}},
+    }.items():
+        file = io.BytesIO()
+        writer.write_table(table, file, **options)
+        made[name] = file.getvalue()
+    return made
 
 
 def gzipped(text: str) -> bytes:

@@ -49,8 +49,11 @@ class Rejects:
 
     def _line(self, reason: str) -> str:
         count, first = self.counts[reason], self.first[reason]
-        where = ", ".join(map(str, first)) + (", ..." if count > len(first) else "")
-        return f"{reason}: {count:,} {_plural('row', count)} ({_plural(self.unit, count)} {where})"
+        # Several jobs may stand on one line.
+        places = list(dict.fromkeys(first))
+        where = ", ".join(map(str, places)) + (", ..." if count > len(first) else "")
+        unit = _plural(self.unit, len(places) if count == len(first) else count)
+        return f"{reason}: {count:,} {_plural('row', count)} ({unit} {where})"
 
     def __bool__(self) -> bool:
         return bool(self.counts)
@@ -144,7 +147,9 @@ class Screen:
             {reason: column for reason, (column, _) in self._rules.items()},
         )
         if self.bad.all():
-            why = f"; all {len(self.bad):,} rows were rejected: " if rejects else ""
+            count = len(self.bad)
+            every = "the only row was" if count == 1 else f"all {count:,} rows were"
+            why = f"; {every} rejected: " if rejects else ""
             raise ValueError(f"{self.source}: no jobs{why}{'; '.join(rejects.lines())}")
         return rejects
 

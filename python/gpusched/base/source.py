@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import os
-import tarfile
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Final
 
-from gpusched.base.files import read_bytes, read_stream, too_long, unpacked_limit
+from gpusched.base.files import read_bytes, read_stream
 from gpusched.base.unpacking import ENDINGS, unpack
 
-_TAR_MAGIC: Final = slice(257, 262)
 _HEAD_BYTES: Final = 65_536
 
 AnyFile = str | os.PathLike[str] | IO[Any]
@@ -31,7 +28,7 @@ class Source:
         A file of more bytes, or that unpacks to more, is refused; for the default see
         :func:`gpusched.base.files.unpacked_limit`.
     member
-        Which file of a zip archive is meant; it may hold one alone otherwise.
+        Which file of a zip or tape archive is meant; it may hold one alone otherwise.
 
     Raises
     ------
@@ -63,7 +60,7 @@ class Source:
     @property
     def suffix(self) -> str:
         """The ending of the content, in lower case, e.g. ``".csv"`` of ``a.csv.gz``."""
-        if self.path.suffix.lower() == ".zip":
+        if {".zip", ".tar", ".tgz"} & {suffix.lower() for suffix in self.path.suffixes}:
             _ = self.data  # by which the name of its member is known
         return Path(self._content_name).suffix.lower()
 
@@ -136,49 +133,3 @@ class Source:
     def header(self) -> tuple[str, ...]:
         """The first line split at commas."""
         return tuple(name.strip().strip('"') for name in self.first_line.split(","))
-
-
-class ArchivedSource(Source):
-    """A file, unpacked if it is packed, a tape archive of one file, or both."""
-
-    @cached_property
-    def data(self) -> bytes:
-        """All bytes.
-
-        Raises
-        ------
-        ValueError
-            If the file is empty, damaged or too long, or an archive of several files.
-        """
-        data = super().data
-        if data[_TAR_MAGIC] != b"ustar":
-            return data
-        try:
-            return self._only_file(data)
-        except tarfile.TarError as error:
-            raise ValueError(f"{self}: damaged archive: {error}") from None
-
-    def _only_file(self, data: bytes) -> bytes:
-        limit = unpacked_limit(self.num_packed, self.max_bytes)
-        files = []
-        # "r:" - what was packed is unpacked by now; a packed archive in an archive is none.
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
-            place = -1
-            while (member := archive.next()) is not None:
-                if not place < member.offset <= len(data):
-                    raise ValueError(f"{self}: damaged archive: its members overlap")
-                place = member.offset
-                if member.isfile():
-                    files.append(member)
-                # The next one must lie behind it, or a damaged archive would never end.
-                if archive.offset <= member.offset:
-                    raise ValueError(f"{self}: damaged archive: its members overlap")
-            if len(files) != 1:
-                raise ValueError(f"{self}: the archive holds {len(files)} files, not one")
-            if files[0].size > limit:
-                raise too_long(self, files[0].size, limit)
-            if files[0].size > len(data) or files[0].issparse():
-                raise ValueError(f"{self}: damaged archive: a file is longer than the archive")
-            content = archive.extractfile(files[0])
-            assert content is not None  # it is a file
-            return content.read()

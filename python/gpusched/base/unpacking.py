@@ -7,16 +7,16 @@ import importlib
 import io
 import lzma
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from gpusched.base.archives import is_tar, tar_member, zip_member
 from gpusched.base.files import gunzip, too_long, unpacked_limit
 from gpusched.base.hints import HintedError
 from gpusched.base.libraries import is_installed, need
 
-ENDINGS: Final = (".gz", ".zst", ".bz2", ".xz", ".zip")
+ENDINGS: Final = (".gz", ".zst", ".bz2", ".xz", ".zip", ".tgz", ".tar")
 """Of packed files; the ending before one of these is that of the content."""
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = (b"PK\x03\x04", b"PK\x05\x06")
@@ -24,10 +24,6 @@ _CHUNK: Final = 1 << 16
 _PIECE: Final = 1 << 20
 _XZ_MEMORY: Final = 1 << 29
 _MAX_LAYERS: Final = 3
-_ENCRYPTED: Final = 0x1
-_NUM_SHOWN: Final = 8
-# What macOS puts beside each file.
-_ASIDE: Final = "__MACOSX/"
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,7 @@ _STREAMS: Final = (
 def unpack(
     path: object, packed: bytes, *, max_bytes: int | None = None, member: str | None = None
 ) -> tuple[bytes, str | None]:
-    """Unpack gzip, zstd, bz2, xz and zip, in one another too; other bytes stay as they are.
+    """Unpack gzip, zstd, bz2, xz, zip and tar, in one another too; other bytes stay as they are.
 
     Parameters
     ----------
@@ -69,7 +65,7 @@ def unpack(
         Bytes that it may unpack to, at any point; default: those of
         :func:`gpusched.base.files.unpacked_limit`.
     member
-        Which file of a zip archive to take; it may hold one alone otherwise.
+        Which file of an archive to take; it may hold one alone otherwise.
 
     Returns
     -------
@@ -89,7 +85,11 @@ def unpack(
             data = gunzip(str(path), data, max_bytes=max_bytes)
         elif data.startswith(_ZIP) and not _is_npz(path, data):
             limit = unpacked_limit(len(packed), max_bytes)
-            data, taken = _member(path, data, limit, member)
+            data, taken = zip_member(path, data, limit, member)
+            member = None
+        elif is_tar(data):
+            limit = unpacked_limit(len(packed), max_bytes)
+            data, taken = tar_member(path, data, limit, member)
             member = None
         else:
             stream = next((one for one in _STREAMS if data.startswith(one.magic)), None)
@@ -97,7 +97,7 @@ def unpack(
                 break
             data = _unpacked(path, data, stream, max_bytes)
     if member is not None:
-        raise ValueError(f"{path}: is no zip archive, of which {member!r} could be a member")
+        raise ValueError(f"{path}: is no archive, of which {member!r} could be a member")
     return data, taken
 
 
@@ -144,51 +144,3 @@ def _is_npz(path: object, data: bytes) -> bool:
     except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, OSError) as error:
         raise ValueError(f"{path}: truncated or damaged zip: {error}") from None
     return bool(names) and all(name.endswith(".npy") for name in names)
-
-
-def _member(path: object, data: bytes, limit: int, member: str | None) -> tuple[bytes, str]:
-    """Read one file of an archive, but no more than ``limit`` bytes."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        entries = [
-            entry
-            for entry in archive.infolist()
-            if not entry.is_dir() and not entry.filename.startswith(_ASIDE)
-        ]
-        chosen = [entry for entry in entries if member in (None, entry.filename)]
-        if len(chosen) != 1:
-            raise _no_member(path, [entry.filename for entry in entries], member)
-        entry = chosen[0]
-        where = f"{path}, member {entry.filename!r}"
-        if entry.flag_bits & _ENCRYPTED:
-            raise ValueError(f"{where}: is encrypted")
-        if entry.file_size > limit:
-            raise too_long(where, entry.file_size, limit)
-        content = bytearray()
-        try:
-            with archive.open(entry) as file:
-                while piece := file.read(_PIECE):
-                    content += piece
-                    if len(content) > limit:
-                        raise too_long(where, None, limit)
-        except HintedError:
-            raise
-        except (
-            zipfile.BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError, ValueError,
-            zlib.error, lzma.LZMAError,
-        ) as error:  # fmt: skip
-            raise ValueError(f"{where}: truncated or damaged zip: {error}") from None
-    return bytes(content), entry.filename
-
-
-def _no_member(path: object, names: list[str], member: str | None) -> ValueError:
-    more = f" and {len(names) - _NUM_SHOWN:,} more" if len(names) > _NUM_SHOWN else ""
-    listed = ", ".join(names[:_NUM_SHOWN]) + more or "none"
-    if member is not None:
-        what = "several members" if member in names else "no member"
-        return ValueError(f"{path}: the archive has {what} {member!r}; there are {listed}")
-    if not names:
-        return ValueError(f"{path}: the archive holds no file")
-    return HintedError(
-        f"{path}: the archive holds {len(names):,} files ({listed}); name one",
-        f" with member={names[0]!r}", f" with --member {names[0]}",
-    )  # fmt: skip

@@ -25,7 +25,7 @@ class Reading:
     member: Annotated[
         str | None,
         typer.Option(
-            "--member", metavar="NAME", help="Which file of a zip archive of several is the trace.",
+            "--member", metavar="NAME", help="Which file of an archive of several is the trace.",
             show_default=False, rich_help_panel=_PANEL,
         ),
     ] = None  # fmt: skip

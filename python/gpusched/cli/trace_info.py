@@ -13,6 +13,7 @@ from gpusched.cli.console import new_table, show_json, show_lines, show_table
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.clusters.cluster import Cluster
+from gpusched.traces.fitting_jobs import fitting_jobs, fitting_load
 from gpusched.traces.workload import Trace
 
 _BAR: Final = "█"
@@ -48,7 +49,9 @@ def info(
     jobs = workload.trace
     facts = jobs.describe()
     facts["cluster"] = str(workload.cluster)
-    facts["load"] = _finite(jobs.load(workload.cluster.num_gpus))
+    fits = fitting_jobs(jobs, workload.cluster)
+    facts["load"] = _finite(fitting_load(jobs, workload.cluster, fits))
+    facts["num_fitting"] = int(np.count_nonzero(fits))
     if json:
         rejects = {
             reason: {
@@ -91,8 +94,7 @@ def _facts(trace: Trace, facts: dict[str, Any], cluster: Cluster) -> Table:
         "GPUs, mean / p50 / max": f"{facts['mean_gpus']:.2f} / {facts['p50_gpus']:,} / "
         f"{facts['max_gpus']:,}",
         "GPU hours": f"{facts['gpu_hours']:,.0f}",
-        "load": f"{facts['load']:.3f} on {cluster}" if facts["load"] is not None else
-        "undefined: all jobs arrive at one instant",
+        "load": _load(facts, cluster),
     }  # fmt: skip
     for key, noun in (("num_users", "users"), ("num_queues", "queues"), ("num_groups", "groups")):
         if key in facts:
@@ -104,6 +106,17 @@ def _facts(trace: Trace, facts: dict[str, Any], cluster: Cluster) -> Table:
     for label, value in rows.items():
         table.add_row(label, value)
     return table
+
+
+def _load(facts: dict[str, Any], cluster: Cluster) -> str:
+    if facts["load"] is None:
+        return "undefined: all jobs arrive at one instant"
+    said = f"{facts['load']:.3f} on {cluster}"
+    unfit = facts["num_jobs"] - facts["num_fitting"]
+    if not unfit:
+        return said
+    does = "does" if unfit == 1 else "do"
+    return f"{said}; without {plural(unfit, 'job')} that {does} not fit"
 
 
 def _wishes(facts: dict[str, Any]) -> dict[str, str]:

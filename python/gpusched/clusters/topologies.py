@@ -8,7 +8,7 @@ import os
 from typing import Final
 
 from gpusched.base.files import naming
-from gpusched.base.source import ArchivedSource, Source
+from gpusched.base.source import Source
 from gpusched.clusters.cluster import Cluster
 from gpusched.clusters.network import Domain
 from gpusched.clusters.server_group import ServerGroup
@@ -67,7 +67,7 @@ def read_topology(
     >>> gs.clusters.read_topology("topo.csv", gpus=8).num_gpus
     16
     """
-    source = ArchivedSource(path, max_bytes=max_bytes)
+    source = Source(path, max_bytes=max_bytes)
     with naming(source):
         return topology_of(
             source, gpus=gpus, gpu_type=gpu_type, nic_gbps=nic_gbps, intra_gbps=intra_gbps,

@@ -13,6 +13,7 @@ from gpusched.traces import checked_columns as check
 from gpusched.traces.elasticity import NO_LIMIT
 from gpusched.traces.intake.arrivals import cumulated
 from gpusched.traces.intake.column_choice import INTERARRIVAL, choose_columns
+from gpusched.traces.intake.known_statuses import of_a_run
 from gpusched.traces.trace_columns import TraceColumns
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def columns_of_polars(
         raise TypeError(f"frame: expected a polars.DataFrame, not {_type_of(frame)}; {how}")
     chosen = choose_columns(frame.columns, mapped, extra=models)
     taken = {ours: frame[theirs] for ours, theirs in chosen.columns.items()}
-    return _with_submits(taken), chosen.notes
+    notes = chosen.notes + _name_statuses(taken)
+    return _with_submits(taken), notes
 
 
 def columns_of_pandas(
@@ -47,7 +49,17 @@ def columns_of_pandas(
         raise ValueError(f"frame: there are two columns {twice!r}")
     chosen = choose_columns(list(position), mapped, extra=models)
     taken = {ours: frame.iloc[:, position[theirs]] for ours, theirs in chosen.columns.items()}
-    return _with_submits(taken), chosen.notes
+    notes = chosen.notes + _name_statuses(taken)
+    return _with_submits(taken), notes
+
+
+def _name_statuses(taken: dict[str, Any]) -> tuple[str, ...]:
+    """Put statuses of ours in the place of those of a run, and say so."""
+    if "status" not in taken:
+        return ()
+    given = taken["status"]
+    taken["status"], notes = of_a_run(check.labels("status", given, len(given)))
+    return notes
 
 
 def _with_submits(taken: dict[str, Any]) -> dict[str, Any]:

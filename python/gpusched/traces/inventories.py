@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusched.base.files import naming
 from gpusched.base.rejects import OnBad
-from gpusched.base.source import ArchivedSource, Source
+from gpusched.base.source import Source
 from gpusched.clusters.cluster import Cluster, cluster_of
 from gpusched.clusters.topologies import HEADER, topology_of
 from gpusched.traces.filling_requests import Requests
@@ -63,12 +63,12 @@ def read_cluster(
     >>> gs.read_cluster("cluster.toml").num_gpus
     32
     """
-    source = ArchivedSource(path, max_bytes=max_bytes)
+    source = Source(path, max_bytes=max_bytes)
     with naming(source):
         return _read_cluster(source, grouped, options)
 
 
-def _read_cluster(source: ArchivedSource, grouped: bool, options: dict[str, Any]) -> Cluster:
+def _read_cluster(source: Source, grouped: bool, options: dict[str, Any]) -> Cluster:
     if source.header == HEADER:
         return topology_of(source, **options)
     if slurm_nodes.recognises(source):

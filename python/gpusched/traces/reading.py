@@ -37,8 +37,9 @@ def read_trace(
     ----------
     path
         The file: a path, or an open file such as ``sys.stdin.buffer``. It may be packed by gzip,
-        zstd (with the extra ``gpusched[zstd]``), bz2, xz or zip. Several files become one trace on
-        the clock that they share; an id that is in two of them is an error, positions count on.
+        zstd (with the extra ``gpusched[zstd]``), bz2, xz, zip or tar. Several files become one
+        trace on the clock that they share; an id that is in two of them is an error, positions
+        count on.
     format
         A name listed by ``gpusched trace formats``; default: found by looking at the file.
     columns
@@ -53,7 +54,7 @@ def read_trace(
         A file of more bytes, or that unpacks to more, is refused. Default: 4 GiB, and 250 times
         the size of a packed file if that is more than 64 MiB.
     member
-        Which file of a zip archive of several is the trace.
+        Which file of an archive of several is the trace.
     options
         Further options of the format: ``processors`` and ``processors_per_gpu`` (swf),
         ``throughputs`` and ``gpu_type`` (gavel).

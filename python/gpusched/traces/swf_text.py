@@ -14,9 +14,15 @@ from gpusched.base.labels import Labels
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import plural
 from gpusched.traces.checked_columns import NOT_GIVEN
+from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
 STATUS: Final = {"0": "failed", "1": "ok", "5": "killed"}
+_HELD: Final = (
+    "id", "submit_s", "service_s", "gpus", "row", "estimate_s", "source_wait_s", "status", "user",
+    "group", "queue",
+)  # fmt: skip
+"""What the format has of a trace; rows are those of the file."""
 _CODE: Final = {name: code for code, name in STATUS.items()}
 
 
@@ -75,6 +81,9 @@ def losses(trace: Trace, **times_us: Int64 | None) -> list[str]:
         lines.append(f"SWF has no names: {', '.join(names)} became numbers")
     if not (trace.id.dtype.kind == "i" and bool((trace.id > 0).all())):
         lines.append("SWF numbers its jobs: ids became 1, 2, ...")
+    left_out = [name for name in polars_of(trace.head(1)).columns if name not in _HELD]
+    if left_out:
+        lines.append(f"SWF has no field for {', '.join(left_out)}: left out")
     return lines
 
 

@@ -18,7 +18,7 @@ from gpusched.traces import checked_columns as check
 from gpusched.traces import frames, trace_facts
 from gpusched.traces.assembly import assemble
 from gpusched.traces.graph_columns import graph_index
-from gpusched.traces.intake import wall_clock
+from gpusched.traces.intake import given_dates, wall_clock
 from gpusched.traces.profile_columns import given_profiles
 from gpusched.traces.trace_changes import GRAPHS_DRAWN as GRAPHS_DRAWN
 from gpusched.traces.trace_changes import PROFILES_DRAWN as PROFILES_DRAWN
@@ -175,7 +175,7 @@ class Trace(TraceChanges):
             If a value is bad (the message names column, row, value and rule), lengths differ, an
             id occurs twice, or no job is left.
         """
-        dates = wall_clock.dates_in("submit_s", submit_s)
+        dates = given_dates.dates_in("submit_s", submit_s)
         submit = check.numbers("submit_s", submit_s) if dates is None else dates
         num_rows = len(submit)
         screen = Screen("columns", np.arange(num_rows, dtype=np.int64))
@@ -185,7 +185,7 @@ class Trace(TraceChanges):
         if dates is not None:
             if epoch is not None:
                 raise ValueError("epoch: the dates in 'submit_s' have their own")
-            timed = wall_clock.dated(screen, dates, deadline_s)
+            timed = given_dates.dated(screen, dates, deadline_s)
             epoch = wall_clock.UNIX_EPOCH
         given = {
             "submit_s": submit_s,
@@ -252,7 +252,9 @@ class Trace(TraceChanges):
             The frame's name for each of ours, e.g. ``{"service_s": "length"}``. Columns that have
             our names, or others that are usual (``duration``, ``num_gpus`` ...), are taken without
             being listed; so is ``interarrival_s``, the time since the row before, in place of
-            ``submit_s``. Those that are not taken are named in :attr:`notes`.
+            ``submit_s``. Those that are not taken are named in :attr:`notes`. A result's frame
+            is one of jobs, too: what ``"finished"`` there has the status ``"ok"``, and the others
+            ``"unknown"``.
         options
             ``name``, ``epoch``, ``on_bad``, ``profiles`` and ``graphs`` as in
             :meth:`from_columns`; the frame's column ``profile`` is taken only with ``profiles``,

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -113,11 +114,56 @@ def test_a_member_of_an_archive_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"has no member 'c.csv'; there are a.csv, b.csv"):
         gs.read_trace(path, member="c.csv")
     (tmp_path / "plain.csv").write_bytes(CSV)
-    with pytest.raises(ValueError, match=r"plain.csv: is no zip archive, of which 'a'"):
+    with pytest.raises(ValueError, match=r"plain.csv: is no archive, of which 'a'"):
         gs.read_trace(tmp_path / "plain.csv", member="a")
     path.write_bytes(zipped({}))
     with pytest.raises(ValueError, match="the archive holds no file"):
         gs.read_trace(path)
+
+
+def taped(members: dict[str, bytes]) -> bytes:
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("ending", ["tar", "tar.gz", "tgz", "tar.bz2", "tar.xz", "tar.zst"])
+def test_a_tape_archive_of_one_file_is_that_file(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"logs.{ending}"
+    packer = {"tar": bytes, "tgz": gzip.compress}.get(ending) or PACKERS[ending.split(".")[-1]]
+    path.write_bytes(packer(taped({"logs/jobs.csv": CSV, "logs/._jobs.csv": b"aside"})))
+    trace = gs.read_trace(path)
+    assert trace.submit_us.tolist() == [0, 5_000_000]
+    assert trace.name == "jobs"
+    assert Source(path).suffix == ".csv"
+
+
+def test_a_member_of_a_tape_archive_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "all.tar.gz"
+    path.write_bytes(gzip.compress(taped({"a.csv": CSV, "b.csv": CSV + b"9,1,1\n"})))
+    with pytest.raises(ValueError, match=r"holds 2 files \(a.csv, b.csv\); name one with member="):
+        gs.read_trace(path)
+    assert len(gs.read_trace(path, member="b.csv")) == 3
+    with pytest.raises(ValueError, match=r"has no member 'c.csv'; there are a.csv, b.csv"):
+        gs.read_trace(path, member="c.csv")
+    path.write_bytes(taped({}).ljust(10_240, b"\0"))
+    with pytest.raises(ValueError, match=r"all.tar.gz"):
+        gs.read_trace(path)
+
+
+def test_a_damaged_tape_archive_is_refused_and_so_is_a_long_one() -> None:
+    packed = taped({"jobs.csv": CSV * 500})
+    for length in range(512, 512 + len(CSV) * 500, 997):
+        with pytest.raises(ValueError, match="x: damaged archive"):
+            unpack("x", packed[:length])
+    with pytest.raises(ValueError, match=r"x, member 'jobs.csv': .* more than 1,000 bytes"):
+        unpack("x", packed, max_bytes=1000)
+    with pytest.raises(ValueError, match="damaged archive"):
+        unpack("x", packed[:148] + b"9" + packed[149:])
 
 
 def test_what_macos_adds_is_no_member() -> None:

@@ -44,7 +44,8 @@ def test_all_columns_come_back_exactly(tmp_path: Path, ending: str) -> None:
     trace = whole_trace()
     path = tmp_path / f"a.{ending}"
 
-    write_trace(trace, path)
+    with pytest.warns(UserWarning, match="seconds: that second 0 was 2024-01-01 00:00:00 is left"):
+        write_trace(trace, path)
     back = read_trace(path)
 
     assert back.to_polars().drop("row").equals(trace.to_polars().drop("row"))
@@ -54,7 +55,13 @@ def test_all_columns_come_back_exactly(tmp_path: Path, ending: str) -> None:
 
 
 def test_swf_keeps_whole_seconds_and_turns_names_into_numbers(tmp_path: Path) -> None:
-    write_trace(whole_trace(), tmp_path / "a.swf")
+    with pytest.warns(UserWarning, match="SWF") as said:
+        write_trace(whole_trace(), tmp_path / "a.swf")
+    told = "\n".join(str(warning.message) for warning in said)
+    assert "SWF has no names: user, group, queue became numbers" in told
+    left_out = "checkpoint_s, restart_s, weight, gpu_share, cpu, memory_gib, value, min_gpus, "
+    left_out += "deadline_s, max_gpus, gpu_types"
+    assert f"SWF has no field for {left_out}: left out" in told
     back = read_trace(tmp_path / "a.swf")
 
     assert back.submit_s.tolist() == [0, 1, 7]

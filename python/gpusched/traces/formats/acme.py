@@ -17,7 +17,7 @@ from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.iso_times import IsoTimes
+from gpusched.traces.intake.wall_clock import UNIX_EPOCH, ticks_of
 from gpusched.traces.workload import Trace
 
 COLUMNS: Final = (
@@ -40,10 +40,9 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
     screen, text = table.screen(), table.columns
     gpus = parse.numbers(screen, "gpus", "gpu_num", text["gpu_num"])
     screen.require(gpus != 0, "gpus", "must be positive")
-    clock = IsoTimes(screen)
-    submit_us = clock.ticks("submit_s", "submit_time", text["submit_time"])
-    start_us = clock.ticks("source_wait_s", "start_time", text["start_time"])
-    end_us = clock.ticks("service_s", "end_time", text["end_time"])
+    submit_us = ticks_of(screen, "submit_s", "submit_time", text["submit_time"])
+    start_us = ticks_of(screen, "source_wait_s", "start_time", text["start_time"])
+    end_us = ticks_of(screen, "service_s", "end_time", text["end_time"])
     service_s, wait_s = (end_us - start_us) / 1_000_000, (start_us - submit_us) / 1_000_000
     screen.show("service_s", "end_time - start_time", service_s)
     screen.show("source_wait_s", "start_time - submit_time", wait_s)
@@ -65,7 +64,7 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
         on_bad=on_bad,
         name=source.name,
         source=str(source),
-        epoch=clock.epoch,
+        epoch=UNIX_EPOCH,
         rebase=True,
     )
     return Trace(**attributes)

@@ -9,7 +9,7 @@ from gpusched.base.delimited_text import read_table
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.formats.generic import trace_of
+from gpusched.traces.formats.generic import losses, read_columns
 from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
@@ -23,7 +23,7 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
         The file's name for each of ours, e.g. ``{"service_s": "length"}``.
     """
     table = read_table(source, separator="\t" if source.suffix == ".tsv" else ",")
-    return trace_of(source, table.screen(), table.columns, columns, on_bad)
+    return read_columns(source, table.screen(), table.columns, columns, on_bad)
 
 
 def _recognises(source: Source) -> bool:
@@ -47,6 +47,7 @@ register_trace_format(
             "jobs.csv", "submit_s,service_s,gpus,user", "0,3600,8,ann", "5.5,60,1,bob"
         ),
         write=write,
+        losses=losses,
         endings=("csv",),
         options=("columns",),
         rank=9,

@@ -18,7 +18,7 @@ from gpusched.base.files import MAX_COLUMNS, too_long, unpacked_limit
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.formats.generic import trace_of
+from gpusched.traces.formats.generic import losses, read_columns
 from gpusched.traces.frames import polars_of
 from gpusched.traces.workload import Trace
 
@@ -52,7 +52,7 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
         raise ValueError(f"{source}: the columns must be equally long, not {listed}")
     screen = Screen(str(source), np.arange(max(lengths.values()), dtype=np.int64))
     data = {name: polars.Series(name, array) for name, array in arrays.items()}
-    return trace_of(source, screen, data, columns, on_bad)
+    return read_columns(source, screen, data, columns, on_bad)
 
 
 def _arrays(source: Source) -> dict[str, AnyArray]:
@@ -157,6 +157,7 @@ register_trace_format(
         read=read,
         excerpt=_excerpt,
         write=write,
+        losses=losses,
         endings=("npz",),
         options=("columns",),
         rank=-1,

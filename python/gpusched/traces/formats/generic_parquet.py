@@ -13,8 +13,9 @@ from gpusched.base.files import MAX_COLUMNS, naming, too_long, unpacked_limit
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.formats.generic import trace_of
+from gpusched.traces.formats.generic import losses, read_columns
 from gpusched.traces.frames import polars_of
+from gpusched.traces.intake.parquet_layout import MAGIC, check_layout
 from gpusched.traces.workload import Trace
 
 _LEAST_BYTES: Final = 8  # of a value, once it is a number or a label
@@ -31,23 +32,25 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
     import polars
 
     with naming(source, "truncated or damaged Parquet"):
+        least = check_layout(source.data)
         lazy = polars.scan_parquet(io.BytesIO(source.data))
         names = lazy.collect_schema().names()
         if len(names) > MAX_COLUMNS:
             raise ValueError(f"{len(names):,} columns; there may be {MAX_COLUMNS:,}")
         # The number of rows stands in the file's end; a column of equal values takes no space.
-        least = int(lazy.select(polars.len()).collect().item()) * len(names) * _LEAST_BYTES
+        num_rows = int(lazy.select(polars.len()).collect().item())
+        least = max(least, num_rows * len(names) * _LEAST_BYTES)
         limit = unpacked_limit(source.num_packed, source.max_bytes)
         if least > limit:
             raise too_long(source, least, limit)
         frame = polars.read_parquet(io.BytesIO(source.data))
     screen = Screen(str(source), np.arange(frame.height, dtype=np.int64))
     data = {name: frame[name] for name in frame.columns}
-    return trace_of(source, screen, data, columns, on_bad)
+    return read_columns(source, screen, data, columns, on_bad)
 
 
 def _recognises(source: Source) -> bool:
-    return source.data.startswith(b"PAR1")
+    return source.data.startswith(MAGIC)
 
 
 def write(trace: Trace, path: Path) -> None:
@@ -72,6 +75,7 @@ register_trace_format(
         read=read,
         excerpt=_excerpt,
         write=write,
+        losses=losses,
         endings=("parquet",),
         options=("columns",),
         rank=-1,

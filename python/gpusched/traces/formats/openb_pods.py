@@ -10,16 +10,13 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray
-from gpusched.base.delimited_text import Table, read_table
-from gpusched.base.labels import Labels
-from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
-from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.filling_requests import Requests
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
+from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
+from gpusched.traces.intake.text_schema import TextSchema
 from gpusched.traces.workload import Trace
 
 SHORT: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
@@ -28,83 +25,86 @@ HEADER: Final = (
 )  # fmt: skip
 STATUS: Final = {"Succeeded": "ok", "Failed": "failed"}
 """How a pod that was still running ended is not known."""
+_WISHES: Final = (
+    TextColumn("num_gpu", "gpus"),
+    TextColumn("gpu_milli", "gpu_share", parts=WHOLE_GPU),
+    TextColumn("cpu_milli", "cpu", parts=MILLI_PER_CORE),
+    TextColumn("memory_mib", "memory_gib", parts=MIB_PER_GIB),
+    TextColumn("gpu_spec", "gpu_types", "types", is_required=False),
+    TextColumn("name", "id", "id"),
+)
+WISHES: Final = TextSchema(_WISHES)
+"""What pods ask for; CPU and memory are those of the whole pod."""
+PODS: Final = TextSchema(
+    (
+        *_WISHES,
+        TextColumn("creation_time", "submit_s"),
+        TextColumn("scheduled_time", "source_wait_s", may_miss=True, part="scheduled"),
+        TextColumn("deletion_time", "service_s", part="deleted"),
+        TextColumn("qos", "queue", "label"),
+        TextColumn("pod_phase", "status", "status", states=STATUS),
+    ),
+    header=HEADER,
+)
+"""The class of service becomes the queue."""
 
 
 def read(source: Source, *, on_bad: OnBad) -> Trace:
-    """Read a list of pods as jobs; the class of service becomes the queue.
+    """Read a list of pods as jobs.
 
     Pods without GPUs and pods that were never scheduled are no jobs.
     """
     if source.header == SHORT:
         raise ValueError(f"{source}: has no times; read it with gpusched.traces.read_requests")
-    table = read_table(source, HEADER)
-    screen, text = table.screen(), table.columns
-    for column, label in (("service_s", "scheduled_time"), ("gpus", "num_gpu")):
-        screen.show(column, label, text[label])
-    is_scheduled = (text["pod_phase"] != "Pending").to_numpy()
-    screen.require(is_scheduled, "service_s", "must not be empty (a pending pod)")
-    demand = _demand(table, screen)
-    screen.require(demand["gpus"] != 0, "gpus", "must be positive (a pod without GPUs)")
-    created = parse.numbers(screen, "submit_s", "creation_time", text["creation_time"])
-    scheduled = parse.numbers(
-        screen, "source_wait_s", "scheduled_time", text["scheduled_time"], may_miss=True
-    )
-    screen.require(~np.isnan(scheduled), "source_wait_s", "must not be empty")
-    deleted = parse.numbers(screen, "service_s", "deletion_time", text["deletion_time"])
-    screen.show("service_s", "deletion_time - scheduled_time", deleted - scheduled)
-    screen.show("source_wait_s", "scheduled_time - creation_time", scheduled - created)
-    attributes = assemble(
-        screen,
-        {
-            "submit_s": created,
-            "service_s": deleted - scheduled,
-            "source_wait_s": scheduled - created,
-            **demand,
-        },
-        ids=parse.identifiers(screen, "name", text["name"]),
-        labels={
-            "queue": Labels.of(text["qos"].to_list()),
-            "status": parse.statuses(text["pod_phase"], STATUS),
-        },
-        gpu_types=text["gpu_spec"].to_list(),
-        on_bad=on_bad,
-        name=source.name,
-        source=str(source),
-        rebase=True,
-    )
-    return Trace(**attributes)
+    return PODS.read(source, on_bad=on_bad, judge=_scheduled, derive=_jobs)
 
 
 def read_requests(source: Source, *, on_bad: OnBad) -> Requests:
     """Read a list of pods, with or without times, as requests in the order of the list."""
-    table = read_table(source, SHORT)
-    screen, text = table.screen(), table.columns
-    types = text["gpu_spec"].to_list() if "gpu_spec" in text else None
+    read = WISHES.columns_of(source)
+    _by_worker(read)
     return Requests.screened(
-        screen,
-        _demand(table, screen),
-        ids=parse.identifiers(screen, "name", text["name"]),
-        gpu_types=types,
+        read.screen,
+        read.numeric,
+        ids=read.ids,
+        gpu_types=read.gpu_types,
         on_bad=on_bad,
         name=source.name,
         source=str(source),
     )
 
 
-def _demand(table: Table, screen: Screen) -> dict[str, AnyArray]:
-    """What each worker asks for; the list tells CPU and memory of the whole pod."""
-    text = table.columns
-    gpus = parse.numbers(screen, "gpus", "num_gpu", text["num_gpu"])
-    share = parse.numbers(screen, "gpu_share", "gpu_milli", text["gpu_milli"]) / WHOLE_GPU
-    cpu = parse.numbers(screen, "cpu", "cpu_milli", text["cpu_milli"]) / MILLI_PER_CORE
-    memory = parse.numbers(screen, "memory_gib", "memory_mib", text["memory_mib"]) / MIB_PER_GIB
-    workers = np.maximum(gpus, 1)
-    return {
-        "gpus": gpus,
-        "gpu_share": np.where(gpus == 0, 1.0, share),
-        "cpu": cpu / workers,
-        "memory_gib": memory / workers,
-    }
+def _scheduled(read: ReadColumns) -> None:
+    """Leave out the pods that were never scheduled, and those without GPUs."""
+    screen = read.screen
+    for column, label in (("service_s", "scheduled_time"), ("gpus", "num_gpu")):
+        screen.show(column, label, read.data[label])
+    is_scheduled = (read.data["pod_phase"] != "Pending").to_numpy()
+    screen.require(is_scheduled, "service_s", "must not be empty (a pending pod)")
+    has_gpus = (read.data["num_gpu"].str.strip_chars() != "0").to_numpy()
+    screen.require(has_gpus, "gpus", "must be positive (a pod without GPUs)")
+
+
+def _jobs(read: ReadColumns) -> None:
+    """Make waits and run times of the times at which something happened."""
+    screen, numeric = read.screen, read.numeric
+    created = numeric["submit_s"]
+    scheduled, deleted = numeric.pop("scheduled"), numeric.pop("deleted")
+    screen.require(~np.isnan(scheduled), "source_wait_s", "must not be empty")
+    numeric["service_s"] = deleted - scheduled
+    numeric["source_wait_s"] = scheduled - created
+    screen.show("service_s", "deletion_time - scheduled_time", numeric["service_s"])
+    screen.show("source_wait_s", "scheduled_time - creation_time", numeric["source_wait_s"])
+    _by_worker(read)
+
+
+def _by_worker(read: ReadColumns) -> None:
+    """Share CPU and memory of a pod between its workers; one without GPUs takes no share."""
+    numeric = read.numeric
+    workers = np.maximum(numeric["gpus"], 1)
+    numeric["gpu_share"] = np.where(numeric["gpus"] == 0, 1.0, numeric["gpu_share"])
+    for column in ("cpu", "memory_gib"):
+        numeric[column] = numeric[column] / workers
 
 
 def recognises(source: Source) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from gpusched.base.delimited_text import Table, read_table
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
-from gpusched.base.source import ArchivedSource, Source
+from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
@@ -130,7 +130,7 @@ def _other(
     ]  # fmt: skip
     for path in candidates:
         if path.is_file():
-            return ArchivedSource(path, max_bytes=source.max_bytes)
+            return Source(path, max_bytes=source.max_bytes)
     looked = f"there is no {candidates[0]}" if candidates else "its name does not say where it is"
     raise ValueError(f"{source}: needs the table of {wanted}s; {looked} (name it: {wanted}s=...)")
 

@@ -6,138 +6,40 @@ are joined. Times are local, unless they have an offset from UTC.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
-import numpy as np
-
-from gpusched.base.arrays import AnyArray, Bool, Float64
 from gpusched.base.delimited_text import Table
-from gpusched.base.labels import Labels
-from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.base.suggest import nearest
-from gpusched.traces import slurm_values as slurm
-from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.iso_times import IsoTimes
-from gpusched.traces.sacct_attempts import JOB_ID, Attempts, joined, separated
-from gpusched.traces.sacct_demands import COLUMNS, TRES, demand_of, each
+from gpusched.traces.sacct_demands import COLUMNS, TRES
+from gpusched.traces.sacct_jobs import IDS, OPTIONS, jobs_of
 from gpusched.traces.sacct_table import delimiter_of, names_of, read_sacct_table
 from gpusched.traces.workload import Trace
 
-if TYPE_CHECKING:
-    import polars
-
-IDS: Final = ("JobID", "JobIDRaw")
 TIMES: Final = ("Submit", "Start", "End")
 KNOWN: Final = (
     *IDS, *TIMES, *COLUMNS, "Eligible", "State", "User", "Partition", "Account", "QOS",
     "Timelimit", "TimelimitRaw",
 )  # fmt: skip
-STATUS: Final = {
-    "COMPLETED": "ok",
-    "FAILED": "failed",
-    "NODE_FAIL": "failed",
-    "BOOT_FAIL": "failed",
-    "OUT_OF_MEMORY": "failed",
-    "LAUNCH_FAILED": "failed",
-    "CANCELLED": "killed",
-    "TIMEOUT": "killed",
-    "DEADLINE": "killed",
-    "PREEMPTED": "killed",
-    "REVOKED": "killed",
-}
-_ABSENT: Final = ("", "unknown", "none", "n/a")
-ARRIVALS: Final = ("submit", "eligible")
-REQUEUES: Final = ("join", "separate")
-TYPES: Final = ("allocated", "requested", "any")
 
 
-def read(
-    source: Source,
-    *,
-    on_bad: OnBad,
-    delimiter: str | None = None,
-    arrival: str = "submit",
-    requeues: str = "join",
-    gpu_types: str = "allocated",
-    queue: str = "Partition",
-    group: str = "Account",
-) -> Trace:
+def read(source: Source, *, on_bad: OnBad, delimiter: str | None = None, **options: Any) -> Trace:
     """Read what sacct printed.
 
     Parameters
     ----------
     delimiter
         What stands between fields; default: what stands between the first names of the header.
-    arrival
-        A job arrives at its ``"submit"``, or when it is ``"eligible"`` (begin times and
-        dependencies met); its wait counts from there.
-    requeues
-        ``"join"``: rows of one JobID are one job, which arrives with the first and takes the run
-        times of all; ``"separate"``: each is a job.
-    gpu_types
-        A job may run on the types it was ``"allocated"``, the types it ``"requested"``, or
-        ``"any"``.
-    queue, group
-        The columns that name these.
+    options
+        See :func:`gpusched.traces.sacct_jobs.jobs_of`.
     """
-    import polars
-
-    for option, value, allowed in (
-        ("arrival", arrival, ARRIVALS),
-        ("requeues", requeues, REQUEUES),
-        ("gpu_types", gpu_types, TYPES),
-    ):
-        if value not in allowed:
-            raise ValueError(f"{option}: {value!r} must be one of {', '.join(allowed)}")
     if delimiter is not None and (not isinstance(delimiter, str) or not delimiter):
         raise ValueError(f"delimiter: {delimiter!r} must be a text that is not empty")
     table = read_sacct_table(source, delimiter, KNOWN)
     _check_columns(table)
-    _check_options(table, arrival, gpu_types, {"queue": queue, "group": group})
-    screen, text = table.screen(), table.columns
-    ids = next(text[name] for name in IDS if name in text)
-    _require_jobs(screen, ids)
-    clock = IsoTimes(screen)
-    attempts = _attempts(screen, clock, text, arrival)
-    ids = (joined if requeues == "join" else separated)(screen, ids, attempts)
-    _require_ended(screen, attempts)
-    demand, types = demand_of(screen, text, gpu_types)
-    numeric: dict[str, AnyArray] = {
-        "submit_us": attempts.submit_us,
-        "service_s": attempts.service_us / 1_000_000,
-        "source_wait_s": (attempts.start_us - attempts.submit_us) / 1_000_000,
-        **demand,
-    }
-    estimates = _estimates(screen, text)
-    if estimates is not None and not np.isnan(estimates).all():
-        numeric["estimate_s"] = estimates
-    labels = {
-        ours: Labels.of(text[name].to_list())
-        for ours, name in (("user", "User"), ("queue", queue), ("group", group))
-        if name in text
-    }
-    if "State" in text:
-        states = text["State"].str.extract(r"^([A-Z_]+)", 1).fill_null("")
-        labels["status"] = parse.statuses(states.to_list(), STATUS)
-    numbers = parse.identifiers(screen, "JobID", ids.set(polars.Series(screen.bad), "0"))
-    screen.show("id", "JobID", ids)
-    attributes = assemble(
-        screen,
-        numeric,
-        ids=numbers,
-        labels=labels,
-        gpu_types=types,
-        on_bad=on_bad,
-        name=source.name,
-        source=str(source),
-        epoch=clock.epoch,
-        rebase=True,
-    )
-    return Trace(**attributes)
+    where = f"{source}, line 1"
+    return jobs_of(source, table.screen(), table.columns, where, on_bad, **options)
 
 
 def _check_columns(table: Table) -> None:
@@ -147,73 +49,6 @@ def _check_columns(table: Table) -> None:
                 f"{table.source}, line 1: column {names[0]!r} is missing; the header has "
                 f"{', '.join(table.columns)} (print it with sacct --format={names[0]},...)"
             )
-
-
-def _check_options(table: Table, arrival: str, gpu_types: str, named: Mapping[str, str]) -> None:
-    """Refuse options for which a column is missing."""
-    where, present = f"{table.source}, line 1", list(table.columns)
-    for option, name in named.items():
-        if not isinstance(name, str):
-            raise TypeError(f"{option}: {name!r} must be a text")
-        if name not in present and name not in ("Partition", "Account"):
-            raise ValueError(
-                f"{where}: no column {name!r} for the {option}{nearest(name, present)}"
-            )
-    if arrival == "eligible" and "Eligible" not in present:
-        raise ValueError(f"{where}: arrival: 'eligible' needs the column 'Eligible'")
-    if gpu_types == "requested" and not {"ReqTRES", "ReqGRES"} & set(present):
-        raise ValueError(f"{where}: gpu_types: 'requested' needs the column 'ReqTRES'")
-
-
-def _require_jobs(screen: Screen, ids: polars.Series) -> None:
-    screen.show("id", "JobID", ids)
-    is_step = ids.str.contains(".", literal=True).to_numpy()
-    screen.require(~is_step, "id", "must be a job (a step)")
-    waits = ids.str.contains("[", literal=True).to_numpy()
-    screen.require(~waits, "id", "must be one job (tasks of an array that wait)")
-    screen.require(ids.str.contains(JOB_ID).to_numpy(), "id", "must be like 123, 123_4 or 123+1")
-
-
-def _attempts(
-    screen: Screen, clock: IsoTimes, text: dict[str, polars.Series], arrival: str
-) -> Attempts:
-    submit_us = clock.ticks("submit_s", "Submit", text["Submit"])
-    if arrival == "eligible":
-        absent = _absent(text["Eligible"])
-        eligible_us = clock.ticks("submit_s", "Eligible", text["Eligible"], absent)
-        submit_us = np.where(absent, submit_us, np.maximum(eligible_us, submit_us))
-    has_start, has_end = ~_absent(text["Start"]), ~_absent(text["End"])
-    start_us = clock.ticks("start", "Start", text["Start"], ~has_start)
-    end_us = clock.ticks("end", "End", text["End"], ~has_end)
-    return Attempts(submit_us, start_us, end_us - start_us, has_start, has_end)
-
-
-def _require_ended(screen: Screen, attempts: Attempts) -> None:
-    rule = "must be known (a job that has not started)"
-    screen.require(attempts.has_start, "start", rule)
-    screen.require(attempts.has_end, "end", "must be known (a job that still runs)")
-    screen.show("service_s", "End - Start", attempts.service_us / 1_000_000)
-    waits_s = (attempts.start_us - attempts.submit_us) / 1_000_000
-    screen.show("source_wait_s", "Start - Submit", waits_s)
-
-
-def _absent(times: polars.Series) -> Bool:
-    absent: Bool = times.str.to_lowercase().is_in(_ABSENT).to_numpy()
-    return absent
-
-
-def _estimates(screen: Screen, text: dict[str, polars.Series]) -> Float64 | None:
-    """Return time limits; NaN where there is none."""
-    if "Timelimit" in text:
-        label, seconds = "Timelimit", np.array(each(text["Timelimit"], slurm.duration_s))
-    elif "TimelimitRaw" in text:
-        label = "TimelimitRaw"
-        seconds = np.array(each(text[label], slurm.duration_s))
-    else:
-        return None
-    screen.show("estimate_s", label, text[label])
-    screen.require(~np.isnan(seconds), "estimate_s", "must be a duration like 1-12:00:00")
-    return np.where((seconds > 0) & np.isfinite(seconds), seconds, np.nan)
 
 
 def _recognises(source: Source) -> bool:
@@ -249,6 +84,6 @@ register_trace_format(
             "2024-05-01T09:05:00|2024-05-01T11:05:12|02:00:00|TIMEOUT|"
             "billing=1,cpu=4,gres/gpu=1,mem=32G,node=1|billing=1,cpu=4,gres/gpu=1,mem=32G,node=1",
         ),
-        options=("delimiter", "arrival", "requeues", "gpu_types", "queue", "group"),
+        options=("delimiter", *OPTIONS),
     )
 )

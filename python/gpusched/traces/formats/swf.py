@@ -12,14 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Float64
-from gpusched.base.delimited_text import Table, read_spaced
-from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
+from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
+from gpusched.traces.intake.text_schema import TextSchema
 from gpusched.traces.swf_text import STATUS, losses, write_swf
 from gpusched.traces.workload import Trace
 
@@ -28,6 +25,25 @@ FIELDS: Final = (
     "requested_processors", "requested_time", "requested_memory", "status", "user", "group",
     "application", "queue", "partition", "preceding_job", "think_time",
 )  # fmt: skip
+ABSENT: Final = "-1"
+SCHEMA: Final = TextSchema(
+    (
+        TextColumn("allocated_processors", "gpus", part="allocated"),
+        TextColumn("requested_processors", "gpus", part="requested"),
+        TextColumn("submit", "submit_s"),
+        TextColumn("run_time", "service_s"),
+        TextColumn("requested_time", "estimate_s", least=1),
+        TextColumn("wait", "source_wait_s", least=0),
+        TextColumn("job", "id", "id"),
+        TextColumn("status", "status", "status", states=STATUS),
+        TextColumn("user", "user", "label"),
+        TextColumn("group", "group", "label"),
+        TextColumn("queue", "queue", "label"),
+    ),
+    header=FIELDS,
+    comment=";",
+    absent=ABSENT,
+)
 _LAST_S: Final = 253_402_300_799  # the last second of the year 9999
 PROCESSORS: Final = ("allocated", "requested")
 
@@ -73,41 +89,24 @@ def read(
     if gpus_per_node is not None:
         each, gpus_of_each = _processors_per_node(source), gpus_per_node
         how = f"{gpus_per_node} for each node of {each}"
-    table = read_spaced(source, FIELDS, comment=";")
-    screen, text = table.screen(), table.columns
     start = _header(source, "UnixStartTime")
 
-    wanted = f"{processors}_processors"
-    other = "requested_processors" if processors == "allocated" else "allocated_processors"
-    first, second = (parse.numbers(screen, "gpus", name, text[name]) for name in (wanted, other))
-    screen.show("gpus", wanted, text[wanted])
-    numeric = {
-        "submit_s": parse.numbers(screen, "submit_s", "submit", text["submit"]),
-        "service_s": parse.numbers(screen, "service_s", "run_time", text["run_time"]),
-        "gpus": np.ceil(np.where(first == -1, second, first) * gpus_of_each / each),
-        "estimate_s": _given(
-            parse.numbers(screen, "estimate_s", "requested_time", text["requested_time"]), 1
-        ),
-        "source_wait_s": _given(parse.numbers(screen, "source_wait_s", "wait", text["wait"]), 0),
-    }
-    if np.isnan(numeric["estimate_s"]).all():
-        del numeric["estimate_s"]
-    note = f"{source} ({processors} processors as GPUs, {how})"
-    attributes = assemble(
-        screen,
-        numeric,
-        ids=parse.identifiers(screen, "job", text["job"]),
-        labels={
-            "status": parse.statuses(text["status"], STATUS),
-            **{column: _labels(table, column) for column in ("user", "group", "queue")},
-        },
+    def width(read: ReadColumns) -> None:
+        other = "requested" if processors == "allocated" else "allocated"
+        first, second = read.numeric.pop(processors), read.numeric.pop(other)
+        read.numeric["gpus"] = np.ceil(np.where(first == -1, second, first) * gpus_of_each / each)
+        wanted = f"{processors}_processors"
+        read.screen.show("gpus", wanted, read.data[wanted])
+        if np.isnan(read.numeric["estimate_s"]).all():
+            del read.numeric["estimate_s"]
+
+    return SCHEMA.read(
+        source,
         on_bad=on_bad,
-        name=source.name,
-        source=note,
+        derive=width,
         epoch=_epoch(source, start) if start is not None else None,
-        rebase=True,
+        how=f"{processors} processors as GPUs, {how}",
     )
-    return Trace(**attributes)
 
 
 def _header(source: Source, name: str) -> int | None:
@@ -133,16 +132,6 @@ def _epoch(source: Source, seconds: int) -> datetime:
     if seconds > _LAST_S:
         raise ValueError(f"{source}: UnixStartTime {seconds} must lie before the year 10000")
     return datetime.fromtimestamp(seconds, tz=UTC)
-
-
-def _given(values: AnyArray, least: int) -> Float64:
-    """Return NaN where the log has no value (-1, or below ``least``)."""
-    return np.where(values >= least, values, np.nan)
-
-
-def _labels(table: Table, column: str) -> Labels:
-    names = table.columns[column]
-    return Labels.of(names.replace("-1", "").to_list())
 
 
 def _recognises(source: Source) -> bool:

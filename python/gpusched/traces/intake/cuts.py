@@ -15,6 +15,7 @@ from gpusched.base.arrays import Bool
 from gpusched.base.draws import SAMPLES, check_seed, uniform
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import us_to_seconds
+from gpusched.traces import checked_columns as check
 from gpusched.traces.frames import polars_of
 from gpusched.traces.intake.wall_clock import is_iso
 from gpusched.traces.trace_columns import TraceColumns
@@ -172,7 +173,8 @@ def fulfilling(trace: TraceColumns, condition: str) -> Bool:
 
     frame = polars_of(trace)
     try:
-        wanted = polars.sql_expr(_with_quoted_names(condition, frame.columns))
+        names = dict.fromkeys((*frame.columns, *check.ALL))
+        wanted = polars.sql_expr(_with_quoted_names(condition, list(names)))
         unknown = sorted({*wanted.meta.root_names()} - {*frame.columns})
         if unknown:
             known = nearest(unknown[0], frame.columns)

@@ -1,19 +1,16 @@
-"""Wall-clock times: ISO 8601 text and the dates of every library, as ticks since 1970."""
+"""Wall-clock times: ISO 8601 text and columns of dates, as ticks since 1970."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpusched.base.arrays import Bool, Int64
-from gpusched.base.intake import entries, is_missing
 from gpusched.base.rejects import Screen
-from gpusched.traces.checked_columns import check_length
-from gpusched.traces.deadlines import NOT_A_TIME
+from gpusched.base.ticks import US_PER_S
 
 if TYPE_CHECKING:
     import polars
@@ -25,6 +22,8 @@ _FIRST_US: Final = (datetime.min - UNIX_EPOCH) // timedelta(microseconds=1)
 _LAST_US: Final = (datetime.max - UNIX_EPOCH) // timedelta(microseconds=1)
 _BEGINS: Final = re.compile(r"\s*\d{4}-\d{2}-\d{2}(?!\d)")
 _OFFSET: Final = r"(?:[Zz]|[+-]\d{2}(?::?\d{2})?)$"
+_SECONDS: Final = r"^\d{1,12}$"
+_DATED: Final = r"^\d{4}-\d{2}-\d{2}"
 _DATE_LENGTH: Final = 10
 _BATCH: Final = 1000
 # The first one alone reads most files; it is four times as fast as the one with fractions.
@@ -59,6 +58,8 @@ def ticks_of(
     *,
     pattern: str | None = None,
     missing: int | None = None,
+    absent: Bool | None = None,
+    may_count: bool = False,
 ) -> Int64:
     """Read ISO 8601 times as microseconds since 1970: ``T`` or a blank, fractions, ``Z``, offsets.
 
@@ -73,6 +74,10 @@ def ticks_of(
         Of naive times in another spelling, in the terms of ``strptime``.
     missing
         What an empty value becomes; it is a fault if there is no such number.
+    absent
+        Rows in which no time is needed, whatever stands there; they hold 0.
+    may_count
+        Whether texts may count the seconds since 1970, which are in UTC then.
 
     Returns
     -------
@@ -89,23 +94,31 @@ def ticks_of(
     screen.show(column, label, values)
     if values.dtype == polars.String:
         text = values.str.strip_chars()
-        parsed, is_aware = (
-            _parsed(screen, label, text) if pattern is None else (_by(text, pattern), False)
-        )
+        if absent is not None:
+            text = text.set(polars.Series(absent), None)
+        if may_count and _counts(text):
+            parsed, is_aware = text.cast(polars.Int64, strict=False) * US_PER_S, True
+        elif pattern is None:
+            parsed, is_aware = _parsed(screen, label, text)
+        else:
+            parsed, is_aware = _by(text, pattern), False
         is_empty = text.fill_null("") == ""
     else:
         is_aware = getattr(values.dtype, "time_zone", None) is not None
         parsed = values.cast(polars.Datetime("us", "UTC" if is_aware else None)).to_physical()
         is_empty = values.is_null()
-    _agree(screen, column, is_aware)
+    if parsed.null_count() < len(parsed):
+        _agree(screen, column, is_aware)
     ticks: Int64 = parsed.fill_null(0).to_numpy()
     # Years 1 to 9999, as in the calendar of datetime.
     known = (ticks >= _FIRST_US) & (ticks <= _LAST_US)
     good = parsed.is_not_null().to_numpy() & known
     ticks = np.where(known, ticks, 0)
     if missing is not None:
-        absent = is_empty.to_numpy()
-        good, ticks = good | absent, np.where(absent, missing, ticks)
+        empty = is_empty.to_numpy()
+        good, ticks = good | empty, np.where(empty, missing, ticks)
+    if absent is not None:
+        good = good | absent
     screen.require(good, column, f"must be a time like {pattern or EXAMPLE}")
     return ticks
 
@@ -118,14 +131,17 @@ def _parsed(screen: Screen, label: str, text: polars.Series) -> tuple[polars.Ser
     is_date = text.str.len_bytes() == _DATE_LENGTH
     is_aware = spaced.str.contains(_OFFSET) & ~is_date
     if is_aware.any():
-        is_naive = (~is_aware & text.str.contains(r"^\d{4}-\d{2}-\d{2}")).fill_null(False)
+        is_naive = (~is_aware & text.str.contains(_DATED)).fill_null(False)
         if is_naive.any():
             raise _mixed(screen, label, is_aware, is_naive)
         patterns: tuple[str, ...] = _AWARE
     else:
         patterns = _NAIVE
     parsed = _by(spaced, patterns[0])
-    for pattern in patterns[1:]:
+    rest = patterns[1:]
+    if parsed.null_count() and spaced.str.contains(",", literal=True).any():
+        spaced, rest = spaced.str.replace(",", ".", literal=True), patterns
+    for pattern in rest:
         if not parsed.null_count():
             return parsed, patterns is _AWARE
         parsed = parsed.zip_with(parsed.is_not_null(), _by(spaced, pattern))
@@ -133,6 +149,11 @@ def _parsed(screen: Screen, label: str, text: polars.Series) -> tuple[polars.Ser
         days = text.str.to_date("%Y-%m-%d", strict=False).cast(polars.Datetime("us")).to_physical()
         parsed = parsed.zip_with(parsed.is_not_null(), days)
     return parsed, patterns is _AWARE
+
+
+def _counts(text: polars.Series) -> bool:
+    """Whether more texts of a column count seconds than begin with a date."""
+    return int(text.str.contains(_SECONDS).sum()) > int(text.str.contains(_DATED).sum())
 
 
 def _by(text: polars.Series, pattern: str) -> polars.Series:
@@ -162,120 +183,3 @@ def _agree(screen: Screen, column: str, is_aware: bool) -> None:
                 f"{without!r} has times without; they must not be mixed"
             )
     screen.is_aware[column] = is_aware
-
-
-def dated(screen: Screen, submit_s: polars.Series, deadline_s: Any) -> dict[str, Int64]:
-    """Read submit times that are dates, and deadlines if those are: ``submit_us``, ``deadline_us``.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many of both, or as :func:`ticks_of`.
-    """
-    read = {"submit_us": ticks_of(screen, "submit_s", "submit_s", submit_s)}
-    due = dates_in("deadline_s", deadline_s)
-    if due is not None:
-        check_length("deadline_s", due, len(submit_s))
-        label = "deadline_s"
-        read["deadline_us"] = ticks_of(screen, label, label, due, missing=NOT_A_TIME)
-    return read
-
-
-def dates_in(column: str, values: Any) -> polars.Series | None:
-    """Return a column that a user hands in as one of Polars if it holds dates; None if not.
-
-    Taken are dates of Python, NumPy, pandas, Polars and Arrow, and ISO 8601 texts.
-
-    Raises
-    ------
-    ValueError
-        If dates with and without a zone stand in it, or one is beyond the years 1 to 9999.
-    """
-    dtype = getattr(values, "dtype", getattr(values, "type", None))
-    if dtype is None or getattr(dtype, "kind", "O") in "OTU":
-        named = str(dtype)
-        if named.startswith(
-            ("Datetime", "Date", "timestamp", "date32", "date64", "String", "string")
-        ):
-            return _of_frame(values, dtype)
-        return _of_objects(column, values)
-    if getattr(dtype, "kind", "") != "M":
-        return None
-    return _of_numpy(column, values, dtype)
-
-
-def _of_frame(values: Any, dtype: Any) -> polars.Series | None:
-    """Take a column of Polars or Arrow, or one of pandas on Arrow."""
-    import polars
-
-    if type(dtype).__name__ == "ArrowDtype":
-        values = values.array.__arrow_array__()
-    series = polars.Series(values)
-    return series if is_wall_clock(series) else None
-
-
-def _of_numpy(column: str, values: Any, dtype: Any) -> polars.Series:
-    """Take what NumPy or pandas counts in ticks of their own."""
-    import polars
-
-    zone = getattr(dtype, "tz", None)
-    if type(dtype).__name__ == "ArrowDtype":
-        return polars.Series(values.array.__arrow_array__())
-    if zone is not None:
-        place = getattr(values, "dt", values)
-        values = place.tz_convert("UTC")
-        values = getattr(values, "dt", values).tz_localize(None)
-    given = np.asarray(values)
-    missing: Bool = np.isnat(given)
-    if np.ma.isMaskedArray(values):
-        missing = missing | np.ma.getmaskarray(values)
-    ticks = given.astype("M8[us]")
-    # NumPy wraps around where a coarse unit reaches further than microseconds.
-    finer = np.datetime_data(given.dtype)[0] in ("ns", "ps", "fs", "as", "us")
-    if not finer and not (missing | (ticks.astype(given.dtype) == given)).all():
-        raise ValueError(f"column {column!r}: times must lie in the years 1 to 9999")
-    made = polars.Series(ticks.astype(np.int64)).set(polars.Series(missing), None)
-    return made.cast(polars.Datetime("us", None if zone is None else "UTC"))
-
-
-def _of_objects(column: str, values: Any) -> polars.Series | None:
-    """Take Python's dates, or ISO 8601 texts, judged by the first one that is there."""
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        return None
-    first = _first(values)
-    if not (isinstance(first, date) or (isinstance(first, str) and is_iso(first))):
-        return None
-    import polars
-
-    given = entries(f"column {column!r}", values, "dates")
-    present = [value for value in given if not is_missing(value)]
-    if isinstance(first, str):
-        if not all(isinstance(value, str) for value in present):
-            raise TypeError(f"column {column!r} must hold dates or texts, not both")
-        texts = [None if is_missing(value) else str(value) for value in given]
-        return polars.Series(texts, dtype=polars.String)
-    if not all(isinstance(value, date) for value in present):
-        raise TypeError(f"column {column!r} must hold dates, and nothing else")
-    moments = [
-        None if is_missing(value)
-        else value if isinstance(value, datetime)
-        else datetime(value.year, value.month, value.day)
-        for value in given
-    ]  # fmt: skip
-    aware = {moment.tzinfo is not None for moment in moments if moment is not None}
-    if len(aware) > 1:
-        raise ValueError(f"column {column!r}: times with a zone and without must not be mixed")
-    origin = UNIX_EPOCH.replace(tzinfo=UTC) if True in aware else UNIX_EPOCH
-    tick = timedelta(microseconds=1)
-    ticks = [None if moment is None else (moment - origin) // tick for moment in moments]
-    counted = polars.Series(ticks, dtype=polars.Int64)
-    return counted.cast(polars.Datetime("us", "UTC" if True in aware else None))
-
-
-def _first(values: Iterable[Any]) -> Any:
-    """Return the first entry that is not missing; None if there is none, or it cannot be told."""
-    for value in values:
-        value = value.as_py() if hasattr(value, "as_py") else value
-        if not is_missing(value):
-            return value
-    return None

@@ -86,6 +86,13 @@ def test_a_condition_in_sql_chooses_jobs(condition: str, rows: list[int]) -> Non
     assert taken.source == f"columns; filtered by {condition}"
 
 
+@pytest.mark.parametrize("column", ["user", "queue", "group", "status"])
+def test_a_column_that_this_trace_does_not_have_is_named(column: str) -> None:
+    bare = gs.Trace.from_columns([0, 1], [10, 20], [1, 8])
+    with pytest.raises(ValueError, match=f"filter: there is no column '{column}'"):
+        bare.filter(f"gpus >= 8 and {column} != 'x'")
+
+
 @pytest.mark.parametrize(
     ("condition", "message"),
     [

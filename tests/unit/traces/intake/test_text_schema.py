@@ -10,7 +10,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.source import Source
-from gpusched.traces.intake.text_schema import TextColumn, TextSchema
+from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
+from gpusched.traces.intake.text_schema import TextSchema
 
 SCHEMA = TextSchema(
     (
@@ -82,3 +83,64 @@ def test_published_formats_name_what_they_leave_out() -> None:
         files = find(name).excerpt()
         trace = gs.read_trace(io.BytesIO(next(iter(files.values()))), name)
         assert trace.notes == ((f"columns not used: {columns}",) if columns else ())
+
+
+SPACED = TextSchema(
+    (
+        TextColumn("job", "id", "id"),
+        TextColumn("submit", "submit_s"),
+        TextColumn("ran", "service_s"),
+        TextColumn("width", "gpus", part="halves"),
+        TextColumn("limit", "estimate_s", least=1),
+        TextColumn("share", "gpu_share", parts=1000),
+        TextColumn("owner", "user", "label"),
+    ),
+    header=("job", "submit", "ran", "width", "limit", "share", "owner", "empty", "other"),
+    comment="#",
+    absent="-1",
+)
+LINES = "# a log\n7 10 60 4 0 1000 -1 -1 -1\n8 5 60  2 90 250 ann -1 3\n9 6 60 0 5 1000 bob -1 -1\n"
+
+
+def read_spaced(tmp_path: Path) -> gs.Trace:
+    path = tmp_path / "a.log"
+    path.write_text(LINES)
+
+    def judge(read: ReadColumns) -> None:
+        read.screen.require((read.data["width"] != "0").to_numpy(), "gpus", "must not be 0")
+
+    def derive(read: ReadColumns) -> None:
+        read.numeric["gpus"] = read.numeric.pop("halves") / 2
+
+    epoch = datetime(2024, 5, 1, tzinfo=UTC)
+    return SPACED.read(
+        Source(path), on_bad="reject", judge=judge, derive=derive, epoch=epoch, how="halves"
+    )
+
+
+def test_columns_between_blanks_are_read_as_they_are_declared(tmp_path: Path) -> None:
+    trace = read_spaced(tmp_path)
+    assert trace.id.tolist() == [8, 7]
+    assert trace.gpus.tolist() == [1, 2]
+    assert trace.estimate_us is not None
+    assert trace.estimate_us.tolist() == [90_000_000, -1]
+    assert trace.share_milli is not None
+    assert trace.share_milli.tolist() == [250, 1000]
+    assert trace.user is not None
+    assert trace.user.values().tolist() == ["ann", ""]
+    assert trace.epoch == datetime(2024, 5, 1, 0, 0, 5, tzinfo=UTC)
+    assert trace.source == f"{tmp_path / 'a.log'} (halves)"
+
+
+def test_rows_are_judged_before_their_columns_are_read(tmp_path: Path) -> None:
+    assert read_spaced(tmp_path).rejects.first == {"gpus must not be 0": (4,)}
+
+
+def test_only_columns_that_hold_something_are_named_as_not_used(tmp_path: Path) -> None:
+    assert read_spaced(tmp_path).notes == ("columns not used: other",)
+
+
+def test_a_standard_log_names_the_fields_that_are_not_used(tmp_path: Path) -> None:
+    path = tmp_path / "a.swf"
+    path.write_text("; Computer: x\n1 0 5 60 8 3 -1 8 90 -1 1 3 1 2 1 -1 -1 -1\n")
+    assert gs.read_trace(path).notes == ("columns not used: cpu_time, application",)

@@ -200,3 +200,11 @@ def test_durations_in_a_typed_file_are_seconds(tmp_path: Path) -> None:
     trace = gs.read_trace(tmp_path / "a.parquet")
     assert trace.submit_us.tolist() == [0, 86_400_000_000]
     assert trace.service_us.tolist() == [1_500_000, 7_200_000_000]
+
+
+def test_a_column_without_any_time_has_no_zone_to_agree_with(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("submit_s,service_s,gpus,deadline_s\n2024-05-01T09:00:00Z,60,1,\n")
+    trace = gs.read_trace(path)
+    assert trace.epoch == AWARE
+    assert trace.deadline_us is None or trace.deadline_us.tolist() == [-1]

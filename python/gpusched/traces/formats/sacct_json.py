@@ -1,0 +1,161 @@
+"""The accounting of Slurm as JSON: ``sacct --json``.
+
+The same jobs as ``sacct --parsable2`` prints, with times in seconds since 1970.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from gpusched.base.rejects import OnBad
+from gpusched.base.source import Source
+from gpusched.traces import slurm_json
+from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.json_records import begins_with_object, read_records, text_of
+from gpusched.traces.sacct_jobs import OPTIONS, jobs_of
+from gpusched.traces.workload import Trace
+
+TIMES: Final = {"Submit": "submission", "Eligible": "eligible", "Start": "start", "End": "end"}
+LABELS: Final = {
+    "User": "user", "Account": "account", "Partition": "partition", "QOS": "qos",
+    "JobName": "name", "Cluster": "cluster", "Group": "group",
+}  # fmt: skip
+_SHOWN: Final = 40
+
+
+def read(source: Source, *, on_bad: OnBad, **options: Any) -> Trace:
+    """Read what sacct printed; options are those of :func:`gpusched.traces.sacct_jobs.jobs_of`."""
+    import polars
+
+    found = read_records(source, "jobs")
+    rows = [_texts(job) for job in found.records]
+    text = {
+        name: polars.Series(name, [row[name] for row in rows], dtype=polars.String)
+        for name in rows[0]
+    }
+    return jobs_of(source, found.screen(), text, str(source), on_bad, **options)
+
+
+def _texts(job: Mapping[str, Any]) -> dict[str, str]:
+    """Return what sacct prints of a job, by the names that its columns have as text."""
+    time, tres = _within(job, "time"), _within(job, "tres")
+    owner, needs = _within(job, "association"), _within(job, "required")
+    return {
+        "JobID": _id(job),
+        **{ours: _seconds(time.get(theirs)) for ours, theirs in TIMES.items()},
+        "TimelimitRaw": _minutes(time.get("limit")),
+        "State": _state(_within(job, "state").get("current")),
+        **{ours: text_of(job.get(theirs)) for ours, theirs in LABELS.items()},
+        "User": text_of(job.get("user")) or text_of(owner.get("user")),
+        "Account": text_of(job.get("account")) or text_of(owner.get("account")),
+        "AllocTRES": ",".join(_resources(tres.get("allocated"))),
+        "ReqTRES": ",".join(_resources(tres.get("requested"))),
+        "ReqCPUS": _whole(needs.get("CPUs")),
+    }
+
+
+def _within(job: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    inner = job.get(name)
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _id(job: Mapping[str, Any]) -> str:
+    """Return 123, 123_4 for a task, 123_[5-9] for tasks that wait, 123+1 for a part."""
+    array, parts = _within(job, "array"), _within(job, "het")
+    whole, task = _whole(array.get("job_id")), _whole(array.get("task_id"))
+    waiting = text_of(array.get("task"))
+    if whole not in ("", "0") and (task or waiting):
+        return f"{whole}_{task}" if task else f"{whole}_[{waiting}]"
+    leader, part = _whole(parts.get("job_id")), _whole(parts.get("job_offset"))
+    if leader not in ("", "0") and part:
+        return f"{leader}+{part}"
+    return _whole(job.get("job_id"))
+
+
+def _whole(value: Any) -> str:
+    return text_of(slurm_json.number(value))
+
+
+def _seconds(value: Any) -> str:
+    """Return a time as text, empty where it is not known; what is none stays as it is."""
+    plain = slurm_json.number(value)
+    if plain is None or plain == 0 or plain == math.inf:
+        return ""
+    return str(plain)[:_SHOWN]
+
+
+def _minutes(value: Any) -> str:
+    plain = slurm_json.number(value)
+    if plain is None:
+        return ""
+    return "UNLIMITED" if plain == math.inf else str(plain)[:_SHOWN]
+
+
+def _state(value: Any) -> str:
+    """Return the state, without the flags that follow it in later versions."""
+    given = value if isinstance(value, list) else [value]
+    return text_of(given[0]).strip().upper() if given else ""
+
+
+def _resources(entries: Any) -> Iterator[str]:
+    """Yield ``gres/gpu:a100=8`` of each resource of which there are some; memory is in MiB."""
+    for entry in entries if isinstance(entries, list) else ():
+        if not isinstance(entry, Mapping):
+            continue
+        kind, name = text_of(entry.get("type")), text_of(entry.get("name"))
+        amount = _whole(entry.get("count"))
+        if kind and amount:
+            unit = "M" if kind == "mem" else ""
+            yield f"{kind}{f'/{name}' if name else ''}={amount}{unit}"
+
+
+def _recognises(source: Source) -> bool:
+    return begins_with_object(source, "submission") and begins_with_object(source, "eligible")
+
+
+def _excerpt() -> dict[str, bytes]:
+    def job(name: int, submit: Any, start: Any, end: Any, gpus: int, **given: Any) -> Any:
+        amounts = {"cpu": 2 * gpus, "mem": 32_768 * gpus, "node": 1}
+        tres = [{"type": kind, "name": "", "count": amounts[kind]} for kind in amounts]
+        tres.append({"type": "gres", "name": "gpu", "id": 1001, "count": gpus})
+        return {
+            "account": "vision", "array": {"job_id": 0, "task_id": None, "task": None},
+            "association": {"account": "vision", "user": "ann"}, "job_id": name, "name": "train",
+            "partition": "gpu", "qos": "normal", "required": {"CPUs": 2 * gpus},
+            "state": {"current": "COMPLETED", "reason": "None"}, "steps": [], "user": "ann",
+            "time": {
+                "elapsed": 3600, "eligible": submit, "end": end, "limit": 1440, "start": start,
+                "submission": submit,
+            },
+            "tres": {"allocated": tres, "requested": tres}, **given,
+        }  # fmt: skip
+
+    def wrapped(number: int) -> dict[str, Any]:
+        return {"set": True, "infinite": False, "number": number}
+
+    first = job(101, 1_714_554_000, 1_714_554_010, 1_714_557_610, 8)
+    task = job(
+        103, 1_714_554_060, 1_714_554_300, 1_714_554_390, 1,
+        array={"job_id": 102, "task_id": wrapped(1), "task": ""},
+        state={"current": ["TIMEOUT"], "reason": "None"},
+    )  # fmt: skip
+    task["time"]["limit"] = wrapped(120)
+    document = {"meta": {}, "jobs": [first, task], "errors": []}
+    return {"sacct.json": json.dumps(document, indent=1).encode()}
+
+
+register_trace_format(
+    TraceFormat(
+        name="sacct-json",
+        summary="Slurm accounting as JSON (sacct --json).",
+        source="SchedMD, Slurm.",
+        detection="a JSON object with `submission` and `eligible`",
+        recognises=_recognises,
+        read=read,
+        excerpt=_excerpt,
+        options=OPTIONS,
+    )
+)

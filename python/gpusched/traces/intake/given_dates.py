@@ -1,0 +1,136 @@
+"""Dates that a user hands in, of whatever library, as columns of Polars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpusched.base.arrays import Bool, Int64
+from gpusched.base.intake import entries, is_missing
+from gpusched.base.rejects import Screen
+from gpusched.traces.checked_columns import check_length
+from gpusched.traces.deadlines import NOT_A_TIME
+from gpusched.traces.intake.wall_clock import UNIX_EPOCH, is_iso, is_wall_clock, ticks_of
+
+if TYPE_CHECKING:
+    import polars
+
+
+def dated(screen: Screen, submit_s: polars.Series, deadline_s: Any) -> dict[str, Int64]:
+    """Read submit times that are dates, and deadlines if those are: ``submit_us``, ``deadline_us``.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many of both, or as :func:`ticks_of`.
+    """
+    read = {"submit_us": ticks_of(screen, "submit_s", "submit_s", submit_s)}
+    due = dates_in("deadline_s", deadline_s)
+    if due is not None:
+        check_length("deadline_s", due, len(submit_s))
+        label = "deadline_s"
+        read["deadline_us"] = ticks_of(screen, label, label, due, missing=NOT_A_TIME)
+    return read
+
+
+def dates_in(column: str, values: Any) -> polars.Series | None:
+    """Return a column that a user hands in as one of Polars if it holds dates; None if not.
+
+    Taken are dates of Python, NumPy, pandas, Polars and Arrow, and ISO 8601 texts.
+
+    Raises
+    ------
+    ValueError
+        If dates with and without a zone stand in it, or one is beyond the years 1 to 9999.
+    """
+    dtype = getattr(values, "dtype", getattr(values, "type", None))
+    if dtype is None or getattr(dtype, "kind", "O") in "OTU":
+        named = str(dtype)
+        if named.startswith(
+            ("Datetime", "Date", "timestamp", "date32", "date64", "String", "string")
+        ):
+            return _of_frame(values, dtype)
+        return _of_objects(column, values)
+    if getattr(dtype, "kind", "") != "M":
+        return None
+    return _of_numpy(column, values, dtype)
+
+
+def _of_frame(values: Any, dtype: Any) -> polars.Series | None:
+    """Take a column of Polars or Arrow, or one of pandas on Arrow."""
+    import polars
+
+    if type(dtype).__name__ == "ArrowDtype":
+        values = values.array.__arrow_array__()
+    series = polars.Series(values)
+    return series if is_wall_clock(series) else None
+
+
+def _of_numpy(column: str, values: Any, dtype: Any) -> polars.Series:
+    """Take what NumPy or pandas counts in ticks of their own."""
+    import polars
+
+    zone = getattr(dtype, "tz", None)
+    if type(dtype).__name__ == "ArrowDtype":
+        return polars.Series(values.array.__arrow_array__())
+    if zone is not None:
+        place = getattr(values, "dt", values)
+        values = place.tz_convert("UTC")
+        values = getattr(values, "dt", values).tz_localize(None)
+    given = np.asarray(values)
+    missing: Bool = np.isnat(given)
+    if np.ma.isMaskedArray(values):
+        missing = missing | np.ma.getmaskarray(values)
+    ticks = given.astype("M8[us]")
+    # NumPy wraps around where a coarse unit reaches further than microseconds.
+    finer = np.datetime_data(given.dtype)[0] in ("ns", "ps", "fs", "as", "us")
+    if not finer and not (missing | (ticks.astype(given.dtype) == given)).all():
+        raise ValueError(f"column {column!r}: times must lie in the years 1 to 9999")
+    made = polars.Series(ticks.astype(np.int64)).set(polars.Series(missing), None)
+    return made.cast(polars.Datetime("us", None if zone is None else "UTC"))
+
+
+def _of_objects(column: str, values: Any) -> polars.Series | None:
+    """Take Python's dates, or ISO 8601 texts, judged by the first one that is there."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        return None
+    first = _first(values)
+    if not (isinstance(first, date) or (isinstance(first, str) and is_iso(first))):
+        return None
+    import polars
+
+    given = entries(f"column {column!r}", values, "dates")
+    present = [value for value in given if not is_missing(value)]
+    if isinstance(first, str):
+        if not all(isinstance(value, str) for value in present):
+            raise TypeError(f"column {column!r} must hold dates or texts, not both")
+        texts = [None if is_missing(value) else str(value) for value in given]
+        return polars.Series(texts, dtype=polars.String)
+    if not all(isinstance(value, date) for value in present):
+        raise TypeError(f"column {column!r} must hold dates, and nothing else")
+    moments = [
+        None if is_missing(value)
+        else value if isinstance(value, datetime)
+        else datetime(value.year, value.month, value.day)
+        for value in given
+    ]  # fmt: skip
+    aware = {moment.tzinfo is not None for moment in moments if moment is not None}
+    if len(aware) > 1:
+        raise ValueError(f"column {column!r}: times with a zone and without must not be mixed")
+    origin = UNIX_EPOCH.replace(tzinfo=UTC) if True in aware else UNIX_EPOCH
+    tick = timedelta(microseconds=1)
+    ticks = [None if moment is None else (moment - origin) // tick for moment in moments]
+    counted = polars.Series(ticks, dtype=polars.Int64)
+    return counted.cast(polars.Datetime("us", "UTC" if True in aware else None))
+
+
+def _first(values: Iterable[Any]) -> Any:
+    """Return the first entry that is not missing; None if there is none, or it cannot be told."""
+    for value in values:
+        value = value.as_py() if hasattr(value, "as_py") else value
+        if not is_missing(value):
+            return value
+    return None
