@@ -3,9 +3,9 @@
 Start with :func:`read_trace` or :func:`generate`, :class:`Cluster`, and :func:`simulate` or
 :func:`compare`. What fewer people need is in public submodules: :mod:`~gpusched.deciding`,
 :mod:`~gpusched.models`, :mod:`~gpusched.bounds`, :mod:`~gpusched.prediction`,
-:mod:`~gpusched.clusters`, :mod:`~gpusched.traces`, :mod:`~gpusched.generator` and
-:mod:`~gpusched.plot`. Names and submodules are loaded on first use, so that importing the package
-costs little.
+:mod:`~gpusched.clusters`, :mod:`~gpusched.traces`, :mod:`~gpusched.generator`,
+:mod:`~gpusched.statistics` and :mod:`~gpusched.plot`. Names and submodules are loaded on first use,
+so that importing the package costs little.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpusched import models as models
     from gpusched import plot as plot
     from gpusched import prediction as prediction
+    from gpusched import statistics as statistics
     from gpusched import traces as traces
     from gpusched._core import Actions as Actions
     from gpusched._core import Allocation as Allocation
@@ -142,6 +143,7 @@ _SUBMODULES = (
     "models",
     "plot",
     "prediction",
+    "statistics",
     "traces",
 )
 # What stood here, by the submodule that has it.

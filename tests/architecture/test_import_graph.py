@@ -20,7 +20,7 @@ FLOORS = """
     specs
     prediction generator audit bounds exports
     results
-    engine
+    engine statistics
     deciding studies
     papers.common reporting
     plot
