@@ -14,7 +14,7 @@ from tests.architecture.sources import MODULES, ROOT, imports
 # as well. What is imported inside functions, or for a type checker alone, counts.
 FLOORS = """
     base
-    clusters models
+    clusters models execution
     traces
     schedules plugins
     specs
