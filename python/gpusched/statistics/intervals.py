@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from gpusched.base.suggest import nearest
@@ -54,9 +54,11 @@ class Interval:
 
     def shifted(self, by: float) -> Interval:
         """Return the interval of the estimate plus ``by``."""
-        return Interval(
-            self.value + by, self.low + by, self.high + by, self.num, self.level, self.method
-        )
+        return replace(self, value=self.value + by, low=self.low + by, high=self.high + by)
+
+    def scaled(self, by: float) -> Interval:
+        """Return the interval in another unit: the estimate times a positive ``by``."""
+        return replace(self, value=self.value * by, low=self.low * by, high=self.high * by)
 
 
 def check_method(method: str) -> None:

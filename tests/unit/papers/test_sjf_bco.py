@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import gpusched as gs
 from gpusched.cli import app
 from gpusched.papers import registry as papers
-from gpusched.papers.common import statistics
+from gpusched.papers.common import seed_means
 from gpusched.papers.common.reproduction import Interrupted
 from gpusched.papers.common.text_table import table
 from gpusched.papers.sjf_bco import published, wang_anchor, workload
@@ -68,18 +68,20 @@ def test_one_seed_gives_the_same_jobs_on_any_number_of_servers() -> None:
 
 
 @pytest.mark.parametrize(("degrees", "expected"), [(1, 12.706), (5, 2.571), (19, 2.093)])
-def test_the_quantiles_of_student_are_those_of_the_tables(degrees: int, expected: float) -> None:
-    assert statistics.t_quantile(degrees) == pytest.approx(expected, abs=0.004)
+def test_means_have_the_quantiles_of_student_s_tables(degrees: int, expected: float) -> None:
+    values = np.arange(degrees + 1.0)
+    error = values.std(ddof=1) / math.sqrt(degrees + 1)
+    assert seed_means.mean(values).half_width / error == pytest.approx(expected, abs=0.0005)
 
 
 def test_a_paired_reduction_ignores_what_is_common_to_the_pairs() -> None:
     baseline = np.array([100.0, 200.0, 400.0])
-    found = statistics.reduction(0.9 * baseline, baseline)
+    found = seed_means.reduction(0.9 * baseline, baseline)
     assert found.value == pytest.approx(0.1)
     assert found.half_width == pytest.approx(0.0, abs=1e-12)
-    assert math.isnan(statistics.mean([1.0]).half_width)
+    assert math.isnan(seed_means.mean([1.0]).half_width)
     with pytest.raises(ValueError, match="no values"):
-        statistics.mean([])
+        seed_means.mean([])
 
 
 def test_the_published_reductions_follow_from_the_published_makespans() -> None:

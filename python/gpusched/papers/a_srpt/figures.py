@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gpusched.papers.common.drawing import GRID, INK, curve, error_bar, figure_class, prepare
-from gpusched.papers.common.statistics import Mean
+from gpusched.statistics.intervals import Interval
 
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999999")
 
 
-def bars(panels: Mapping[str, Mapping[str, tuple[Mean, Mean]]], note: str) -> Any:
+def bars(panels: Mapping[str, Mapping[str, tuple[Interval, Interval]]], note: str) -> Any:
     """Mean and p99 JCT of each policy, a panel per cluster."""
     figure = figure_class()(figsize=(9.6, 4.6), layout="constrained")
     for axes, (title, values) in zip(figure.subplots(1, len(panels)), panels.items(), strict=True):
@@ -19,7 +19,7 @@ def bars(panels: Mapping[str, Mapping[str, tuple[Mean, Mean]]], note: str) -> An
         axes.grid(axis="x", color=GRID, zorder=0)
         for place, (average, tail) in enumerate(values.values()):
             colour = _COLOURS[0] if place < 3 else _COLOURS[6]
-            hours = Mean(average.value / 3600, average.half_width / 3600)
+            hours = average.scaled(1 / 3600)
             axes.barh(place, hours.value, 0.62, color=colour, zorder=2)
             error_bar(axes, place, hours, across=True)
             axes.plot(tail.value / 3600, place, "D", mfc="white", mec=INK, ms=5, zorder=4)
@@ -33,7 +33,7 @@ def bars(panels: Mapping[str, Mapping[str, tuple[Mean, Mean]]], note: str) -> An
 
 
 def curves(
-    panels: Mapping[str, Mapping[str, Sequence[Mean]]],
+    panels: Mapping[str, Mapping[str, Sequence[Interval]]],
     positions: Sequence[float],
     labels: Sequence[str],
     heading: str,

@@ -30,8 +30,9 @@ from gpusched.papers.a_srpt.settings import (
     noise,
     reference,
 )
-from gpusched.papers.common.statistics import Mean, mean, reduction
+from gpusched.papers.common.seed_means import mean, reduction
 from gpusched.papers.common.text_table import Table, figure_of, percent_of, table
+from gpusched.statistics.intervals import Interval
 
 _ALL = (*OURS, *BASELINES, *WAITING)
 
@@ -54,7 +55,7 @@ class Summary:
         """One value per seed."""
         return np.array([of(run) for run in self._runs[setting, arm]])
 
-    def mean(self, setting: Setting, arm: Arm, of: Callable[[Run], float]) -> Mean:
+    def mean(self, setting: Setting, arm: Arm, of: Callable[[Run], float]) -> Interval:
         """Over the seeds."""
         return mean(self.values(setting, arm, of))
 
@@ -62,7 +63,7 @@ class Summary:
         """The one with the least mean JCT."""
         return min(arms, key=lambda arm: float(self.values(setting, arm, jct).mean()))
 
-    def below(self, setting: Setting, arm: Arm, other: Arm, of: Callable[[Run], float]) -> Mean:
+    def below(self, setting: Setting, arm: Arm, other: Arm, of: Callable[[Run], float]) -> Interval:
         """By how much one is below another on the same jobs."""
         return reduction(self.values(setting, arm, of), self.values(setting, other, of))
 

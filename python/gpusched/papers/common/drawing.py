@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.replacing import replacing
-from gpusched.papers.common.statistics import Mean
+from gpusched.statistics.intervals import Interval
 
 INK: Final = "#1f2933"
 GRID: Final = "#e3e6ea"
@@ -35,7 +35,7 @@ def prepare(axes: Any, title: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def error_bar(axes: Any, place: float, value: Mean, *, across: bool = False) -> None:
+def error_bar(axes: Any, place: float, value: Interval, *, across: bool = False) -> None:
     """Draw the interval of a mean, where there is one; ``across``: of a horizontal bar."""
     if not value.half_width > 0:
         return
@@ -47,7 +47,7 @@ def error_bar(axes: Any, place: float, value: Mean, *, across: bool = False) -> 
 def curve(
     axes: Any,
     places: Sequence[float],
-    means: Iterable[Mean],
+    means: Iterable[Interval],
     style: str = "o-",
     *,
     colour: str,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gpusched.papers.common.statistics import Mean
+from gpusched.statistics.intervals import Interval
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ def table(
     return Table(title, tuple(headings), body, tuple(notes))
 
 
-def figure_of(value: Mean, digits: int = 0, scale: float = 1.0) -> str:
+def figure_of(value: Interval, digits: int = 0, scale: float = 1.0) -> str:
     """Write a mean as ``512 +- 14``."""
     return _with_width(value.value * scale, value.half_width * scale, digits)
 
 
-def percent_of(value: Mean) -> str:
+def percent_of(value: Interval) -> str:
     """Write a mean that is a ratio as ``12.3 +- 1.1 %``."""
     return f"{_with_width(value.value * 100, value.half_width * 100, 1)} %"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gpusched.papers.common.drawing import INK, curve, figure_class, prepare
-from gpusched.papers.common.statistics import Mean
+from gpusched.statistics.intervals import Interval
 
 # Okabe and Ito (2008): told apart by colour-blind readers as well.
 COLOURS: Final = {
@@ -38,8 +38,8 @@ class Panel:
     title: str
     heading: str
     labels: Sequence[str]
-    curves: Mapping[str, Sequence[Mean]]
-    bound: Sequence[Mean]
+    curves: Mapping[str, Sequence[Interval]]
+    bound: Sequence[Interval]
 
 
 def curves(panels: Sequence[Panel], note: str, columns: int) -> Any:
@@ -73,7 +73,9 @@ def curves(panels: Sequence[Panel], note: str, columns: int) -> Any:
     return figure
 
 
-def _draw(axes: Any, places: Sequence[int], name: str, values: Sequence[Mean], height: int) -> None:
+def _draw(
+    axes: Any, places: Sequence[int], name: str, values: Sequence[Interval], height: int
+) -> None:
     curve(
         axes, places, values, colour=COLOURS.get(name, _OTHERS), shade=0.1, scale=100, label=name,
         ms=3.5, lw=2.2 if name == "dancer" else 1.4, zorder=height,

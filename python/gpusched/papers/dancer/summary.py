@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.papers.common.statistics import Mean, mean
+from gpusched.papers.common.seed_means import mean
 from gpusched.papers.dancer.runs import Run
 from gpusched.papers.dancer.settings import ARMS, DANCER, Arm, Setting
+from gpusched.statistics.intervals import Interval
 
 
 def dsr(run: Run) -> float:
@@ -37,7 +38,7 @@ class Summary:
         """One value per seed."""
         return np.array([column(run) for run in self._runs[setting, arm]])
 
-    def mean(self, setting: Setting, arm: Arm, column: Callable[[Run], float] = dsr) -> Mean:
+    def mean(self, setting: Setting, arm: Arm, column: Callable[[Run], float] = dsr) -> Interval:
         """Over the seeds."""
         return mean(self.values(setting, arm, column))
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.papers.common.statistics import Mean, mean
+from gpusched.papers.common.seed_means import mean
 from gpusched.papers.common.text_table import Table, figure_of, table
 from gpusched.papers.common.unequal_gpus import Workload
 from gpusched.papers.dancer.milp import NUM_JOBS, TYPE_GPUS, Gap
@@ -27,6 +27,7 @@ from gpusched.papers.dancer.settings import (
     Setting,
 )
 from gpusched.papers.dancer.summary import Summary, bound, dsr
+from gpusched.statistics.intervals import Interval
 
 BOUND: Final = "upper bound"
 _NOTHING: Final = 1e-9
@@ -270,7 +271,7 @@ def _where(setting: Setting) -> str:
     return f"{setting.workload.name}{size}, load {setting.load:g}"
 
 
-def _figure(value: Mean) -> str:
+def _figure(value: Interval) -> str:
     return figure_of(value, 1, 100)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gpusched.papers.common.drawing import INK, curve, figure_class, prepare
-from gpusched.papers.common.statistics import Mean
+from gpusched.statistics.intervals import Interval
 
 # Okabe and Ito (2008): told apart by colour-blind readers as well.
 _COLOURS: Final = (
@@ -19,7 +19,7 @@ _DASHES: Final = ("-", "-", "-", "-", "-", "-", "--", "--")
 
 
 def curves(
-    panels: Mapping[str, tuple[Mapping[str, Sequence[Mean]], Mapping[str, Sequence[Mean]]]],
+    panels: Mapping[str, tuple[Mapping[str, Sequence[Interval]], Mapping[str, Sequence[Interval]]]],
     demands: Sequence[float],
     published: Mapping[str, float],
     note: str,
@@ -58,7 +58,7 @@ def curves(
     return figure
 
 
-def _draw(axes: Any, places: Sequence[float], values: Mapping[str, Sequence[Mean]]) -> None:
+def _draw(axes: Any, places: Sequence[float], values: Mapping[str, Sequence[Interval]]) -> None:
     styles = zip(_COLOURS, _DASHES, values.items(), strict=False)
     for order, (colour, dash, (name, means)) in enumerate(styles):
         curve(

@@ -8,10 +8,11 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.papers.common.statistics import Mean, mean, reduction
+from gpusched.papers.common.seed_means import mean, reduction
 from gpusched.papers.common.text_table import Table, figure_of, table
 from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
 from gpusched.papers.fgd.runs import FGD, PLACEMENTS, PUBLISHED, UNTIL, Run, Workload
+from gpusched.statistics.intervals import Interval
 
 SHOWN: Final = (0.5, 0.7, 0.9, 0.95, 1.0, 1.1, 1.3)
 """Demands of the tables, over the GPUs of the cluster."""
@@ -37,11 +38,11 @@ class Summary:
         runs = self._runs[workload.name, placement]
         return np.array([run.at(column, demand) for run in runs])
 
-    def mean(self, workload: Workload, placement: str, column: str, demand: float) -> Mean:
+    def mean(self, workload: Workload, placement: str, column: str, demand: float) -> Interval:
         """Over the seeds."""
         return mean(self.values(workload, placement, column, demand))
 
-    def by_demand(self, workload: Workload, placement: str, column: str) -> list[Mean]:
+    def by_demand(self, workload: Workload, placement: str, column: str) -> list[Interval]:
         """Over the seeds, at each of ``DEMANDS``."""
         rows = np.array([getattr(run, column) for run in self._runs[workload.name, placement]])
         return [mean(values) for values in rows.T]
@@ -116,5 +117,5 @@ def _published(name: str, gpus: int) -> list[str]:
     return [f"{allocated * 100:.1f}", f"{more / (1 - allocated) * 100:.1f}", f"{more * gpus:.0f}"]
 
 
-def _percent(value: Mean) -> str:
+def _percent(value: Interval) -> str:
     return figure_of(value, 1, 100)

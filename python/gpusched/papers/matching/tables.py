@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.papers.common.statistics import mean
+from gpusched.papers.common.seed_means import mean
 from gpusched.papers.common.text_table import Table, table
 from gpusched.papers.matching.baselines import BASELINES
 from gpusched.papers.matching.runs import (

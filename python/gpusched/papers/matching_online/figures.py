@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from gpusched.papers.common.drawing import INK, figure_class, prepare
-from gpusched.papers.common.statistics import mean
+from gpusched.papers.common.seed_means import mean
 from gpusched.papers.matching_online.settings import (
     ALLOX,
     ELASTIC,

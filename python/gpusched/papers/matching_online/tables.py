@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.papers.common.statistics import Mean, mean, reduction
+from gpusched.papers.common.seed_means import mean, reduction
 from gpusched.papers.common.text_table import Table, figure_of, percent_of, table
 from gpusched.papers.common.unequal_gpus import Workload
 from gpusched.papers.matching_online.runs import OnlineRun
@@ -29,6 +29,7 @@ from gpusched.papers.matching_online.settings import (
     Arm,
     Setting,
 )
+from gpusched.statistics.intervals import Interval
 
 _HOUR_S: Final = 3600.0
 _SHOWN: Final = (
@@ -58,11 +59,13 @@ class Summary:
         """One value per seed."""
         return np.array([column(run) for run in self._runs[setting, arm]])
 
-    def mean(self, setting: Setting, arm: Arm, column: Callable[[OnlineRun], float] = jct) -> Mean:
+    def mean(
+        self, setting: Setting, arm: Arm, column: Callable[[OnlineRun], float] = jct
+    ) -> Interval:
         """Over the seeds."""
         return mean(self.values(setting, arm, column))
 
-    def reduction(self, setting: Setting, ours: Arm, theirs: Arm) -> Mean:
+    def reduction(self, setting: Setting, ours: Arm, theirs: Arm) -> Interval:
         """By what part the mean JCT is less, in pairs of the same jobs."""
         return reduction(self.values(setting, ours, jct), self.values(setting, theirs, jct))
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gpusched.papers.common.drawing import INK, curve, error_bar, figure_class, prepare
-from gpusched.papers.common.statistics import Mean
 from gpusched.papers.sjf_bco.published import KAPPA_MAKESPAN, MAKESPAN, MEAN_JCT, SERVERS
+from gpusched.statistics.intervals import Interval
 
 # Okabe and Ito (2008): told apart by colour-blind readers as well.
 _COLOURS: Final = {"sjf-bco": "#0072b2", "ls": "#009e73", "ff": "#e69f00", "rand": "#cc79a7"}
@@ -15,7 +15,7 @@ _NAMES: Final = {"sjf-bco": "SJF-BCO", "ls": "LS", "ff": "FF", "rand": "RAND"}
 _PUBLISHED: Final = "published"
 
 
-def by_policy(makespan: Mapping[str, Mean], mean_jct: Mapping[str, Mean], note: str) -> Any:
+def by_policy(makespan: Mapping[str, Interval], mean_jct: Mapping[str, Interval], note: str) -> Any:
     """Figure 4: makespan and average completion of each policy on 20 servers."""
     figure = figure_class()(figsize=(8.4, 3.8), layout="constrained")
     panels = figure.subplots(1, 2)
@@ -36,7 +36,7 @@ def by_policy(makespan: Mapping[str, Mean], mean_jct: Mapping[str, Mean], note: 
     return figure
 
 
-def by_kappa(makespan: Mapping[str, Mapping[int, Mean]], note: str) -> Any:
+def by_kappa(makespan: Mapping[str, Mapping[int, Interval]], note: str) -> Any:
     """Figure 5: makespan of SJF-BCO against its threshold, for several kinds of cap."""
     figure = figure_class()(figsize=(5.6, 3.8), layout="constrained")
     axes = figure.subplots()
@@ -56,7 +56,7 @@ def by_kappa(makespan: Mapping[str, Mapping[int, Mean]], note: str) -> Any:
     return figure
 
 
-def by_servers(makespan: Mapping[str, Mapping[int, Mean]], note: str) -> Any:
+def by_servers(makespan: Mapping[str, Mapping[int, Interval]], note: str) -> Any:
     """Figure 6: makespan of each policy against the number of servers."""
     figure = figure_class()(figsize=(5.6, 3.8), layout="constrained")
     axes = figure.subplots()

@@ -11,7 +11,7 @@ from gpusched.base.failures import Failures
 from gpusched.deciding import exact
 from gpusched.papers.common.kept_runs import once
 from gpusched.papers.common.reproduction import Progress
-from gpusched.papers.common.statistics import mean
+from gpusched.papers.common.seed_means import mean
 from gpusched.papers.common.text_table import Table, table
 from gpusched.papers.sjf_bco.published import POLICIES
 from gpusched.papers.sjf_bco.runs import Reading, run_policies

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gpusched.base.arrays import Float64
-from gpusched.papers.common.statistics import Mean, mean, reduction
+from gpusched.papers.common.seed_means import mean, reduction
 from gpusched.papers.common.text_table import Table, figure_of, percent_of, table
 from gpusched.papers.sjf_bco import published
 from gpusched.papers.sjf_bco.runs import BASE, VARIANTS, KappaRun, Run
+from gpusched.statistics.intervals import Interval
 
 
 class Summary:
@@ -28,15 +29,15 @@ class Summary:
         """Number of seeds."""
         return len(self.values("sjf-bco", servers, _makespan))
 
-    def makespan(self, policy: str, servers: int) -> Mean:
+    def makespan(self, policy: str, servers: int) -> Interval:
         """Makespan in seconds."""
         return mean(self.values(policy, servers, _makespan))
 
-    def mean_jct(self, policy: str, servers: int) -> Mean:
+    def mean_jct(self, policy: str, servers: int) -> Interval:
         """Average completion in seconds."""
         return mean(self.values(policy, servers, lambda run: run.mean_jct_s))
 
-    def reduction(self, baseline: str, servers: int) -> Mean:
+    def reduction(self, baseline: str, servers: int) -> Interval:
         """By how much SJF-BCO's makespan is below the baseline's on the same instance."""
         ours = self.values("sjf-bco", servers, _makespan)
         return reduction(ours, self.values(baseline, servers, _makespan))
@@ -129,7 +130,7 @@ def reductions(runs: Sequence[Run]) -> Table:
     return table("Reductions", headings, rows, (note,))
 
 
-def _verdict(ours: Mean, theirs: float) -> str:
+def _verdict(ours: Interval, theirs: float) -> str:
     if ours.value >= theirs:
         return "beaten" if ours.low > theirs else "reached"
     return "within the interval" if ours.high >= theirs else "missed"
@@ -172,7 +173,7 @@ def by_kappa(runs: Sequence[KappaRun]) -> Table:
     )  # fmt: skip
 
 
-def kappa_means(runs: Sequence[KappaRun]) -> dict[str, dict[int, Mean]]:
+def kappa_means(runs: Sequence[KappaRun]) -> dict[str, dict[int, Interval]]:
     """Figure 5 by the kind of cap."""
     kinds = {"best cap": "best_s", "common cap": "common_s", "1.5 x common cap": "loose_s"}
     kappas = sorted({run.kappa for run in runs})
