@@ -100,8 +100,9 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
             raise ValueError(f"generate, file or trace: one of them is needed, {said}")
         if self.generate is not None:
             self._check_generated()
-        if self.file == ():
-            raise ValueError("file: at least one is needed")
+        for name in ("file", "jobs"):
+            if getattr(self, name) == ():
+                raise ValueError(f"{name}: at least one is needed")
         for number in self.numbers_of_jobs:
             if number is not None:
                 check_integer("jobs", number, 1, MOST_JOBS)
@@ -122,7 +123,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         if self.generate not in PROFILES:
             known = nearest(str(self.generate), list(PROFILES))
             raise ValueError(f"generate: unknown workload {self.generate!r}{known}")
-        if self.jobs is None or self.jobs == ():
+        if self.jobs is None:
             raise ValueError("jobs: a number is needed with generate")
         for name in _OF_FILES:
             if getattr(self, name) not in (None, {}, "reject"):
@@ -131,7 +132,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     @property
     def numbers_of_jobs(self) -> tuple[int | None, ...]:
         """The axis of the number of jobs."""
-        return self.jobs if isinstance(self.jobs, tuple) and self.jobs else (self.jobs or None,)  # type: ignore[return-value]
+        return self.jobs if isinstance(self.jobs, tuple) else (self.jobs,)
 
     @property
     def files(self) -> tuple[str, ...]:

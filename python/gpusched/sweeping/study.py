@@ -175,7 +175,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         """
         text, folder = read_bytes(path), Path(path).parent
         read = cls.from_json if os.fspath(path).endswith(".json") else cls.from_toml
-        return read(text, os.fspath(path))._beside(folder)
+        return read(text, os.fspath(path)).beside(folder)
 
     @classmethod
     def from_toml(cls, text: str | bytes, source: str = "study") -> Self:
@@ -204,8 +204,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             # What a check of ours says has its path already, and msgspec adds that of the whole.
             raise ValueError(str(error).replace("` - at `$`", "`")) from None
 
-    def _beside(self, folder: Path) -> Self:
-        """Return the same study whose relative paths begin at ``folder``."""
+    def beside(self, folder: Path) -> Self:
+        """Return the same study, its relative paths now from ``folder``."""
         if str(folder) == ".":
             return self
 

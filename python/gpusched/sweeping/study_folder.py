@@ -61,7 +61,7 @@ def claim(folder: str | os.PathLike[str], study: Study) -> None:
 def write_plan(folder: str | os.PathLike[str], study: Study, runs: list[str]) -> None:
     """Write the study, and which runs it has."""
     try:
-        text = study.to_toml()
+        text = study.beside(Path.cwd()).to_toml()  # it is read from another folder
     except ValueError:
         text = ""
         (Path(folder) / STUDY).unlink(missing_ok=True)
