@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from gpusched.prediction import register_predictor as register_predictor
     from gpusched.reporting.report import write_report as write_report
     from gpusched.reporting.sizing_page import write_sizing as write_sizing
+    from gpusched.reporting.sweeps.sweep_page import write_sweep as write_sweep
     from gpusched.results.metric_registry import metrics as metrics
     from gpusched.results.metric_registry import register_metric as register_metric
     from gpusched.results.result import Result as Result
@@ -142,6 +143,7 @@ _HOME = {
     "whatif": "studies.whatif",
     "write_report": "reporting.report",
     "write_sizing": "reporting.sizing_page",
+    "write_sweep": "reporting.sweeps.sweep_page",
 }
 _SUBMODULES = (
     "bounds",

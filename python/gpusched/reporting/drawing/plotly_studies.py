@@ -197,11 +197,18 @@ def _upright(x: float, dash: str = "dash") -> Layout:
 
 def _front(chart: Front, layout: Layout) -> tuple[list[Any], Layout]:
     front = [chart.points[index] for index in chart.front]
-    data: list[Any] = [{
-        "type": "scatter", "mode": "lines", "name": "front", "hoverinfo": "skip",
-        "x": [float(point.x[0]) for point in front], "y": [float(point.y[0]) for point in front],
-        "line": {"color": palette.LINE, "width": 1.3, "dash": "dash"}, "showlegend": False,
-    }]  # fmt: skip
+    data: list[Any] = [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "name": "front",
+            "hoverinfo": "skip",
+            "x": [x for point in front for x in _plain(point.x)],
+            "y": [y for point in front for y in _plain(point.y)],
+            "line": {"color": palette.LINE, "width": 1.3, "dash": "dash"},
+            "showlegend": False,
+        }
+    ]
     for index, point in enumerate(chart.points):
         ends = chart.x_low[index : index + 1], chart.x_high[index : index + 1]
         drawn = {"error_x": _reach(point.x, *ends), "error_y": _bars(point.y, point)}
