@@ -109,12 +109,11 @@ def chart(
         for row, cell in enumerate(cells)
     ]
     better = {"lower": " Left is better.", "higher": " Right is better."}.get(of.better, "")
-    axis = f"{title}: difference to {study.baseline}" if show == "difference" else title
     return Forest(
         "forest_plot",
         f"{of.label}: {show} to {study.baseline}",
         f"Paired over the seeds; {study.note}{better}",
-        Axis(axis.replace("the baseline", study.baseline)),
+        Axis(title.replace("the baseline", study.baseline)),
         rows=tuple(names),
         curves=tuple(curves),
         reference=1.0 if show == "ratio" else 0.0,

@@ -17,7 +17,7 @@ from gpusched.reporting.sweeps.study_runs import values_of, varying
 from gpusched.results.shown_metrics import all_metrics
 
 _MOST_BYTES: Final = 1_500_000
-_CELL_BYTES: Final = 80  # of one metric: eleven numbers of five digits
+_CELL_BYTES: Final = 92  # of one metric: eleven numbers of six digits
 _SETTING_BYTES: Final = 44
 MOST_ROWS: Final = 2_000
 """Of the table that is seen at once."""
@@ -217,5 +217,5 @@ def _ends(span: Span) -> tuple[float | None, float | None, float | None]:
 
 
 def _short(value: float) -> float | None:
-    """Five digits are more than a page shows."""
-    return float(f"{value:.5g}") if value == value else None
+    """Six digits are more than a page shows."""
+    return float(f"{value:.6g}") if value == value else None

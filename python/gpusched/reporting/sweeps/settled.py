@@ -141,7 +141,8 @@ def unit_of(of: Measure, cells: Sequence[Cell], show: Shown) -> tuple[float, str
     if show == "ratio":
         return 1.0, f"{of.label}, ratio to the baseline"
     scale, unit = of.unit_for(abs(span_of(cell, show).value) for cell in cells)
-    return scale, of.title(unit)
+    title = of.title(unit)
+    return scale, f"{title}: difference to the baseline" if show == "difference" else title
 
 
 def text_of(of: Measure, value: float, show: Shown) -> str:
