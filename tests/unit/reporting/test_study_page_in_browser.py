@@ -155,9 +155,11 @@ def test_the_charts_show_what_the_pictures_of_python_show(
             np.testing.assert_allclose(one["x"], other.x, rtol=1e-6)
             np.testing.assert_allclose(one["y"], other.y, rtol=2e-4)
     (field,) = traces(tab, "heat_map")
-    (other,) = gs.plot.heat_map(runs, where=SMALL, show=show).data
+    figure = gs.plot.heat_map(runs, where=SMALL, show=show)
+    (other,) = figure.data
     np.testing.assert_allclose(field["z"], np.array(other.z, float), rtol=2e-4)
-    assert field["y"] == list(other.y)
+    ticks = "document.getElementById('heat_map').layout.yaxis.ticktext"
+    assert tab.evaluate(ticks) == list(figure.layout.yaxis.ticktext)
     title = "document.querySelector('#lines .ytitle').textContent"
     assert (
         tab.evaluate(title) == gs.plot.lines(runs, where=SMALL, show=show).layout.yaxis.title.text

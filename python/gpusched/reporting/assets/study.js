@@ -100,7 +100,10 @@ const upright = (x, dash) => ({ type: "line", xref: "x", x0: x, x1: x, yref: "pa
   line: { width: 1.3, dash } });
 const above = (label, y) => ({ text: escaped(cut(label)), xref: "paper", x: 0, xanchor: "left",
   yref: "y", y, yanchor: "bottom", showarrow: false, borderpad: 0, font: { size: 12 } });
-const cut = (label) => label.length > 44 ? `${label.slice(0, 43)}…` : label;
+const cut = (label, most = 44) => label.length > most ? `${label.slice(0, most - 1)}…` : label;
+// Points stand at numbers: of two names that are cut to the same, neither covers the other.
+const ticksOf = (names) => ({ tickvals: names.map((_, place) => place),
+  ticktext: names.map((name) => escaped(cut(name, 24))) });
 
 // A metric at all values of the axis along which pictures go: by policy its spans.
 function series(metric, what) {
@@ -142,8 +145,7 @@ const pictures = {
       }
     });
     const x = axis.isNumber ? axisOf(axis.name)
-      : axisOf(axis.name, { tickvals: axis.texts.map((_, i) => i), ticktext: axis.texts.map(cut).map(escaped),
-        range: [-0.5, axis.texts.length - 0.5] });
+      : axisOf(axis.name, { ...ticksOf(axis.texts), range: [-0.5, axis.texts.length - 0.5] });
     const told = found.map(({ policy, there }) => {
       const [first, last] = [there[0], there.at(-1)]
         .map(([value, middle]) => `${text(metric, middle, what)} at ${named(along(), value)}`);
@@ -172,16 +174,19 @@ const pictures = {
     const names = found.map(({ policy }) => policies[policy].label);
     const shown = fields.map((row) => row.map((value) => text(metric, value, what)));
     const data = [{
-      type: "heatmap", z, x: axis.texts.map(escaped), y: names.map(cut).map(escaped), text: shown,
-      texttemplate: "%{text}", hovertemplate: "%{y}, %{x}: %{text}<extra></extra>", zmin, zmax,
+      type: "heatmap", z, text: shown, texttemplate: "%{text}", zmin, zmax,
+      hovertext: names.map((name, row) => axis.texts.map((value, i) =>
+        escaped(`${name}, ${value}: ${shown[row][i]}`))),
+      hovertemplate: "%{hovertext}<extra></extra>",
       xgap: 1, ygap: 1, colorbar: { thickness: 10, outlinewidth: 0 },
       meta: { scale: what === "mean" ? "share" : "ratio" },
     }];
     const told = names.map((name, row) =>
       `${name}: ${shown[row].map((value, i) => `${value} at ${axis.texts[i]}`).join(", ")}`);
     return { data, told, title: titleOf(metric, unit, what),
-      layout: layoutOf(axisOf(axis.name, { type: "category", showgrid: false }),
-        axisOf("", { title: null, type: "category", autorange: "reversed", showgrid: false }),
+      layout: layoutOf(axisOf(axis.name, { ...ticksOf(axis.texts), showgrid: false }),
+        axisOf("", { title: null, ...ticksOf(names), showgrid: false,
+          range: [names.length - 0.5, -0.5] }),
         { height: 150 + 36 * Math.max(2, names.length) }) };
   },
 

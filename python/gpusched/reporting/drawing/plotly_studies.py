@@ -144,23 +144,36 @@ def _reach(middle: Float64, low: Float64, high: Float64) -> Layout:
 def _heat_map(chart: HeatMap, layout: Layout) -> tuple[list[Any], Layout]:
     low, high = ends_of(chart)
     shades = palette.SHARE_COLOURS if chart.middle is None else palette.RATIO_COLOURS
+    told = [
+        [
+            f"{text(row)}, {text(name)}: {text(shown)}"
+            for name, shown in zip(chart.columns, texts, strict=True)
+        ]
+        for row, texts in zip(chart.rows, chart.texts, strict=True)
+    ]
     data = [{
         "type": "heatmap", "z": [_plain(row) for row in chart.values],
-        "x": [text(name) for name in chart.columns], "y": [text(name) for name in chart.rows],
-        "text": [[text(shown) for shown in row] for row in chart.texts],
-        "texttemplate": "%{text}", "hovertemplate": "%{y}, %{x}: %{text}<extra></extra>",
+        "text": [[text(shown) for shown in row] for row in chart.texts], "hovertext": told,
+        "texttemplate": "%{text}", "hovertemplate": "%{hovertext}<extra></extra>",
         "zmin": low, "zmax": high, "xgap": 1, "ygap": 1,
         "colorscale": [[step / 2, shade] for step, shade in enumerate(shades)],
         "colorbar": {"thickness": 10, "outlinewidth": 0, "title": {"text": text(chart.scale_title),
                      "side": "right"}},
         "meta": {"scale": "value" if chart.middle is None else "ratio"},
     }]  # fmt: skip
-    layout["xaxis"] |= {"type": "category", "showgrid": False}
-    layout["yaxis"] = axis_of(Axis("")) | {
-        "type": "category", "autorange": "reversed", "showgrid": False, "title": None,
+    # Fields stand at numbers: of two names that are cut to the same, neither covers the other.
+    layout["xaxis"] |= _named(chart.columns) | {"showgrid": False}
+    layout["yaxis"] = axis_of(Axis("")) | _named(chart.rows) | {
+        "showgrid": False, "title": None, "range": [len(chart.rows) - 0.5, -0.5],
     }  # fmt: skip
     layout |= {"height": 150 + 36 * max(2, len(chart.rows)), "showlegend": False}
     return data, layout
+
+
+def _named(names: tuple[str, ...]) -> Layout:
+    return {
+        "tickvals": list(range(len(names))), "ticktext": [text(cut(name, 24)) for name in names]
+    }  # fmt: skip
 
 
 def _forest(chart: Forest, layout: Layout) -> tuple[list[Any], Layout]:
