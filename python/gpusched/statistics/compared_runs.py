@@ -31,8 +31,8 @@ class ComparedRuns:
           have. Null without a baseline or a pair; 0 and 1 of the baseline itself;
         - ``effect_size``: Hedges' g of the pairs; ``share_better``: of the pairs that are better
           than the baseline, half of the ties counted;
-        - ``p`` of no difference, and ``p_adjusted`` for all comparisons of the frame;
-          ``is_significant``;
+        - ``p`` of no difference, the larger one of the difference and of the ratio;
+          ``p_adjusted`` for all comparisons of the frame, and whether that ``is_significant``;
         - ``rank``: mean rank over the seeds that all have, 1 is best; ``is_best``: whether the mean
           is the best of its setting. Null for a metric that is neither better lower nor higher;
         - ``warnings``: what to know before it is believed.

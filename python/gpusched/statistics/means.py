@@ -153,12 +153,27 @@ def relative_change(
 ) -> Interval:
     """Ratio of the means less one: -0.2 where the values are a fifth smaller on the whole.
 
-    Parameters, errors and method are those of :func:`ratio_of_means`.
+    Parameters
+    ----------
+    values, baseline
+        Columns of equal length; rows belong together.
+    level, method, num_resamples, seed
+        As of :func:`interval`.
 
     Returns
     -------
     Interval
-        Without a unit.
+        Without a unit; its limits are those of :func:`ratio_of_means` less one.
+
+    Raises
+    ------
+    ValueError
+        As :func:`ratio_of_means`.
+
+    Examples
+    --------
+    >>> gs.statistics.relative_change([9.0, 11.0, 10.0], [10.0, 14.0, 16.0], method="t").value
+    -0.25
     """
     ratio = ratio_of_means(
         values, baseline, level=level, method=method, num_resamples=num_resamples, seed=seed

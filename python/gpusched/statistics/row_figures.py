@@ -64,6 +64,8 @@ def add_pairs(
                     "ratio": float(ratio.estimate[at]),
                     "ratio_low": float(ratio.low[at]),
                     "ratio_high": float(ratio.high[at]),
+                    # What is called a difference is one in units and in proportion.
+                    "p": float(max(change.p[at], ratio.p[at])),
                 }
             else:
                 row["warnings"].append("the mean of the baseline is zero: there is no ratio to it")

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.base.suggest import nearest
+from gpusched.results.metric_registry import metrics
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +44,15 @@ class Group:
         """One value a seed."""
         return np.array(list(self.by_seed.values()), np.float64)
 
+    def in_order(self) -> Group:
+        """The same by rising seed, so that the order of the runs decides nothing."""
+
+        def place(seed: Any) -> tuple[bool, Any]:
+            return seed is None, seed
+
+        by_seed = {seed: self.by_seed[seed] for seed in sorted(self.by_seed, key=place)}
+        return Group(by_seed, sorted(self.missing, key=place))
+
     def pairs(self, baseline: Group) -> tuple[Float64, Float64]:
         """Values of both at the seeds that both have."""
         seeds = [seed for seed in self.by_seed if seed in baseline.by_seed]
@@ -64,7 +74,7 @@ Setting = dict[Any, Group]
 def settings_of(
     runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str]
 ) -> dict[Key, Setting]:
-    """Group the runs by setting and by value of the axis, each in the order of the frame.
+    """Group the runs by setting and by value of the axis, in the order of the whole frame.
 
     Raises
     ------
@@ -85,7 +95,11 @@ def settings_of(
             group.missing.append(seed)
         else:
             group.by_seed[seed] = float(value)
-    return found
+    names = dict.fromkeys(runs[axis])
+    return {
+        key: {name: setting[name].in_order() for name in names if name in setting}
+        for key, setting in found.items()
+    }
 
 
 def _check_columns(runs: pl.DataFrame, metric: str, axis: str, by: Sequence[str]) -> None:
@@ -111,12 +125,11 @@ def _twice(
 
     same = pl.all_horizontal(pl.col(name).eq_missing(row[name]) for name in (*by, axis, SEED))
     alike = runs.filter(same)
+    measured = {*metrics(), metric, *_NOT_AXES} - {"load"}  # a metric, and an axis as well
     differing = [
         name
         for name in alike.columns
-        if name not in _NOT_AXES
-        and name != metric
-        and not (alike.schema[name].is_float() and name != "load")
+        if name not in measured
         and not alike.schema[name].is_nested()
         and alike[name].n_unique() > 1
     ]
