@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ AXES = ("traces", "clusters", "policies", "placements", "seeds")
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> tuple[dict[str, object], list[list[str]]]:
+def studies(draw: st.DrawFn) -> tuple[dict[str, Any], list[list[str]]]:
     length = {axis: draw(st.integers(1, 3)) for axis in AXES}
     zipped: list[list[str]] = []
     if draw(st.booleans()):
@@ -32,7 +33,7 @@ def studies(draw: st.DrawFn) -> tuple[dict[str, object], list[list[str]]]:
         }
         for at in range(length["traces"])
     ]  # fmt: skip
-    study: dict[str, object] = {
+    study: dict[str, Any] = {
         "name": "x",
         "traces": traces,
         "clusters": [{"servers": 1 + at, "gpus": 8} for at in range(length["clusters"])],
@@ -46,14 +47,15 @@ def studies(draw: st.DrawFn) -> tuple[dict[str, object], list[list[str]]]:
 
 @given(studies())
 def test_the_number_of_runs_is_the_product_of_the_axes(
-    drawn: tuple[dict[str, object], list[list[str]]],
+    drawn: tuple[dict[str, Any], list[list[str]]],
 ) -> None:
     study, zipped = drawn
     plan = expand(gs.Study.of(study))
+    size = {axis: len(study[axis]) for axis in AXES}
     together = set(zipped[0]) if zipped else set()
-    parts = [len(t["jobs"]) * max(1, len(t["loads"])) for t in study["traces"]]  # type: ignore[attr-defined]
-    others = math.prod(len(study[axis]) for axis in AXES if axis not in together and axis != "traces")  # type: ignore[arg-type]
-    once = 1 if not together or "traces" in together else len(study[zipped[0][0]])  # type: ignore[arg-type]
+    parts = [len(trace["jobs"]) * max(1, len(trace["loads"])) for trace in study["traces"]]
+    others = math.prod(size[axis] for axis in AXES if axis not in together | {"traces"})
+    once = 1 if not together or "traces" in together else size[zipped[0][0]]
     assert len(plan.runs) == sum(parts) * others * once
     assert len(set(plan.runs)) == len(plan.runs)
     labels = [tuple(plan.labels(run).items()) for run in plan.runs]
@@ -65,4 +67,4 @@ def test_the_number_of_runs_is_the_product_of_the_axes(
         column = {"traces": "trace", "clusters": "cluster", "policies": "policy",
                   "placements": "placement", "seeds": "seed"}  # fmt: skip
         pairs = {tuple(plan.labels(run)[column[axis]] for axis in group) for run in plan.runs}
-        assert len(pairs) == len(study[group[0]])  # type: ignore[arg-type]
+        assert len(pairs) == len(study[group[0]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -15,8 +16,8 @@ from gpusched.cli import options
 from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.sweep_tables import show_comparison, show_overview
 from gpusched.sweeping import pilot
-from gpusched.sweeping.overview import overview
 from gpusched.sweeping.status import SweepStatus, sweep_status
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.study_folder import STUDY
@@ -158,7 +159,7 @@ def sweep(
         show_json(_plain(result))
     else:
         _show(result, table or ())
-    flush()
+        flush()
     remark(result.warnings, style="yellow")
     if result.folder is not None:
         remark([f"{plural(result.num_done, 'run')} kept in {result.folder}"])
@@ -233,20 +234,15 @@ def _tell_kept(folder: Path | None, file: Path) -> None:
     )
 
 
-def _show(result: SweepResult, wanted: list[str] | tuple[()]) -> None:
-    study = result.study
-    shown = overview(result, wanted)
-    show_lines([study.title or study.name], style="bold")
-    if shown.common:
-        show_lines([", ".join(f"{key} {value}" for key, value in shown.common.items())])
-    table = new_table()
-    for at, heading in enumerate(shown.headings):
-        is_text = at < shown.num_axes - 1
-        table.add_column(heading.replace(", ", "\n"), justify="left" if is_text else "right")
-    for row in shown.rows:
-        table.add_row(*row)
-    show_table(table)
-    show_lines([f"means over the seeds; {result.num_done:,} runs"], style="dim")
+def _show(result: SweepResult, wanted: Sequence[str]) -> None:
+    show_lines([result.study.title or result.study.name], style="bold")
+    if not result.num_done - result.num_failed:
+        return
+    chosen = list(wanted) or list(result.study.metrics)
+    if not chosen:
+        show_overview(result)
+    for metric in chosen:
+        show_comparison(result.compare(metric))
 
 
 def _plain(result: SweepResult) -> dict[str, Any]:

@@ -147,8 +147,11 @@ def test_a_policy_that_ends_its_worker_costs_its_own_runs() -> None:
     assert set(failed["policy"]) == {"python:Deadly"}
     assert len(failed) == 2
     assert all(error.startswith("WorkerDied") for error in failed["error"])
-    assert facts(result).filter(pl.col("error").is_null()).drop("run").equals(
-        facts(gs.sweep(small(seeds=[1], traces=crowded))).drop("run")
+    assert (
+        facts(result)
+        .filter(pl.col("error").is_null())
+        .drop("run")
+        .equals(facts(gs.sweep(small(seeds=[1], traces=crowded))).drop("run"))
     )
 
 
