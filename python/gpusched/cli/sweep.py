@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -139,7 +141,7 @@ def sweep(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Do all runs of a study, kept as they come.
+    """Do all runs of a study, kept as they come: a table, and Parquet files.
 
     What is in the folder is not run again: after Ctrl-C, after a crash, or with
     more seeds or policies in the study, the same command goes on.
@@ -154,7 +156,7 @@ def sweep(
     if dry:
         _show_estimate(read, folder, threads or processes, processes is not None, json)
         return
-    result = _run(read, file, None if only else folder, executor, only)
+    result = _run(read.title or read.name, file, None if only else folder, executor, only)
     if json:
         show_json(_plain(result))
     else:
@@ -202,26 +204,35 @@ def _check_metrics(wanted: list[str] | None) -> None:
 
 
 def _run(
-    study: Study, file: Path, folder: Path | None, executor: str | None, only: str | None
+    label: str, file: Path, folder: Path | None, executor: str | None, only: str | None
 ) -> SweepResult:
-    label = study.title or study.name
-    with ProgressDisplay(has_time_left=True) as display:
+    with _worker_pipes(), ProgressDisplay(has_time_left=True) as display:
         display.runs([label])
         try:
             with unwarned():  # the result says them, too
                 return run_study(
-                    study,
+                    file,
                     folder=folder,
                     executor=executor,
                     only=only,
                     progress=lambda told: display.update(told._replace(part=label)),
                 )
         except KeyboardInterrupt:
-            _tell_kept(folder, file)
+            _tell_kept(folder)
             raise typer.Exit(INTERRUPTED) from None
 
 
-def _tell_kept(folder: Path | None, file: Path) -> None:
+@contextmanager
+def _worker_pipes() -> Iterator[None]:
+    """Have a worker that is gone raise an error; what ends the command is its reader alone."""
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+
+
+def _tell_kept(folder: Path | None) -> None:
     if folder is None:
         return
     told = sweep_status(folder)
