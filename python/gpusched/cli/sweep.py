@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -15,8 +18,8 @@ from gpusched.cli import options
 from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.sweep_tables import show_comparison, show_overview
 from gpusched.sweeping import pilot
-from gpusched.sweeping.overview import overview
 from gpusched.sweeping.status import SweepStatus, sweep_status
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.study_folder import STUDY
@@ -138,7 +141,7 @@ def sweep(
     ] = None,
     json: options.Json = False,
 ) -> None:
-    """Do all runs of a study, kept as they come.
+    """Do all runs of a study, kept as they come: a table, and Parquet files.
 
     What is in the folder is not run again: after Ctrl-C, after a crash, or with
     more seeds or policies in the study, the same command goes on.
@@ -153,12 +156,12 @@ def sweep(
     if dry:
         _show_estimate(read, folder, threads or processes, processes is not None, json)
         return
-    result = _run(read, file, None if only else folder, executor, only)
+    result = _run(read.title or read.name, file, None if only else folder, executor, only)
     if json:
         show_json(_plain(result))
     else:
         _show(result, table or ())
-    flush()
+        flush()
     remark(result.warnings, style="yellow")
     if result.folder is not None:
         remark([f"{plural(result.num_done, 'run')} kept in {result.folder}"])
@@ -201,26 +204,35 @@ def _check_metrics(wanted: list[str] | None) -> None:
 
 
 def _run(
-    study: Study, file: Path, folder: Path | None, executor: str | None, only: str | None
+    label: str, file: Path, folder: Path | None, executor: str | None, only: str | None
 ) -> SweepResult:
-    label = study.title or study.name
-    with ProgressDisplay(has_time_left=True) as display:
+    with _worker_pipes(), ProgressDisplay(has_time_left=True) as display:
         display.runs([label])
         try:
             with unwarned():  # the result says them, too
                 return run_study(
-                    study,
+                    file,
                     folder=folder,
                     executor=executor,
                     only=only,
                     progress=lambda told: display.update(told._replace(part=label)),
                 )
         except KeyboardInterrupt:
-            _tell_kept(folder, file)
+            _tell_kept(folder)
             raise typer.Exit(INTERRUPTED) from None
 
 
-def _tell_kept(folder: Path | None, file: Path) -> None:
+@contextmanager
+def _worker_pipes() -> Iterator[None]:
+    """Have a worker that is gone raise an error; what ends the command is its reader alone."""
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+
+
+def _tell_kept(folder: Path | None) -> None:
     if folder is None:
         return
     told = sweep_status(folder)
@@ -233,20 +245,15 @@ def _tell_kept(folder: Path | None, file: Path) -> None:
     )
 
 
-def _show(result: SweepResult, wanted: list[str] | tuple[()]) -> None:
-    study = result.study
-    shown = overview(result, wanted)
-    show_lines([study.title or study.name], style="bold")
-    if shown.common:
-        show_lines([", ".join(f"{key} {value}" for key, value in shown.common.items())])
-    table = new_table()
-    for at, heading in enumerate(shown.headings):
-        is_text = at < shown.num_axes - 1
-        table.add_column(heading.replace(", ", "\n"), justify="left" if is_text else "right")
-    for row in shown.rows:
-        table.add_row(*row)
-    show_table(table)
-    show_lines([f"means over the seeds; {result.num_done:,} runs"], style="dim")
+def _show(result: SweepResult, wanted: Sequence[str]) -> None:
+    show_lines([result.study.title or result.study.name], style="bold")
+    if not result.num_done - result.num_failed:
+        return
+    chosen = list(wanted) or list(result.study.metrics)
+    if not chosen:
+        show_overview(result)
+    for metric in chosen:
+        show_comparison(result.compare(metric))
 
 
 def _plain(result: SweepResult) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Final
 
+from gpusched.base.libraries import need
 from gpusched.base.suggest import nearest
 from gpusched.execution.backend import Backend
 from gpusched.execution.given_executor import GivenExecutor
@@ -42,6 +44,8 @@ def backend_for(executor: Any = None) -> Backend:
         if kind not in _BY_NAME:
             raise ValueError(f"executor: {executor!r} is unknown{nearest(kind, list(_BY_NAME))}")
         return _BY_NAME[kind](rest)
+    if _is_dask_client(executor):
+        return _dask_client(executor)
     if isinstance(executor, ThreadPoolExecutor):
         return Threads(executor._max_workers, executor)
     if isinstance(executor, Executor):
@@ -80,6 +84,31 @@ def _processes(rest: str) -> Backend:
     return Processes(_slots("processes", rest))
 
 
+def _dask(rest: str) -> Backend:
+    need("distributed", "executor='dask'", "gpusched[dask]")
+    from gpusched.execution.dask_cluster import connected
+
+    return connected(rest)
+
+
+def _is_dask_client(executor: Any) -> bool:
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and isinstance(executor, distributed.Client)
+
+
+def _dask_client(client: Any) -> Backend:
+    from gpusched.execution.dask_cluster import DaskCluster
+
+    return DaskCluster(client)
+
+
+def _ray(rest: str) -> Backend:
+    need("ray", "executor='ray'", "gpusched[ray]")
+    from gpusched.execution.ray_cluster import RayCluster
+
+    return RayCluster(rest)
+
+
 def _slots(kind: str, text: str) -> int:
     if not text:
         return _num_cpus()
@@ -95,4 +124,6 @@ def _num_cpus() -> int:
 _BY_NAME: Final[dict[str, Callable[[str], Backend]]] = {
     "threads": _threads,
     "processes": _processes,
+    "dask": _dask,
+    "ray": _ray,
 }

@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 from gpusched.base.failures import Failures
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, is_asked
-from gpusched.execution.backend import Backend, Fate, WorkerDied
+from gpusched.execution.backend import Backend, BackendLost, Fate, WorkerDied
 from gpusched.execution.calls import Outcome, outcome_of, portable_outcome_of
 from gpusched.execution.interrupts import HeldInterrupt, held_interrupts
 from gpusched.execution.kept_runs import KeptRuns
@@ -27,6 +27,8 @@ OnFailure = Callable[[Task, Exception], None]
 
 # How often the driver looks up while it waits, and tells how far it is.
 _POLL_SECONDS: Final = 0.1
+# How many tasks wait at the backend beside two for each of its slots, so that none is idle.
+_AHEAD: Final = 8
 
 
 def run_tasks(
@@ -166,7 +168,7 @@ class _Driver(Generic[Task, Made]):
 
     def _fill(self) -> Iterator[tuple[Task, Made]]:
         """Submit as much as there is room for; yield what is kept on the way."""
-        window = 2 * self._backend.num_slots + 2
+        window = 2 * self._backend.num_slots + _AHEAD
         while len(self._pending) < window:
             if self._suspects:
                 if not self._pending:
@@ -197,6 +199,8 @@ class _Driver(Generic[Task, Made]):
         submit = self._backend.submit_alone if attempt.is_alone else self._backend.submit
         try:
             future = submit(self._call, self._run, *attempt.args)
+        except BackendLost:
+            raise
         except Exception as error:  # it cannot travel
             self._fail(attempt.task, error)
             return

@@ -18,6 +18,9 @@ from gpusched.base.stop_scopes import StopScope
 from gpusched.execution.calls import within
 from gpusched.execution.shared_files import values_of
 
+ENDED: Final = "ended"
+"""The mark of a parent that wants its processes to end."""
+
 _NUMBER: Final = struct.Struct("<q")
 # How often a worker looks whether its parent is there, in case something keeps the pipe open.
 _POLL_SECONDS: Final = 1.0
@@ -36,15 +39,18 @@ def begin_worker(lifeline: Connection, folder: str, marks: str) -> None:
     _folder = folder
     parent = multiprocessing.parent_process().pid
     threading.Thread(
-        target=_end_with_parent, args=(lifeline, parent, folder), name="lifeline", daemon=True
+        target=_end_with_parent,
+        args=(lifeline, parent, folder, marks),
+        name="lifeline",
+        daemon=True,
     ).start()
     _mark = os.open(Path(marks) / str(os.getpid()), os.O_CREAT | os.O_WRONLY, 0o600)
 
 
-def _end_with_parent(lifeline: Connection, parent: int, folder: str) -> None:
+def _end_with_parent(lifeline: Connection, parent: int, folder: str, marks: str) -> None:
     while not wait([lifeline], timeout=_POLL_SECONDS) and os.getppid() == parent:
         pass
-    if os.getppid() != parent:  # it was killed, and could not clean up
+    if not (Path(marks) / ENDED).exists():  # the parent was killed, and could not clean up
         shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 

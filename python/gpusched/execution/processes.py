@@ -9,22 +9,17 @@ import signal
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
-from concurrent.futures import (
-    BrokenExecutor,
-    CancelledError,
-    Future,
-    InvalidStateError,
-    ProcessPoolExecutor,
-)
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final
 
 from gpusched.execution.backend import BackendLost, Fate, Handle
+from gpusched.execution.futures import chained
 from gpusched.execution.handles import Shared
 from gpusched.execution.process_worker import (
+    ENDED,
     begin_worker,
     begun_in,
     is_ready,
@@ -83,23 +78,13 @@ class Processes:
     ) -> Future[Any]:
         number = next(self._numbers)
         sent = pool.submit(number, pickle.dumps((call, args)))
-        future: Future[Any] = Future()
+        future = chained(sent, self._read)
         self._origins[future] = pool, number
-        sent.add_done_callback(partial(self._pass_on, future))
         return future
 
-    def _pass_on(self, future: Future[Any], sent: Future[Any]) -> None:
-        error: BaseException | None = CancelledError() if sent.cancelled() else sent.exception()
-        try:
-            if error is None:
-                future.set_result(unpickled(sent.result()))
-                self._has_worked = True
-            else:
-                future.set_exception(error)
-        except InvalidStateError:
-            pass  # cancelled meanwhile
-        except Exception as other:
-            future.set_exception(other)
+    def _read(self, made: bytes | str) -> Any:
+        self._has_worked = True
+        return unpickled(made)
 
     def fate(self, future: Future[Any]) -> Fate:
         """Tell a call's own error from the death of a process."""
@@ -176,6 +161,7 @@ class _Pool:
 
     def end(self) -> None:
         """End the processes with all that they do."""
+        (self._marks / ENDED).touch()
         self._lifeline.close()
         self._executor.shutdown(wait=True, cancel_futures=True)
 

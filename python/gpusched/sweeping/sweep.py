@@ -140,9 +140,10 @@ def _do(
     left = planned.left(gathered.done)
     total = len(planned.by_name)
 
-    def tell() -> None:
-        if progress is not None:
-            progress(Progress(total - len(left) + gathered.num_new, total))
+    def tell(_: object = None) -> None:
+        gathered.write(is_due=True)
+        if progress is not None:  # of what cannot be lost any more
+            progress(Progress(total - len(left) + gathered.num_kept, total))
 
     if left:
         context = context_of(planned.expansion)
@@ -155,12 +156,13 @@ def _do(
                 backend=backend,
                 arguments=partial(_arguments, shared),
                 on_failure=partial(_lost, queue, gathered),
-                progress=lambda _: tell(),
+                progress=tell,
                 stop=stop,
             ):
                 gathered.add(rows)
     elif stop is not None and stop.is_set():
         raise Cancelled(total, total, "runs")
+    gathered.write()
     tell()
 
 
@@ -203,23 +205,27 @@ class _Gathered:
         self._store = store
         self._rows: list[Row] = []
         self._written = 0.0
-        self.num_new = 0
+        self.num_kept = 0
         self.done: set[str] = set()
         if store is not None:
             self.done = names_of(store.read(), planned.names)
 
     def add(self, rows: list[Row]) -> None:
+        """Take the rows of finished runs."""
         self._rows += rows
-        self.num_new += len(rows)
-        if self._store is not None and time.monotonic() - self._written >= _WRITE_SECONDS:
-            self.write()
+        if self._store is None:
+            self.num_kept += len(rows)
+        self.write(is_due=True)
 
-    def write(self) -> None:
-        """Write what has not been."""
+    def write(self, *, is_due: bool = False) -> None:
+        """Write what has not been; ``is_due``: if nothing was for a while."""
         if self._store is None or not self._rows:
+            return
+        if is_due and time.monotonic() - self._written < _WRITE_SECONDS:
             return
         expansion, by_name = self._planned.expansion, self._planned.by_name
         self._store.add([row | expansion.labels(by_name[row["run"]]) for row in self._rows])
+        self.num_kept += len(self._rows)
         self._rows = []
         self._written = time.monotonic()
 

@@ -14,6 +14,8 @@ from gpusched.sweeping.study import Study
 if TYPE_CHECKING:
     import polars as pl
 
+    from gpusched.statistics.compared_runs import ComparedRuns
+
 _SHOWN_ROWS: Final = 20
 # From such a load on a queue builds up that is not there when the first jobs arrive.
 _BUSY: Final = 0.8
@@ -74,22 +76,22 @@ class SweepResult:
         self,
         metric: str | None = None,
         *,
-        by: Sequence[str] = ("load",),
+        by: Sequence[str] | None = None,
         axis: str = "policy",
         baseline: str | None = None,
         **options: Any,
-    ) -> Any:
+    ) -> ComparedRuns:
         """Compare the values of an axis by a metric, with intervals over the seeds.
 
         Parameters
         ----------
         metric
-            A column of :attr:`runs`; None: the first of the study's metrics.
+            A column of :attr:`runs`; None: the first of the study's metrics, or ``mean_jct_s``.
         by
-            Axes whose values are told apart; one that has a single value needs none.
+            Axes whose values are told apart; None: all that have more than one.
         axis, baseline
-            What is compared, and with which of its values; None: the study's baseline, or the
-            first.
+            What is compared, and with which of its values; None: of policies the study's baseline,
+            or the first one.
         options
             Of :func:`gpusched.statistics.compare_runs`: ``level``, ``method``, ``correction``.
 
@@ -103,15 +105,26 @@ class SweepResult:
         ValueError
             If there is no such column, or no run was done.
         """
-        from gpusched.statistics import compare_runs
+        from gpusched.statistics.comparing import compare_runs
+        from gpusched.sweeping.overview import differing_axes
 
+        if not len(self.finished):
+            raise ValueError(f"study {self.study.name}: no run was done, or all failed")
         if metric is None:
             metric = self.study.metrics[0] if self.study.metrics else "mean_jct_s"
         if baseline is None and axis == "policy":
-            baseline = self.study.baseline or str(self.runs["policy"][0])
+            baseline = self.study.baseline or self._first_policy
+        keys = [key for key in differing_axes(self) if key != axis] if by is None else list(by)
+        warm_up_s = options.pop("warm_up_s", self.study.warm_up_s)
         return compare_runs(
-            self.finished, metric, axis=axis, by=tuple(by), baseline=baseline, **options
+            self.runs, metric, axis=axis, by=keys, baseline=baseline, warm_up_s=warm_up_s, **options
         )
+
+    @property
+    def _first_policy(self) -> str:
+        from gpusched.sweeping.choices import named
+
+        return named("policy", self.study.policies[:1], ())[0].label
 
     @property
     def warnings(self) -> list[str]:

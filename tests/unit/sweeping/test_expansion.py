@@ -23,7 +23,10 @@ def rows(**changes: Any) -> list[dict[str, Any]]:
 def test_axes_are_crossed() -> None:
     found = {(row["load"], row["policy"], row["seed"]) for row in rows()}
     assert found == {
-        (load, policy, seed) for load in (0.7, 0.9) for policy in ("fifo", "srtf") for seed in (1, 2)
+        (load, policy, seed)
+        for load in (0.7, 0.9)
+        for policy in ("fifo", "srtf")
+        for seed in (1, 2)
     }
     assert len(expanded().runs) == 8
 

@@ -106,12 +106,10 @@ def test_a_study_needs_traces_and_clusters() -> None:
 
 def test_objects_of_python_are_taken_and_not_written() -> None:
     trace, cluster = a_trace(), gs.Cluster.uniform(4, 8, name="own")
-    study = gs.Study.of(
-        small(traces=[trace], clusters=[cluster], policies=["fifo", NarrowFirst()])
-    )
+    study = gs.Study.of(small(traces=[trace], clusters=[cluster], policies=["fifo", NarrowFirst()]))
     assert study.traces[0].trace is trace
     assert study.clusters[0].made() is cluster
-    with pytest.raises(ValueError, match="small: cannot be written: .* is an object of Python"):
+    with pytest.raises(ValueError, match=r"small: cannot be written: .* is an object of Python"):
         study.to_toml()
 
 
