@@ -17,6 +17,7 @@ from gpusched.base.run_warning import RunWarning
 from gpusched.reporting.drawing import palette
 from gpusched.reporting.sweeps.measures import Measure, measure
 from gpusched.reporting.sweeps.pareto import front_of
+from gpusched.reporting.sweeps.study_runs import varying
 from tests.unit.reporting.example_study import CLUSTERS, LOADS, POLICIES, SEEDS
 from tests.unit.reporting.example_study import runs as example_runs
 
@@ -97,6 +98,17 @@ def test_both_libraries_draw_the_same_estimates(runs: pl.DataFrame) -> None:
     for line, trace in zip(axes.lines, plotly, strict=True):
         np.testing.assert_allclose(line.get_ydata(), trace.y, rtol=1e-6)
         assert line.get_label() == trace.name
+
+
+def test_an_interval_that_reaches_zero_ends_on_a_logarithmic_axis(runs: pl.DataFrame) -> None:
+    two = runs.filter(policy="fifo", **SMALL).filter(pl.col("seed") < 3)
+    far = two.with_columns(pl.col("mean_jct_s") * pl.when(seed=1).then(1).otherwise(9))
+    assert min(gs.plot.lines(far, method="t").data[0].y) < 0
+    figure = gs.plot.lines(far, method="t", log=True)
+    assert figure.layout.yaxis.type == "log"
+    assert min(figure.data[0].y) == pytest.approx(min(figure.data[1].y) / 2, rel=1e-6)
+    with pytest.raises(ValueError, match="log: a value is zero or less"):
+        gs.plot.lines(runs, where=SMALL, show="difference", log=True)
 
 
 def test_a_ratio_is_one_number_for_each_pair(runs: pl.DataFrame) -> None:
@@ -335,3 +347,25 @@ def test_the_result_of_a_sweep_has_every_picture() -> None:
         if name == "heat_map":
             where = {"show": options["show"]}
         assert len(getattr(gs.plot, name)(found, **where).data)
+
+
+def test_axes_that_were_zipped_are_one(runs: pl.DataFrame) -> None:
+    servers = {"small <8>": 8, "large": 10}
+    sized = runs.with_columns(pl.col("cluster").replace_strict(servers).alias("servers"))
+    assert varying(runs) == ["cluster", "load"]
+    assert varying(sized) == ["load", "servers"]
+    figure = gs.plot.lines(sized, x="servers", where={"load": 0.7})
+    assert all(trace.x == (8, 10) for trace in figure.data if trace.mode == "lines+markers")
+
+
+def test_a_trace_that_each_seed_has_of_its_own_is_no_axis(runs: pl.DataFrame) -> None:
+    named = runs.with_columns(pl.format("draw {}", "seed").alias("trace"))
+    assert "trace" not in varying(named)
+    assert gs.plot.lines(named, where=SMALL) == gs.plot.lines(runs, where=SMALL)
+    # Two traces with seeds of their own are not draws of one.
+    two = runs.with_columns(
+        pl.when(pl.col("seed") > 3).then(pl.lit("b")).otherwise(pl.lit("a")).alias("trace")
+    )
+    assert "trace" in varying(two)
+    with pytest.raises(ValueError, match="differ in what this picture does not show"):
+        gs.plot.lines(two, x="load", where=SMALL)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -122,15 +123,37 @@ def chart(
     )
     against = f" to {study.baseline}" if show != "mean" else ""
     what = {"mean": "", "ratio": ": ratio", "difference": ": difference"}[show] + against
+    cut = ""
+    if log:
+        made, cut = _above_zero(made)
     return Lines(
         "lines",
         f"{of.label} by {x}{what}",
-        f"Mean over the seeds of each policy. {study.note}",
+        f"Mean over the seeds of each policy. {study.note}{cut}",
         Axis(x),
         y=Axis(title.replace("the baseline", study.baseline), "log" if log else "linear"),
         panels=made,
         names=() if is_number else tuple("none" if v is None else str(v) for v in places),
     )
+
+
+def _above_zero(panels: tuple[Panel, ...]) -> tuple[tuple[Panel, ...], str]:
+    """End intervals that reach zero where a logarithmic axis can show them, and say so."""
+    curves = [curve for panel in panels for curve in panel.curves]
+    every = np.concatenate([end for c in curves for end in (c.y, c.low)] or [np.ones(1)])
+    if (np.concatenate([c.y for c in curves] or [np.ones(1)]) <= 0).any():
+        raise ValueError("log: a value is zero or less, which a logarithmic axis cannot show")
+    if not (every <= 0).any():
+        return panels, ""
+    least = float(every[every > 0].min()) / 2
+    cut = tuple(
+        Panel(
+            panel.title,
+            tuple(replace(c, low=np.where(c.low <= 0, least, c.low)) for c in panel.curves),
+        )
+        for panel in panels
+    )
+    return cut, " Intervals that reach zero end at the lower edge."
 
 
 def _curves(

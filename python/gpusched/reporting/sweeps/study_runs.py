@@ -85,8 +85,35 @@ def _is_list(runs: pl.DataFrame, name: str) -> bool:
 
 
 def varying(runs: pl.DataFrame) -> list[str]:
-    """Return the axes in which the runs differ."""
-    return [name for name in axes_of(runs) if runs[name].n_unique() > 1]
+    """Return the axes in which the runs differ.
+
+    Of axes that say the same (such as clusters that were zipped with their sizes) the one with
+    numbers stands for all, of others the first; and of an axis that follows from another one only
+    that other one. A trace that each seed has of its own is none.
+    """
+    kept = [name for name in axes_of(runs) if runs[name].n_unique() > 1]
+    if "trace" in kept and follows(runs, "trace", ["seed"]) and follows(runs, "seed", ["trace"]):
+        kept.remove("trace")
+    for name in sorted(kept, key=lambda name: runs[name].dtype.is_numeric()):
+        if any(_stands_for(runs, other, name, kept) for other in kept if other != name):
+            kept.remove(name)
+    return kept
+
+
+def _stands_for(runs: pl.DataFrame, other: str, name: str, order: Sequence[str]) -> bool:
+    if not follows(runs, name, [other]):
+        return False
+    if not follows(runs, other, [name]):
+        return True
+    numbers = [runs[axis].dtype.is_numeric() for axis in (other, name)]
+    return numbers[0] if numbers[0] != numbers[1] else order.index(other) < order.index(name)
+
+
+def follows(runs: pl.DataFrame, name: str, others: Sequence[str]) -> bool:
+    """Return whether the value of a column follows from those of others."""
+    if not others:
+        return runs[name].n_unique() == 1
+    return runs.select(*others, name).n_unique() == runs.select(*others).n_unique()
 
 
 def values_of(runs: pl.DataFrame, axis: str) -> list[Any]:
@@ -162,7 +189,8 @@ def check_settled(runs: pl.DataFrame, shown: Sequence[str]) -> None:
     ValueError
         It names the axes and their values.
     """
-    hidden = [name for name in varying(runs) if name not in shown]
+    known = [name for name in shown if name in runs.columns]
+    hidden = [n for n in varying(runs) if n not in shown and not follows(runs, n, known)]
     if hidden:
         named = "; ".join(f"{name}: {values_of(runs, name)}" for name in hidden)
         raise ValueError(
