@@ -50,7 +50,7 @@ class ComparedRuns:
     metric: str
     axis: str
     by: tuple[str, ...]
-    baseline: str | None
+    baseline: str | float | None
     level: float
     method: str
     correction: str | None

@@ -36,7 +36,7 @@ def compare_runs(
     *,
     axis: str = "policy",
     by: Sequence[str] = (),
-    baseline: str | None = None,
+    baseline: str | float | None = None,
     level: float = 0.95,
     method: Method = "bootstrap-t",
     correction: Literal["holm"] | None = "holm",
@@ -156,7 +156,7 @@ def _better(metric: str) -> Any:
     return "neutral" if known is None else known.better
 
 
-def _check_baseline(settings: dict[Key, Setting], axis: str, baseline: str | None) -> None:
+def _check_baseline(settings: dict[Key, Setting], axis: str, baseline: str | float | None) -> None:
     known = dict.fromkeys(name for setting in settings.values() for name in setting)
     if baseline is not None and baseline not in known:
         raise ValueError(

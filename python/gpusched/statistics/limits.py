@@ -132,7 +132,8 @@ def _inverted(rows: Float64, base: Float64, quantile: Float64 | float) -> Float6
     # Where the pivot rises the ratio falls, and the other way round below zero.
     side = -np.sign(quantile) * np.sign(y)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(square <= 0, side * np.inf, (middle + side * root) / square)
+        found: Float64 = np.where(square <= 0, side * np.inf, (middle + side * root) / square)
+    return found
 
 
 def _studentized(
@@ -188,9 +189,9 @@ def _of_quantiles(
     # The level whose limit is ``against``: the correction the other way round.
     rest = special.ndtri(below) - bias
     with np.errstate(invalid="ignore"):
-        share = special.ndtr(rest / (1.0 + acceleration * rest) - bias)
-    share = np.where(np.isfinite(share), share, below)
-    return limits[0], limits[1], _two_sided(share, num_resamples)
+        found = special.ndtr(rest / (1.0 + acceleration * rest) - bias)
+    found = np.where(np.isfinite(found), found, below)
+    return limits[0], limits[1], _two_sided(found, num_resamples)
 
 
 def _acceleration(x: Float64, y: Float64) -> Float64:
@@ -214,18 +215,18 @@ def _at(ordered: Float64, share: float | Float64) -> Float64:
     left, right = ordered[rows, below], ordered[rows, above]
     with np.errstate(invalid="ignore"):
         step = np.where(left == right, 0.0, right - left)
-        return left + np.where(place > below, (place - below) * step, 0.0)
+        found: Float64 = left + np.where(place > below, (place - below) * step, 0.0)
+    return found
 
 
 def _share_below(ordered: Float64, values: Float64) -> Float64:
     """Share of each ordered row that lies below its value; half of what is equal counts."""
-    below = np.array(
-        [
-            np.searchsorted(row, value, "left") + np.searchsorted(row, value, "right")
-            for row, value in zip(ordered, values, strict=True)
-        ]
-    )
-    return below / (2.0 * ordered.shape[1])
+    twice = [
+        int(np.searchsorted(row, value, "left")) + int(np.searchsorted(row, value, "right"))
+        for row, value in zip(ordered, values, strict=True)
+    ]
+    share: Float64 = np.array(twice, np.float64) / (2.0 * ordered.shape[1])
+    return share
 
 
 def _two_sided(below: Float64, num_resamples: int) -> Float64:

@@ -21,7 +21,12 @@ _FULL: Final = 0.995
 
 
 def row_warnings(
-    group: Group, base: Group | None, baseline: str | None, method: str, *, lacks_baseline: bool
+    group: Group,
+    base: Group | None,
+    baseline: str | float | None,
+    method: str,
+    *,
+    lacks_baseline: bool,
 ) -> list[str]:
     """Return what is to be said of a row: seeds without a value or a pair, too few for a method.
 
@@ -80,14 +85,15 @@ def _unstable(runs: pl.DataFrame, axis: str) -> list[str]:
     import polars as pl
 
     lines = []
-    if _is_number(runs, "load") and (over := runs.filter(pl.col("load") >= 1.0)).height:
+    has_load = _is_number(runs, "load") and runs["load"].null_count() < len(runs)
+    if has_load and (over := runs.filter(pl.col("load") >= 1.0)).height:
         loads = over["load"].unique().sort().to_list()
         shown = ", ".join(f"{load:.3g}" for load in dict.fromkeys((loads[0], loads[-1])))
         lines.append(
             f"not stable at load {shown} ({plural(over.height, 'run')}): the queue grows with "
             "the length of the run, and waits and JCT with it; they hold for this length alone"
         )
-    elif _is_number(runs, "allocation"):
+    elif not has_load and _is_number(runs, "allocation"):
         full = runs.filter(pl.col("allocation") >= _FULL)
         if full.height:
             lines.append(

@@ -103,6 +103,17 @@ def test_the_baseline_differs_from_itself_by_nothing() -> None:
     assert row["effect_size"] is None
 
 
+def test_any_axis_can_be_compared() -> None:
+    runs = runs_of()
+    compared = compare_runs(runs, "mean_jct_s", axis="load", by=["policy"], baseline=0.7)
+    row = compared.frame.filter((pl.col("policy") == "sjf") & (pl.col("load") == 0.9)).row(
+        0, named=True
+    )
+    expected = paired_difference(values(runs, "sjf", 0.9), values(runs, "sjf", 0.7))
+    assert row["difference_low"] == pytest.approx(expected.low, rel=1e-12)
+    assert "| change from 0.7 (%) |" in compared.table()
+
+
 def test_without_a_baseline_there_are_means_and_ranks_alone() -> None:
     compared = compare_runs(runs_of(loads=(0.7,)), "mean_jct_s")
     assert compared.frame["difference"].null_count() == 3
@@ -213,9 +224,10 @@ def test_loads_that_are_not_stable_are_named() -> None:
     assert "not stable at load 1.01 (30 runs)" in said(runs_of(loads=(0.7, 1.01)))
     text = said(runs_of(loads=(1.01, 1.04)))
     assert "not stable at load 1.01, 1.04 (60 runs)" in text
-    no_load = runs_of(loads=(0.7,), allocation=0.999).drop("load")
-    (line,) = compare_runs(no_load, "mean_jct_s").warnings
-    assert line.startswith("30 runs held 99.5% of the GPU time or more")
+    full = runs_of(loads=(0.7,), allocation=0.999)
+    for no_load in (full.drop("load"), full.with_columns(load=pl.lit(None, pl.Float64))):
+        (line,) = compare_runs(no_load, "mean_jct_s").warnings
+        assert line.startswith("30 runs held 99.5% of the GPU time or more")
     assert "jobs did not finish in 60 runs (at most 3" in said(runs_of(num_unfinished=3))
 
 
