@@ -30,8 +30,10 @@ from gpusched.sweeping.sweep_result import SweepResult
 if TYPE_CHECKING:
     import polars as pl
 
-# Finished runs are written at once if nothing was written for so long, else that much later.
+# Finished runs are written at once if nothing was written for so long, else that much later; on a
+# slow disk so much later that writing takes no more than this part of the time.
 _WRITE_SECONDS: Final = 0.2
+_WRITE_SHARE: Final = 0.05
 
 
 def sweep(
@@ -204,7 +206,7 @@ class _Gathered:
         self._planned = planned
         self._store = store
         self._rows: list[Row] = []
-        self._written = 0.0
+        self._due = 0.0
         self.num_kept = 0
         self.done: set[str] = set()
         if store is not None:
@@ -221,13 +223,15 @@ class _Gathered:
         """Write what has not been; ``is_due``: if nothing was for a while."""
         if self._store is None or not self._rows:
             return
-        if is_due and time.monotonic() - self._written < _WRITE_SECONDS:
+        begin = time.monotonic()
+        if is_due and begin < self._due:
             return
         expansion, by_name = self._planned.expansion, self._planned.by_name
         self._store.add([row | expansion.labels(by_name[row["run"]]) for row in self._rows])
         self.num_kept += len(self._rows)
         self._rows = []
-        self._written = time.monotonic()
+        end = time.monotonic()
+        self._due = end + max(_WRITE_SECONDS, (end - begin) / _WRITE_SHARE)
 
     def frame(self) -> tuple[pl.DataFrame, list[str]]:
         """Return all rows, and what was found in the folder that is none."""
