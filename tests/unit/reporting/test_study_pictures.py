@@ -369,3 +369,11 @@ def test_a_trace_that_each_seed_has_of_its_own_is_no_axis(runs: pl.DataFrame) ->
     assert "trace" in varying(two)
     with pytest.raises(ValueError, match="differ in what this picture does not show"):
         gs.plot.lines(two, x="load", where=SMALL)
+
+
+def test_a_number_of_jobs_that_a_seed_draws_is_no_axis(runs: pl.DataFrame) -> None:
+    drawn = runs.with_columns(jobs=pl.col("seed") + 10 * (pl.col("load") * 10).cast(pl.Int64))
+    assert varying(drawn) == ["cluster", "load"]
+    assert gs.plot.lines(drawn, where=SMALL) == gs.plot.lines(runs, where=SMALL)
+    crossed = pl.concat([runs, runs.with_columns(jobs=pl.lit(200, pl.Int64))])
+    assert varying(crossed) == ["cluster", "load", "jobs"]

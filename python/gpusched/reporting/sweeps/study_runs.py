@@ -89,11 +89,15 @@ def varying(runs: pl.DataFrame) -> list[str]:
 
     Of axes that say the same (such as clusters that were zipped with their sizes) the one with
     numbers stands for all, of others the first; and of an axis that follows from another one only
-    that other one. A trace that each seed has of its own is none.
+    that other one. A trace that each seed has of its own is none, nor is the number of jobs
+    where it is what a seed draws.
     """
     kept = [name for name in axes_of(runs) if runs[name].n_unique() > 1]
     if "trace" in kept and follows(runs, "trace", ["seed"]) and follows(runs, "seed", ["trace"]):
         kept.remove("trace")
+    others = [name for name in kept if name != "jobs"]
+    if "jobs" in kept and follows(runs, "jobs", [*others, "seed"]):
+        kept.remove("jobs")
     for name in sorted(kept, key=lambda name: runs[name].dtype.is_numeric()):
         if any(_stands_for(runs, other, name, kept) for other in kept if other != name):
             kept.remove(name)
