@@ -26,6 +26,7 @@ from bench import (
     reading,
     scaling,
     speed,
+    sweeps,
     threads,
 )
 from bench.measure import machine
@@ -33,7 +34,7 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "memory", "threads", "order", "import", "reading", "peers",
+    "prediction", "memory", "threads", "sweeps", "order", "import", "reading", "peers",
 )  # fmt: skip
 
 
@@ -95,6 +96,7 @@ def _sections(
         "prediction": lambda: iter([graphs.prediction_section(size)]),
         "memory": lambda: iter([memory.section((size,))]),
         "threads": lambda: iter([threads.section(size, repeats)]),
+        "sweeps": lambda: iter([sweeps.section(quick)]),
         "order": lambda: iter([python_order.section(repeats)]),
         "import": lambda: iter([import_time.section(5 if quick else 21)]),
         "reading": lambda: iter([reading.section(min(3, repeats))]),

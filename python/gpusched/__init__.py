@@ -1,11 +1,11 @@
 """A scheduling core for GPU clusters: jobs, a cluster and a policy in, an audited schedule out.
 
 Start with :func:`read_trace` or :func:`generate`, :class:`Cluster`, and :func:`simulate` or
-:func:`compare`. What fewer people need is in public submodules: :mod:`~gpusched.deciding`,
-:mod:`~gpusched.models`, :mod:`~gpusched.bounds`, :mod:`~gpusched.prediction`,
-:mod:`~gpusched.clusters`, :mod:`~gpusched.traces`, :mod:`~gpusched.generator`,
-:mod:`~gpusched.statistics` and :mod:`~gpusched.plot`. Names and submodules are loaded on first use,
-so that importing the package costs little.
+:func:`compare`; :func:`sweep` does many runs. What fewer people need is in public submodules:
+:mod:`~gpusched.deciding`, :mod:`~gpusched.models`, :mod:`~gpusched.bounds`,
+:mod:`~gpusched.prediction`, :mod:`~gpusched.clusters`, :mod:`~gpusched.traces`,
+:mod:`~gpusched.generator`, :mod:`~gpusched.statistics` and :mod:`~gpusched.plot`. Names and
+submodules are loaded on first use, so that importing the package costs little.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from gpusched.prediction import register_predictor as register_predictor
     from gpusched.reporting.report import write_report as write_report
     from gpusched.reporting.sizing_page import write_sizing as write_sizing
+    from gpusched.reporting.sweeps.sweep_page import write_sweep as write_sweep
     from gpusched.results.metric_registry import metrics as metrics
     from gpusched.results.metric_registry import register_metric as register_metric
     from gpusched.results.result import Result as Result
@@ -75,6 +76,10 @@ if TYPE_CHECKING:
     from gpusched.studies.sizing_result import Sizing as Sizing
     from gpusched.studies.whatif import whatif as whatif
     from gpusched.studies.whatif_result import WhatIf as WhatIf
+    from gpusched.sweeping.status import sweep_status as sweep_status
+    from gpusched.sweeping.study import Study as Study
+    from gpusched.sweeping.sweep import sweep as sweep
+    from gpusched.sweeping.sweep_result import SweepResult as SweepResult
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
@@ -108,6 +113,8 @@ _HOME = {
     "Sizing": "studies.sizing_result",
     "SpeedChoice": "plugins.policy",
     "State": "_core",
+    "Study": "sweeping.study",
+    "SweepResult": "sweeping.sweep_result",
     "Trace": "traces.workload",
     "WhatIf": "studies.whatif_result",
     "__version__": "_core",
@@ -131,9 +138,12 @@ _HOME = {
     "simulate": "engine.simulation",
     "size": "studies.sizing",
     "speeds": "plugins.registry",
+    "sweep": "sweeping.sweep",
+    "sweep_status": "sweeping.status",
     "whatif": "studies.whatif",
     "write_report": "reporting.report",
     "write_sizing": "reporting.sizing_page",
+    "write_sweep": "reporting.sweeps.sweep_page",
 }
 _SUBMODULES = (
     "bounds",

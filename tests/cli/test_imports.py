@@ -23,7 +23,7 @@ except SystemExit as leave:
 print("LOADED", *sys.modules, file=sys.stderr)
 """
 COMMANDS = {"compare", "reproduce", "run", "policies", "trace_info", "trace_convert"}
-COMMANDS |= {"fidelity", "size", "whatif", "metrics", "trace_formats", "trace_generate"}
+COMMANDS |= {"fidelity", "size", "sweep", "whatif", "metrics", "trace_formats", "trace_generate"}
 
 
 def loaded_by(*arguments: str) -> set[str]:

@@ -17,7 +17,7 @@ _CORE: Final = "gpusched._core"
 # What a class has that is not its author's.
 _NOT_CODE: Final = {
     "__module__", "__qualname__", "__dict__", "__weakref__", "__doc__", "__firstlineno__",
-    "__static_attributes__", "__abstractmethods__", "_abc_impl", "__annotations__",
+    "__static_attributes__", "__abstractmethods__", "_abc_impl", "__annotations__", "__slotnames__",
     "__annotate_func__", "__annotations_cache__", "__annotate__", "__parameters__",
 }  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from gpusched import _core
 from gpusched.base.progress import OnProgress, Progress
+from gpusched.base.stop_scopes import StopScope, scope_here
 
 _Outcome = TypeVar("_Outcome")
 
@@ -56,7 +57,13 @@ class Cancelled(Exception):
 
 
 def is_asked(stop: threading.Event | None) -> bool:
-    """Whether the end was asked for; TypeError if ``stop`` is no event."""
+    """Whether the end was asked for, by the stop scope of this thread or by ``stop``.
+
+    TypeError if ``stop`` is no event.
+    """
+    scope = scope_here()
+    if scope is not None and scope.is_set():
+        return True
     if stop is None:
         return False
     if not callable(getattr(stop, "is_set", None)):
@@ -96,9 +103,10 @@ def supervised(
     """
     if is_asked(stop):
         raise Cancelled(0, total, unit)
+    scope = scope_here()
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main and progress is None and stop is None:
-        return run()
+    if progress is None and stop is None and (scope is not None or not is_main):
+        return run() if scope is None else _within(scope, run, control, total, unit)
     with ThreadPoolExecutor(1, thread_name_prefix="gpusched-run") as pool:
         future = pool.submit(_listening, run, control)
         try:
@@ -123,6 +131,20 @@ def supervised(
     if is_asked(stop):
         raise Cancelled(total, total, unit)
     return outcome
+
+
+def _within(
+    scope: StopScope, run: Callable[[], _Outcome], control: _core.RunControl, total: int, unit: str
+) -> _Outcome:
+    """Run in this thread; who entered the scope listens for Ctrl-C."""
+    before = getattr(_supervised, "control", None)
+    try:
+        with scope.reaching(control):
+            return _listening(run, control)
+    except _core.Stopped:
+        raise Cancelled(control.num_finished, total, unit) from None
+    finally:
+        _supervised.control = before
 
 
 def _listening(run: Callable[[], _Outcome], control: _core.RunControl) -> _Outcome:

@@ -22,6 +22,9 @@ class Commands(OneLineErrors):
             "compare:compare", "Compare policies on one workload: a table, a report and all jobs."
         ),
         "run": Command("run:run", "Run one policy and print what it achieved."),
+        "sweep": Command(
+            "sweep:sweep", "Do all runs of a study, kept as they come: a table, and Parquet files."
+        ),
         "size": Command(
             "size:size", "Find the fewest servers that meet a goal, or the cheapest mix."
         ),

@@ -7,6 +7,7 @@ from types import TracebackType
 from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn
 from rich.progress import Progress as Bars
 from rich.progress import TimeElapsedColumn as Elapsed
+from rich.progress import TimeRemainingColumn as TimeLeft
 
 from gpusched.base.progress import Progress
 from gpusched.cli.console import stderr
@@ -16,15 +17,22 @@ class ProgressDisplay:
     """A line per run, and one for what happens before and after; gone when all is done.
 
     Calls are safe from several threads.
+
+    Parameters
+    ----------
+    has_time_left
+        Show how long it will take from now on, too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_time_left: bool = False) -> None:
         console = stderr()
+        ends = (TimeLeft(elapsed_when_finished=True),) if has_time_left else ()
         self._progress = Bars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
             TaskProgressColumn(),
             Elapsed(),
+            *ends,
             console=console,
             transient=True,
             disable=not console.is_terminal,

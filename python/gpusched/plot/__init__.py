@@ -1,7 +1,8 @@
-"""The pictures of the report, one function each, of a result or a comparison.
+"""Pictures, one function each: those of the report, and those of a study.
 
-Each returns a figure: of Plotly for notebooks, or of Matplotlib for files. Names are loaded on
-first use.
+The pictures of the report are of a result or a comparison; ``lines``, ``heat_map``,
+``cdf_over_seeds``, ``forest_plot``, ``pareto`` and ``sensitivity`` are of a study. Each returns a
+figure: of Plotly for notebooks, or of Matplotlib for files. Names are loaded on first use.
 """
 
 from __future__ import annotations
@@ -23,17 +24,29 @@ if TYPE_CHECKING:
     from gpusched.reporting.plotting.wait_by_user import wait_by_user as wait_by_user
     from gpusched.reporting.plotting.wait_by_width import wait_by_width as wait_by_width
     from gpusched.reporting.plotting.wait_cdf import wait_cdf as wait_cdf
+    from gpusched.reporting.sweeps.cdf_over_seeds import cdf_over_seeds as cdf_over_seeds
+    from gpusched.reporting.sweeps.forest_plot import forest_plot as forest_plot
+    from gpusched.reporting.sweeps.heat_map import heat_map as heat_map
+    from gpusched.reporting.sweeps.lines import lines as lines
+    from gpusched.reporting.sweeps.pareto import pareto as pareto
+    from gpusched.reporting.sweeps.sensitivity import sensitivity as sensitivity
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
         "allocation": "reporting.plotting.allocation",
+        "cdf_over_seeds": "reporting.sweeps.cdf_over_seeds",
         "contention": "reporting.plotting.contention",
+        "forest_plot": "reporting.sweeps.forest_plot",
         "gantt": "reporting.plotting.gantt",
+        "heat_map": "reporting.sweeps.heat_map",
         "jct_by_user": "reporting.plotting.jct_by_user",
         "jct_by_width": "reporting.plotting.jct_by_width",
         "jct_cdf": "reporting.plotting.jct_cdf",
+        "lines": "reporting.sweeps.lines",
+        "pareto": "reporting.sweeps.pareto",
         "queue": "reporting.plotting.queue",
+        "sensitivity": "reporting.sweeps.sensitivity",
         "servers": "reporting.plotting.servers",
         "slowdown_cdf": "reporting.plotting.slowdown_cdf",
         "wait_by_user": "reporting.plotting.wait_by_user",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from html import escape
-from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from gpusched.reporting.drawing.drawn import comparison_of
 from gpusched.reporting.figures import figures
 from gpusched.reporting.headline import headline
 from gpusched.reporting.notes import caption, footnotes, remarks
+from gpusched.reporting.page_parts import asset, colours
 from gpusched.reporting.tables import (
     definitions,
     items,
@@ -100,11 +100,11 @@ def render_report(
     notes = remarks(comparison)
     count = len(comparison.results)
     title = "Scheduling policies compared" if count > 1 else "A scheduling policy"
-    return Template(_asset("page.html")).substitute(
+    return Template(asset("page.html")).substitute(
         title=escape(f"{comparison.trace.name}: {plural(count, 'policy').replace('ys', 'ies')}"),
         heading=title,
-        style=_palette() + _asset("report.css"),
-        script=_asset("report.js"),
+        style=colours() + asset("report.css"),
+        script=asset("report.js"),
         library=library,
         caption=paragraphs([*caption(comparison), *assumptions], "caption"),
         headline=paragraphs(headline(comparison), "headline"),
@@ -115,28 +115,6 @@ def render_report(
         sources=paragraphs(_sources(comparison), "caption"),
         settings=settings_table(comparison),
         definitions=definitions(comparison),
-    )
-
-
-def _asset(name: str) -> str:
-    return files("gpusched.reporting").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _palette() -> str:
-    """The colours of policies and shares as variables of the page, light and dark."""
-    from gpusched.reporting.drawing import palette
-
-    def variables(colours: Sequence[str], shares: Sequence[str]) -> str:
-        named = [f"--policy-{index}:{colour}" for index, colour in enumerate(colours)]
-        named += [f"--share-{index}:{colour}" for index, colour in enumerate(shares)]
-        return ";".join(named)
-
-    light = variables(palette.COLOURS, palette.SHARE_COLOURS)
-    dark = variables(palette.DARK_COLOURS, palette.DARK_SHARE_COLOURS)
-    return (
-        f":root{{{light}}}\n"
-        f"@media (prefers-color-scheme: dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
-        f":root[data-theme=dark]{{{dark}}}\n"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import enum
 import functools
@@ -447,3 +448,14 @@ def test_the_short_form_is_of_everything() -> None:
     ]  # fmt: skip
     made = {msgspec.structs.replace(known, **change).short for change in changes}
     assert len(made | {known.short}) == len(changes) + 1
+
+
+def test_a_copy_changes_nothing() -> None:
+    class Copied(gs.Order):
+        def rank(self, view: Any, jobs: Any) -> Any:
+            return jobs
+
+    thing = Copied()
+    before = identify("policy", thing)
+    assert identify("policy", copy.deepcopy(thing)) == before
+    assert identify("policy", thing) == before

@@ -7,7 +7,6 @@ const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 // Tables: a button in a heading sorts by its column; once more turns the order.
 for (const table of document.querySelectorAll("table")) {
   const body = table.tBodies[0];
-  const rows = [...body.rows];
   table.querySelectorAll("thead button").forEach((button) => {
     const heading = button.closest("th");
     const column = heading.cellIndex;
@@ -24,7 +23,7 @@ for (const table of document.querySelectorAll("table")) {
         if (x === undefined || y === undefined) return (x === undefined) - (y === undefined);
         return sign * (x - y);
       };
-      body.append(...[...rows].sort(compared));
+      body.append(...[...body.rows].sort(compared));
     });
   });
 }
@@ -66,11 +65,15 @@ function restyled(trace, index) {
     if (trace.line) trace.line.color = own;
     if (trace.marker) trace.marker.color = own;
     if (!trace.fill) trace.opacity = !highlighted.size || highlighted.has(policy) ? 1 : 0.18;
-    if (trace.fill) trace.fillcolor = `${own}40`;
+    if (trace.fill) trace.fillcolor = `${own}${trace.meta.alpha || "40"}`;
   }
   if (alone !== undefined) trace.visible = !shown || index === Number(shown.value);
   if (trace.type === "heatmap") {
-    trace.colorscale = [0, 1, 2].map((step) => [step / 2, colour(`--share-${step}`)]);
+    const scale = (trace.meta || {}).scale === "ratio" ? "ratio" : "share";
+    trace.colorscale = [0, 1, 2].map((step) => [step / 2, colour(`--${scale}-${step}`)]);
+  }
+  if ((trace.meta || {}).ratio !== undefined) {
+    trace.marker.color = colour(`--ratio-${trace.meta.ratio}`);
   }
   return trace;
 }
@@ -82,7 +85,7 @@ function relaid(layout) {
   layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)";
   layout.hoverlabel = { bgcolor: panel, bordercolor: line, font: { color: ink } };
   layout.modebar = { orientation: "h", bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: ink };
-  layout.uirevision = "kept";
+  layout.uirevision ??= "kept";
   for (const key of Object.keys(layout)) {
     if (/^[xy]axis/.test(key)) {
       Object.assign(layout[key], { gridcolor: rule, linecolor: line, tickcolor: line });
@@ -114,12 +117,26 @@ const keys = {
   "-": (chart) => moved(chart, 2, 0),
   ArrowLeft: (chart) => moved(chart, 1, -0.25),
   ArrowRight: (chart) => moved(chart, 1, 0.25),
-  0: (chart) => Plotly.relayout(chart, { "xaxis.range": [...figures.get(chart).ends] }),
+  0: (chart) => {
+    const { ends } = figures.get(chart);
+    Plotly.relayout(chart, ends.length ? { "xaxis.range": [...ends] } : { "xaxis.autorange": true });
+  },
 };
 
-function prepare(chart) {
-  const figure = JSON.parse(element(`${chart.id}-data`).textContent);
+// The page of a study makes its figures itself, others after each change of its filters.
+function load(chart) {
+  const figure = globalThis.studyFigure ? studyFigure(chart.id)
+    : JSON.parse(element(`${chart.id}-data`).textContent);
   figures.set(chart, { ...figure, ends: [...(figure.layout.xaxis.range || [])] });
+}
+
+addEventListener("figures", () => {
+  for (const chart of drawn) load(chart);
+  drawAll();
+});
+
+function prepare(chart) {
+  load(chart);
   drawn.add(chart);
   draw(chart);
   chart.addEventListener("keydown", (event) => {

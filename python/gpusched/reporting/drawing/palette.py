@@ -27,6 +27,10 @@ SHARE_COLOURS: Final = ("#f3f6f9", "#9ecae1", "#0b4f8a")
 """From empty to full."""
 DARK_SHARE_COLOURS: Final = ("#1c242c", "#2b6a94", "#9fdcff")
 
+RATIO_COLOURS: Final = ("#0072b2", "#f6f7f8", "#d55e00")
+"""From less to more, over "as much as the baseline"."""
+DARK_RATIO_COLOURS: Final = ("#4aa3df", "#222a32", "#ff8a3d")
+
 TIME_TICKS: Final = {
     1e-3: "1 ms", 1e-2: "10 ms", 1e-1: "0.1 s", 1.0: "1 s", 10.0: "10 s", 60.0: "1 min",
     600.0: "10 min", 3600.0: "1 h", 21_600.0: "6 h", 86_400.0: "1 d", 864_000.0: "10 d",

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray
 from gpusched.base.libraries import need
 from gpusched.base.wording import duration
 from gpusched.reporting.charts.chart import (
@@ -22,10 +20,10 @@ from gpusched.reporting.charts.chart import (
     Grid,
     Grids,
 )
-from gpusched.reporting.drawing import palette
+from gpusched.reporting.drawing import palette, plotly_studies
+from gpusched.reporting.drawing.plotly_parts import Layout, axis_of, cut, layout_of, short, text
 
 _STRIP_GAP = 0.28  # of the height of a strip
-_Layout = dict[str, Any]
 
 
 def figure(chart: Chart, *, in_page: bool = False) -> Any:
@@ -49,12 +47,12 @@ def empty_figure(*, title: str, x_title: str, y_title: str) -> Any:
     import plotly.graph_objects as go
 
     chart = Chart(name="", title=title, caption="", x=Axis(x_title))
-    layout = _layout(chart, in_page=False)
-    return go.Figure(layout=layout | {"yaxis": _axis(Axis(y_title)) | {"rangemode": "tozero"}})
+    layout = layout_of(chart, in_page=False)
+    return go.Figure(layout=layout | {"yaxis": axis_of(Axis(y_title)) | {"rangemode": "tozero"}})
 
 
-def _parts(chart: Chart, *, in_page: bool) -> tuple[list[Any], _Layout]:
-    layout = _layout(chart, in_page=in_page)
+def _parts(chart: Chart, *, in_page: bool) -> tuple[list[Any], Layout]:
+    layout = layout_of(chart, in_page=in_page)
     if isinstance(chart, Curves):
         return (_strips if chart.in_strips else _overlaid)(chart, layout)
     if isinstance(chart, Dots):
@@ -63,64 +61,14 @@ def _parts(chart: Chart, *, in_page: bool) -> tuple[list[Any], _Layout]:
         return _gantt(chart, layout)
     if isinstance(chart, Grids):
         return _grids(chart, layout)
-    raise TypeError(f"no drawing of a {type(chart).__name__}")
+    return plotly_studies.parts(chart, layout)
 
 
-def text(label: str) -> str:
-    """Return a name as Plotly takes it: it reads some HTML in texts."""
-    return escape(label, quote=False)
-
-
-def _layout(chart: Chart, *, in_page: bool) -> _Layout:
-    layout: _Layout = {
-        "template": "none",
-        "font": {"family": "system-ui, sans-serif", "size": 13, "color": palette.INK},
-        "xaxis": _axis(chart.x),
-        "margin": {"l": 60, "r": 16, "t": 36, "b": 44},
-        "height": 380,
-        "hovermode": "closest",
-        "showlegend": not in_page,
-        "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0, "xanchor": "left"},
-        "separators": ".,",
-        "modebar": {"orientation": "h"},
-    }
-    if not in_page:
-        layout["title"] = {"text": text(chart.title), "x": 0, "xref": "paper", "font": {"size": 16}}
-        layout["margin"]["t"] = 56
-    return layout
-
-
-def _axis(axis: Axis) -> _Layout:
-    made: _Layout = {
-        "title": {"text": text(axis.title), "standoff": 8},
-        "gridcolor": palette.GRID, "linecolor": palette.LINE, "tickcolor": palette.LINE,
-        "ticks": "outside", "zeroline": False, "automargin": True,
-    }  # fmt: skip
-    if axis.ends is not None:
-        made["range"] = [float(end) for end in axis.ends]
-    if axis.scale == "share":
-        made |= {"tickformat": ".0%", "range": [0, 1.02]}
-    if axis.scale == "log":
-        made |= {"type": "log", "dtick": 1, "tickformat": ",.0f"}
-    if axis.scale == "duration":
-        ticks = palette.TIME_TICKS
-        made |= {"type": "log", "tickvals": list(ticks), "ticktext": list(ticks.values())}
-    if axis.ends is not None and axis.scale in ("log", "duration"):
-        low, high = axis.ends
-        made["range"] = [float(np.log10(low)), float(np.log10(max(high, 2 * low)))]
-    return made
-
-
-def _short(values: AnyArray) -> AnyArray:
-    """The seven digits of a float32 are more than a screen shows, in half the bytes."""
-    return values.astype(np.float32)
-
-
-def _line(curve: Curve, highlighted: frozenset[int] = frozenset()) -> _Layout:
+def _line(curve: Curve, highlighted: frozenset[int] = frozenset()) -> Layout:
     return {
         "type": "scatter",
-        "x": _short(curve.x),
-        "y": _short(curve.y),
+        "x": short(curve.x),
+        "y": short(curve.y),
         "name": text(curve.label),
         "mode": "lines",
         "opacity": palette.opacity_of(curve.place, highlighted),
@@ -132,14 +80,14 @@ def _line(curve: Curve, highlighted: frozenset[int] = frozenset()) -> _Layout:
     }  # fmt: skip
 
 
-def _overlaid(chart: Curves, layout: _Layout) -> tuple[list[Any], _Layout]:
+def _overlaid(chart: Curves, layout: Layout) -> tuple[list[Any], Layout]:
     form, unit = chart.hover
-    layout |= {"yaxis": _axis(chart.y), "hovermode": "x unified"}
+    layout |= {"yaxis": axis_of(chart.y), "hovermode": "x unified"}
     hover = f"%{{y:{form}}} {text(unit)}"
     return [_line(c, chart.highlighted) | {"hovertemplate": hover} for c in chart.curves], layout
 
 
-def _strips(chart: Curves, layout: _Layout) -> tuple[list[Any], _Layout]:
+def _strips(chart: Curves, layout: Layout) -> tuple[list[Any], Layout]:
     """Draw the first policy at the top; all strips share both axes."""
     form, unit = chart.hover
     data, notes, lines = [], [], []
@@ -148,7 +96,7 @@ def _strips(chart: Curves, layout: _Layout) -> tuple[list[Any], _Layout]:
     for index, curve in enumerate(chart.curves):
         name = "" if index == 0 else str(index + 1)
         top = 1 - index * size * (1 + _STRIP_GAP)
-        layout[f"yaxis{name}"] = _axis(Axis("", chart.y.scale, chart.y.ends)) | {
+        layout[f"yaxis{name}"] = axis_of(Axis("", chart.y.scale, chart.y.ends)) | {
             "domain": [max(0.0, top - size), top], "nticks": 3, "matches": "y" if index else None,
             "title": None,
         }  # fmt: skip
@@ -163,7 +111,7 @@ def _strips(chart: Curves, layout: _Layout) -> tuple[list[Any], _Layout]:
             }
         )
         data[-1]["line"] |= {"dash": "solid", "width": 1.2}
-        notes.append(_note(_cut(curve.label, 30), 0, top, "left") | {"font": {"size": 12}})
+        notes.append(_note(cut(curve.label, 30), 0, top, "left") | {"font": {"size": 12}})
         if chart.limit is not None:
             height, what = chart.limit
             lines.append({
@@ -180,14 +128,14 @@ def _strips(chart: Curves, layout: _Layout) -> tuple[list[Any], _Layout]:
     return data, layout
 
 
-def _note(label: str, x: float, y: float, side: str) -> _Layout:
+def _note(label: str, x: float, y: float, side: str) -> Layout:
     return {
         "text": text(label), "xref": "paper", "yref": "paper", "x": x, "y": y, "xanchor": side,
         "yanchor": "bottom", "showarrow": False, "borderpad": 0,
     }  # fmt: skip
 
 
-def _dots(chart: Dots, layout: _Layout) -> tuple[list[Any], _Layout]:
+def _dots(chart: Dots, layout: Layout) -> tuple[list[Any], Layout]:
     data = []
     for curve in chart.curves:
         drawn = _line(curve, chart.highlighted) | {
@@ -206,12 +154,12 @@ def _dots(chart: Dots, layout: _Layout) -> tuple[list[Any], _Layout]:
     count = len(chart.groups)
     # Names stand above their lines: beside them, long ones would leave no room on a phone.
     layout["annotations"] = [
-        {"text": text(_cut(name)), "xref": "paper", "x": 0, "xanchor": "left", "yref": "y",
+        {"text": text(cut(name)), "xref": "paper", "x": 0, "xanchor": "left", "yref": "y",
          "y": place + 0.2, "yanchor": "bottom", "showarrow": False, "borderpad": 0,
          "font": {"size": 12}}
         for place, name in enumerate(chart.groups)
     ]  # fmt: skip
-    layout["yaxis"] = _axis(Axis("")) | {
+    layout["yaxis"] = axis_of(Axis("")) | {
         "tickvals": list(range(count)), "showticklabels": False, "ticks": "", "title": None,
         "range": [-0.5, count - 0.35],
     }  # fmt: skip
@@ -220,16 +168,7 @@ def _dots(chart: Dots, layout: _Layout) -> tuple[list[Any], _Layout]:
     return data, layout
 
 
-def _cut(name: str, most: int = 44) -> str:
-    """Shorten a name, but for the number of jobs at its end."""
-    if len(name) <= most:
-        return name
-    base, _, count = name.rpartition(" (")
-    tail = f" ({count}" if base else ""
-    return f"{name[: max(1, most - len(tail) - 1)]}…{tail}"
-
-
-def _gantt(chart: Gantt, layout: _Layout) -> tuple[list[Any], _Layout]:
+def _gantt(chart: Gantt, layout: Layout) -> tuple[list[Any], Layout]:
     data = [_bars(bars) | {"visible": index == 0} for index, bars in enumerate(chart.policies)]
     layout["yaxis"] = _one_at_a_time(chart, layout, {
         "tickvals": [place for place, _ in chart.ticks],
@@ -242,7 +181,7 @@ def _gantt(chart: Gantt, layout: _Layout) -> tuple[list[Any], _Layout]:
     return data, layout
 
 
-def _bars(bars: Bars) -> _Layout:
+def _bars(bars: Bars) -> Layout:
     count = len(palette.JOB_COLOURS)
     steps = [
         [edge / count, colour]
@@ -253,10 +192,10 @@ def _bars(bars: Bars) -> _Layout:
         "type": "bar",
         "orientation": "h",
         "name": text(bars.label),
-        "x": _short(bars.length),
+        "x": short(bars.length),
         "base": bars.begin,
-        "y": _short(bars.bottom + bars.height / 2),
-        "width": _short(bars.height * 0.94),
+        "y": short(bars.bottom + bars.height / 2),
+        "width": short(bars.height * 0.94),
         "customdata": np.stack((bars.job, bars.gpus), axis=1).astype(np.int32),
         "hovertemplate": (
             "job %{customdata[0]}: %{customdata[1]} GPUs<br>from %{base:.4~f} to %{x:.4~f}"
@@ -271,7 +210,7 @@ def _bars(bars: Bars) -> _Layout:
     }  # fmt: skip
 
 
-def _grids(chart: Grids, layout: _Layout) -> tuple[list[Any], _Layout]:
+def _grids(chart: Grids, layout: Layout) -> tuple[list[Any], Layout]:
     data = [
         _grid(chart, grid) | {"visible": index == 0} for index, grid in enumerate(chart.policies)
     ]
@@ -282,14 +221,14 @@ def _grids(chart: Grids, layout: _Layout) -> tuple[list[Any], _Layout]:
     return data, layout
 
 
-def _grid(chart: Grids, grid: Grid) -> _Layout:
+def _grid(chart: Grids, grid: Grid) -> Layout:
     middles = (chart.edges[1:] + chart.edges[:-1]) / 2
     low, middle, high = palette.SHARE_COLOURS
     return {
         "type": "heatmap",
         "name": text(grid.label),
         "z": grid.percent,
-        "x": _short(middles),
+        "x": short(middles),
         "y": list(chart.rows),
         "zmin": 0,
         "zmax": 100,
@@ -300,7 +239,7 @@ def _grid(chart: Grids, grid: Grid) -> _Layout:
     }
 
 
-def _one_at_a_time(chart: Gantt | Grids, layout: _Layout, axis: Mapping[str, Any]) -> _Layout:
+def _one_at_a_time(chart: Gantt | Grids, layout: Layout, axis: Mapping[str, Any]) -> Layout:
     """Return the vertical axis; a figure that stands alone gets a menu of the policies."""
     names = [text(policy.label) for policy in chart.policies]
     if layout["showlegend"] and len(names) > 1:
@@ -313,4 +252,4 @@ def _one_at_a_time(chart: Gantt | Grids, layout: _Layout, axis: Mapping[str, Any
             ],
         }]  # fmt: skip
     layout["showlegend"] = False
-    return _axis(Axis("")) | {"title": None} | dict(axis)
+    return axis_of(Axis("")) | {"title": None} | dict(axis)

@@ -1,0 +1,90 @@
+"""Studies: what a sweep adds to its runs, how many short ones it does, and what it holds."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import gpusched as gs
+from bench.table import Bar, Section
+
+SHARE: Final = 1.15
+RUNS_PER_S: Final = 2_000
+GROWTH: Final = 1.1
+WORKERS: Final = 2
+POLICIES: Final = [
+    "fifo", "fifo-skip", "sjf", "swf", "srtf", "las", "2d-las", "easy", "srsf", "spjf",
+]  # fmt: skip
+METHOD = (
+    "Studies of 10 policies, generated philly jobs, on 64 servers (long runs) and 8 (short runs), "
+    "every finished run kept in a folder, two workers. `own` is what runs take one after the other "
+    "in one thread, measured on the runs of one seed and taken for all; making the jobs is no part "
+    "of it, but of the wall time. Memory is what the process that sweeps holds when a quarter of "
+    "the runs is done and at the end. It needs two idle cores."
+)
+COLUMNS = ("runs", "jobs", "workers", "wall s", "own s / 2", "runs/s", "MiB at 1/4", "at the end")
+
+
+def section(quick: bool) -> Section:
+    """Measure long runs, then short ones on threads and on processes."""
+    out = Section("Studies", METHOD, COLUMNS)
+    seeds = 2 if quick else 34
+    long = _study(10_000 if quick else 100_000, [0.7, 0.8, 0.9], seeds, servers=64)
+    ratio, growth = _measure(out, long, f"threads:{WORKERS}")
+    out.bars.append(Bar("long runs: wall time / own time over two", ratio, SHARE))
+    out.bars.append(Bar("long runs: memory at the end / at a quarter", growth, GROWTH))
+    loads = [0.6, 0.7, 0.8, 0.9, 0.95]
+    short = _study(1_000, loads, 4 if quick else 100, servers=8)
+    short["placements"] = ["consolidated", "count"]
+    for executor in (f"threads:{WORKERS}", f"processes:{WORKERS}"):
+        _measure(out, short, executor)
+        rate = float(out.rows[-1][5].replace(",", ""))
+        out.bars.append(Bar(f"short runs/s, {executor}", rate, RUNS_PER_S, at_least=True))
+    return out
+
+
+def _study(jobs: int, loads: list[float], seeds: int, servers: int) -> dict[str, Any]:
+    return {
+        "name": "bench",
+        "seeds": list(range(seeds)),
+        "policies": POLICIES,
+        "traces": [{"generate": "philly", "jobs": jobs, "loads": loads}],
+        "clusters": [{"servers": servers, "gpus": 8}],
+    }
+
+
+def _measure(out: Section, study: dict[str, Any], executor: str) -> tuple[float, float]:
+    one_seed = study | {"seeds": [0]}
+    gs.sweep(one_seed | {"policies": study["policies"][:1]}, executor=executor)  # loads all
+    alone = gs.sweep(one_seed, executor="threads:1").runs
+    assert alone["error"].null_count() == len(alone), alone["error"].drop_nulls()[0]
+    own_s = float(alone["total_s"].sum()) * len(study["seeds"])
+    held: list[tuple[int, float]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        begin = time.perf_counter()
+        result = gs.sweep(
+            study,
+            folder=Path(folder),
+            executor=executor,
+            progress=lambda told: held.append((told.done, _resident_mib())),
+        )
+        wall_s = time.perf_counter() - begin
+    assert result.num_failed == 0
+    runs = len(result.runs)
+    quarter = next(mib for done, mib in held if 4 * done >= runs)
+    jobs = study["traces"][0]["jobs"]
+    out.rows.append(
+        (
+            f"{runs:,}", f"{jobs:,}", executor, f"{wall_s:.1f}", f"{own_s / WORKERS:.1f}",
+            f"{runs / wall_s:,.0f}", f"{quarter:,.0f}", f"{held[-1][1]:,.0f}",
+        )
+    )  # fmt: skip
+    return wall_s / (own_s / WORKERS), held[-1][1] / quarter
+
+
+def _resident_mib() -> float:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -1,0 +1,95 @@
+"""Finished runs in a folder, so that a study that was cut off can go on from there."""
+
+from __future__ import annotations
+
+import os
+import typing
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+import numpy as np
+
+from gpusched.base.object_digests import ObjectReader
+from gpusched.base.real_data import PUBLISHED, data_folder
+from gpusched.base.replacing import PARTIAL, write_bytes
+from gpusched.execution.code_digest import code_digest
+
+Made = TypeVar("Made")
+
+_ENDING: Final = ".run"
+
+
+class KeptRuns:
+    """What runs made, a file each, named by all that decides it: the run, the code, the data.
+
+    ``run`` is everywhere a function of a module that says what it returns: plain values, arrays,
+    and data classes of them.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def find(self, run: Callable[..., Made], task: Any) -> tuple[bool, Made | None]:
+        """Return whether what ``run`` made of a task is kept, and it; a damaged file is none."""
+        with suppress(FileNotFoundError, msgspec.MsgspecError, ValueError):
+            data = self._path_of(run, task).read_bytes()
+            return True, msgspec.msgpack.decode(data, type=_type_of(run), dec_hook=_array_of)
+        return False, None
+
+    def keep(self, run: Callable[..., Made], task: Any, made: Made) -> None:
+        """Keep what ``run`` made of a task."""
+        write_bytes(self._path_of(run, task), msgspec.msgpack.encode(made, enc_hook=_plain))
+
+    def _path_of(self, run: Callable[..., Any], task: Any) -> Path:
+        name = f"{run.__module__}.{run.__qualname__}"
+        decided = ObjectReader().of((name, task, _data(data_folder()))).hex()
+        return self.folder / f"{code_digest()}-{decided[:32]}{_ENDING}"
+
+
+def forget(folder: Path) -> None:
+    """Remove what :class:`KeptRuns` kept in a folder, and the folder if nothing else is there."""
+    for pattern in (f"*{_ENDING}", f"*{_ENDING}.*{PARTIAL}"):
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def num_kept(folder: Path) -> int:
+    """Return how many runs of this version are kept in a folder."""
+    return sum(1 for _ in folder.glob(f"{code_digest()}-*{_ENDING}"))
+
+
+def _type_of(run: Callable[..., Any]) -> Any:
+    return typing.get_type_hints(run)["return"]
+
+
+@lru_cache(maxsize=1)
+def _data(folder: Path | None) -> list[tuple[str, int, int]]:
+    """Return name, size and time of all real data."""
+    if folder is None:
+        return []
+    files = (path for name in sorted(PUBLISHED) for path in sorted((folder / name).rglob("*")))
+    return [
+        (str(path.relative_to(folder)), path.stat().st_size, path.stat().st_mtime_ns)
+        for path in files
+        if path.is_file()
+    ]
+
+
+def _plain(value: Any) -> Any:
+    """What msgspec does not know: NumPy's scalars and arrays."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} cannot be kept")
+
+
+def _array_of(kind: Any, value: Any) -> Any:
+    """Make the arrays that :func:`_plain` made plain."""
+    _, of = typing.get_args(kind)
+    return np.array(value, dtype=typing.get_args(of)[0])

@@ -1,0 +1,150 @@
+"""What every picture of a study begins with: its runs, its metric, and the cells of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gpusched.base.run_warning import warn
+from gpusched.base.wording import plural
+from gpusched.reporting.notes import CLAIRVOYANT
+from gpusched.reporting.sweeps.cells import Cell, Cells, Span, cells_of
+from gpusched.reporting.sweeps.measures import Measure, plain
+from gpusched.reporting.sweeps.study_runs import (
+    Where,
+    baseline_of,
+    check_metric,
+    check_settled,
+    chosen_runs,
+    num_failed,
+    policies_of,
+    runs_of,
+    seeds_text,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched.statistics.intervals import Method
+    from gpusched.sweeping.sweep_result import SweepResult
+
+Shown = Literal["mean", "ratio", "difference"]
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """The runs that a picture shows, and the names by which it shows them.
+
+    Attributes
+    ----------
+    runs
+        Those that are chosen, failed ones among them.
+    policies
+        In the order of the study, with the place that gives each its colour.
+    names
+        Of the policies, marked where they see the truth.
+    """
+
+    runs: pl.DataFrame
+    baseline: str
+    level: float
+    method: Method | None
+    policies: tuple[str, ...]
+    places: dict[str, int]
+    names: dict[str, str]
+
+    def cells(self, metric: str, by: Sequence[str]) -> list[Cell]:
+        """Return the cells of a metric; see :func:`cells_of`."""
+        return self.compared(metric, by).cells
+
+    def compared(self, metric: str, by: Sequence[str]) -> Cells:
+        """Return the cells of a metric with their warnings."""
+        check_metric(self.runs, metric)
+        return cells_of(self.runs, metric, by, self.baseline, level=self.level, method=self.method)
+
+    @property
+    def note(self) -> str:
+        """What intervals are, and over how many seeds."""
+        return f"{self.level:.0%} intervals over {seeds_text(self.runs)}."
+
+
+def settled(
+    source: SweepResult | pl.DataFrame,
+    shown: Sequence[str],
+    where: Where | None,
+    baseline: str | None = None,
+    *,
+    level: float = 0.95,
+    method: Method | None = None,
+    tells: bool = True,
+) -> Settled:
+    """Choose the runs of a picture.
+
+    Parameters
+    ----------
+    shown
+        The axes that the picture shows; in no other may runs differ.
+    where
+        By axis the value, or the list of values, that is shown.
+    tells
+        Whether failed runs are warned of; a page lists them instead.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As the functions of :mod:`gpusched.reporting.sweeps.study_runs`.
+    """
+    every = runs_of(source)
+    asked = baseline_of(source, every, baseline)
+    runs = chosen_runs(every, where)
+    check_settled(runs, [*shown, "policy"])
+    if tells and (failed := num_failed(runs)):
+        warn([f"{plural(failed, 'failed run')} left out of the picture"], stacklevel=3)
+    policies = tuple(policies_of(runs))
+    if asked not in policies:
+        asked = policies[0] if baseline is None else baseline_of(None, runs, baseline)
+    everything = policies_of(every)
+    sees = set()
+    if "clairvoyant" in runs.columns:
+        sees = set(runs.filter(runs["clairvoyant"].fill_null(value=False))["policy"].to_list())
+    return Settled(
+        runs=runs,
+        baseline=asked,
+        level=level,
+        method=method,
+        policies=policies,
+        places={policy: everything.index(policy) for policy in policies},
+        names={name: f"{name} {CLAIRVOYANT}" if name in sees else name for name in policies},
+    )
+
+
+def span_of(cell: Cell, show: Shown) -> Span:
+    """Return the estimate of a cell that is to be shown.
+
+    Raises
+    ------
+    ValueError
+        If there is no such estimate.
+    """
+    if show == "mean":
+        return cell.mean
+    if show == "ratio":
+        return cell.ratio
+    if show == "difference":
+        return cell.difference
+    raise ValueError(f"show: must be 'mean', 'ratio' or 'difference', not {show!r}")
+
+
+def unit_of(of: Measure, cells: Sequence[Cell], show: Shown) -> tuple[float, str]:
+    """Return what one of the unit of an axis is, and the title of the axis."""
+    if show == "ratio":
+        return 1.0, f"{of.label}, ratio to the baseline"
+    scale, unit = of.unit_for(abs(span_of(cell, show).value) for cell in cells)
+    title = of.title(unit)
+    return scale, f"{title}: difference to the baseline" if show == "difference" else title
+
+
+def text_of(of: Measure, value: float, show: Shown) -> str:
+    """Return an estimate as a person reads it."""
+    return plain(value, 3) if show == "ratio" else of.text(value)

@@ -1,0 +1,104 @@
+"""One run of a study on a worker: jobs in, a row of the table out."""
+
+from __future__ import annotations
+
+import copy
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from gpusched._core import Order, Placement, Scheduler
+from gpusched.base.files import in_a_line
+from gpusched.base.supervision import Cancelled
+from gpusched.engine.simulation import simulate_quietly
+from gpusched.results.run_remarks import unserved
+from gpusched.sweeping.expansion import PlannedRun
+from gpusched.sweeping.recipe_cache import RecipeCache
+from gpusched.sweeping.recipes import Recipe, jobs_of
+from gpusched.sweeping.run_context import Batch, RunContext
+from gpusched.sweeping.warm_up import summary_after
+
+if TYPE_CHECKING:
+    from gpusched.results.result import Result
+    from gpusched.traces.workload import Trace
+
+Row = dict[str, Any]
+SETTINGS: Final = frozenset(
+    {"policy", "placement", "predictor", "speed", "contention", "seed", "load", "wall_s"}
+)
+"""Entries of a summary that are an axis of the study, or stand in a column of their own."""
+OFFERED_LOAD: Final = "offered_load"
+"""The metric ``load``: the column of that name is what the study asked for."""
+
+_cache: Final = RecipeCache()
+
+
+def run_batch(context: RunContext, batch: Batch) -> list[Row]:
+    """Do the runs of a batch one after the other; an error of one is in its row."""
+    try:
+        trace = trace_of(context, batch.recipe)
+    except (KeyboardInterrupt, Cancelled):
+        raise
+    except Exception as error:
+        return [failed_row(name, error) for name, _ in batch.runs]
+    return [row_of(context, trace, name, run) for name, run in batch.runs]
+
+
+def trace_of(context: RunContext, recipe: Recipe) -> Trace:
+    """Make the jobs of a recipe, or take those that this process has made."""
+
+    def make() -> Trace:
+        cluster = None if recipe.cluster < 0 else context.clusters[recipe.cluster]
+        entry, source = context.entries[recipe.trace], context.sources[recipe.trace]
+        return jobs_of(entry, source, cluster, recipe)
+
+    return _cache.get(recipe.name, make)
+
+
+def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row:
+    """Do a run, and return its row: metrics, or the error."""
+    try:
+        begin = time.perf_counter()
+        result = result_of(context, trace, run)
+        summary = summary_after(result, context.warm_up_s)
+        row: Row = {key: value for key, value in summary.items() if key not in SETTINGS}
+        for key in context.metrics:
+            row[key] = result.metric(key)
+        row[OFFERED_LOAD] = summary.get("load")
+        row["run"] = name
+        row["wall_s"] = result.wall_s
+        row["total_s"] = time.perf_counter() - begin
+        row["warnings"] = [*unserved(result), *result.warnings] or None
+        return row
+    except (KeyboardInterrupt, Cancelled):
+        raise
+    except Exception as error:
+        return failed_row(name, error)
+
+
+def result_of(context: RunContext, trace: Trace, run: PlannedRun) -> Result:
+    """Do a run."""
+    policy, placement, speed, contention, predictor = (
+        known[position, run.values]
+        for known, position in zip(context.choices, run.choices, strict=True)
+    )
+    return simulate_quietly(
+        trace,
+        context.clusters[run.cluster],
+        policy=_own(policy),
+        placement=_own(placement),
+        predictor=predictor,
+        speed=speed,
+        contention=contention,
+        seed=run.seed,
+    )
+
+
+def _own(choice: Any) -> Any:
+    """Return a copy of what a run may change; others may use the object at the same time."""
+    return copy.deepcopy(choice) if isinstance(choice, Order | Scheduler | Placement) else choice
+
+
+def failed_row(name: str, error: BaseException) -> Row:
+    """Return the row of a run that failed."""
+    said = in_a_line(str(error)) or "no message"
+    return {"run": name, "error": f"{type(error).__name__}: {said}"}

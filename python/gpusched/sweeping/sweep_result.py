@@ -1,0 +1,200 @@
+"""What the runs of a study gave: one row each, and what follows from them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from gpusched.base.replacing import replacing
+from gpusched.base.wording import plural
+from gpusched.sweeping.study import Study
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched.statistics.compared_runs import ComparedRuns
+
+_SHOWN_ROWS: Final = 20
+# From such a load on a queue builds up that is not there when the first jobs arrive.
+_BUSY: Final = 0.8
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepResult:
+    """The runs of a study.
+
+    Attributes
+    ----------
+    study
+        What was run.
+    runs
+        One row per run: ``run`` (its name), a column per axis, the metrics of
+        ``Result.summary()``, ``offered_load`` (the metric ``load``; the column ``load`` is what
+        was asked for), ``wall_s`` (of the simulation) and ``total_s`` (with its summary),
+        ``clairvoyant``, ``warnings``, and for a run that failed ``error`` and ``repeat``, a line
+        that does it again. Runs that were not done have neither metrics nor an error.
+    folder
+        Where it is kept; None: nowhere.
+    damaged
+        Files of the folder that were not believed, a sentence each.
+    """
+
+    study: Study
+    runs: pl.DataFrame
+    folder: str | None = None
+    damaged: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        where = "" if self.folder is None else f" in {self.folder}"
+        failed = f", {self.num_failed:,} failed" if self.num_failed else ""
+        return (
+            f"SweepResult({self.study.name!r}: {self.num_done:,} of "
+            f"{plural(len(self.runs), 'run')}{failed}{where})"
+        )
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    @property
+    def num_failed(self) -> int:
+        """How many runs failed."""
+        return len(self.runs) - int(self.runs["error"].null_count())
+
+    @property
+    def num_done(self) -> int:
+        """How many runs were done, those that failed included."""
+        return len(self.runs) - int(self.runs["wall_s"].null_count()) + self.num_failed
+
+    @property
+    def finished(self) -> pl.DataFrame:
+        """The rows of the runs that were done and did not fail."""
+        return self.runs.filter(self.runs["wall_s"].is_not_null())
+
+    def compare(
+        self,
+        metric: str | None = None,
+        *,
+        by: Sequence[str] | None = None,
+        axis: str = "policy",
+        baseline: str | None = None,
+        **options: Any,
+    ) -> ComparedRuns:
+        """Compare the values of an axis by a metric, with intervals over the seeds.
+
+        Parameters
+        ----------
+        metric
+            A column of :attr:`runs`; None: the first of the study's metrics, or ``mean_jct_s``.
+        by
+            Axes whose values are told apart; None: all that have more than one.
+        axis, baseline
+            What is compared, and with which of its values; None: of policies the study's baseline,
+            or the first one.
+        options
+            Of :func:`gpusched.statistics.compare_runs`: ``level``, ``method``, ``correction``.
+
+        Returns
+        -------
+        ComparedRuns
+            With ``frame`` and ``table()``.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or no run was done.
+        """
+        from gpusched.statistics.comparing import compare_runs
+        from gpusched.sweeping.overview import differing_axes
+
+        if not len(self.finished):
+            raise ValueError(f"study {self.study.name}: no run was done, or all failed")
+        if metric is None:
+            metric = self.study.metrics[0] if self.study.metrics else "mean_jct_s"
+        if baseline is None and axis == "policy":
+            baseline = self.study.baseline or self._first_policy
+        keys = [key for key in differing_axes(self) if key != axis] if by is None else list(by)
+        warm_up_s = options.pop("warm_up_s", self.study.warm_up_s)
+        return compare_runs(
+            self.runs, metric, axis=axis, by=keys, baseline=baseline, warm_up_s=warm_up_s, **options
+        )
+
+    @property
+    def _first_policy(self) -> str:
+        from gpusched.sweeping.choices import named
+
+        return named("policy", self.study.policies[:1], ())[0].label
+
+    @property
+    def warnings(self) -> list[str]:
+        """What there is to know before one believes the table, a sentence each."""
+        return [*self.damaged, *self._failures(), *self._unstable(), *self._told()]
+
+    def _failures(self) -> list[str]:
+        failed = self.runs.filter(self.runs["error"].is_not_null())
+        if not len(failed):
+            return []
+        return [
+            f"{self.num_failed:,} of {plural(len(self.runs), 'run')} failed: {failed['error'][0]}; "
+            f"this is repeated by: {failed['repeat'][0]}"
+        ]
+
+    def _unstable(self) -> list[str]:
+        """Where the queue grows for ever, and where its beginning is in the figures."""
+        import polars as pl
+
+        load = pl.col("offered_load")
+        over = self.finished.filter(load >= 1)
+        most = over.group_by("trace", "cluster", maintain_order=True).agg(load.max())
+        lines = [
+            f"{trace} on {cluster}: more work arrives than it can do (load {offered:.2f}): the "
+            "queue grows as long as jobs arrive, and with the number of jobs so do all figures"
+            for trace, cluster, offered in most.iter_rows()
+        ]
+        busy = self.finished.filter(load.is_between(_BUSY, 1, closed="left"))
+        has_queue = "mean_wait_s" in busy.columns and bool((busy["mean_wait_s"] > 0).any())
+        if self.study.warm_up_s == 0 and has_queue:
+            lines.append(
+                f"the cluster is empty when the first jobs come, and loads are {_BUSY:g} and more: "
+                "set warm_up_s to leave the first jobs out"
+            )
+        return lines
+
+    def _told(self) -> list[str]:
+        """What the runs said themselves, with the policies they are of."""
+        import polars as pl
+
+        told = self.runs.select("policy", "warnings").drop_nulls("warnings")
+        if not len(told):
+            return []
+        counts = (
+            told.explode("warnings")
+            .group_by("policy", "warnings", maintain_order=True)
+            .agg(pl.len().alias("runs"))
+        )
+        return [
+            f"{policy}: {text} ({plural(number, 'run')})"
+            for policy, text, number in counts.iter_rows()
+        ]
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write :attr:`runs` as one Parquet file."""
+        with replacing(path) as partial:
+            self.runs.write_parquet(partial)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Give :attr:`runs` to what reads Arrow streams, such as ``pyarrow.table(result)``."""
+        return self.runs.__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        """Return the means of the shown metrics as a table, for notebooks."""
+        from gpusched.base.html import page, table
+        from gpusched.sweeping.overview import overview
+
+        shown = overview(self)
+        rows = [list(map(str, row)) for row in shown.rows[:_SHOWN_ROWS]]
+        if len(shown.rows) > len(rows):
+            more = f"{len(shown.rows) - len(rows):,} more"
+            rows.append(["...", more, *[""] * (len(shown.headings) - 2)])
+        return page(repr(self), table(shown.headings, rows))

@@ -1,0 +1,184 @@
+"""``gpusched sweep``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+
+STUDY = """
+name = "loads"
+seeds = [1, 2, 3]
+policies = ["fifo", "sjf"]
+baseline = "fifo"
+
+[[traces]]
+generate = "philly"
+jobs = 100
+loads = [0.7, 0.9]
+
+[[clusters]]
+servers = 8
+gpus = 8
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """A study of twelve runs."""
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    return path
+
+
+def test_it_ends_with_a_table_and_what_is_kept(gpusched, study: Path) -> None:
+    result = gpusched("sweep", study)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("loads\ntrace philly, cluster 8 servers x 8 GPUs (64 GPUs),")
+    rows = [line.split()[:3] for line in result.stdout.splitlines()]
+    assert [row for row in rows if row[:1] in (["0.7"], ["0.9"])] == [
+        [load, policy, "3"] for load in ("0.7", "0.9") for policy in ("fifo", "sjf")
+    ]
+    assert "means over the seeds of 12 runs" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 100
+    assert result.stderr.endswith("12 runs kept in study.sweep\n")
+    assert len(gs.sweep(study, folder="study.sweep").runs) == 12
+
+
+def test_the_folder_stands_for_the_study(gpusched, study: Path) -> None:
+    first = gpusched("sweep", study, "--out", "here")
+    assert first.exit_code == 0, first.stderr
+    study.unlink()
+    again = gpusched("sweep", "here")
+    assert again.stdout == first.stdout
+    wrong = gpusched("sweep", "here", "--out", "there")
+    assert wrong.exit_code == 2
+    assert "--out: here is the folder already" in wrong.stderr
+
+
+def test_json_holds_every_run(gpusched_json, study: Path) -> None:
+    made = gpusched_json("sweep", study)
+    expected = gs.sweep(study)
+    assert made["num_runs"] == len(made["runs"]) == 12
+    assert [row["digest"] for row in made["runs"]] == expected.runs["digest"].to_list()
+    assert made["warnings"] == expected.warnings
+    assert made["folder"] == "study.sweep"
+
+
+def test_status_says_how_far_it_is(gpusched, gpusched_json, study: Path) -> None:
+    nothing = gpusched("sweep", study, "--status")
+    assert nothing.exit_code == 2
+    assert "study.sweep: holds no study" in nothing.stderr
+    gpusched("sweep", study)
+    assert gpusched("sweep", study, "--status").stdout.startswith("loads: 12 of 12 runs done")
+    assert gpusched_json("sweep", "study.sweep", "--status")["num_left"] == 0
+
+
+def test_dry_says_what_it_takes_and_runs_nothing(gpusched, gpusched_json, study: Path) -> None:
+    result = gpusched("sweep", study, "--dry", "--threads", 3)
+    assert result.exit_code == 0, result.stderr
+    assert "12 runs; 1,200 jobs to simulate, about " in result.stdout
+    assert "on 3 workers" in result.stdout
+    assert [line.split()[0] for line in result.stdout.splitlines()[-3:] if line] == ["fifo", "sjf"]
+    assert not Path("study.sweep").exists()
+    told = gpusched_json("sweep", study, "--dry")
+    assert told["num_runs"] == 12
+    assert told["runs_s"] > 0
+    assert told["memory_bytes"] > 2**20
+    gpusched("sweep", study)
+    assert "12 of them are kept; 0 jobs" in gpusched("sweep", study, "--dry").stdout
+
+
+def test_where_it_runs_makes_no_difference(gpusched, study: Path) -> None:
+    tables = {
+        gpusched("sweep", study, "--out", option, *where).stdout
+        for option, where in {
+            "one": ("--threads", 1), "two": ("--threads", 2), "three": ("--processes", 2),
+        }.items()
+    }  # fmt: skip
+    assert len(tables) == 1
+
+
+def test_a_failed_run_is_told_with_the_line_that_repeats_it(gpusched, study: Path) -> None:
+    study.write_text(STUDY.replace("loads =", 'filter = "gpus > 16"\nloads ='))
+    study.write_text(study.read_text().replace("jobs = 100", "jobs = [3, 100]"))
+    result = gpusched("sweep", study)
+    assert result.exit_code == 1
+    assert "failed: ValueError: " in result.stderr
+    line = result.stderr.partition("this is repeated by: ")[2].splitlines()[0]
+    assert line.startswith(f"gpusched sweep {study} --only ")
+    again = gpusched(*line.split()[1:])
+    assert again.exit_code == 1
+    assert "1 of 1 run failed: ValueError" in again.stderr
+    assert "kept in" not in again.stderr
+
+
+def test_a_metric_is_shown_with_intervals(gpusched, study: Path) -> None:
+    pytest.importorskip("gpusched.statistics.comparing")
+    result = gpusched("sweep", study, "--table", "mean_jct_s", "--table", "utilisation")
+    assert result.exit_code == 0, result.stderr
+    assert "mean JCT, " in result.stdout
+    assert "utilisation, %" in result.stdout
+    assert "changes against fifo" in result.stdout
+    expected = gs.sweep(study).compare("utilisation").frame
+    assert result.stdout.count("sjf") == 2 * 2
+    assert f"{100 * expected['mean'][0]:.1f}" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--table", "mean_jct"), "--table: unknown metric 'mean_jct'; did you mean"),
+        (("--threads", "2", "--processes", "2"), "--threads and --processes: name one of them"),
+        (("--only", "zz"), "no run of the study has a name that begins with 'zz'"),
+        (("--dask", "x:1", "--ray", "local"), "--dask and --ray: name one of them"),
+    ],
+)
+def test_a_wrong_option_is_one_line(
+    gpusched, study: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = gpusched("sweep", study, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_wrong_study_is_one_line(gpusched, study: Path) -> None:
+    study.write_text(STUDY.replace("seeds", "sedes"))
+    result = gpusched("sweep", study)
+    assert result.exit_code == 2
+    assert result.stderr == f"gpusched: {study}: Object contains unknown field `sedes`\n"
+    assert gpusched("sweep", "nowhere.toml").stderr == (
+        "gpusched: nowhere.toml: No such file or directory\n"
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("where", ["--threads", "--processes"])
+def test_ctrl_c_ends_soon_and_says_how_to_go_on(study: Path, tmp_path: Path, where: str) -> None:
+    slow = STUDY.replace('"sjf"]', '"sjf", "conservative"]').replace("jobs = 100", "jobs = 20000")
+    study.write_text(slow.replace("0.9]", "3.0]"))
+    command = [sys.executable, "-m", "gpusched", "sweep", str(study), where, "2"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("study.sweep/runs/*.parquet")):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        _, stderr = process.communicate(timeout=30)
+    assert time.monotonic() - asked < 5  # a second on a machine that has time
+    assert process.returncode == 130
+    kept = gs.sweep_status(tmp_path / "study.sweep").num_done
+    assert 0 < kept < 18
+    assert stderr == (
+        f"interrupted: {kept} of 18 runs are kept in study.sweep; the same command goes on from "
+        "there\n"
+    )

@@ -1,0 +1,78 @@
+"""The examples of studies run as they stand, with fewer jobs, and leave what they promise."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.docs.blocks import ROOT
+
+pytestmark = pytest.mark.timeout(300)
+EXAMPLES = ROOT / "examples"
+
+
+def run(name: str, folder: Path, jobs: int = 120) -> str:
+    """Run an example with so many jobs in a folder; return what it printed."""
+    pytest.importorskip("matplotlib")
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name, str(jobs)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "python"), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def is_pdf(path: Path) -> bool:
+    return path.read_bytes().startswith(b"%PDF") and path.stat().st_size > 3_000
+
+
+def test_five_policies_at_three_loads_with_ten_seeds(tmp_path: Path) -> None:
+    printed = run("study.py", tmp_path)
+    assert len(re.findall(r"^\| (?:0\.7|0\.9|1\.1) ", printed, re.MULTILINE)) == 15
+    latex = (tmp_path / "mean-jct.tex").read_text()
+    assert r"\toprule" in latex
+    assert r"\caption{Mean JCT." in latex
+    assert is_pdf(tmp_path / "mean-jct.pdf")
+    assert is_pdf(tmp_path / "p99-jct.pdf")
+    assert (
+        "150 runs, 5 policies, 3 values of load." in (tmp_path / "five-policies.html").read_text()
+    )
+    kept = tmp_path.glob("five-policies/**/*.parquet")
+    assert sum(len(pl.read_parquet(path)) for path in kept) >= 150
+    # Thirty lines are all that it takes.
+    lines = (EXAMPLES / "study.py").read_text().splitlines()
+    assert len([line for line in lines if line.strip()]) <= 30
+    assert run("study.py", tmp_path) == printed
+
+
+def test_prediction_error_against_jct(tmp_path: Path) -> None:
+    printed = run("prediction_error.py", tmp_path)
+    for policy in ("sjf", "srtf", "a-srpt"):
+        assert len(re.findall(rf"^\| {policy} \| noise:sigma=", printed, re.MULTILINE)) == 5
+    assert is_pdf(tmp_path / "prediction-error.pdf")
+
+
+def test_a_policy_of_ones_own_against_the_others(tmp_path: Path) -> None:
+    printed = run("own_policy_study.py", tmp_path)
+    names = re.findall(r"^\| ([\w-]+) \|", printed, re.MULTILINE)[1:]
+    assert names[0] == "my-hrrn"
+    assert {"fifo", "sjf", "srtf", "2d-las", "easy"} < set(names)
+    assert is_pdf(tmp_path / "my-policy.pdf")
+    assert is_pdf(tmp_path / "my-front.pdf")
+
+
+def test_capacity_planning(tmp_path: Path) -> None:
+    printed = run("capacity_study.py", tmp_path)
+    found = re.findall(r"^([\w-]+) +(\d+|more than 128) servers: p95 wait", printed, re.MULTILINE)
+    assert [policy for policy, _ in found] == ["fifo-skip", "easy", "2d-las"]
+    assert is_pdf(tmp_path / "capacity.pdf")

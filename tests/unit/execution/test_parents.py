@@ -1,0 +1,99 @@
+"""Worker processes end with the process that started them, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.time_limit import time_limit
+
+PARENT = """
+import sys
+from gpusched.execution.choosing import opened
+from gpusched.execution.driver import run_tasks
+from tests.unit.execution import tasks
+
+if __name__ == "__main__":
+    with opened("processes:2") as backend:
+        for _, pid in run_tasks(tasks.pid, range({size}), backend=backend):
+            print(pid, flush=True)
+        print("done", backend._folder.name, flush=True)
+        for made in run_tasks(tasks.{work}, range(1, 9), backend=backend):
+            print(made, flush=True)
+"""
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and was not asked for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def started(tmp_path: Path, work: str) -> tuple[subprocess.Popen[str], set[int], Path]:
+    """Start a parent that is in the middle of its work; also return its workers and files."""
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT.format(size=40, work=work))
+    parent = subprocess.Popen(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": ":".join(["", *sys.path])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert parent.stdout is not None
+    workers = set()
+    for line in parent.stdout:
+        if line.startswith("done"):
+            return parent, workers, Path(line.split()[1])
+        workers.add(int(line))
+    raise AssertionError(parent.communicate()[1])
+
+
+@pytest.mark.parametrize("work", ["slow", "long_run"])
+def test_workers_do_not_outlive_a_parent_that_is_killed(tmp_path: Path, work: str) -> None:
+    with time_limit(120):
+        parent, workers, files = started(tmp_path, work)
+        assert len(workers) == 2
+        assert files.is_dir()
+        parent.kill()
+        parent.communicate()
+        while any(map(is_alive, workers)):
+            time.sleep(0.05)
+        assert not files.exists()
+
+
+def test_an_interrupt_of_all_processes_is_heard_by_the_parent_alone(tmp_path: Path) -> None:
+    with time_limit(120):
+        parent, workers, files = started(tmp_path, "long_run")
+        os.killpg(parent.pid, signal.SIGINT)
+        messages = parent.communicate()[1]
+        assert parent.returncode != 0
+        assert messages.count("Traceback") == 1, messages
+        assert messages.strip().endswith("KeyboardInterrupt"), messages
+        while any(map(is_alive, workers)):
+            time.sleep(0.05)
+        assert not files.exists()
+
+
+def test_a_script_without_a_guard_is_told(tmp_path: Path) -> None:
+    script = tmp_path / "parent.py"
+    unguarded = PARENT.format(size=3, work="slow").replace('if __name__ == "__main__":', "if True:")
+    script.write_text(unguarded)
+    ended = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "PYTHONPATH": ":".join(["", *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert 'needs its main part under `if __name__ == "__main__":`' in ended.stderr

@@ -1,0 +1,188 @@
+"""The page of a study as text: what it says, what it carries, and what it never does."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import gpusched as gs
+from gpusched.reporting.sweeps.sweep_page import render_sweep
+from tests.unit.reporting.example_study import CLUSTERS, ERROR, LOADS, POLICIES, REPEAT
+from tests.unit.reporting.example_study import runs as example_runs
+
+METRICS = ["mean_jct_s", "p99_jct_s", "p50_jct_s", "p95_jct_s", "utilisation"]
+MOST_BYTES = 2_000_000
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render_sweep(
+        example_runs(), ["the sun is assumed"], metrics=METRICS, plotly="plotly.js", method="t"
+    )
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="study">(.*?)</script>', page, re.DOTALL)
+    assert found
+    decoded: dict[str, Any] = json.loads(found[1])
+    return decoded
+
+
+def test_the_file_is_one_page_with_one_copy_of_the_chart_library(tmp_path: Path) -> None:
+    from plotly.offline import get_plotlyjs
+
+    gs.write_sweep(example_runs(), tmp_path / "study.html", metrics=METRICS, method="t")
+    text = (tmp_path / "study.html").read_text()
+    library = get_plotlyjs()
+    assert text.count(library[:200]) == 1
+    assert len(text.encode()) - len(library.encode()) < 100_000
+    own = text.replace(library, "")
+    assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="', own)
+
+
+def test_the_library_may_be_linked() -> None:
+    page = render_sweep(example_runs(), metrics=METRICS[:1], plotly="cdn", method="t")
+    assert len(page.encode()) < 100_000
+    assert re.search(r'<script src="https://[^"]+" integrity="sha256-', page)
+    with pytest.raises(ValueError, match="plotly: must be 'inline', 'cdn'"):
+        render_sweep(example_runs(), plotly="x")
+
+
+def test_the_page_says_what_was_run_and_what_came_of_it(page: str) -> None:
+    assert "108 runs, 3 policies, 2 values of cluster, 3 values of load." in page
+    assert "over 6 seeds; 1 failed run left out. Baseline: fifo." in page
+    assert "the sun is assumed" in page
+    headline = page[page.index('<div id="headline">') :].partition("</div>")[0]
+    assert "Of the policies that could be deployed, sjf has the lowest mean JCT" in headline
+    assert "at 6 of 6 settings" in headline
+    assert "leaves no doubt that it is better at 6 of 6 settings" in headline
+
+
+def test_without_a_script_the_table_has_every_setting(page: str) -> None:
+    table = page[page.index('<table id="metrics">') :].partition("</table>")[0]
+    assert table.count("<tr>") == 1 + len(POLICIES) * len(CLUSTERS) * len(LOADS)
+    assert table.count("baseline") == len(CLUSTERS) * len(LOADS)
+    frame = example_runs()
+    chosen = frame.filter(policy="sjf", cluster="large", load=0.7)["mean_jct_s"]
+    span = gs.statistics.interval(chosen.drop_nulls().to_numpy(), method="t")
+    assert f'<td data-value="{span.value!r}">{span.value / 3600:.2f} h</td>' in table
+    assert f"{span.low / 3600:.2f} h to {span.high / 3600:.2f} h" in table
+    assert "srtf †" in table
+
+
+def test_failed_runs_have_their_errors_and_the_lines_that_repeat_them(page: str) -> None:
+    table = page[page.index('<table class="text" id="failed">') :].partition("</table>")[0]
+    assert table.count("<tr>") == 2
+    assert "ValueError: jobs.csv:7: &lt;b&gt;bad&lt;/b&gt;" in table
+    assert f"<code>{REPEAT}</code>" in table
+    assert "small &lt;8&gt;, load 0.9, seed 3" in table
+    assert ERROR not in page
+    whole = render_sweep(example_runs(failed=False), metrics=METRICS, plotly="a.js", method="t")
+    assert 'id="failed"' not in whole
+    assert "failed run" not in whole
+
+
+def test_warnings_of_runs_and_of_the_comparison_are_remarks(page: str) -> None:
+    remarks = page[page.index("<h2>Remarks</h2>") :].partition("</ul>")[0]
+    assert "the moon is assumed (36 runs)" in remarks
+    assert "not stable at load 1.1" in remarks
+
+
+def test_every_figure_has_a_heading_and_is_reached_by_keys(page: str) -> None:
+    charts = re.findall(r'<div class="chart" id="(\w+)" role="img" tabindex="0"', page)
+    assert charts == [
+        "lines", "heat_map", "forest_plot", "pareto", "cdf_over_seeds", "sensitivity"
+    ]  # fmt: skip
+    for name in charts:
+        assert f'<h3 id="{name}-title">' in page
+    labels = re.findall(r"<label>.*?</label>", page)
+    assert len(labels) == len(re.findall(r"<select |<input ", page))
+
+
+def test_the_cells_are_those_of_the_statistics(page: str) -> None:
+    data = data_of(page)
+    frame = gs.statistics.compare_runs(
+        example_runs(), "p99_jct_s", by=("cluster", "load"), baseline="fifo", method="t"
+    ).frame
+    metric = next(m for m in data["metrics"] if m["key"] == "p99_jct_s")
+    assert len(data["cells"]) == len(frame) == 18
+    for row, cell in enumerate(data["cells"]):
+        policy = data["policies"][cell["policy"]]["name"]
+        cluster, load = (
+            axis["texts"][at] for axis, at in zip(data["axes"], cell["at"], strict=True)
+        )
+        (own,) = frame.filter(policy=policy, cluster=cluster, load=float(load)).to_dicts()
+        names = ["mean", "low", "high", "difference", "difference_low", "difference_high"]
+        names += ["ratio", "ratio_low", "ratio_high", "p_adjusted", "rank"]
+        for column, name in zip(metric["values"], names, strict=True):
+            expected = own[name]
+            if expected is None:
+                assert column[row] is None
+            else:
+                assert column[row] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["</script><script>alert(1)</script>", "<b>&amp;", "a" * 300])
+def test_names_are_text_and_not_markup(name: str) -> None:
+    odd = example_runs().with_columns(
+        pl.col("policy").replace("sjf", name), pl.col("cluster").replace("large", name)
+    )
+    page = render_sweep(odd, metrics=METRICS, plotly="a.js", method="t")
+    assert "<script>alert" not in page
+    assert "<b>&amp;" not in page
+    assert name in [policy["name"] for policy in data_of(page)["policies"]]
+
+
+def test_many_settings_do_not_make_the_page_large() -> None:
+    count = 1_500
+    frame = pl.DataFrame({
+        "policy": ["fifo", "sjf", "srtf", "las"] * count * 2,
+        "load": [load / 1_000 for load in range(count) for _ in range(8)],
+        "seed": [seed for _ in range(count) for seed in (1, 2) for _ in range(4)],
+    })  # fmt: skip
+    values = (pl.int_range(pl.len()) * 7919 % 1_000 + 1).cast(pl.Float64) / 3
+    keys = [key for key, metric in gs.metrics().items() if metric.table != "none"]
+    frame = frame.with_columns(*(values.alias(key) for key in keys))
+    page = render_sweep(frame, plotly="a.js", method="t")
+    assert len(page.encode()) < MOST_BYTES
+    shown = len(data_of(page)["metrics"])
+    assert 1 <= shown < len(keys)
+    assert f"For lack of room there are {shown} metrics; without: " in page
+
+
+def test_a_study_that_is_too_large_for_a_page_is_refused() -> None:
+    frame = pl.DataFrame({
+        "policy": ["fifo"] * 20_000, "load": range(20_000), "seed": [1] * 20_000,
+        "mean_jct_s": [float(value) for value in range(20_000)],
+    })  # fmt: skip
+    with pytest.raises(ValueError, match="20,000 settings and policies are too many for one page"):
+        render_sweep(frame, plotly="a.js", method="t")
+
+
+def test_a_study_of_one_policy_at_one_setting_has_a_page() -> None:
+    frame = example_runs(failed=False).filter(policy="fifo", load=0.7, cluster="large")
+    page = render_sweep(frame, metrics=METRICS, plotly="a.js", method="t")
+    charts = re.findall(r'<div class="chart" id="(\w+)"', page)
+    assert charts == ["cdf_over_seeds"]
+    with pytest.raises(ValueError, match="no metric of tables in which they differ"):
+        render_sweep(frame.head(1), plotly="a.js")
+
+
+def test_the_result_of_a_sweep_has_its_name_and_its_metrics() -> None:
+    found = gs.sweep({
+        "name": "my <study>", "seeds": [1, 2], "policies": ["fifo", "sjf"], "baseline": "sjf",
+        "traces": [{"generate": "philly", "jobs": 300, "loads": [0.7, 1.3]}],
+        "clusters": [{"servers": 8, "gpus": 8}], "metrics": ["p95_wait_s", "mean_jct_s"],
+    })  # fmt: skip
+    page = render_sweep(found, plotly="a.js", method="t")
+    assert "<h1>Study: my &lt;study&gt;</h1>" in page
+    data = data_of(page)
+    assert [metric["key"] for metric in data["metrics"]] == ["p95_wait_s", "mean_jct_s"]
+    assert data["baseline"] == "sjf"
+    assert [axis["name"] for axis in data["axes"]] == ["load"]
+    assert "more work arrives than it can do" in page

@@ -1,0 +1,379 @@
+"""The pictures of studies: what they show is what the runs and their statistics say."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpusched as gs
+from gpusched.base.run_warning import RunWarning
+from gpusched.reporting.drawing import palette
+from gpusched.reporting.sweeps.measures import Measure, measure
+from gpusched.reporting.sweeps.pareto import front_of
+from gpusched.reporting.sweeps.study_runs import varying
+from tests.unit.reporting.example_study import CLUSTERS, LOADS, POLICIES, SEEDS
+from tests.unit.reporting.example_study import runs as example_runs
+
+SMALL = {"cluster": "small <8>"}
+AT = {**SMALL, "load": 0.7}
+PICTURES: dict[str, dict[str, Any]] = {
+    "lines": {"panels": "cluster"},
+    "heat_map": {"where": SMALL, "show": "ratio"},
+    "forest_plot": {},
+    "pareto": {"where": AT},
+    "cdf_over_seeds": {"where": AT},
+    "sensitivity": {},
+}
+every_picture = pytest.mark.parametrize("name", sorted(PICTURES))
+
+
+@pytest.fixture(scope="module")
+def runs() -> pl.DataFrame:
+    return example_runs(failed=False)
+
+
+def jct_h(runs: pl.DataFrame, **where: Any) -> list[float]:
+    """The mean JCT of some runs by seed, in hours."""
+    chosen = runs.filter(**where).sort("seed")
+    return [value / 3600 for value in chosen["mean_jct_s"]]
+
+
+def test_there_is_a_case_for_every_picture_of_a_study() -> None:
+    from tests.unit.reporting.test_plot import OF_STUDIES
+
+    assert set(PICTURES) == OF_STUDIES
+
+
+@every_picture
+def test_a_picture_is_a_figure_of_plotly(name: str, runs: pl.DataFrame) -> None:
+    figure = getattr(gs.plot, name)(runs, **PICTURES[name])
+    assert type(figure).__module__.startswith("plotly.graph_objs")
+    assert figure.layout.title.text
+    assert len(figure.data)
+    assert "NaN" not in figure.to_json()
+
+
+@every_picture
+def test_a_picture_is_a_file_of_matplotlib(name: str, runs: pl.DataFrame, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    odd = runs.with_columns(pl.col("cluster").replace("large", r"$\frac$"))
+    figure = getattr(gs.plot, name)(odd, library="matplotlib", **PICTURES[name])
+    figure.savefig(tmp_path / "a.png")
+    figure.savefig(tmp_path / "a.pdf")
+    assert (tmp_path / "a.png").stat().st_size > 8_000
+    plotly = getattr(gs.plot, name)(odd, **PICTURES[name])
+    assert figure.get_suptitle() == plotly.layout.title.text
+
+
+def test_lines_are_means_and_bands_are_intervals_over_the_seeds(runs: pl.DataFrame) -> None:
+    figure = gs.plot.lines(runs, where=SMALL)
+    lines = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
+    bands = {trace.name: trace for trace in figure.data if trace.fill == "toself"}
+    assert list(lines) == ["fifo", "sjf", "srtf †"]
+    for policy in POLICIES:
+        name = f"{policy} †" if policy == "srtf" else policy
+        spans = [
+            gs.statistics.interval(jct_h(runs, policy=policy, load=load, **SMALL)) for load in LOADS
+        ]
+        assert lines[name].x == LOADS
+        np.testing.assert_allclose(lines[name].y, [span.value for span in spans], rtol=1e-6)
+        edge = [span.low for span in spans] + [span.high for span in spans][::-1]
+        np.testing.assert_allclose(bands[name].y, edge, rtol=1e-6)
+        assert bands[name].x == (*LOADS, *LOADS[::-1])
+    assert figure.layout.yaxis.title.text == "mean JCT (h)"
+
+
+def test_both_libraries_draw_the_same_estimates(runs: pl.DataFrame) -> None:
+    pytest.importorskip("matplotlib")
+    plotly = [t for t in gs.plot.lines(runs, where=SMALL).data if t.mode == "lines+markers"]
+    axes = gs.plot.lines(runs, where=SMALL, library="matplotlib").axes[0]
+    assert len(axes.lines) == len(plotly) == len(axes.collections)
+    for line, trace in zip(axes.lines, plotly, strict=True):
+        np.testing.assert_allclose(line.get_ydata(), trace.y, rtol=1e-6)
+        assert line.get_label() == trace.name
+
+
+def test_an_interval_that_reaches_zero_ends_on_a_logarithmic_axis(runs: pl.DataFrame) -> None:
+    two = runs.filter(policy="fifo", **SMALL).filter(pl.col("seed") < 3)
+    far = two.with_columns(pl.col("mean_jct_s") * pl.when(seed=1).then(1).otherwise(9))
+    assert min(gs.plot.lines(far, method="t").data[0].y) < 0
+    figure = gs.plot.lines(far, method="t", log=True)
+    assert figure.layout.yaxis.type == "log"
+    assert min(figure.data[0].y) == pytest.approx(min(figure.data[1].y) / 2, rel=1e-6)
+    with pytest.raises(ValueError, match="log: a value is zero or less"):
+        gs.plot.lines(runs, where=SMALL, show="difference", log=True)
+
+
+def test_a_ratio_is_one_number_for_each_pair(runs: pl.DataFrame) -> None:
+    figure = gs.plot.lines(runs, where=SMALL, show="ratio", baseline="sjf")
+    lines = {t.name: t.y for t in figure.data if t.mode == "lines+markers"}
+    assert set(lines) == {"fifo", "srtf †"}
+    np.testing.assert_allclose(lines["fifo"], 2.0, rtol=0.02)
+    np.testing.assert_allclose(lines["srtf †"], 0.5, rtol=0.02)
+    assert "ratio to sjf" in figure.layout.title.text
+
+
+def test_names_on_an_axis_have_points_with_bars_side_by_side(runs: pl.DataFrame) -> None:
+    figure = gs.plot.lines(runs, x="cluster", where={"load": 0.7})
+    assert [trace.mode for trace in figure.data] == ["markers"] * 3
+    assert list(figure.layout.xaxis.ticktext) == ["small &lt;8&gt;", "large"]
+    first = [trace.x[0] for trace in figure.data]
+    assert first == sorted(set(first))
+    assert all(abs(x) < 0.5 for x in first)
+    span = gs.statistics.interval(jct_h(runs, policy="fifo", load=0.7, **SMALL))
+    assert figure.data[0].error_y.array[0] == pytest.approx(span.high - span.value, rel=1e-4)
+
+
+def test_panels_show_one_value_each(runs: pl.DataFrame) -> None:
+    figure = gs.plot.lines(runs, panels="cluster")
+    titles = [note.text for note in figure.layout.annotations]
+    assert titles == ["cluster small &lt;8&gt;", "cluster large"]
+    lower = [t.y for t in figure.data if t.yaxis == "y2" and t.mode == "lines+markers"]
+    upper = [t.y for t in figure.data if t.yaxis == "y" and t.mode == "lines+markers"]
+    np.testing.assert_allclose(np.array(lower), 0.8 * np.array(upper), rtol=1e-6)
+
+
+def test_a_field_of_a_heat_map_is_the_ratio_to_the_baseline(runs: pl.DataFrame) -> None:
+    figure = gs.plot.heat_map(runs, where=SMALL, show="ratio")
+    (field,) = figure.data
+    assert list(figure.layout.yaxis.ticktext) == ["sjf", "srtf †"]
+    assert list(figure.layout.xaxis.ticktext) == ["0.7", "0.9", "1.1"]
+    np.testing.assert_allclose(np.array(field.z, float), [[0.5] * 3, [0.25] * 3], rtol=0.02)
+    assert (field.zmin + field.zmax) / 2 == pytest.approx(1.0)
+    (field,) = gs.plot.heat_map(runs, where=SMALL).data
+    assert len(field.z) == len(POLICIES)
+    assert field.text[0][0] == measure("mean_jct_s").text(3_600 * field.z[0][0])
+
+
+def test_names_that_are_cut_to_the_same_keep_their_fields(runs: pl.DataFrame) -> None:
+    names = {"sjf": "x" * 40 + "1", "srtf": "x" * 40 + "2"}
+    long = runs.with_columns(pl.col("policy").replace(names))
+    (field,) = gs.plot.heat_map(long, where=SMALL).data
+    assert np.shape(field.z) == (3, 3)
+    assert field.y is None
+
+
+def test_a_forest_plot_has_a_row_for_each_setting_and_policy_but_the_baseline(
+    runs: pl.DataFrame,
+) -> None:
+    figure = gs.plot.forest_plot(runs, show="ratio")
+    rows = [note.text for note in figure.layout.annotations]
+    assert len(rows) == len(figure.data) == 2 * len(CLUSTERS) * len(LOADS)
+    assert rows[0] == "sjf, small &lt;8&gt;, load 0.7"
+    assert [trace.y[0] for trace in figure.data] == list(range(12))
+    mine = jct_h(runs, policy="sjf", load=0.7, **SMALL)
+    base = jct_h(runs, policy="fifo", load=0.7, **SMALL)
+    span = gs.statistics.ratio_of_means(mine, base)
+    assert figure.data[0].x[0] == pytest.approx(span.value, rel=1e-6)
+    assert figure.data[0].error_x.array[0] == pytest.approx(span.high - span.value, rel=1e-3)
+    assert figure.layout.shapes[0].x0 == 1
+    difference = gs.plot.forest_plot(runs, where=AT)
+    assert difference.layout.shapes[0].x0 == 0
+    assert difference.data[0].x[0] == pytest.approx(np.mean(mine) - np.mean(base), rel=1e-6)
+
+
+def test_the_front_leaves_out_what_is_beaten_in_both(runs: pl.DataFrame) -> None:
+    figure = gs.plot.pareto(runs, "mean_jct_s", "p99_jct_s", where=AT)
+    front = figure.data[0]
+    names = {trace.name: (trace.x[0], trace.y[0]) for trace in figure.data[1:]}
+    assert len(names) == 3
+    on_it = {name for name, at in names.items() if at in set(zip(front.x, front.y, strict=True))}
+    assert on_it == {"srtf †", "fifo"}  # sjf is beaten by srtf
+
+
+LOWER, HIGHER = measure("mean_jct_s"), measure("utilisation")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=8),
+    st.sampled_from([LOWER, HIGHER]),
+    st.sampled_from([LOWER, HIGHER]),
+)
+def test_nothing_beats_the_front_and_the_front_beats_the_rest(
+    means: list[tuple[int, int]], of_x: Measure, of_y: Measure
+) -> None:
+    front = front_of(means, of_x, of_y)
+
+    def beats(a: tuple[int, int], b: tuple[int, int]) -> bool:
+        x = a[0] - b[0] if of_x.better == "higher" else b[0] - a[0]
+        y = a[1] - b[1] if of_y.better == "higher" else b[1] - a[1]
+        return x >= 0 and y >= 0 and (x, y) != (0, 0)
+
+    for index, mean in enumerate(means):
+        beaten = any(beats(means[other], mean) for other in front)
+        assert beaten != (index in front)
+    assert all(means[a] <= means[b] for a, b in pairwise(front))
+
+
+def test_a_swing_is_from_the_least_to_the_largest_mean_and_the_widest_is_first(
+    runs: pl.DataFrame,
+) -> None:
+    figure = gs.plot.sensitivity(runs, base={"load": 0.9, "policy": "sjf"}, where=SMALL)
+    base = np.mean(jct_h(runs, policy="sjf", load=0.9, **SMALL))
+    names = [note.text.partition(":")[0] for note in figure.layout.annotations]
+    assert names == ["policy", "load"]
+    assert figure.layout.shapes[0].x0 == pytest.approx(base)
+    ends = [(t.base, t.base + t.x[0]) for t in figure.data if t.y[0] == 1]
+    low, high = (np.mean(jct_h(runs, policy="sjf", load=at, **SMALL)) for at in (0.7, 1.1))
+    assert ends == [pytest.approx((low, base)), pytest.approx((base, high))]
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, list[gs.Result]]:
+    cluster = gs.Cluster.uniform(2, 8)
+    traces = [gs.generate("philly", 150, load=0.9, cluster=cluster, seed=s) for s in (1, 2, 3)]
+    return {
+        policy: [gs.simulate(trace, cluster, policy=policy) for trace in traces]
+        for policy in ("fifo", "srtf")
+    }
+
+
+@pytest.mark.parametrize("quantity", ["jct_s", "wait_s"])
+def test_a_distribution_over_seeds_is_the_mean_of_their_quantiles(
+    quantity: Any, results: dict[str, list[gs.Result]]
+) -> None:
+    figure = gs.plot.cdf_over_seeds(results, quantity)
+    curve = next(t for t in figure.data if t.name == "fifo" and t.mode == "lines")
+    band = next(t for t in figure.data if t.name == "fifo" and t.fill == "toself")
+    assert list(curve.y) == sorted(curve.y)
+    assert list(curve.x) == sorted(curve.x)
+    assert len(curve.x) == 102
+    place = list(curve.y).index(0.9)
+    each = [
+        np.quantile(getattr(r.jobs, quantity), 0.9, method="inverted_cdf") for r in results["fifo"]
+    ]
+    span = gs.statistics.interval(each, method="t")
+    least = 1.0 if quantity == "wait_s" else 1e-6
+    assert curve.x[place] == pytest.approx(max(span.value, least), rel=1e-6)
+    assert band.x[place] == pytest.approx(max(span.low, least), rel=1e-6)
+
+
+def test_a_distribution_of_runs_stands_at_the_quantiles_they_have(runs: pl.DataFrame) -> None:
+    figure = gs.plot.cdf_over_seeds(runs, where=AT)
+    curve = next(t for t in figure.data if t.name == "sjf" and t.mode == "lines+markers")
+    assert list(curve.y) == [0.5, 0.95, 0.99]
+    own = runs.filter(policy="sjf", **AT)
+    np.testing.assert_allclose(
+        curve.x, [own[name].mean() for name in ("p50_jct_s", "p95_jct_s", "p99_jct_s")], rtol=1e-6
+    )
+    with pytest.raises(ValueError, match="no quantiles such as 'p95_wait_s'"):
+        gs.plot.cdf_over_seeds(runs, "wait_s", where=AT)
+
+
+def test_a_policy_keeps_its_colour_when_others_are_left_out(runs: pl.DataFrame) -> None:
+    some = gs.plot.lines(runs, where={**SMALL, "policy": ["srtf"]})
+    assert {trace.marker.color for trace in some.data if trace.mode == "lines+markers"} == {
+        palette.colour_of(2)
+    }
+
+
+def test_what_a_picture_would_mix_is_refused(runs: pl.DataFrame) -> None:
+    with pytest.raises(ValueError, match=r"differ in what this picture does not show \(cluster"):
+        gs.plot.lines(runs, x="load")
+    with pytest.raises(ValueError, match="load: "):
+        gs.plot.pareto(runs, where=SMALL)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"metric": "mean_jtc_s", "where": SMALL},
+            "no numbers 'mean_jtc_s'; did you mean 'mean_jct_s'",
+        ),
+        ({"metric": "cluster", "where": SMALL}, "no numbers 'cluster'"),
+        ({"x": "lod"}, "no axis 'lod'; did you mean 'load'"),
+        ({"baseline": "fifi"}, "no run is under 'fifi'; did you mean 'fifo'"),
+        ({"where": {"load": 0.8}}, r"no run has load 0.8; there are \[0.7, 0.9, 1.1\]"),
+        ({"where": {"lod": 1}}, "no column 'lod'; did you mean 'load'"),
+        ({"show": "share", "where": SMALL}, "show: must be"),
+        ({"library": "x", "where": SMALL}, "library: must be"),
+        ({"level": 2.0, "where": SMALL}, "level"),
+        ({"method": "x", "where": SMALL}, "method"),
+    ],
+)
+def test_a_wrong_argument_is_named(
+    arguments: dict[str, Any], message: str, runs: pl.DataFrame
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        gs.plot.lines(runs, **arguments)
+
+
+def test_what_is_no_study_is_refused(runs: pl.DataFrame) -> None:
+    with pytest.raises(TypeError, match="expected a SweepResult or a Polars frame"):
+        gs.plot.lines(3)
+    with pytest.raises(ValueError, match="no column 'policy'"):
+        gs.plot.lines(runs.drop("policy"))
+    with pytest.raises(ValueError, match="there is no run"):
+        gs.plot.lines(runs.clear())
+    with pytest.raises(TypeError, match="fifo: expected results"):
+        gs.plot.cdf_over_seeds({"fifo": [3]})
+    with pytest.raises(ValueError, match="quantity: must be"):
+        gs.plot.cdf_over_seeds(runs, "x")
+
+
+def test_failed_runs_are_warned_of_and_left_out() -> None:
+    frame = example_runs(failed=True)
+    with pytest.warns(RunWarning, match="1 failed run left out"):
+        figure = gs.plot.lines(frame, where=SMALL)
+    line = next(t for t in figure.data if t.name == "sjf" and t.mode == "lines+markers")
+    left = frame.filter(policy="sjf", load=0.9, **SMALL)["mean_jct_s"].drop_nulls()
+    assert len(left) == len(SEEDS) - 1
+    assert line.y[1] == pytest.approx(left.mean() / 3600, rel=1e-6)
+
+
+def test_a_single_seed_has_no_band(runs: pl.DataFrame) -> None:
+    figure = gs.plot.lines(runs.filter(seed=1), where=SMALL)
+    assert all(len(trace.x) == 0 for trace in figure.data if trace.fill == "toself")
+
+
+def test_the_result_of_a_sweep_has_every_picture() -> None:
+    found = gs.sweep({
+        "name": "loads", "seeds": [1, 2], "policies": ["fifo", "sjf"], "baseline": "sjf",
+        "traces": [{"generate": "philly", "jobs": 300, "loads": [0.7, 1.3]}],
+        "clusters": [{"servers": 8, "gpus": 8}],
+    })  # fmt: skip
+    figure = gs.plot.forest_plot(found, method="t")
+    assert "to sjf" in figure.layout.title.text
+    for name, options in PICTURES.items():
+        where = {} if name in ("lines", "forest_plot", "sensitivity") else {"where": {"load": 0.7}}
+        if name == "heat_map":
+            where = {"show": options["show"]}
+        assert len(getattr(gs.plot, name)(found, **where).data)
+
+
+def test_axes_that_were_zipped_are_one(runs: pl.DataFrame) -> None:
+    servers = {"small <8>": 8, "large": 10}
+    sized = runs.with_columns(pl.col("cluster").replace_strict(servers).alias("servers"))
+    assert varying(runs) == ["cluster", "load"]
+    assert varying(sized) == ["load", "servers"]
+    figure = gs.plot.lines(sized, x="servers", where={"load": 0.7})
+    assert all(trace.x == (8, 10) for trace in figure.data if trace.mode == "lines+markers")
+
+
+def test_a_trace_that_each_seed_has_of_its_own_is_no_axis(runs: pl.DataFrame) -> None:
+    named = runs.with_columns(pl.format("draw {}", "seed").alias("trace"))
+    assert "trace" not in varying(named)
+    assert gs.plot.lines(named, where=SMALL) == gs.plot.lines(runs, where=SMALL)
+    # Two traces with seeds of their own are not draws of one.
+    two = runs.with_columns(
+        pl.when(pl.col("seed") > 3).then(pl.lit("b")).otherwise(pl.lit("a")).alias("trace")
+    )
+    assert "trace" in varying(two)
+    with pytest.raises(ValueError, match="differ in what this picture does not show"):
+        gs.plot.lines(two, x="load", where=SMALL)
+
+
+def test_a_number_of_jobs_that_a_seed_draws_is_no_axis(runs: pl.DataFrame) -> None:
+    drawn = runs.with_columns(jobs=pl.col("seed") + 10 * (pl.col("load") * 10).cast(pl.Int64))
+    assert varying(drawn) == ["cluster", "load"]
+    assert gs.plot.lines(drawn, where=SMALL) == gs.plot.lines(runs, where=SMALL)
+    crossed = pl.concat([runs, runs.with_columns(jobs=pl.lit(200, pl.Int64))])
+    assert varying(crossed) == ["cluster", "load", "jobs"]

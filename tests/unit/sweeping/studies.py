@@ -1,0 +1,62 @@
+"""Small studies for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gpusched as gs
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    """Two loads, two policies and two seeds: eight short runs."""
+    study: dict[str, Any] = {
+        "name": "small",
+        "seeds": [1, 2],
+        "policies": ["fifo", "srtf"],
+        "traces": [{"generate": "philly", "jobs": 60, "loads": [0.7, 0.9]}],
+        "clusters": [{"servers": 4, "gpus": 8}],
+    }
+    return study | changes
+
+
+def a_trace(jobs: int = 40, seed: int = 0) -> gs.Trace:
+    """Some jobs."""
+    return gs.generate("philly", jobs, load=0.9, cluster=gs.Cluster.uniform(4, 8), seed=seed)
+
+
+class NarrowFirst(gs.Order):
+    """A policy of Python."""
+
+    lifetime = "fixed"
+
+    def __init__(self, sign: float = 1.0) -> None:
+        super().__init__()
+        self.sign = sign
+        self.calls = 0
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        """Rank by width."""
+        self.calls += 1
+        return self.sign * view.gpus[jobs]
+
+
+class Broken(gs.Order):
+    """A policy that fails."""
+
+    lifetime = "fixed"
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        """Fail."""
+        raise RuntimeError("out of ideas")
+
+
+class Deadly(gs.Order):
+    """A policy that ends its worker."""
+
+    lifetime = "fixed"
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        """End the process."""
+        import os
+
+        os._exit(7)
