@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     from gpusched.results.result import Result as Result
     from gpusched.results.result import load_result as load_result
     from gpusched.specs.run_spec import RunSpec as RunSpec
-    from gpusched.studies.comparison import Comparison as Comparison
-    from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
+    from gpusched.studies.comparison_result import Comparison as Comparison
+    from gpusched.studies.comparison_result import Interrupted as Interrupted
     from gpusched.studies.fidelity import fidelity as fidelity
     from gpusched.studies.fidelity_result import Fidelity as Fidelity
     from gpusched.studies.sizing import size as size
@@ -83,12 +83,12 @@ _HOME = {
     "Allocation": "_core",
     "Cancelled": "base.supervision",
     "Cluster": "clusters.cluster",
-    "Comparison": "studies.comparison",
+    "Comparison": "studies.comparison_result",
     "ContentionChoice": "plugins.policy",
     "Domain": "clusters.network",
     "Fidelity": "studies.fidelity_result",
     "FreeGpus": "_core",
-    "Interrupted": "studies.comparison",
+    "Interrupted": "studies.comparison_result",
     "InvariantError": "_core",
     "Order": "_core",
     "Part": "_core",

@@ -12,7 +12,7 @@ from gpusched.cli.console import new_table, table_width
 from gpusched.reporting.notes import policy_name
 from gpusched.results.result import Result
 from gpusched.results.shown_metrics import MARK, Cell, Column, all_metrics, columns
-from gpusched.studies.comparison import Comparison
+from gpusched.studies.comparison_result import Comparison
 
 
 def comparison_table(

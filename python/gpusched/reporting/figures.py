@@ -38,7 +38,7 @@ from gpusched.reporting.plotting import (
 )
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 # Together they bound the page. A point takes 11 bytes, a bar 39, a map 10,000.
 _POINTS: Final = 60_000

@@ -12,7 +12,7 @@ from gpusched.results.shown_metrics import MARK
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 CLAIRVOYANT: Final = "†"
 

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 class ResultAnswers:
     """Methods of :class:`~gpusched.results.result.Result`."""
 
-    def by(self: RunLog, by: str) -> polars.DataFrame:
+    def by(
+        self: RunLog,
+        by: str,
+        *,
+        warm_up_s: float | None = None,
+        tail_s: float | None = None,
+    ) -> polars.DataFrame:
         """Break the jobs down by what they are or where they ran, a row for each group.
 
         Parameters
@@ -27,6 +33,9 @@ class ResultAnswers:
             GPU types that a job ever held, several as ``A100 + V100``. ``"month"``: of the
             submission, such as ``2017-10``; days 0-29, 30-59 and so on of a trace that knows no
             wall-clock time.
+        warm_up_s, tail_s
+            Count the jobs only that are submitted so long after the first and before the last
+            submission, as for :meth:`gpusched.Result.summary`.
 
         Returns
         -------
@@ -40,9 +49,10 @@ class ResultAnswers:
         Raises
         ------
         ValueError
-            If ``by`` is unknown (the nearest is suggested), or the trace has no such column.
+            If ``by`` is unknown (the nearest is suggested), the trace has no such column, or no
+            job is left in between.
         TypeError
-            If it is not text.
+            If it is not text, or a time is no number.
 
         Examples
         --------
@@ -52,8 +62,9 @@ class ResultAnswers:
         ['gpus', 'num_jobs', 'num_finished']
         """
         from gpusched.results.breakdown import breakdown
+        from gpusched.results.run_window import RunWindow
 
-        return breakdown(self, by)
+        return breakdown(self, by, RunWindow.checked(self.trace, warm_up_s, tail_s))
 
     def cost(self: RunLog, prices: float | Mapping[str, float]) -> Cost:
         """Return the GPU hours by type and what they cost.

@@ -14,7 +14,7 @@ from gpusched.reporting.charts.highlights import highlighted
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
     from gpusched.traces.workload import Trace
 
 By = Literal["user", "width"]
