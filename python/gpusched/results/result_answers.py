@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     import polars
@@ -11,13 +12,18 @@ if TYPE_CHECKING:
     from gpusched.results.cost import Cost
     from gpusched.results.explain import Explanation
     from gpusched.results.run_log import RunLog
+    from gpusched.results.run_window import RunWindow
 
 
 class ResultAnswers:
     """Methods of :class:`~gpusched.results.result.Result`."""
 
+    @cached_property
+    def _breakdowns(self) -> dict[tuple[str, RunWindow | None], polars.DataFrame]:
+        return {}
+
     def by(
-        self: RunLog,
+        self,
         by: str,
         *,
         warm_up_s: float | None = None,
@@ -64,7 +70,11 @@ class ResultAnswers:
         from gpusched.results.breakdown import breakdown
         from gpusched.results.run_window import RunWindow
 
-        return breakdown(self, by, RunWindow.checked(self.trace, warm_up_s, tail_s))
+        log = cast("RunLog", self)
+        window = RunWindow.checked(log.trace, warm_up_s, tail_s)
+        if not isinstance(by, str) or (by, window) not in self._breakdowns:
+            self._breakdowns[by, window] = breakdown(log, by, window)
+        return self._breakdowns[by, window].clone()
 
     def cost(self: RunLog, prices: float | Mapping[str, float]) -> Cost:
         """Return the GPU hours by type and what they cost.
