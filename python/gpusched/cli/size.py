@@ -134,6 +134,9 @@ def size(
     speed: options.Speed = None,
     contention: options.Contention = "none",
     seed: options.Seed = 0,
+    warm_up: options.WarmUp = None,
+    tail: options.Tail = None,
+    plotly: options.PlotlyLibrary = "inline",
     out: Annotated[
         Path,
         options.folder("size.html: the picture, and all runs.", show_default=True),
@@ -148,6 +151,7 @@ def size(
     """
     goals = Goals.parse(goal)
     label = str(Policy.parse(policy))
+    page = given.page_of(plotly, None)
     price = None if prices is None else prices_of("--prices", prices)
     gpus = _gpus_of(gpus_per_server)
     speed = given.speed_of(speed, contention, profiles, None, throughputs)
@@ -181,6 +185,8 @@ def size(
             speed=speed,
             contention=contention,
             seed=seed,
+            warm_up_s=warm_up,
+            tail_s=tail,
             max_servers=max_servers,
             resamples=resamples,
             block_s=_seconds(block_days),
@@ -193,7 +199,7 @@ def size(
             display.stage("drawing the picture")
             out.mkdir(parents=True, exist_ok=True)
             files["picture"] = out / "size.html"
-            write_sizing(found, files["picture"], assumptions)
+            write_sizing(found, files["picture"], assumptions, plotly=page.plotly)
     if json:
         written = {name: str(path) for name, path in files.items()}
         show_json(found.to_dict() | {"assumptions": assumptions, "files": written})

@@ -9,7 +9,7 @@ import typer
 from gpusched.base.progress import Progress
 from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines
-from gpusched.cli.fidelity import Known, Resolution, Tail, Threads, WarmUp
+from gpusched.cli.fidelity import Known, Resolution, Threads
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.workload_files import NO_NETWORK, cluster_of, load_workload
 from gpusched.studies import whatif as study
@@ -85,8 +85,8 @@ def whatif(
     predictor: Known = None,
     speed: options.Speed = None,
     contention: options.Contention = "none",
-    warm_up: WarmUp = None,
-    tail: Tail = None,
+    warm_up: options.WarmUp = None,
+    tail: options.Tail = None,
     resolution: Resolution = RESOLUTION_S,
     seed: options.Seed = 0,
     threads: Threads = None,

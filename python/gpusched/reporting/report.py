@@ -37,6 +37,8 @@ def write_report(
     *,
     plotly: str = INLINE,
     window_s: tuple[float, float] | None = None,
+    warm_up_s: float | None = None,
+    tail_s: float | None = None,
 ) -> None:
     """Write the report of ``comparison`` as one HTML file that needs no network.
 
@@ -62,6 +64,10 @@ def write_report(
     window_s
         Of the Gantt chart: from and to, in seconds since the first submission. None takes the
         whole run, or as much around the longest queue as is readable.
+    warm_up_s, tail_s
+        Let the figures, and the charts of jobs, be of a part of the runs, see
+        :meth:`gpusched.Result.summary`; None and None: of the part that the comparison is of.
+        What is drawn over time is of the whole runs.
 
     Returns
     -------
@@ -73,7 +79,8 @@ def write_report(
     ImportError
         Without Plotly; the message says what to install.
     ValueError
-        If ``plotly`` is none of these, or the window is empty.
+        If ``plotly`` is none of these, the window is empty, or no job is submitted between
+        warm-up and tail.
 
     Examples
     --------
@@ -82,6 +89,9 @@ def write_report(
     >>> comparison = gs.compare(trace, cluster, ["fifo", "sjf"])
     >>> gs.write_report(comparison, "report.html", plotly="cdn")
     """
+    comparison = comparison_of(comparison)
+    if warm_up_s is not None or tail_s is not None:
+        comparison = comparison.within(warm_up_s, tail_s)
     page = render_report(comparison, assumptions, plotly=plotly, window_s=window_s)
     write_text(path, page)
 

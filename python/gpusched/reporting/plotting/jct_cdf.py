@@ -55,7 +55,9 @@ def jct_cdf(
 
 def chart(comparison: Comparison, points: int = POINTS) -> Curves:
     """Share of the finished jobs whose JCT is at most x."""
-    curves, left, right = curves_of(comparison, lambda r: r.jobs.jct_s, points, 1e-6, duration)
+    curves, left, right = curves_of(
+        comparison, lambda r: r.jobs.jct_s[comparison.counted], points, 1e-6, duration
+    )
     return Curves(
         "jct_cdf",
         "Job completion time",

@@ -47,7 +47,9 @@ def chart(comparison: Comparison, points: int = POINTS) -> Curves:
     A logarithmic axis has no place for jobs that never wait: the curves start at one second, with
     the jobs that wait less or not at all.
     """
-    curves, left, right = curves_of(comparison, lambda r: r.jobs.wait_s, points, 1.0, duration)
+    curves, left, right = curves_of(
+        comparison, lambda r: r.jobs.wait_s[comparison.counted], points, 1.0, duration
+    )
     return Curves(
         "wait_cdf",
         "Wait",
