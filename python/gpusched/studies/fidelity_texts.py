@@ -58,7 +58,20 @@ def _as_near(cases: tuple[BaseCase, ...]) -> list[str]:
 
 
 def _cases(cases: tuple[BaseCase, ...]) -> list[list[str]]:
-    rows = [["grade", "policy", "placement", "servers", "KS", "rank", "mean wait", "alloc.", "far"]]
+    rows = [
+        [
+            "grade",
+            "policy",
+            "placement",
+            "servers",
+            "KS",
+            "rank",
+            "tau",
+            "mean wait",
+            "alloc.",
+            "far",
+        ]
+    ]
     for case in cases:
         like = case.likeness
         mark = " †" if case.clairvoyant else ""
@@ -70,6 +83,7 @@ def _cases(cases: tuple[BaseCase, ...]) -> list[list[str]]:
                 f"{case.cluster.num_servers:,}",
                 f"{like.ks:.3f}",
                 f"{like.rank_correlation:.2f}",
+                f"{like.kendall_tau:.2f}",
                 duration(like.mean_wait_s),
                 f"{100 * like.allocation_error:.1f} %",
                 f"{like.distance:.3f}",

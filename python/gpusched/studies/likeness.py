@@ -15,6 +15,7 @@ from gpusched.studies.grades import MEASURES, Grade, distance_of, grade_of
 from gpusched.studies.own_starts import OwnStarts, Window
 from gpusched.studies.wait_statistics import (
     factor_between,
+    kendall_tau,
     ks_distance,
     mean_difference,
     overlap,
@@ -41,8 +42,8 @@ class Likeness:
         never started: they count as waiting for ever, but not in means.
     ks
         Kolmogorov-Smirnov distance of the waits, 0 to 1.
-    rank_correlation
-        Spearman's, of the waits job by job.
+    rank_correlation, kendall_tau
+        Spearman's, and Kendall's tau-b, of the waits job by job. The second is not graded.
     mean_wait_s, own_mean_wait_s
         Simulated and of the trace.
     mean_wait_factor
@@ -63,6 +64,7 @@ class Likeness:
     num_never_started: int
     ks: float
     rank_correlation: float
+    kendall_tau: float
     mean_wait_s: float
     own_mean_wait_s: float
     mean_wait_factor: float
@@ -122,6 +124,7 @@ def likeness(result: Result, own: OwnStarts, window: Window, resolution_s: float
         num_never_started=int(np.count_nonzero(~started)),
         ks=ks_distance(simulated, mine),
         rank_correlation=rank_correlation(simulated, mine),
+        kendall_tau=kendall_tau(simulated, mine),
         mean_wait_s=mean_s,
         own_mean_wait_s=own_mean_s,
         mean_wait_factor=factor_between(mean_s, own_mean_s),
