@@ -62,8 +62,10 @@ def write_report(
         the charts need a network. Anything else that ends in ``.js`` is the path, relative to the
         report, or the address of a copy.
     window_s
-        Of the Gantt chart: from and to, in seconds since the first submission. None takes the
-        whole run, or as much around the longest queue as is readable.
+        Of the Gantt chart as it is first shown: from and to, in seconds since the first
+        submission. None takes the whole run, or as much around the longest queue as is readable.
+        The reader may go to any other window and servers; where a run has too many bars for the
+        page, it has all of this window and of the others those of the most GPU time.
     warm_up_s, tail_s
         Let the figures, and the charts of jobs, be of a part of the runs, see
         :meth:`gpusched.Result.summary`; None and None: of the part that the comparison is of.
@@ -114,7 +116,7 @@ def render_report(
         title=escape(f"{comparison.trace.name}: {plural(count, 'policy').replace('ys', 'ies')}"),
         heading=title,
         style=_palette() + _asset("report.css"),
-        script=_asset("report.js"),
+        script=_asset("gantt.js") + _asset("report.js"),
         library=library,
         caption=paragraphs([*caption(comparison), *assumptions], "caption"),
         headline=paragraphs(headline(comparison), "headline"),

@@ -160,11 +160,21 @@ class Gantt(Chart):
         Of each server that is shown, its middle and its name.
     top
         Where the last server ends.
+    servers
+        Their ids.
+    window_s
+        The window, seconds since the first submission.
+    unit_s, unit
+        What 1 on the axis of time is.
     """
 
     policies: tuple[Bars, ...] = ()
     ticks: tuple[tuple[float, str], ...] = ()
     top: float = 0.0
+    servers: tuple[int, ...] = ()
+    window_s: tuple[float, float] = (0.0, 0.0)
+    unit_s: float = 1.0
+    unit: str = "seconds"
 
     @property
     def findings(self) -> Sequence[str]:
