@@ -88,3 +88,21 @@ def test_the_chart_library_may_be_linked(gpusched, jobs_csv: Path) -> None:
     refused = gpusched(*arguments, "--plotly", "web")
     assert refused.exit_code == 2
     assert "--plotly: must be 'inline'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("size", *GOAL, "--resamples", 0),
+        ("whatif", "--change", "policy=sjf"),
+        ("run", "-p", "fifo"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_study_takes_a_part_of_the_trace(gpusched, jobs_csv: Path, command: tuple) -> None:
+    name, *more = command
+    result = gpusched(name, jobs_csv, *more, "--filter", "gpus < 8")
+    assert result.exit_code == 0, result.stderr
+    assert "--filter" in result.stderr
+    count = int((gs.read_trace(jobs_csv).gpus < 8).sum())
+    assert f"jobs: {count} jobs" in result.stdout

@@ -15,6 +15,7 @@ from gpusched.cli import given, options
 from gpusched.cli.console import new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.prices import prices_of
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import load_workload
 from gpusched.plugins.policy import Policy
 from gpusched.studies import sizing as study
@@ -36,6 +37,7 @@ gpusched size jobs.csv --goal "mean_wait_s < 60" --prices V100=2.5,A100=4
 """
 
 
+@reads_traces
 def size(
     trace: options.RequiredTrace,
     goal: Annotated[
@@ -142,6 +144,7 @@ def size(
         options.folder("size.html: the picture, and all runs.", show_default=True),
     ] = Path("gpusched-size"),
     json: options.Json = False,
+    reading: Reading = DEFAULT,
 ) -> None:
     """Find the fewest servers that meet a goal, or the cheapest mix.
 
@@ -158,7 +161,7 @@ def size(
     with ProgressDisplay() as display:
         display.stage("reading the trace")
         workload = load_workload(
-            given.source_of(trace, format, column, option),
+            given.source_of(trace, format, column, option, reading),
             None,
             jobs=jobs,
             profiles=profiles,

@@ -66,7 +66,8 @@ def _policy(outcome: Outcome) -> str:
 
 def _rows(base: Outcome, outcomes: tuple[Outcome, ...]) -> list[list[str]]:
     every = (base, *outcomes)
-    columns = [_column(every, key, label, kind) for key, label, kind in _SHOWN]
+    shown = [entry for entry in _SHOWN if any(math.isfinite(o.figures[entry[0]]) for o in every)]
+    columns = [_column(every, key, label, kind) for key, label, kind in shown]
     headings = ["", *(heading for heading, _ in columns), "gain", "lose"]
     rows = [headings]
     for place, outcome in enumerate(every):
@@ -74,7 +75,7 @@ def _rows(base: Outcome, outcomes: tuple[Outcome, ...]) -> list[list[str]]:
         name = outcome.label if len(outcome.label) <= _LONGEST else f"{outcome.label[:22]}.."
         rows.append([name, *(cells[place] for _, cells in columns), *counts])
         if place:
-            rows.append(["", *(_change(base, outcome, key) for key, _, _ in _SHOWN), "", ""])
+            rows.append(["", *(_change(base, outcome, key) for key, _, _ in shown), "", ""])
     return rows
 
 

@@ -120,7 +120,8 @@ def _names_of_tracks(exported: Exported, server: AnyArray, lane: Int64) -> list[
         known = {"ph": "M", "pid": of + _SERVERS_ROW, "tid": place + _LANES_ROW}
         events.append(known | {"name": "thread_name", "args": {"name": title}})
         events.append(known | {"name": "thread_sort_index", "args": {"sort_index": place}})
-    return events or [{"ph": "M", "pid": _SERVERS_ROW, "name": "process_name", "args": {"name": "no job ran"}}]
+    nothing = {"ph": "M", "pid": _SERVERS_ROW, "name": "process_name"}
+    return events or [nothing | {"args": {"name": "no job ran"}}]
 
 
 register_schedule_format(
