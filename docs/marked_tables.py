@@ -46,7 +46,7 @@ def _metrics(*needs: str) -> str:
             f"`{metric.key}`",
             metric.unit,
             metric.better,
-            "-" if metric.window == "none" else metric.window,
+            metric.window if metric.is_of_parts else "-",
             metric.definition or metric.summary,
         )
         for metric in gs.metrics().values()

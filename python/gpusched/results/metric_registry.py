@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Table = Literal["main", "wide", "none"]
 Window = Literal["jobs", "time", "run", "none"]
+OF_PARTS: Final = ("jobs", "time", "run")
 _Compute = TypeVar("_Compute", bound="Callable[[RunFacts], Any]")
 
 UNITS: Final[dict[str, Kind]] = {
@@ -103,6 +104,11 @@ class Metric:
     rank: int
     place: int
     gives_way: int | None
+
+    @property
+    def is_of_parts(self) -> bool:
+        """Whether it has a value for a part of a run."""
+        return self.window in OF_PARTS
 
 
 METRICS: Final[Registry[Metric]] = Registry(

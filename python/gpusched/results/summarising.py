@@ -61,7 +61,7 @@ def computed(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
 
 
 def _can_be(run: RunFacts, metric: Metric) -> bool:
-    return run.window is None or metric.window != "none"
+    return run.window is None or metric.is_of_parts
 
 
 def _value(run: RunFacts, metric: Metric) -> float | int | str | bool:

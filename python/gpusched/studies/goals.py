@@ -114,7 +114,7 @@ class Goals:
     def check_of_parts(self) -> None:
         """Raise ValueError if a goal means nothing of a part of a run, such as its makespan."""
         for key in self.metrics:
-            if METRICS.find(key).window == "none":
+            if not METRICS.find(key).is_of_parts:
                 raise ValueError(
                     f"goal: {key} is of whole runs, and has no value after a warm-up or before "
                     "a tail"

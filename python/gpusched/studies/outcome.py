@@ -131,6 +131,6 @@ def outcome_of(
 def _figure(result: Result, key: str, window: RunWindow | None) -> float:
     if window is None:
         return float(result.metric(key))
-    if METRICS.find(key).window == "none":
+    if not METRICS.find(key).is_of_parts:
         return math.nan
     return float(result.metric(key, **window.cuts))

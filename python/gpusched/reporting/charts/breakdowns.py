@@ -130,7 +130,7 @@ def _users(comparison: Comparison) -> _Groups:
     shown, rest = order, order[:0]
     if len(order) > MOST_USERS + 1:
         shown, rest = order[:MOST_USERS], order[MOST_USERS:]
-    lines = [(name, (name,)) for name in shown]
+    lines: list[tuple[str, tuple[str, ...]]] = [(name, (name,)) for name in shown]
     note = " Users who ask for most GPU time are at the top."
     if rest:
         lines.append((f"{len(rest):,} others", tuple(rest)))
