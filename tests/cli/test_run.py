@@ -53,7 +53,7 @@ def test_a_report_is_written_where_it_is_asked_for(gpusched, gpusched_json, tmp_
     made = gpusched_json("run", "-p", "fifo", *SMALL, "--out", "kept", "--gantt", "0:3600")
     assert made["files"]["report"] == "kept/report.html"
     text = Path("kept/report.html").read_text()
-    assert "From 0 s to 1.00 h after the first submission" in text
+    assert "At first from 0 s to 1.00 h after the first submission" in text
     made = gpusched_json("run", "-p", "fifo", *SMALL, "--out", "kept", "--report", "here.html")
     assert made["files"]["report"] == "here.html"
 
