@@ -79,6 +79,18 @@ def test_a_goal_of_a_part_of_the_runs(gpusched_json, jobs_csv: Path) -> None:
     assert made["window"] == {"warm_up_s": 3_600, "tail_s": None}
 
 
+def test_the_answer_is_printed_before_the_picture_is_written(
+    gpusched, jobs_csv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", "size.html")
+
+    monkeypatch.setattr("gpusched.reporting.sizing_page.write_sizing", full)
+    result = gpusched("size", jobs_csv, *GOAL, "--resamples", 0)
+    assert result.exit_code != 0
+    assert "you need" in result.stdout
+
+
 def test_the_chart_library_may_be_linked(gpusched, jobs_csv: Path) -> None:
     arguments = ("size", jobs_csv, *GOAL, "--resamples", 0)
     assert gpusched(*arguments, "--plotly", "cdn").exit_code == 0

@@ -12,7 +12,8 @@ from gpusched.base.libraries import is_installed
 from gpusched.base.progress import Progress
 from gpusched.base.wording import plural
 from gpusched.cli import given, options
-from gpusched.cli.console import new_table, remark, show_json, show_lines, show_table
+from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
+from gpusched.cli.outputs import prepare_target, read_files
 from gpusched.cli.prices import prices_of
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
@@ -157,6 +158,7 @@ def size(
     page = given.page_of(plotly, None)
     price = None if prices is None else prices_of("--prices", prices)
     gpus = _gpus_of(gpus_per_server)
+    picture = out / "size.html"
     speed = given.speed_of(speed, contention, profiles, None, throughputs)
     with ProgressDisplay() as display:
         display.stage("reading the trace")
@@ -170,6 +172,8 @@ def size(
             speed=speed,
             seed=seed,
         )
+        out.mkdir(parents=True, exist_ok=True)
+        prepare_target(picture, read_files(trace=trace, throughputs=throughputs))
         # The cluster is what is sought here: that one was assumed is no news.
         assumptions = [line for line in workload.assumptions if not line.startswith("cluster ")]
         display.stage("looking for the servers needed")
@@ -195,19 +199,19 @@ def size(
             block_s=_seconds(block_days),
             progress=_told(display),
         )
-        files = {}
-        if is_installed("plotly"):
-            from gpusched.reporting.sizing_page import write_sizing
-
-            display.stage("drawing the picture")
-            out.mkdir(parents=True, exist_ok=True)
-            files["picture"] = out / "size.html"
-            write_sizing(found, files["picture"], assumptions, plotly=page.plotly)
+    files = {"picture": picture} if is_installed("plotly") else {}
     if json:
         written = {name: str(path) for name, path in files.items()}
         show_json(found.to_dict() | {"assumptions": assumptions, "files": written})
     else:
         _show(found, assumptions)
+    if files:
+        from gpusched.reporting.sizing_page import write_sizing
+
+        flush()  # an hour of runs is not lost with the disk
+        with ProgressDisplay() as display:
+            display.stage("drawing the picture")
+            write_sizing(found, picture, assumptions, plotly=page.plotly)
     remark(f"wrote {path}" for path in files.values())
     if not files:
         remark(["no picture: it needs plotly: pip install plotly"], style="yellow")
