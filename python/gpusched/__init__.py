@@ -68,12 +68,12 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison import compare as compare
     from gpusched.studies.comparison_result import Comparison as Comparison
     from gpusched.studies.comparison_result import Interrupted as Interrupted
-    from gpusched.studies.fidelity import fidelity as fidelity
-    from gpusched.studies.fidelity_result import Fidelity as Fidelity
-    from gpusched.studies.sizing import size as size
-    from gpusched.studies.sizing_result import Sizing as Sizing
-    from gpusched.studies.whatif import whatif as whatif
-    from gpusched.studies.whatif_result import WhatIf as WhatIf
+    from gpusched.studies.fidelity.fidelity import fidelity as fidelity
+    from gpusched.studies.fidelity.fidelity_result import Fidelity as Fidelity
+    from gpusched.studies.sizing.sizing import size as size
+    from gpusched.studies.sizing.sizing_result import Sizing as Sizing
+    from gpusched.studies.whatif.whatif import whatif as whatif
+    from gpusched.studies.whatif.whatif_result import WhatIf as WhatIf
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
@@ -86,7 +86,7 @@ _HOME = {
     "Comparison": "studies.comparison_result",
     "ContentionChoice": "plugins.policy",
     "Domain": "clusters.network",
-    "Fidelity": "studies.fidelity_result",
+    "Fidelity": "studies.fidelity.fidelity_result",
     "FreeGpus": "_core",
     "Interrupted": "studies.comparison_result",
     "InvariantError": "_core",
@@ -104,15 +104,15 @@ _HOME = {
     "RunWarning": "base.run_warning",
     "Scheduler": "_core",
     "ServerGroup": "clusters.cluster",
-    "Sizing": "studies.sizing_result",
+    "Sizing": "studies.sizing.sizing_result",
     "SpeedChoice": "plugins.policy",
     "State": "_core",
     "Trace": "traces.workload",
-    "WhatIf": "studies.whatif_result",
+    "WhatIf": "studies.whatif.whatif_result",
     "__version__": "_core",
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
-    "fidelity": "studies.fidelity",
+    "fidelity": "studies.fidelity.fidelity",
     "generate": "generator.synthetic_traces",
     "load_result": "results.result",
     "metrics": "results.metric_registry",
@@ -128,9 +128,9 @@ _HOME = {
     "register_scheduler": "plugins.registry",
     "run": "engine.simulation",
     "simulate": "engine.simulation",
-    "size": "studies.sizing",
+    "size": "studies.sizing.sizing",
     "speeds": "plugins.registry",
-    "whatif": "studies.whatif",
+    "whatif": "studies.whatif.whatif",
     "write_report": "reporting.report",
     "write_sizing": "reporting.sizing_page",
 }

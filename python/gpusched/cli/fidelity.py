@@ -13,7 +13,7 @@ from gpusched.cli.console import remark, show_json
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import cluster_of
-from gpusched.studies import fidelity as study
+from gpusched.studies.fidelity import fidelity as study
 
 EPILOG: Final = """
 [bold]Examples[/]

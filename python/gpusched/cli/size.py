@@ -19,10 +19,10 @@ from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import load_workload
 from gpusched.plugins.policy import Policy
-from gpusched.studies import sizing as study
-from gpusched.studies.goals import Goals
-from gpusched.studies.size_confidence import PART
-from gpusched.studies.sizing_result import Sizing
+from gpusched.studies.sizing import sizing as study
+from gpusched.studies.sizing.goals import Goals
+from gpusched.studies.sizing.size_confidence import PART
+from gpusched.studies.sizing.sizing_result import Sizing
 
 _GOAL: Final = "Goal"
 _MOST_ROWS: Final = 24

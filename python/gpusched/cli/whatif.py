@@ -13,10 +13,10 @@ from gpusched.cli.fidelity import Known, Resolution, Threads
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import NO_NETWORK, cluster_of, load_workload
-from gpusched.studies import whatif as study
-from gpusched.studies.fidelity import GPUS_PER_SERVER, RESOLUTION_S
-from gpusched.studies.own_starts import has_starts
-from gpusched.studies.scenario import parse_changes
+from gpusched.studies.fidelity.fidelity import GPUS_PER_SERVER, RESOLUTION_S
+from gpusched.studies.fidelity.own_starts import has_starts
+from gpusched.studies.whatif import whatif as study
+from gpusched.studies.whatif.scenario import parse_changes
 
 EPILOG: Final = """
 [bold]Examples[/]

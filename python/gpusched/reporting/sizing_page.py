@@ -14,7 +14,7 @@ from gpusched.reporting.chart_library import INLINE, library_tag
 from gpusched.results.metric_registry import METRICS
 
 if TYPE_CHECKING:
-    from gpusched.studies.sizing_result import Sizing
+    from gpusched.studies.sizing.sizing_result import Sizing
 
 _MISSING: Final = """<p class="caption" id="missing" hidden>The pictures need the chart library,
 which could not be loaded: is there a network?</p>

@@ -11,9 +11,9 @@ import numpy as np
 from gpusched.base.arrays import Bool, Float64, Int64
 from gpusched.base.ticks import US_PER_S
 from gpusched.schedules.schedule import whole_intervals, widths_of
-from gpusched.studies.grades import MEASURES, Grade, distance_of, grade_of
-from gpusched.studies.own_starts import OwnStarts, Window
-from gpusched.studies.wait_statistics import (
+from gpusched.studies.fidelity.grades import MEASURES, Grade, distance_of, grade_of
+from gpusched.studies.fidelity.own_starts import OwnStarts, Window
+from gpusched.studies.fidelity.wait_statistics import (
     factor_between,
     kendall_tau,
     ks_distance,
@@ -82,12 +82,12 @@ class Likeness:
 
     @property
     def grade(self) -> Grade:
-        """The grade, see :func:`~gpusched.studies.grades.grade_of`."""
+        """The grade, see :func:`~gpusched.studies.fidelity.grades.grade_of`."""
         return grade_of(self.graded, self.num_compared, self.num_waited)
 
     @property
     def distance(self) -> float:
-        """What candidates are ordered by, see :func:`~gpusched.studies.grades.distance_of`."""
+        """What candidates are ordered by: :func:`~gpusched.studies.fidelity.grades.distance_of`."""
         return distance_of(self.graded)
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from gpusched.base.progress import OnProgress
 from gpusched.clusters.server_group import MAX_SERVERS
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.run_window import RunWindow
-from gpusched.studies.cheapest_mix import cheapest_mix
-from gpusched.studies.fewest import fewest
-from gpusched.studies.goals import Goals
-from gpusched.studies.server_kinds import ServerKinds
-from gpusched.studies.size_confidence import size_confidence
-from gpusched.studies.sizing_result import Sizing
-from gpusched.studies.sizing_runs import Counts, SizingRuns
+from gpusched.studies.sizing.cheapest_mix import cheapest_mix
+from gpusched.studies.sizing.fewest import fewest
+from gpusched.studies.sizing.goals import Goals
+from gpusched.studies.sizing.server_kinds import ServerKinds
+from gpusched.studies.sizing.size_confidence import size_confidence
+from gpusched.studies.sizing.sizing_result import Sizing
+from gpusched.studies.sizing.sizing_runs import Counts, SizingRuns
 from gpusched.traces.cluster_sizing import smallest_cluster
 
 if TYPE_CHECKING:

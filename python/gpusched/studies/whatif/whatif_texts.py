@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of
+from gpusched.studies.fidelity.wait_statistics import factor_between
 from gpusched.studies.text_columns import aligned, wrapped
-from gpusched.studies.wait_statistics import factor_between
 
 if TYPE_CHECKING:
-    from gpusched.studies.likeness import Likeness
-    from gpusched.studies.outcome import Outcome
+    from gpusched.studies.fidelity.likeness import Likeness
+    from gpusched.studies.whatif.outcome import Outcome
     from gpusched.traces.workload import Trace
 
 _SHOWN: Final[tuple[tuple[str, str, Kind], ...]] = (
@@ -39,7 +39,7 @@ def lines(
     Parameters
     ----------
     trace, base, outcomes, likeness, no_grade, resolution_s, remarks
-        As of :class:`~gpusched.studies.whatif_result.WhatIf`.
+        As of :class:`~gpusched.studies.whatif.whatif_result.WhatIf`.
     """
     grade = f"no grade: {no_grade}" if likeness is None else f"grade {likeness.grade}"
     missed = [] if likeness is None else _within_error(base, outcomes, likeness.mean_wait_factor)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpusched.base.wording import duration, plural
 from gpusched.results.run_window import RunWindow
-from gpusched.studies.goals import Goal, Goals
-from gpusched.studies.server_kinds import ANY_GPU, ServerKinds
-from gpusched.studies.size_confidence import FEW_BLOCKS, SizeConfidence
-from gpusched.studies.sizing_runs import Counts, SizingRun
+from gpusched.studies.sizing.goals import Goal, Goals
+from gpusched.studies.sizing.server_kinds import ANY_GPU, ServerKinds
+from gpusched.studies.sizing.size_confidence import FEW_BLOCKS, SizeConfidence
+from gpusched.studies.sizing.sizing_runs import Counts, SizingRun
 
 if TYPE_CHECKING:
     import polars

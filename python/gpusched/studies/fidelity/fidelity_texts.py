@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from gpusched.base.wording import duration, plural
-from gpusched.studies.likeness import PERCENTS, Likeness
+from gpusched.studies.fidelity.likeness import PERCENTS, Likeness
 from gpusched.studies.text_columns import aligned, wrapped
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.studies.base_cases import BaseCase
+    from gpusched.studies.fidelity.base_cases import BaseCase
     from gpusched.traces.workload import Trace
 
 MOST_CASES: Final = 12
@@ -31,7 +31,7 @@ def lines(
     Parameters
     ----------
     trace, cases, peak_gpus, remarks
-        As of :class:`~gpusched.studies.fidelity_result.Fidelity`.
+        As of :class:`~gpusched.studies.fidelity.fidelity_result.Fidelity`.
     jobs
         Those compared, the farthest first.
     """

@@ -15,8 +15,8 @@ from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.results.run_window import RunWindow
 from gpusched.schedules.schedule import REJECTED, UNFINISHED
-from gpusched.studies.goals import Goals
-from gpusched.studies.server_kinds import ServerKinds
+from gpusched.studies.sizing.goals import Goals
+from gpusched.studies.sizing.server_kinds import ServerKinds
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result

@@ -17,14 +17,19 @@ from gpusched.engine.seams import check_shared
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy
 from gpusched.results.run_window import RunWindow
-from gpusched.studies.base_cases import Setting, default_predictor
-from gpusched.studies.fidelity import GPUS_PER_SERVER, RESOLUTION_S, fewest_servers, no_types
-from gpusched.studies.likeness import Likeness, likeness
-from gpusched.studies.outcome import outcome_of
-from gpusched.studies.own_starts import has_starts, own_starts
-from gpusched.studies.scenario import Change, Scenario, can_join, parse_changes
+from gpusched.studies.fidelity.base_cases import Setting, default_predictor
+from gpusched.studies.fidelity.fidelity import (
+    GPUS_PER_SERVER,
+    RESOLUTION_S,
+    fewest_servers,
+    no_types,
+)
+from gpusched.studies.fidelity.likeness import Likeness, likeness
+from gpusched.studies.fidelity.own_starts import has_starts, own_starts
 from gpusched.studies.threaded_runs import in_threads
-from gpusched.studies.whatif_result import WhatIf
+from gpusched.studies.whatif.outcome import outcome_of
+from gpusched.studies.whatif.scenario import Change, Scenario, can_join, parse_changes
+from gpusched.studies.whatif.whatif_result import WhatIf
 from gpusched.traces.cluster_sizing import smallest_cluster
 
 if TYPE_CHECKING:
