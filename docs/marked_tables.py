@@ -42,11 +42,17 @@ def names_in(text: str) -> list[str]:
 
 def _metrics(*needs: str) -> str:
     rows = (
-        (f"`{metric.key}`", metric.unit, metric.better, metric.definition or metric.summary)
+        (
+            f"`{metric.key}`",
+            metric.unit,
+            metric.better,
+            metric.window if metric.is_of_parts else "-",
+            metric.definition or metric.summary,
+        )
         for metric in gs.metrics().values()
         if _part(metric.needs) in needs
     )
-    return table(("key", "unit", "better", "definition"), rows)
+    return table(("key", "unit", "better", "window", "definition"), rows)
 
 
 def _part(needs: tuple[str, ...]) -> str:

@@ -67,15 +67,15 @@ if TYPE_CHECKING:
     from gpusched.results.result import Result as Result
     from gpusched.results.result import load_result as load_result
     from gpusched.specs.run_spec import RunSpec as RunSpec
-    from gpusched.studies.comparison import Comparison as Comparison
-    from gpusched.studies.comparison import Interrupted as Interrupted
     from gpusched.studies.comparison import compare as compare
-    from gpusched.studies.fidelity import fidelity as fidelity
-    from gpusched.studies.fidelity_result import Fidelity as Fidelity
-    from gpusched.studies.sizing import size as size
-    from gpusched.studies.sizing_result import Sizing as Sizing
-    from gpusched.studies.whatif import whatif as whatif
-    from gpusched.studies.whatif_result import WhatIf as WhatIf
+    from gpusched.studies.comparison_result import Comparison as Comparison
+    from gpusched.studies.comparison_result import Interrupted as Interrupted
+    from gpusched.studies.fidelity.fidelity import fidelity as fidelity
+    from gpusched.studies.fidelity.fidelity_result import Fidelity as Fidelity
+    from gpusched.studies.sizing.sizing import size as size
+    from gpusched.studies.sizing.sizing_result import Sizing as Sizing
+    from gpusched.studies.whatif.whatif import whatif as whatif
+    from gpusched.studies.whatif.whatif_result import WhatIf as WhatIf
     from gpusched.sweeping.status import sweep_status as sweep_status
     from gpusched.sweeping.study import Study as Study
     from gpusched.sweeping.sweep import sweep as sweep
@@ -89,12 +89,12 @@ _HOME = {
     "Allocation": "_core",
     "Cancelled": "base.supervision",
     "Cluster": "clusters.cluster",
-    "Comparison": "studies.comparison",
+    "Comparison": "studies.comparison_result",
     "ContentionChoice": "plugins.policy",
     "Domain": "clusters.network",
-    "Fidelity": "studies.fidelity_result",
+    "Fidelity": "studies.fidelity.fidelity_result",
     "FreeGpus": "_core",
-    "Interrupted": "studies.comparison",
+    "Interrupted": "studies.comparison_result",
     "InvariantError": "_core",
     "Order": "_core",
     "Part": "_core",
@@ -110,17 +110,17 @@ _HOME = {
     "RunWarning": "base.run_warning",
     "Scheduler": "_core",
     "ServerGroup": "clusters.cluster",
-    "Sizing": "studies.sizing_result",
+    "Sizing": "studies.sizing.sizing_result",
     "SpeedChoice": "plugins.policy",
     "State": "_core",
     "Study": "sweeping.study",
     "SweepResult": "sweeping.sweep_result",
     "Trace": "traces.workload",
-    "WhatIf": "studies.whatif_result",
+    "WhatIf": "studies.whatif.whatif_result",
     "__version__": "_core",
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
-    "fidelity": "studies.fidelity",
+    "fidelity": "studies.fidelity.fidelity",
     "generate": "generator.synthetic_traces",
     "load_result": "results.result",
     "metrics": "results.metric_registry",
@@ -136,11 +136,11 @@ _HOME = {
     "register_scheduler": "plugins.registry",
     "run": "engine.simulation",
     "simulate": "engine.simulation",
-    "size": "studies.sizing",
+    "size": "studies.sizing.sizing",
     "speeds": "plugins.registry",
     "sweep": "sweeping.sweep",
     "sweep_status": "sweeping.status",
-    "whatif": "studies.whatif",
+    "whatif": "studies.whatif.whatif",
     "write_report": "reporting.report",
     "write_sizing": "reporting.sizing_page",
     "write_sweep": "reporting.sweeps.sweep_page",

@@ -89,7 +89,7 @@ def test_the_chart_library_of_the_report_may_be_linked(gpusched, tmp_path: Path)
     text = (tmp_path / "report.html").read_text()
     assert "https://cdn.plot.ly/plotly-" in text
     assert len(text) < 2_000_000
-    assert "From 0 s to 2.00 h after the first submission" in text
+    assert "At first from 0 s to 2.00 h after the first submission" in text
     result = gpusched(*arguments, "--plotly", "none")
     assert result.exit_code == 2
     assert "--plotly: must be 'inline', 'cdn' or a path" in " ".join(result.stderr.split())

@@ -53,7 +53,7 @@ def test_a_report_is_written_where_it_is_asked_for(gpusched, gpusched_json, tmp_
     made = gpusched_json("run", "-p", "fifo", *SMALL, "--out", "kept", "--gantt", "0:3600")
     assert made["files"]["report"] == "kept/report.html"
     text = Path("kept/report.html").read_text()
-    assert "From 0 s to 1.00 h after the first submission" in text
+    assert "At first from 0 s to 1.00 h after the first submission" in text
     made = gpusched_json("run", "-p", "fifo", *SMALL, "--out", "kept", "--report", "here.html")
     assert made["files"]["report"] == "here.html"
 
@@ -117,3 +117,23 @@ def test_a_job_that_there_is_not_cannot_be_explained(gpusched) -> None:
     result = gpusched("run", "-p", "fifo", *SMALL, "--explain", 200)
     assert result.exit_code == 2
     assert "--explain: there is no job 200; the last one is 199" in result.stderr
+
+
+def test_a_warm_up_and_a_tail_are_left_out(gpusched, gpusched_json, jobs_csv: Path) -> None:
+    cuts = ("--warm-up", 3_600, "--tail", 600)
+    made = gpusched_json("run", jobs_csv, "-p", "fifo", "--servers", 4, *cuts, "--by", "gpus")
+    result = gs.simulate(gs.read_trace(jobs_csv), gs.Cluster.uniform(4, 8), policy="fifo")
+    expected = result.summary(warm_up_s=3_600, tail_s=600)
+    assert 0 < expected["num_jobs"] < 300
+    for key in ("num_jobs", "mean_wait_s", "allocation", "window_begin_s", "window_end_s"):
+        assert made["result"][key] == expected[key]
+    assert made["window"] == {"warm_up_s": 3_600, "tail_s": 600}
+    assert sum(row["num_jobs"] for row in made["by"]["gpus"]) == expected["num_jobs"]
+    table = gpusched("run", jobs_csv, "-p", "fifo", "--servers", 4, *cuts).stdout
+    assert "figures: of the run after a warm-up of 1.00 h and until 10.0 min before" in table
+    assert "gap to lower bound" not in table
+    both = gpusched_json("compare", jobs_csv, "-p", "fifo,srtf", "--servers", 4, *cuts)
+    assert both["results"][0]["mean_wait_s"] == expected["mean_wait_s"]
+    refused = gpusched("run", jobs_csv, "-p", "fifo", "--warm-up", 1e9)
+    assert refused.exit_code == 2
+    assert "none is left without the first" in refused.stderr

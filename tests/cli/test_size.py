@@ -70,3 +70,51 @@ def test_a_mistake_is_one_line(gpusched, jobs_csv: Path, arguments: str, message
     assert result.exit_code == 2, result.output
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_goal_of_a_part_of_the_runs(gpusched_json, jobs_csv: Path) -> None:
+    made = gpusched_json("size", jobs_csv, *GOAL, "--resamples", 0, "--warm-up", 3_600)
+    expected = gs.size(gs.read_trace(jobs_csv), "p95_wait_s < 600", resamples=0, warm_up_s=3_600)
+    assert made["servers"] == expected.servers
+    assert made["window"] == {"warm_up_s": 3_600, "tail_s": None}
+
+
+def test_the_answer_is_printed_before_the_picture_is_written(
+    gpusched, jobs_csv: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", "size.html")
+
+    monkeypatch.setattr("gpusched.reporting.sizing_page.write_sizing", full)
+    result = gpusched("size", jobs_csv, *GOAL, "--resamples", 0)
+    assert result.exit_code != 0
+    assert "you need" in result.stdout
+
+
+def test_the_chart_library_may_be_linked(gpusched, jobs_csv: Path) -> None:
+    arguments = ("size", jobs_csv, *GOAL, "--resamples", 0)
+    assert gpusched(*arguments, "--plotly", "cdn").exit_code == 0
+    page = Path("gpusched-size/size.html").read_text()
+    assert len(page) < 200_000
+    assert '<script src="https://cdn.plot.ly/plotly-' in page
+    refused = gpusched(*arguments, "--plotly", "web")
+    assert refused.exit_code == 2
+    assert "--plotly: must be 'inline'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("size", *GOAL, "--resamples", 0),
+        ("whatif", "--change", "policy=sjf"),
+        ("run", "-p", "fifo"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_every_study_takes_a_part_of_the_trace(gpusched, jobs_csv: Path, command: tuple) -> None:
+    name, *more = command
+    result = gpusched(name, jobs_csv, *more, "--filter", "gpus < 8")
+    assert result.exit_code == 0, result.stderr
+    assert "--filter" in result.stderr
+    count = int((gs.read_trace(jobs_csv).gpus < 8).sum())
+    assert f"jobs: {count} jobs" in result.stdout

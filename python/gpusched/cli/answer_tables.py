@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars
 
     from gpusched.results.cost import Cost
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 _MOST_GROUPS: Final = 20
 _MOST_JOBS: Final = 10

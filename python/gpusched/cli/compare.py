@@ -88,6 +88,8 @@ def compare(
     speed: options.Speed = None,
     contention: options.Contention = "none",
     seed: options.Seed = 0,
+    warm_up: options.WarmUp = None,
+    tail: options.Tail = None,
     threads: Annotated[
         int | None,
         typer.Option(
@@ -184,6 +186,8 @@ def compare(
                     speed=speed,
                     contention=contention,
                     seed=seed,
+                    warm_up_s=warm_up,
+                    tail_s=tail,
                     threads=threads,
                     progress=display.update,
                 )

@@ -11,8 +11,9 @@ from gpusched.base.progress import Progress
 from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import cluster_of
-from gpusched.studies import fidelity as study
+from gpusched.studies.fidelity import fidelity as study
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -78,6 +79,7 @@ Threads = Annotated[
 ]  # fmt: skip
 
 
+@reads_traces
 def fidelity(
     trace: OwnTrace,
     format: options.Format = None,
@@ -125,6 +127,7 @@ def fidelity(
     seed: options.Seed = 0,
     threads: Threads = None,
     json: options.Json = False,
+    reading: Reading = DEFAULT,
 ) -> None:
     """Find the policy and the capacity that explain a trace's own waits, and grade them.
 
@@ -138,7 +141,7 @@ def fidelity(
     named = cluster_of(None, gpus_per_server, cluster)
     with ProgressDisplay() as display:
         display.stage("reading the trace")
-        read = given.source_of(trace, format, column, option).read()
+        read = given.source_of(trace, format, column, option, reading).read(seed)
         if jobs is not None:
             read = read.head(jobs)
         display.runs([_PARTS])

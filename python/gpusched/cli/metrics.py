@@ -81,7 +81,8 @@ def _bounds(bounds: Iterable[Bound]) -> Table:
 
 
 def _plain_metric(metric: Metric) -> dict[str, Any]:
-    fields = ("key", "unit", "better", "summary", "definition", "source", "is_default")
+    fields = ("key", "unit", "better", "summary", "definition", "source", "is_default",
+              "window")  # fmt: skip
     return {name: getattr(metric, name) for name in fields} | {"needs": list(metric.needs)}
 
 

@@ -202,6 +202,23 @@ Seed = Annotated[
     int,
     typer.Option("--seed", metavar="S", min=0, help="Of all that is random.", rich_help_panel=_RUN),
 ]
+WarmUp = Annotated[
+    float | None,
+    typer.Option(
+        "--warm-up", metavar="S",
+        help="Measure what comes after the first S seconds: the jobs submitted then, and GPU time "
+        "from then on. Default: the whole run.",
+        show_default=False, rich_help_panel=_RUN,
+    ),
+]  # fmt: skip
+Tail = Annotated[
+    float | None,
+    typer.Option(
+        "--tail", metavar="S",
+        help="Measure until S seconds before the last submission. Default: until the last finish.",
+        show_default=False, rich_help_panel=_RUN,
+    ),
+]  # fmt: skip
 Json = Annotated[
     bool,
     typer.Option("--json", help="Print JSON instead of a table.", rich_help_panel=OUTPUT),

@@ -79,6 +79,8 @@ def run(
     speed: options.Speed = None,
     contention: options.Contention = "none",
     seed: options.Seed = 0,
+    warm_up: options.WarmUp = None,
+    tail: options.Tail = None,
     audit: Annotated[
         bool,
         typer.Option(
@@ -190,11 +192,13 @@ def run(
                 speed=speed,
                 contention=contention,
                 seed=seed,
+                warm_up_s=warm_up,
+                tail_s=tail,
                 progress=display.update,
             )
         result = comparison.results[label]
         story = () if explain is None else _story(result, explain)
-        groups = {name: result.by(name) for name in groupings}
+        groups = {name: result.by(name, warm_up_s=warm_up, tail_s=tail) for name in groupings}
         cost = None if prices is None else result.cost(prices)
         found = None
         if audit:
@@ -203,6 +207,8 @@ def run(
     if json:
         summary = comparison.to_dict()
         payload: dict[str, Any] = {key: summary[key] for key in ("trace", "cluster")}
+        if "window" in summary:
+            payload["window"] = summary["window"]
         payload |= {"result": summary["results"][0], "warnings": list(result.warnings)}
         if found is not None:
             payload["audit"] = {"ok": found.ok, "problems": list(found.problems)}
@@ -218,7 +224,7 @@ def run(
     else:
         show_lines(caption(comparison))
         show_lines(workload.assumptions, style="yellow")
-        show_table(result_table(label, result))
+        show_table(result_table(label, result, comparison.summaries[label]))
         for name, frame in groups.items():
             show_breakdown(frame, name)
         if cost is not None:

@@ -12,7 +12,8 @@ from gpusched.cli.console import new_table, table_width
 from gpusched.reporting.notes import policy_name
 from gpusched.results.result import Result
 from gpusched.results.shown_metrics import MARK, Cell, Column, all_metrics, columns
-from gpusched.studies.comparison import Comparison
+from gpusched.results.summarising import Summary
+from gpusched.studies.comparison_result import Comparison
 
 
 def comparison_table(
@@ -100,12 +101,11 @@ def _cell(cell: Cell) -> Text:
     return Text(cell.text + (MARK if cell.best else " "), style="bold green" if cell.best else "")
 
 
-def result_table(label: str, result: Result) -> Table:
+def result_table(label: str, result: Result, summary: Summary) -> Table:
     """Lay out one result, a metric per line with its own unit."""
     table = new_table()
     table.add_column("policy")
     table.add_column(policy_name(label, result), justify="right")
-    summary = result.summary()
     metrics = all_metrics()
     group = metrics[0].group
     for column in columns([summary], metrics):

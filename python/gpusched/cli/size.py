@@ -12,15 +12,17 @@ from gpusched.base.libraries import is_installed
 from gpusched.base.progress import Progress
 from gpusched.base.wording import plural
 from gpusched.cli import given, options
-from gpusched.cli.console import new_table, remark, show_json, show_lines, show_table
+from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
+from gpusched.cli.outputs import prepare_target, read_files
 from gpusched.cli.prices import prices_of
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import load_workload
 from gpusched.plugins.policy import Policy
-from gpusched.studies import sizing as study
-from gpusched.studies.goals import Goals
-from gpusched.studies.size_confidence import PART
-from gpusched.studies.sizing_result import Sizing
+from gpusched.studies.sizing import sizing as study
+from gpusched.studies.sizing.goals import Goals
+from gpusched.studies.sizing.size_confidence import PART
+from gpusched.studies.sizing.sizing_result import Sizing
 
 _GOAL: Final = "Goal"
 _MOST_ROWS: Final = 24
@@ -36,6 +38,7 @@ gpusched size jobs.csv --goal "mean_wait_s < 60" --prices V100=2.5,A100=4
 """
 
 
+@reads_traces
 def size(
     trace: options.RequiredTrace,
     goal: Annotated[
@@ -134,11 +137,15 @@ def size(
     speed: options.Speed = None,
     contention: options.Contention = "none",
     seed: options.Seed = 0,
+    warm_up: options.WarmUp = None,
+    tail: options.Tail = None,
+    plotly: options.PlotlyLibrary = "inline",
     out: Annotated[
         Path,
         options.folder("size.html: the picture, and all runs.", show_default=True),
     ] = Path("gpusched-size"),
     json: options.Json = False,
+    reading: Reading = DEFAULT,
 ) -> None:
     """Find the fewest servers that meet a goal, or the cheapest mix.
 
@@ -148,13 +155,15 @@ def size(
     """
     goals = Goals.parse(goal)
     label = str(Policy.parse(policy))
+    page = given.page_of(plotly, None)
     price = None if prices is None else prices_of("--prices", prices)
     gpus = _gpus_of(gpus_per_server)
+    picture = out / "size.html"
     speed = given.speed_of(speed, contention, profiles, None, throughputs)
     with ProgressDisplay() as display:
         display.stage("reading the trace")
         workload = load_workload(
-            given.source_of(trace, format, column, option),
+            given.source_of(trace, format, column, option, reading),
             None,
             jobs=jobs,
             profiles=profiles,
@@ -163,6 +172,8 @@ def size(
             speed=speed,
             seed=seed,
         )
+        out.mkdir(parents=True, exist_ok=True)
+        prepare_target(picture, read_files(trace=trace, throughputs=throughputs))
         # The cluster is what is sought here: that one was assumed is no news.
         assumptions = [line for line in workload.assumptions if not line.startswith("cluster ")]
         display.stage("looking for the servers needed")
@@ -181,24 +192,26 @@ def size(
             speed=speed,
             contention=contention,
             seed=seed,
+            warm_up_s=warm_up,
+            tail_s=tail,
             max_servers=max_servers,
             resamples=resamples,
             block_s=_seconds(block_days),
             progress=_told(display),
         )
-        files = {}
-        if is_installed("plotly"):
-            from gpusched.reporting.sizing_page import write_sizing
-
-            display.stage("drawing the picture")
-            out.mkdir(parents=True, exist_ok=True)
-            files["picture"] = out / "size.html"
-            write_sizing(found, files["picture"], assumptions)
+    files = {"picture": picture} if is_installed("plotly") else {}
     if json:
         written = {name: str(path) for name, path in files.items()}
         show_json(found.to_dict() | {"assumptions": assumptions, "files": written})
     else:
         _show(found, assumptions)
+    if files:
+        from gpusched.reporting.sizing_page import write_sizing
+
+        flush()  # an hour of runs is not lost with the disk
+        with ProgressDisplay() as display:
+            display.stage("drawing the picture")
+            write_sizing(found, picture, assumptions, plotly=page.plotly)
     remark(f"wrote {path}" for path in files.values())
     if not files:
         remark(["no picture: it needs plotly: pip install plotly"], style="yellow")

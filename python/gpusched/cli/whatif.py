@@ -9,13 +9,14 @@ import typer
 from gpusched.base.progress import Progress
 from gpusched.cli import given, options
 from gpusched.cli.console import remark, show_json, show_lines
-from gpusched.cli.fidelity import Known, Resolution, Tail, Threads, WarmUp
+from gpusched.cli.fidelity import Known, Resolution, Threads
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import NO_NETWORK, cluster_of, load_workload
-from gpusched.studies import whatif as study
-from gpusched.studies.fidelity import GPUS_PER_SERVER, RESOLUTION_S
-from gpusched.studies.own_starts import has_starts
-from gpusched.studies.scenario import parse_changes
+from gpusched.studies.fidelity.fidelity import GPUS_PER_SERVER, RESOLUTION_S
+from gpusched.studies.fidelity.own_starts import has_starts
+from gpusched.studies.whatif import whatif as study
+from gpusched.studies.whatif.scenario import parse_changes
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -30,6 +31,7 @@ gpusched whatif --base fifo --change policy=2d-las:preset=lucid --json | jq .cha
 _PARTS: Final = "runs"
 
 
+@reads_traces
 def whatif(
     trace: options.OptionalTrace = None,
     base: Annotated[
@@ -85,12 +87,13 @@ def whatif(
     predictor: Known = None,
     speed: options.Speed = None,
     contention: options.Contention = "none",
-    warm_up: WarmUp = None,
-    tail: Tail = None,
+    warm_up: options.WarmUp = None,
+    tail: options.Tail = None,
     resolution: Resolution = RESOLUTION_S,
     seed: options.Seed = 0,
     threads: Threads = None,
     json: options.Json = False,
+    reading: Reading = DEFAULT,
 ) -> None:
     """Tell what changes of policy, servers or load would do, and how far to trust that.
 
@@ -107,7 +110,7 @@ def whatif(
     with ProgressDisplay() as display:
         display.stage("reading the trace" if trace else "generating the workload")
         workload = load_workload(
-            given.source_of(trace, format, column, option),
+            given.source_of(trace, format, column, option, reading),
             named,
             gpus_per_server=gpus_per_server,
             network=network,

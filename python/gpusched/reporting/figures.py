@@ -22,6 +22,7 @@ from gpusched.reporting.charts.chart import (
 from gpusched.reporting.charts.highlights import chosen, highlighted
 from gpusched.reporting.drawing import palette
 from gpusched.reporting.drawing.plotly_figures import figure
+from gpusched.reporting.gantt_section import gantt_controls, gantt_facts, without_bars
 from gpusched.reporting.plotting import (
     allocation,
     contention,
@@ -38,13 +39,13 @@ from gpusched.reporting.plotting import (
 )
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
-# Together they bound the page. A point takes 11 bytes, a bar 39, a map 10,000.
+# Together they bound the page. A point takes 11 bytes, a packed bar about 12, a map 10,000.
 _POINTS: Final = 60_000
 _MOST_POINTS: Final = 1_200
-_BARS: Final = 16_000
-_MOST_BARS: Final = 3_000
+_BARS: Final = 60_000
+_MOST_BARS: Final = 4_000  # as many as gantt.js draws
 _MOST_MAPPED: Final = 12
 """Policies whose servers and jobs are drawn; of more, the chosen one and the first ones."""
 
@@ -100,9 +101,12 @@ def _over_time(comparison: Comparison) -> Iterator[str]:
 
 
 def _places(comparison: Comparison, window_s: tuple[float, float] | None) -> Iterator[str]:
-    bars = min(_MOST_BARS, _BARS // len(comparison.results))
+    most = _BARS // len(comparison.results)
+    chart = gantt.chart(comparison, window_s, None, min(_MOST_BARS, most))
+    facts = json.dumps(gantt_facts(comparison, chart, most), separators=(",", ":"))
+    data = f'<script type="application/json" id="gantt-facts">{facts}</script>'
     yield _figure(servers.chart(comparison), "")
-    yield _figure(gantt.chart(comparison, window_s, None, bars), "")
+    yield _figure(without_bars(chart), "", gantt_controls(chart) + data)
 
 
 def _points(comparison: Comparison) -> int:
@@ -154,14 +158,14 @@ def _choice(comparison: Comparison, first: str | None) -> str:
     return f'<p class="choice"><label>Policy {menu}</label></p>'
 
 
-def _figure(chart: Chart, legend: str) -> str:
+def _figure(chart: Chart, legend: str, more: str = "") -> str:
     kind = "wide" if isinstance(chart, Gantt | Grids) else ""
     shown = legend if isinstance(chart, Dots) or _is_overlaid(chart) else ""
     drawn = figure(chart, in_page=True)
     heading = f"{chart.name}-title"
     return (
         f'<figure class="{kind}"><figcaption><h3 id="{heading}">{escape(chart.title)}</h3>'
-        f"<p>{escape(chart.caption)}</p></figcaption>{shown}"
+        f"<p>{escape(chart.caption)}</p></figcaption>{shown}{more}"
         f'<div class="chart" id="{chart.name}" role="img" tabindex="0" '
         f'aria-label="{escape(chart.alt)}" style="min-height:{drawn.layout.height}px"></div>'
         f'<script type="application/json" id="{chart.name}-data">{_data(drawn)}</script>'

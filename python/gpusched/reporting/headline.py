@@ -10,7 +10,7 @@ from gpusched.reporting.charts.highlights import best
 from gpusched.reporting.notes import policy_name
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 _TRUTH = "which sees the true service times"
 
@@ -56,7 +56,7 @@ def _deadlines(comparison: Comparison) -> list[str]:
         for name, row in comparison.summaries.items()
     }
     sentence = f"{_lead(comparison, label)} the most deadlines met: {shares[label]}."
-    bound = comparison.summaries[label]["dsr_bound"]
+    bound = comparison.summaries[label].get("dsr_bound", math.nan)
     if math.isfinite(bound):
         sentence += (
             f" No schedule of these jobs meets more than {math.ceil(1_000 * bound) / 10:g} %."
@@ -110,7 +110,7 @@ def _room(comparison: Comparison, label: str) -> str:
     The gap is relative to the bound, the room for improvement to the mean itself. It is rounded
     up: the sentence must stay true.
     """
-    gap = comparison.summaries[label]["gap"]
+    gap = comparison.summaries[label].get("gap", math.nan)
     if not math.isfinite(gap):
         return ""
     room = math.ceil(1_000 * gap / (1 + gap)) / 10

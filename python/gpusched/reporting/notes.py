@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from gpusched.base.wording import duration, plural
 from gpusched.plugins.registry import speed_has
 from gpusched.results.run_remarks import of_results
@@ -12,7 +14,7 @@ from gpusched.results.shown_metrics import MARK
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 CLAIRVOYANT: Final = "†"
 
@@ -23,21 +25,25 @@ def policy_name(label: str, result: Result) -> str:
 
 
 def caption(comparison: Comparison) -> list[str]:
-    """What was compared, in two lines: the workload, then the cluster and the settings."""
+    """What was compared: the workload, the cluster with the settings, and which part of them."""
     trace, cluster = comparison.trace, comparison.cluster
     span = float(trace.submit_s[-1] - trace.submit_s[0])
     workload = f"{trace.name}: {plural(len(trace), 'job')} submitted over {duration(span)}"
     first = next(iter(comparison.results.values()), None)
-    load = trace.load(cluster.num_gpus) if first is None else float(first.summary()["load"])
+    load = trace.load(cluster.num_gpus) if first is None else float(first.metric("load"))
     if math.isfinite(load):
         workload += f", load {load:.2f}"
     if first is None:
         return [workload, str(cluster)]
+    measured = []
+    if comparison.window is not None:
+        count = plural(int(np.count_nonzero(comparison.counted)), "job")
+        measured = [f"figures: of the run {comparison.window}; {count} submitted in it"]
     spec = first.spec
     settings = f"placement {spec.placement}, predictor {spec.predictor}, seed {spec.seed}"
     if not speed_has(spec.speed, "steady"):
         settings += f", speed {spec.speed}, contention {spec.contention}"
-    return [workload, f"{cluster}, {settings}"]
+    return [workload, f"{cluster}, {settings}", *measured]
 
 
 def footnotes(comparison: Comparison) -> list[str]:

@@ -27,7 +27,7 @@ from gpusched.reporting.tables import (
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 
 def write_report(
@@ -37,6 +37,8 @@ def write_report(
     *,
     plotly: str = INLINE,
     window_s: tuple[float, float] | None = None,
+    warm_up_s: float | None = None,
+    tail_s: float | None = None,
 ) -> None:
     """Write the report of ``comparison`` as one HTML file that needs no network.
 
@@ -60,8 +62,14 @@ def write_report(
         the charts need a network. Anything else that ends in ``.js`` is the path, relative to the
         report, or the address of a copy.
     window_s
-        Of the Gantt chart: from and to, in seconds since the first submission. None takes the
-        whole run, or as much around the longest queue as is readable.
+        Of the Gantt chart as it is first shown: from and to, in seconds since the first
+        submission. None takes the whole run, or as much around the longest queue as is readable.
+        The reader may go to any other window and servers; where a run has too many bars for the
+        page, it has all of this window and of the others those of the most GPU time.
+    warm_up_s, tail_s
+        Let the figures, and the charts of jobs, be of a part of the runs, see
+        :meth:`gpusched.Result.summary`; None and None: of the part that the comparison is of.
+        What is drawn over time is of the whole runs.
 
     Returns
     -------
@@ -73,7 +81,8 @@ def write_report(
     ImportError
         Without Plotly; the message says what to install.
     ValueError
-        If ``plotly`` is none of these, or the window is empty.
+        If ``plotly`` is none of these, the window is empty, or no job is submitted between
+        warm-up and tail.
 
     Examples
     --------
@@ -82,6 +91,9 @@ def write_report(
     >>> comparison = gs.compare(trace, cluster, ["fifo", "sjf"])
     >>> gs.write_report(comparison, "report.html", plotly="cdn")
     """
+    comparison = comparison_of(comparison)
+    if warm_up_s is not None or tail_s is not None:
+        comparison = comparison.within(warm_up_s, tail_s)
     page = render_report(comparison, assumptions, plotly=plotly, window_s=window_s)
     write_text(path, page)
 
@@ -104,7 +116,7 @@ def render_report(
         title=escape(f"{comparison.trace.name}: {plural(count, 'policy').replace('ys', 'ies')}"),
         heading=title,
         style=colours() + asset("report.css"),
-        script=asset("report.js"),
+        script=asset("gantt.js") + asset("report.js"),
         library=library,
         caption=paragraphs([*caption(comparison), *assumptions], "caption"),
         headline=paragraphs(headline(comparison), "headline"),

@@ -12,10 +12,10 @@ import plotly.graph_objects as go
 from gpusched.reporting.drawing import palette
 from gpusched.reporting.drawing.plotly_figures import empty_figure
 from gpusched.results.metric_registry import METRICS, Metric
-from gpusched.studies.goals import Goal
-from gpusched.studies.size_confidence import SizeConfidence
-from gpusched.studies.sizing_result import Sizing
-from gpusched.studies.sizing_runs import SizingRun
+from gpusched.studies.sizing.goals import Goal
+from gpusched.studies.sizing.size_confidence import SizeConfidence
+from gpusched.studies.sizing.sizing_result import Sizing
+from gpusched.studies.sizing.sizing_runs import SizingRun
 
 _MET: Final = palette.COLOURS[2]
 _MISSED: Final = palette.COLOURS[1]
@@ -52,10 +52,11 @@ def metric_by_servers(sizing: Sizing, goal: Goal) -> go.Figure:
         )
     bound = goal.bound
     drawn.add_hline(bound, line={"color": _LINE, "dash": "dash", "width": 1.4})
-    # Annotations of a logarithmic axis stand at the logarithm.
+    # On the left are the smallest clusters: they are far beyond the goal, so there is room on its
+    # other side. Annotations of a logarithmic axis stand at the logarithm.
     drawn.add_annotation(
-        x=1, xref="paper", y=bound if floor is None else math.log10(bound), text=str(goal),
-        showarrow=False, xanchor="right", yanchor="bottom",
+        x=0, xref="paper", y=bound if floor is None else math.log10(bound), text=str(goal),
+        showarrow=False, xanchor="left", yanchor="top" if goal.operator in "<=" else "bottom",
     )  # fmt: skip
     if floor is not None:
         _use_log_time_axis(drawn, floor, shown)

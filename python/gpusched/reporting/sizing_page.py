@@ -10,16 +10,24 @@ from typing import TYPE_CHECKING, Any, Final
 from gpusched.base.libraries import need
 from gpusched.base.replacing import write_text
 from gpusched.base.wording import duration
+from gpusched.reporting.chart_library import INLINE, library_tag
 from gpusched.results.metric_registry import METRICS
 
 if TYPE_CHECKING:
-    from gpusched.studies.sizing_result import Sizing
+    from gpusched.studies.sizing.sizing_result import Sizing
 
+_MISSING: Final = """<p class="caption" id="missing" hidden>The pictures need the chart library,
+which could not be loaded: is there a network?</p>
+<script>document.getElementById("missing").hidden = typeof Plotly !== "undefined"</script>"""
 _CONFIG: Final = {"displayModeBar": False, "responsive": True}
 
 
 def write_sizing(
-    sizing: Sizing, path: str | os.PathLike[str], assumptions: Sequence[str] = ()
+    sizing: Sizing,
+    path: str | os.PathLike[str],
+    assumptions: Sequence[str] = (),
+    *,
+    plotly: str = INLINE,
 ) -> None:
     """Write a sizing as one HTML file that needs no network.
 
@@ -30,6 +38,8 @@ def write_sizing(
     ----------
     assumptions
         Choices that were made for the user, to be named beside the answer.
+    plotly
+        The chart library, in the file or linked, as for :func:`gpusched.write_report`.
 
     Returns
     -------
@@ -40,6 +50,8 @@ def write_sizing(
     ------
     ImportError
         Without Plotly; the message says what to install.
+    ValueError
+        If ``plotly`` is none of these.
 
     Examples
     --------
@@ -47,21 +59,20 @@ def write_sizing(
     >>> found = gs.size(trace, "p95_wait_s < 10 min", resamples=0)
     >>> gs.write_sizing(found, "size.html")
     """
-    write_text(path, render_sizing(sizing, assumptions))
+    write_text(path, render_sizing(sizing, assumptions, plotly=plotly))
 
 
-def render_sizing(sizing: Sizing, assumptions: Sequence[str] = ()) -> str:
+def render_sizing(sizing: Sizing, assumptions: Sequence[str] = (), *, plotly: str = INLINE) -> str:
     """Return the page that :func:`write_sizing` writes."""
     need("plotly", "the picture", "plotly")
-    from plotly.offline import get_plotlyjs
-
     trace = sizing.trace
     answer = str(sizing)
     sections = [
         f"<h1>{escape(answer[0].upper() + answer[1:])}</h1>",
         _paragraphs([f"{trace.name}: {len(trace):,} jobs, {trace.source}", *assumptions]),
         f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in sizing.notes())}</ul>",
-        f"<script>{get_plotlyjs()}</script>",
+        library_tag(plotly),
+        _MISSING,
         f'<div class="figures">{"".join(_figures(sizing))}</div>',
         "<h2>Runs</h2>",
         runs_table(sizing),

@@ -13,7 +13,7 @@ from gpusched.results.shown_metrics import MARK, Column, columns
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 _SEES_TRUTH = "clairvoyant: decides by the true service times"
 

@@ -16,26 +16,28 @@ if TYPE_CHECKING:
     import polars
 
     from gpusched.results.run_log import RunLog
+    from gpusched.results.run_window import RunWindow
 
 PERCENTILES: Final = (50, 90, 95, 99)
 
 
-def breakdown(result: RunLog, by: str) -> polars.DataFrame:
-    """Break the jobs of a result down, see :meth:`gpusched.Result.by`."""
+def breakdown(result: RunLog, by: str, window: RunWindow | None = None) -> polars.DataFrame:
+    """Break the jobs of a result, or of a part of it, down, see :meth:`gpusched.Result.by`."""
     import polars
 
     groups = job_groups(result, by)
     codes, size = groups.codes, len(groups.names)
-    finished = np.asarray(result.schedule.status) == FINISHED
+    counted = np.ones(len(codes), np.bool_) if window is None else window.counted(result.trace)
+    finished = (np.asarray(result.schedule.status) == FINISHED) & counted
     gpu_us = held_gpu_us(result.trace, result.schedule, is_fixed=result.is_fixed)
     flow_us = result.schedule.finish_us - result.trace.submit_us
     columns: dict[str, Any] = {
         by: list(groups.names),
-        "num_jobs": np.bincount(codes, minlength=size),
+        "num_jobs": np.bincount(codes[counted], minlength=size),
         "num_finished": np.bincount(codes[finished], minlength=size),
         **_times("wait", codes, flow_us - result.schedule.held_us, finished, size),
         **_times("jct", codes, flow_us, finished, size),
-        "gpu_hours": sums(codes, gpu_us, size) / US_PER_H,
+        "gpu_hours": sums(codes[counted], gpu_us[counted], size) / US_PER_H,
     }
     frame = polars.DataFrame(columns, nan_to_null=True).filter(polars.col("num_jobs") > 0)
     if groups.is_ordered:

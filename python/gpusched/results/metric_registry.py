@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from gpusched.results.run_facts import RunFacts
 
 Table = Literal["main", "wide", "none"]
+Window = Literal["jobs", "time", "run", "none"]
+OF_PARTS: Final = ("jobs", "time", "run")
 _Compute = TypeVar("_Compute", bound="Callable[[RunFacts], Any]")
 
 UNITS: Final[dict[str, Kind]] = {
@@ -74,6 +76,10 @@ class Metric:
     table
         ``"main"`` (every table and the report), ``"wide"`` (tables of one run and with ``--wide``)
         or ``"none"``.
+    window
+        What it is of a part of a run, see :meth:`gpusched.Result.summary`: ``"jobs"`` (of the jobs
+        that are submitted in it), ``"time"`` (over its time), ``"run"`` (of the whole run all the
+        same) or ``"none"`` (it is left out there).
     rank, place
         Its order in a summary, and in tables.
     gives_way
@@ -94,9 +100,15 @@ class Metric:
     kind: Kind
     group: str
     table: Table
+    window: Window
     rank: int
     place: int
     gives_way: int | None
+
+    @property
+    def is_of_parts(self) -> bool:
+        """Whether it has a value for a part of a run."""
+        return self.window in OF_PARTS
 
 
 METRICS: Final[Registry[Metric]] = Registry(
@@ -119,6 +131,7 @@ def register_metric(
     definition: str = "",
     source: str = "",
     is_default: bool = True,
+    window: Window = "none",
     rank: int = 600,
     place: int = 5_000,
     gives_way: int | None = 0,
@@ -160,6 +173,7 @@ def register_metric(
     among("metric", key, "direction", better, BETTER)
     among("metric", key, "table", table, get_args(Table))
     among("metric", key, "group", group, GROUPS)
+    among("metric", key, "window", window, get_args(Window))
     for need in needs:
         among("metric", key, "need", need, NEEDS)
     if kind is not None:
@@ -182,6 +196,7 @@ def register_metric(
             kind=kind or UNITS[unit],
             group=group,
             table="none" if unit == "text" else table,
+            window=window,
             rank=rank,
             place=place,
             gives_way=gives_way,

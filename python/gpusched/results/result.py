@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Float64, read_only
+from gpusched.base.arrays import AnyArray, read_only
 from gpusched.results.result_answers import ResultAnswers
+from gpusched.results.result_metrics import ResultMetrics
 from gpusched.results.result_views import Shown
 from gpusched.schedules.event_table import Events
 from gpusched.schedules.jobs_table import Jobs
@@ -20,16 +21,13 @@ from gpusched.schedules.series import Series, series_of
 if TYPE_CHECKING:
     from gpusched.audit import AuditReport
     from gpusched.clusters.cluster import Cluster
-    from gpusched.plugins.registry import PluginInfo
     from gpusched.prediction import PredictionReport
-    from gpusched.results.run_facts import RunFacts
-    from gpusched.results.summarising import Summary
     from gpusched.schedules.contention import Contention
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 
 
-class Result(ResultAnswers, Shown):
+class Result(ResultMetrics, ResultAnswers, Shown):
     """A schedule with the trace, the cluster and the specification that led to it.
 
     Everything is computed when it is first asked for, and then kept.
@@ -122,71 +120,9 @@ class Result(ResultAnswers, Shown):
 
         return speed_has(self.spec.speed, "steady")
 
-    def summary(self) -> Summary:
-        """Return the settings of the run and all metrics, see :func:`gpusched.metrics`.
-
-        Keys that end in ``_s`` are seconds; ``allocation``, ``utilisation``, ``load`` and the gaps
-        are ratios; what is undefined is NaN.
-        """
-        return dict(self._summary)
-
-    def metric(self, key: str) -> float | int | str | bool:
-        """Return one metric, whether it is in :meth:`summary` or not.
-
-        Raises
-        ------
-        ValueError
-            If there is none of that name (the nearest is suggested), or the run lacks what it
-            needs.
-        """
-        from gpusched.results.summarising import metric_of
-
-        return metric_of(self._facts, key)
-
-    @cached_property
-    def _summary(self) -> Summary:
-        from gpusched.results.summarising import summarise
-
-        return {
-            "policy": self.spec.policy,
-            "placement": self.spec.placement,
-            "predictor": self.spec.predictor,
-            "speed": self.spec.speed,
-            "contention": self.spec.contention,
-            "clairvoyant": self.clairvoyant,
-            "seed": self.spec.seed,
-            **summarise(self._facts),
-            "digest": self.digest,
-        }
-
     def _check_whole(self, what: str) -> None:
         if self.is_partial:
             raise ValueError(f"the run was stopped: its result cannot be {what}")
-
-    @property
-    def _facts(self) -> RunFacts:
-        from gpusched.plugins.registry import speeds
-        from gpusched.results.run_facts import RunFacts
-
-        known = speeds().get(self.spec.speed.partition(":")[0])
-        return RunFacts(
-            self.trace,
-            self.cluster,
-            self.schedule,
-            contention=None if self.is_fixed else self.contention,
-            costs=None if known is None else self._costs(known),
-            speed=None if known is None else self.spec.speed,
-            wall_s=self.wall_s,
-            prediction=self.prediction,
-        )
-
-    def _costs(self, speed: PluginInfo) -> Mapping[str, Float64] | None:
-        """What jobs can save at other widths than their own; None where they cannot have them."""
-        from gpusched.specs.speed_limits import least_costs
-
-        if not speed.has("elastic"):
-            return None
-        return least_costs(self.trace, self.cluster, speed=self.spec.speed)
 
     @property
     def digest(self) -> str:

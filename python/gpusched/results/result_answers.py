@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     import polars
@@ -11,12 +12,23 @@ if TYPE_CHECKING:
     from gpusched.results.cost import Cost
     from gpusched.results.explain import Explanation
     from gpusched.results.run_log import RunLog
+    from gpusched.results.run_window import RunWindow
 
 
 class ResultAnswers:
     """Methods of :class:`~gpusched.results.result.Result`."""
 
-    def by(self: RunLog, by: str) -> polars.DataFrame:
+    @cached_property
+    def _breakdowns(self) -> dict[tuple[str, RunWindow | None], polars.DataFrame]:
+        return {}
+
+    def by(
+        self,
+        by: str,
+        *,
+        warm_up_s: float | None = None,
+        tail_s: float | None = None,
+    ) -> polars.DataFrame:
         """Break the jobs down by what they are or where they ran, a row for each group.
 
         Parameters
@@ -27,6 +39,9 @@ class ResultAnswers:
             GPU types that a job ever held, several as ``A100 + V100``. ``"month"``: of the
             submission, such as ``2017-10``; days 0-29, 30-59 and so on of a trace that knows no
             wall-clock time.
+        warm_up_s, tail_s
+            Count the jobs only that are submitted so long after the first and before the last
+            submission, as for :meth:`gpusched.Result.summary`.
 
         Returns
         -------
@@ -40,9 +55,10 @@ class ResultAnswers:
         Raises
         ------
         ValueError
-            If ``by`` is unknown (the nearest is suggested), or the trace has no such column.
+            If ``by`` is unknown (the nearest is suggested), the trace has no such column, or no
+            job is left in between.
         TypeError
-            If it is not text.
+            If it is not text, or a time is no number.
 
         Examples
         --------
@@ -52,8 +68,13 @@ class ResultAnswers:
         ['gpus', 'num_jobs', 'num_finished']
         """
         from gpusched.results.breakdown import breakdown
+        from gpusched.results.run_window import RunWindow
 
-        return breakdown(self, by)
+        log = cast("RunLog", self)
+        window = RunWindow.checked(log.trace, warm_up_s, tail_s)
+        if not isinstance(by, str) or (by, window) not in self._breakdowns:
+            self._breakdowns[by, window] = breakdown(log, by, window)
+        return self._breakdowns[by, window].clone()
 
     def cost(self: RunLog, prices: float | Mapping[str, float]) -> Cost:
         """Return the GPU hours by type and what they cost.

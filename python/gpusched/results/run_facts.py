@@ -13,7 +13,8 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds, lower_bounds
 from gpusched.bounds.deadline_bounds import dsr_bound
-from gpusched.results.gpu_time import held_gpu_us
+from gpusched.results.gpu_time import held_gpu_us, row_gpus, sums
+from gpusched.results.run_window import RunWindow, clipped
 from gpusched.schedules.schedule import FINISHED, Schedule
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class RunFacts:
         Time that the simulation took; None: unknown.
     prediction
         How good the predictions were; None if there were none.
+    window
+        The part of the run that is measured; None: all of it. What is said of "the" jobs below is
+        then of those that are submitted in it.
     """
 
     def __init__(
@@ -53,10 +57,11 @@ class RunFacts:
         speed: str | None = None,
         wall_s: float | None = None,
         prediction: PredictionReport | None = None,
+        window: RunWindow | None = None,
     ) -> None:
         self.trace, self.cluster, self.schedule = trace, cluster, schedule
         self.contention, self.costs, self.speed = contention, costs, speed
-        self.wall_s, self.prediction = wall_s, prediction
+        self.wall_s, self.prediction, self.window = wall_s, prediction, window
 
     def has(self, need: str) -> bool:
         """Whether there is what a metric needs, see :data:`~.metric_registry.NEEDS`."""
@@ -78,10 +83,22 @@ class RunFacts:
         return there[need]()
 
     @cached_property
-    def finished(self) -> Bool:
-        """Which jobs finished."""
+    def counted(self) -> Bool:
+        """Which jobs count: those that are submitted in the window."""
+        if self.window is None:
+            return np.ones(len(self.trace), dtype=np.bool_)
+        return self.window.counted(self.trace)
+
+    @cached_property
+    def all_finished(self) -> Bool:
+        """Which jobs finished, whether they count or not."""
         finished: Bool = np.asarray(self.schedule.status) == FINISHED
         return finished
+
+    @cached_property
+    def finished(self) -> Bool:
+        """Which of the jobs that count finished."""
+        return self.all_finished & self.counted
 
     @cached_property
     def flow_us(self) -> Int64:
@@ -112,8 +129,28 @@ class RunFacts:
 
     @cached_property
     def held_gpu_us(self) -> float:
-        """GPU time that jobs held, microseconds; unfinished ones to the end of the run."""
+        """GPU time that jobs held, microseconds; unfinished ones to the end of the run.
+
+        In a window: what any jobs held in it.
+        """
+        if self.window is not None:
+            return float(np.sum(self.gpu_us_within))
         return float(np.sum(held_gpu_us(self.trace, self.schedule, is_fixed=self.is_fixed)))
+
+    @cached_property
+    def gpu_us_within(self) -> Float64:
+        """GPU time that each job held between :attr:`ends_us`, microseconds."""
+        return _gpu_us(self.trace, clipped(self.schedule.intervals(), *self.ends_us))
+
+    def within(self, per_job: Float64) -> Float64:
+        """Return the part of a quantity of each job that falls into the window.
+
+        It is spread evenly over the GPU time that the job held.
+        """
+        if self.window is None:
+            return per_job
+        held = _gpu_us(self.trace, self.schedule.intervals())
+        return per_job * (self.gpu_us_within / np.where(held > 0, held, 1.0))
 
     @property
     def is_fixed(self) -> bool:
@@ -135,12 +172,35 @@ class RunFacts:
         return gpus
 
     @cached_property
+    def ends_us(self) -> tuple[int, int]:
+        """The ends of the window, microseconds.
+
+        Of a whole run: the first submit and the last finish, of finished jobs; 0 and 0 if there
+        is none.
+        """
+        if not self.all_finished.any():
+            return 0, 0
+        if self.window is not None:
+            begin_us = self.window.begin_us(self.trace)
+            return begin_us, self.window.end_us(self.trace, self.schedule)
+        first = self.trace.submit_us[np.argmax(self.all_finished)]
+        return int(first), int(self.schedule.finish_us.max())
+
+    @property
     def window_us(self) -> int:
-        """From the first submit to the last finish, of finished jobs; 0 if there is none."""
-        if not self.finished.any():
-            return 0
-        first = self.trace.submit_us[np.argmax(self.finished)]
-        return int(self.schedule.finish_us.max()) - int(first)
+        """The time between the two."""
+        begin_us, end_us = self.ends_us
+        return end_us - begin_us
+
+    @cached_property
+    def links(self) -> Contention:
+        """The rings on the links in the window; there must be :attr:`contention`."""
+        from gpusched.schedules.contention import Contention
+
+        assert self.contention is not None
+        if self.window is None:
+            return self.contention
+        return Contention(self.cluster, clipped(self.schedule.intervals(), *self.ends_us))
 
     @property
     def gpu_us(self) -> float:
@@ -153,8 +213,9 @@ class RunFacts:
 
     @cached_property
     def has_deadline(self) -> Bool:
-        """Which jobs have a deadline; the trace must have some."""
-        return np.asarray(self.trace.deadline_us) >= 0
+        """Which of the jobs that count have a deadline; the trace must have some."""
+        has: Bool = (np.asarray(self.trace.deadline_us) >= 0) & self.counted
+        return has
 
     @cached_property
     def late_us(self) -> Int64:
@@ -186,10 +247,10 @@ class RunFacts:
 
     @cached_property
     def admitted(self) -> Bool:
-        """Which jobs were admitted: the last word counts."""
+        """Which of the jobs that count were admitted: the last word counts."""
         admitted = np.zeros(len(self.trace), dtype=np.bool_)
         admitted[self.decisions["job"]] = self.decisions["admitted"] != 0
-        return admitted
+        return admitted & self.counted
 
     @cached_property
     def lower(self) -> LowerBounds | None:
@@ -197,6 +258,12 @@ class RunFacts:
         if not self.finished.any():
             return None
         return lower_bounds(self.trace, self.cluster, jobs=self.finished, costs=self.costs)
+
+
+def _gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
+    """GPU time of each job in an interval log, microseconds."""
+    gpu_us = row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
+    return sums(rows["job"], gpu_us, len(trace))
 
 
 def exact_sum(values: Int64) -> int:

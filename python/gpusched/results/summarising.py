@@ -16,6 +16,8 @@ Summary: TypeAlias = dict[str, float | int | str | bool]
 def summarise(run: RunFacts) -> Summary:
     """Compute every metric of a summary of which the run has what it needs.
 
+    In a window those are left out that mean nothing of a part of a run, such as bounds.
+
     Times are seconds, ``gap`` and ``makespan_gap`` are ratios (0.12 is 12 %). What is undefined
     because no job finished is NaN.
 
@@ -33,11 +35,16 @@ def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
     Raises
     ------
     ValueError
-        If it is unknown (the nearest is suggested), or the run lacks what it needs.
+        If it is unknown (the nearest is suggested), the run lacks what it needs, or it means
+        nothing of a part of a run.
     """
     from gpusched.results.metric_registry import NEEDS
 
     metric = METRICS.find(key)
+    if not _can_be(run, metric):
+        raise ValueError(
+            f"metric {key}: is of whole runs, and has no value after a warm-up or before a tail"
+        )
     for need in metric.needs:
         if not run.has(need):
             raise ValueError(f"metric {key}: is defined only where {NEEDS[need]}")
@@ -45,8 +52,16 @@ def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
 
 
 def computed(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
-    """Compute those of ``wanted`` of which the run has what they need."""
-    return {metric.key: _value(run, metric) for metric in wanted if all(map(run.has, metric.needs))}
+    """Compute those of ``wanted`` of which the run, or its window, has what they need."""
+    return {
+        metric.key: _value(run, metric)
+        for metric in wanted
+        if _can_be(run, metric) and all(map(run.has, metric.needs))
+    }
+
+
+def _can_be(run: RunFacts, metric: Metric) -> bool:
+    return run.window is None or metric.is_of_parts
 
 
 def _value(run: RunFacts, metric: Metric) -> float | int | str | bool:

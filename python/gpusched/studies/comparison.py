@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched._core import Placement
 from gpusched.base.failures import raise_named
 from gpusched.base.progress import OnProgress, Progress
-from gpusched.base.replacing import replacing
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.engine.seams import check_shared
@@ -22,11 +19,11 @@ from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy, runs_by_label
 from gpusched.results.run_remarks import of_results
-from gpusched.studies.comparison_answers import ComparisonAnswers
+from gpusched.results.run_window import RunWindow
+from gpusched.studies.comparison_result import Comparison as Comparison
+from gpusched.studies.comparison_result import Interrupted as Interrupted
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from gpusched.clusters.cluster import Cluster
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
@@ -39,126 +36,6 @@ _POLL_SECONDS = 0.1
 _STOP_SECONDS = 0.5
 
 
-@dataclass(frozen=True)
-class Comparison(ComparisonAnswers):
-    """The results of several policies on one workload.
-
-    Attributes
-    ----------
-    trace, cluster
-        What all of them ran on.
-    results
-        One :class:`~gpusched.results.result.Result` per policy, by its canonical text, in the
-        order asked.
-    unfinished
-        Policies that an interrupt or a stop cut off; empty otherwise.
-    failed
-        The errors of policies that failed.
-    """
-
-    trace: Trace
-    cluster: Cluster
-    results: Mapping[str, Result]
-    unfinished: tuple[str, ...] = ()
-    failed: Mapping[str, Exception] = field(default_factory=dict)
-    _ready: dict[str, dict[str, Any]] = field(default_factory=dict, repr=False)
-
-    @property
-    def summaries(self) -> dict[str, dict[str, Any]]:
-        """``Result.summary()`` of each policy."""
-        for label, result in self.results.items():
-            if label not in self._ready:
-                self._ready[label] = result.summary()
-        return {label: dict(self._ready[label]) for label in self.results}
-
-    def without_summary(self) -> tuple[str, ...]:
-        """Policies that had finished, but whose summary an interrupt or a stop cut off."""
-        return tuple(label for label in self.results if label not in self._ready)
-
-    def _repr_html_(self) -> str:
-        """Return a table with a row for each policy, for notebooks."""
-        from gpusched.results.html_tables import table_of_summaries
-
-        where = f"{self.trace.name}: {len(self.trace):,} jobs on {self.cluster}"
-        return table_of_summaries(list(self.summaries.items()), where)
-
-    def select(self, labels: Collection[str]) -> Comparison:
-        """Return the comparison of some of the policies."""
-        results = {label: result for label, result in self.results.items() if label in labels}
-        return replace(self, results=results)
-
-    def table(self) -> pl.DataFrame:
-        """One row per policy, one column per entry of ``Result.summary()``."""
-        import polars as pl
-
-        rows = [summary | {"policy": label} for label, summary in self.summaries.items()]
-        return pl.from_dicts(rows, infer_schema_length=None)
-
-    def jobs(self) -> pl.DataFrame:
-        """The jobs of every policy below each other, led by a ``policy`` column."""
-        import polars as pl
-
-        labels = pl.Enum(list(self.results))
-        frames = [
-            result.to_polars().insert_column(0, _constant(label, labels, len(self.trace)))
-            for label, result in self.results.items()
-        ]
-        return pl.concat(frames)
-
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`jobs` as one Parquet file."""
-        frame = self.jobs()
-        with replacing(path) as partial:
-            frame.write_parquet(partial)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give :meth:`jobs` to what reads Arrow streams, such as ``pyarrow.table(comparison)``."""
-        return self.jobs().__arrow_c_stream__(requested_schema)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything the tables show, as plain values that any JSON writer takes.
-
-        Undefined figures (the mean of no jobs) are None.
-        """
-        trace, cluster = self.trace, self.cluster
-        return {
-            "trace": {
-                "name": trace.name,
-                "source": str(trace.source),
-                "num_jobs": len(trace),
-                "num_rejects": int(trace.rejects.total),
-            },
-            "cluster": {
-                "name": cluster.name,
-                "description": str(cluster),
-                "num_servers": int(cluster.num_servers),
-                "num_gpus": int(cluster.num_gpus),
-            },
-            "results": [
-                {key: _plain(value) for key, value in (summary | {"policy": label}).items()}
-                for label, summary in self.summaries.items()
-            ],
-            "unfinished": list(self.unfinished),
-            "failed": {label: str(error) for label, error in self.failed.items()},
-            "warnings": {
-                label: list(result.warnings)
-                for label, result in self.results.items()
-                if result.warnings
-            },
-        }
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during :func:`compare`; ``comparison`` holds the policies that had finished."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        super().__init__(f"unfinished: {', '.join(comparison.unfinished) or 'none'}")
-        self.comparison = comparison
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.comparison,)
-
-
 def compare(
     trace: Trace,
     cluster: Cluster,
@@ -169,6 +46,8 @@ def compare(
     speed: str | SpeedChoice | None = None,
     contention: str | ContentionChoice = "none",
     seed: int = 0,
+    warm_up_s: float | None = None,
+    tail_s: float | None = None,
     threads: int | None = None,
     verify: bool = False,
     progress: OnProgress | None = None,
@@ -187,6 +66,9 @@ def compare(
         objects of one class that differ are told apart by the digits after an ``@``.
     placement, predictor, speed, contention, seed, verify
         As for :func:`gpusched.simulate`, the same for all.
+    warm_up_s, tail_s
+        Measure a part of each run, as :meth:`gpusched.Result.summary` does: every table,
+        breakdown and report of the comparison is of it. The runs themselves are whole.
     threads
         Runs at a time; None takes one per CPU.
     progress
@@ -224,6 +106,7 @@ def compare(
     """
     runs = runs_by_label(policies)
     check_shared(trace, placement, predictor, speed, contention)
+    window = RunWindow.checked(trace, warm_up_s, tail_s)
     watched = None if progress is None else _Watched(progress)
     threads = _num_threads(threads, len(runs))
     ends = threading.Event()
@@ -247,7 +130,7 @@ def compare(
         done = {label: f.result() for f, label in futures.items() if _succeeded(f)}
         results = {label: result for label, result in done.items() if label not in failed}
         unfinished = tuple(label for label in runs if label not in {*results, *failed})
-        return Comparison(trace, cluster, results, unfinished, failed, summaries)
+        return Comparison(trace, cluster, results, unfinished, failed, window, summaries)
 
     pool = ThreadPoolExecutor(threads, thread_name_prefix="gpusched")
     summaries: dict[str, dict[str, Any]] = {}
@@ -255,7 +138,7 @@ def compare(
     begun = {} if is_asked(stop) else runs
     futures = {pool.submit(run, label, policy): label for label, policy in begun.items()}
     try:
-        _collect(futures, summaries, failed, stop, watched)
+        _collect(futures, summaries, failed, stop, watched, {} if window is None else window.cuts)
     except (KeyboardInterrupt, _StopSeen) as error:
         ends.set()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -307,6 +190,7 @@ def _collect(
     failed: dict[str, Exception],
     stop: threading.Event | None,
     watched: _Watched | None,
+    cuts: Mapping[str, float | None],
 ) -> None:
     """Wait for all runs, and fill ``summaries`` and ``failed``.
 
@@ -324,7 +208,7 @@ def _collect(
         for future in done:
             label = futures[future]
             try:
-                summaries[label] = future.result().summary()
+                summaries[label] = future.result().summary(**cuts)
             except Exception as error:
                 failed[label] = error
             else:
@@ -344,15 +228,3 @@ def _num_threads(threads: int | None, num_runs: int) -> int:
 
 def _succeeded(future: Future[Result]) -> bool:
     return future.done() and not future.cancelled() and future.exception() is None
-
-
-def _constant(label: str, dtype: pl.Enum, length: int) -> pl.Series:
-    import polars as pl
-
-    return pl.repeat(label, length, dtype=dtype, eager=True).alias("policy")
-
-
-def _plain(value: Any) -> Any:
-    """NumPy scalars as Python values, and NaN or infinity, which JSON does not have, as None."""
-    value = value.item() if hasattr(value, "item") else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -12,19 +12,26 @@ from gpusched.studies.job_changes import Side, changed_groups, changed_jobs
 if TYPE_CHECKING:
     import polars
 
+    from gpusched.base.arrays import Bool
     from gpusched.results.result import Result
 
 
 class ComparisonAnswers:
-    """Methods of :class:`~gpusched.studies.comparison.Comparison`."""
+    """Methods of :class:`~gpusched.studies.comparison_result.Comparison`."""
 
     if TYPE_CHECKING:
 
         @property
         def results(self) -> Mapping[str, Result]: ...
 
+        @property
+        def counted(self) -> Bool: ...
+
+        @property
+        def _cuts(self) -> dict[str, float | None]: ...
+
     def by(self, by: str) -> polars.DataFrame:
-        """Break the jobs of every policy down.
+        """Break the jobs of every policy down: those in the comparison's window.
 
         Parameters
         ----------
@@ -54,7 +61,7 @@ class ComparisonAnswers:
         labels = pl.Enum(list(self.results))
         frames = []
         for label, result in self.results.items():
-            frame = result.by(by)
+            frame = result.by(by, **self._cuts)
             name = pl.repeat(label, len(frame), dtype=labels, eager=True).alias("policy")
             frames.append(frame.insert_column(0, name))
         return pl.concat(frames)
@@ -68,6 +75,8 @@ class ComparisonAnswers:
         limit: int | None = 20,
     ) -> polars.DataFrame:
         """Tell who was hurt by a change of policy: the jobs that end later, or the groups.
+
+        Jobs count that are submitted in the comparison's window.
 
         Parameters
         ----------
@@ -146,8 +155,8 @@ class ComparisonAnswers:
         before, after = changed_policies(list(self.results), policy, baseline)
         runs = self.results[before], self.results[after]
         if by is None:
-            return changed_jobs(*runs, side, limit)
-        found = changed_groups(*runs, side, by)
+            return changed_jobs(*runs, side, limit, self.counted)
+        found = changed_groups(*runs, side, by, self.counted)
         return found if limit is None else found.head(limit)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray
+from gpusched.base.arrays import AnyArray, Bool
 from gpusched.results.gpu_time import sums
 from gpusched.results.job_groups import job_groups
 
@@ -19,10 +19,10 @@ Side = Literal["lost", "won"]
 
 
 def changed_jobs(
-    baseline: Result, policy: Result, side: Side, limit: int | None
+    baseline: Result, policy: Result, side: Side, limit: int | None, counted: Bool
 ) -> polars.DataFrame:
     """Return the jobs that lost, or won, the most; see ``Comparison.losers``."""
-    change_s = _change_s(baseline, policy, side)
+    change_s = np.where(counted, _change_s(baseline, policy, side), np.nan)
     # What ended under one policy only has lost, or won, more than any time tells.
     chosen = np.flatnonzero(change_s > 0)
     order = np.lexsort((chosen, -change_s[chosen]))
@@ -30,16 +30,18 @@ def changed_jobs(
     return _described(baseline, policy, jobs).with_columns(_seconds(f"{side}_s", change_s[jobs]))
 
 
-def changed_groups(baseline: Result, policy: Result, side: Side, by: str) -> polars.DataFrame:
+def changed_groups(
+    baseline: Result, policy: Result, side: Side, by: str, counted: Bool
+) -> polars.DataFrame:
     """Return the groups of jobs that lost, or won, the most in all; see ``Comparison.losers``."""
     import polars as pl
 
     groups = job_groups(baseline, by)
     codes, size = groups.codes, len(groups.names)
-    change_s = _change_s(baseline, policy, side)
+    change_s = np.where(counted, _change_s(baseline, policy, side), np.nan)
     both = np.isfinite(change_s)
     waits = [run.jobs.wait_s for run in (baseline, policy)]
-    waited = np.isfinite(waits[0]) & np.isfinite(waits[1])
+    waited = np.isfinite(waits[0]) & np.isfinite(waits[1]) & counted
 
     def count(mask: AnyArray) -> AnyArray:
         return np.bincount(codes[mask], minlength=size)
@@ -52,7 +54,7 @@ def changed_groups(baseline: Result, policy: Result, side: Side, by: str) -> pol
     later_s = change_s if side == "lost" else -change_s
     data: dict[str, Any] = {
         by: list(groups.names),
-        "num_jobs": np.bincount(codes, minlength=size),
+        "num_jobs": count(counted),
         "num_worse": count(later_s > 0),
         "num_better": count(later_s < 0),
         f"{side}_s": sums(codes[both], np.maximum(change_s[both], 0), size),

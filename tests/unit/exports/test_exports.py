@@ -57,6 +57,7 @@ def test_a_timeline_has_every_gpu_second_and_nothing_overlaps(
         spans.sort()
         assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
     assert {pid for pid, _ in by_track} <= {1, 2, 3}
+    assert min(tid for _, tid in by_track) >= 1
 
 
 def test_tracks_and_slices_have_names_and_colours_that_stay(
@@ -96,7 +97,7 @@ def test_a_pool_has_rows_without_overlaps(tmp_path: Path) -> None:
     trace = gs.Trace.from_columns([0, 0, 1, 6], [5, 5, 9, 2], [1, 1, 2, 1])
     run = gs.simulate(trace, gs.Cluster.uniform(2, 4), placement="count")
     run.to_perfetto(tmp_path / "a.json")
-    assert {s["tid"] for s in slices_of(tmp_path / "a.json")} == {0, 1, 2}
+    assert {s["tid"] for s in slices_of(tmp_path / "a.json")} == {1, 2, 3}
     run.export(tmp_path / "a.csv", "batsim")
     assert {row["allocated_resources"] for row in rows_of(tmp_path / "a.csv")} == {""}
 

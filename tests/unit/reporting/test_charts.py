@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections import defaultdict
 
 import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.reporting.charts import bars, breakdowns, occupancy
+from gpusched.reporting.charts import bar_rows, bars, breakdowns, occupancy
 from gpusched.reporting.charts.thinning import kept_steps, thin_distribution
 from gpusched.reporting.plotting import allocation, gantt, jct_cdf, queue, servers, wait_cdf
 from gpusched.studies.comparison import Comparison, compare
@@ -172,7 +174,7 @@ def test_bars_cover_exactly_what_jobs_hold(two_servers: Comparison) -> None:
 
 
 def test_gpus_that_are_no_neighbours_are_bars_of_their_own() -> None:
-    row, first, length = bars._runs_of_bits(
+    row, first, length = bars.runs_of_bits(
         np.array([0b1011, 1 << 63, (1 << 64) - 1, 0b101], dtype=np.uint64)
     )
     assert row.tolist() == [0, 0, 1, 2, 3, 3]
@@ -195,6 +197,68 @@ def test_servers_may_be_chosen(two_servers: Comparison) -> None:
     assert "From 0 s to 30.0 s after the first submission, the whole run; 1 of 2" in chart.caption
     rows = two_servers.results["fifo"].intervals
     assert {job for job, *_ in bars_of(chart)} == set(rows["job"][rows["server"] == 1].tolist())
+
+
+def test_a_window_has_a_begin_an_end_or_both(two_servers: Comparison) -> None:
+    def ends(**window: float) -> tuple[float, float]:
+        return gs.plot.gantt(two_servers, **window).layout.xaxis.range
+
+    assert ends(from_s=2, to_s=6) == (2.0, 6.0)
+    assert ends(from_s=12) == (12.0, 30.0)
+    assert ends(to_s=6) == (0.0, 6.0)
+    with pytest.raises(ValueError, match="window_s: cannot be combined with from_s and to_s"):
+        gs.plot.gantt(two_servers, from_s=1, window_s=(0, 5))
+    with pytest.raises(ValueError, match="must be two increasing times"):
+        gs.plot.gantt(two_servers, from_s=7, to_s=7)
+
+
+def unpacked(rows: bar_rows.BarRows) -> dict[str, np.ndarray]:
+    """The columns, read as the page's script reads them."""
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(rows.packed)), np.uint8)
+    planes = planes.reshape(7, 4, rows.count).astype(np.int64)
+    columns = sum(planes[:, byte] << (8 * byte) for byte in range(4))
+    for summed in (0, 5):
+        columns[summed] = np.cumsum(columns[summed]) % 2**32
+    names = ("begin", "length", "server", "first", "count", "job", "gpus")
+    return dict(zip(names, columns, strict=True))
+
+
+def test_packed_bars_are_all_of_the_run(comparison: Comparison) -> None:
+    packed, span_s = bar_rows.bar_rows(comparison, (0.0, 1.0), 10**6)
+    origin_us = int(comparison.trace.submit_us[0])
+    for rows, result in zip(packed, comparison.results.values(), strict=True):
+        assert rows.left_out == 0
+        bars_of_run = unpacked(rows)
+        log = result.intervals
+        tick_us = span_s * 1e6 / bar_rows.TICKS
+        area = bars_of_run["length"] * bars_of_run["count"]
+        for name in ("server", "job"):
+            gpu_us = np.bitwise_count(log["mask"]) * (log["end_us"] - log["start_us"])
+            assert np.bincount(bars_of_run[name], area) * tick_us == pytest.approx(
+                np.bincount(log[name], gpu_us), abs=9 * tick_us * len(log["job"])
+            )
+        first = np.lexsort((log["server"], log["job"], log["start_us"]))[0]
+        assert bars_of_run["begin"][0] == round((log["start_us"][first] - origin_us) / tick_us)
+        assert (np.diff(bars_of_run["begin"]) >= 0).all()
+        assert (bars_of_run["gpus"] == comparison.trace.gpus[bars_of_run["job"]]).all()
+
+
+def test_of_too_many_bars_the_window_and_the_largest_are_packed(comparison: Comparison) -> None:
+    window_s = (3 * 86_400.0, 3.2 * 86_400.0)
+    every, span_s = bar_rows.bar_rows(comparison, window_s, 10**6)
+    some, _ = bar_rows.bar_rows(comparison, window_s, 500)
+    for whole, part in zip(map(unpacked, every), some, strict=True):
+        told = unpacked(part)
+        assert 490 <= part.count <= 500
+        assert part.left_out == len(whole["begin"]) - part.count > 0
+        low, high = (end / span_s * bar_rows.TICKS for end in window_s)
+
+        def inside(bars: dict, low: float = low, high: float = high) -> int:
+            return int(
+                ((bars["begin"] < high - 1) & (bars["begin"] + bars["length"] > low + 1)).sum()
+            )
+
+        assert inside(told) == inside(whole) > 0
 
 
 @pytest.mark.parametrize(

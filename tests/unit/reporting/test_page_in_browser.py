@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import gpusched as gs
@@ -206,6 +207,74 @@ def test_the_policy_whose_servers_are_shown_can_be_chosen(tab: Browser, report: 
     choose = "s => { s.value = '1'; s.dispatchEvent(new Event('change')); }"
     tab.evaluate(f"({choose})(document.getElementById('shown'))")
     assert tab.evaluate(visible) == [False, True, False]
+
+
+SAID = "document.getElementById('gantt-said').textContent"
+
+
+def shown_bars(tab: Browser) -> list[list[float]]:
+    """Server, begin, end and job of the bars of the policy that is shown."""
+    seen: list[list[float]] = tab.evaluate("""(() => {
+      const chart = document.getElementById('gantt');
+      const trace = chart.data.find(t => t.visible);
+      const { tickvals, ticktext } = chart.layout.yaxis;
+      const nearest = y => tickvals.reduce((best, v, i) =>
+        Math.abs(v - y) < Math.abs(tickvals[best] - y) ? i : best, 0);
+      return Array.from(trace.y, (y, i) => [Number(ticktext[nearest(y)].split(' ')[1]),
+        trace.base[i], trace.base[i] + trace.x[i], trace.customdata[i][0]]);
+    })()""")
+    return seen
+
+
+def test_any_window_and_servers_of_the_gantt_chart_can_be_seen(
+    tab: Browser, report: Path, comparison: Comparison
+) -> None:
+    open_whole(tab, report, 800)
+    tab.wait_for(f"{SAID}.includes('jobs')")
+    tab.evaluate("""(() => {
+      for (const [id, value] of [['servers', '1, 3'], ['from', 2], ['to', 2.5]]) {
+        document.getElementById(`gantt-${id}`).value = value;
+      }
+      document.getElementById('gantt-to').dispatchEvent(new Event('change', { bubbles: true }));
+    })()""")
+    rows = comparison.results["2d-las:preset=lucid"].intervals
+    origin_us = int(comparison.trace.submit_us[0])
+    begin, end = ((rows[name] - origin_us) / 86_400e6 for name in ("start_us", "end_us"))
+    there = np.isin(rows["server"], [1, 3]) & (begin < 2.5) & (end > 2)
+    wanted = {
+        (int(s), int(j)) for s, j in zip(rows["server"][there], rows["job"][there], strict=True)
+    }
+    assert {(int(server), int(job)) for server, _, _, job in shown_bars(tab)} == wanted
+    assert range_of(tab, "document.getElementById('gantt')") == pytest.approx([2, 2.5])
+    assert "on 2 of 4 servers from 2 to 2.5 days" in tab.evaluate(SAID)
+    # A zoom brings what was left out, or hides what is no longer there.
+    tab.evaluate("document.querySelector('[data-move=in]').click()")
+    assert range_of(tab, "document.getElementById('gantt')") == pytest.approx([2.125, 2.375])
+    low, high = 2.125, 2.375
+    assert all(b < high and e > low for _, b, e, _ in shown_bars(tab))
+    tab.evaluate("void Plotly.relayout('gantt', {'xaxis.range': [1, 1.5]})")
+    tab.wait_for(f"{SAID}.includes('from 1 to 1.5 days')")
+    tab.evaluate("document.querySelector('[data-page=\"1\"]').click()")
+    assert tab.evaluate("document.getElementById('gantt-servers').value") == "2-3"
+    tab.evaluate("document.querySelector('[data-move=all]').click()")
+    first, last = range_of(tab, "document.getElementById('gantt')")
+    assert (first, last) == pytest.approx((0, max(r.intervals["end_us"].max() - origin_us
+            for r in comparison.results.values()) / 86_400e6))  # fmt: skip
+    assert tab.complaints() == []
+
+
+@pytest.mark.parametrize("servers", ["4", "3-1", "a", "0-99999999", ""])
+def test_servers_that_do_not_exist_are_refused(tab: Browser, report: Path, servers: str) -> None:
+    open_whole(tab, report, 800)
+    tab.wait_for(f"{SAID}.includes('jobs')")
+    before = tab.evaluate(SAID)
+    tab.evaluate(f"""(() => {{
+      const field = document.getElementById('gantt-servers');
+      field.value = '{servers}';
+      field.dispatchEvent(new Event('change', {{ bubbles: true }}));
+    }})()""")
+    assert not tab.evaluate("document.getElementById('gantt-servers').checkValidity()")
+    assert tab.evaluate(SAID) == before
 
 
 def test_without_its_library_the_page_says_so(

@@ -218,7 +218,7 @@ def test_a_pool_has_no_servers_to_show() -> None:
 
 def test_the_window_of_the_gantt_chart_may_be_chosen(comparison: Comparison) -> None:
     page = render_report(comparison, plotly="plotly.js", window_s=(3_600, 7_200))
-    assert "From 1.00 h to 2.00 h after the first submission; " in page
+    assert "At first from 1.00 h to 2.00 h after the first submission; " in page
 
 
 @pytest.fixture(scope="module")

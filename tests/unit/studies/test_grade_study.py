@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpusched.studies.grade_study import Answer, answers, main, table
+from gpusched.studies.fidelity.grade_study import Answer, answers, main, table
 
 
 def test_better_grades_have_better_answers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpusched.studies.grades import (
+from gpusched.studies.fidelity.grades import (
     LETTERS,
     MEANINGS,
     MEASURES,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusched.studies.cheapest_mix import cheapest_mix
-from gpusched.studies.fewest import NEIGHBOURS, fewest
+from gpusched.studies.sizing.cheapest_mix import cheapest_mix
+from gpusched.studies.sizing.fewest import NEIGHBOURS, fewest
 
 
 @given(data=st.data())

@@ -1,17 +1,18 @@
-"""Distances of samples of waits, against SciPy and by hand."""
+"""Distances of samples of waits, by hand."""
 
 from __future__ import annotations
 
+import itertools
 import math
-import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.studies.wait_statistics import (
+from gpusched.studies.fidelity.wait_statistics import (
     factor_between,
+    kendall_tau,
     ks_distance,
     mean_difference,
     overlap,
@@ -22,32 +23,51 @@ from gpusched.studies.wait_statistics import (
 WAITS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=40)
 
 
-@settings(deadline=None)  # the first call loads SciPy
-@given(WAITS)
-def test_the_distance_of_distributions_is_scipys(pairs: list[tuple[int, int]]) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    one, other = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
-    expected = stats.ks_2samp(one, other[: len(other) // 2 + 1], method="asymp").statistic
-    assert ks_distance(one, other[: len(other) // 2 + 1]) == pytest.approx(expected, abs=1e-12)
+def _by_hand_ks(one: list[float], other: list[float]) -> float:
+    """The definition: the largest difference of the shares at most a bound."""
+    return max(
+        abs(sum(v <= x for v in one) / len(one) - sum(v <= x for v in other) / len(other))
+        for x in one + other
+    )
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
 
 
 @settings(deadline=None)  # the first call loads SciPy
 @given(WAITS)
-def test_the_rank_correlation_is_scipys(pairs: list[tuple[int, int]]) -> None:
-    stats = pytest.importorskip("scipy.stats")
-    one, other = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # SciPy's of constant input
-        expected = stats.spearmanr(one, other).statistic
-    if np.array_equal(one, other):
-        expected = 1.0
-    assert rank_correlation(one, other) == pytest.approx(np.nan_to_num(expected), abs=1e-9)
+def test_the_distance_of_distributions_is_its_definition(pairs: list[tuple[int, int]]) -> None:
+    one, every = (list(map(float, column)) for column in zip(*pairs, strict=True))
+    other = every[: len(every) // 2 + 1]
+    assert ks_distance(np.array(one), np.array(other)) == pytest.approx(_by_hand_ks(one, other))
+
+
+@settings(deadline=None)
+@given(WAITS)
+def test_rank_correlations_are_their_definitions(pairs: list[tuple[int, int]]) -> None:
+    one, other = (list(map(float, column)) for column in zip(*pairs, strict=True))
+    ranks = [[sum(w < v for w in side) + sum(w == v for w in side) / 2 for v in side]
+             for side in (one, other)]  # fmt: skip
+    centred = [np.array(side) - np.mean(side) for side in ranks]
+    signs = [
+        np.array([_sign(a - b) for a, b in itertools.combinations(side, 2)])
+        for side in (one, other)
+    ]
+    for found, (first, second) in (
+        (rank_correlation, centred),
+        (kendall_tau, signs),  # tau-b: concordant less discordant pairs, over those not tied
+    ):
+        spread = math.sqrt(np.dot(first, first) * np.dot(second, second))
+        expected = 1.0 if one == other else np.dot(first, second) / spread if spread else 0.0
+        assert found(np.array(one), np.array(other)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_who_waits_for_ever_waits_longest() -> None:
     forever = np.array([0.0, 5.0, np.inf])
     assert ks_distance(forever, np.array([0.0, 5.0, 6.0])) == pytest.approx(1 / 3)
     assert rank_correlation(forever, np.array([0.0, 5.0, 6.0])) == pytest.approx(1.0)
+    assert kendall_tau(forever, np.array([0.0, 6.0, 5.0])) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,11 @@ def test_an_error_in_a_run_names_its_change(site: gs.Trace) -> None:
         ({}, ValueError, "changes: at least one is needed"),
         ({"changes": ["servers=+1"], "base": "esay"}, ValueError, "did you mean 'easy'"),
         ({"changes": ["servers=+1"], "resolution_s": -1}, ValueError, "resolution_s: -1"),
-        ({"changes": ["servers=+1"], "predictor": "oracel"}, ValueError, "base: .*oracle"),
+        (
+            {"changes": ["servers=+1"], "predictor": "oracel"},
+            ValueError,
+            "unknown predictor .*oracle",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused(

@@ -19,11 +19,18 @@ _COLOURS: Final = (
     "generic_work", "cq_build_running", "cq_build_passed", "yellow", "olive",
     "vsync_highlight_color",
 )  # fmt: skip
-_SERVERS_ROW: Final = 1  # process ids begin with 1
+# Process and thread ids begin with 1: Perfetto takes process 0 for the idle one of Linux, and
+# older ones put thread 0 and thread 1 of a process together.
+_SERVERS_ROW: Final = 1
+_LANES_ROW: Final = 1
 
 
 def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
-    """Write a slice for every allocation: microseconds, a process for each server."""
+    """Write a slice for every allocation: a process for each server, a thread for each lane.
+
+    Complete events (``X``), whose ``ts`` and ``dur`` are whole microseconds, and metadata events
+    (``M``) with names and order. No two slices of a thread overlap.
+    """
     import polars as pl
 
     rows = {name: np.asarray(values) for name, values in exported.intervals.items()}
@@ -43,7 +50,7 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
             pl.lit(',"pid":'),
             pl.Series(server + _SERVERS_ROW).cast(pl.String),
             pl.lit(',"tid":'),
-            pl.Series(lane).cast(pl.String),
+            pl.Series(lane + _LANES_ROW).cast(pl.String),
             pl.lit(',"cname":"'),
             pl.Series(np.array(_COLOURS)[colour].tolist()).gather(job),
             pl.Series(details).gather(job),
@@ -110,10 +117,11 @@ def _names_of_tracks(exported: Exported, server: AnyArray, lane: Int64) -> list[
         gpu, extra = divmod(place, PER_GPU)
         title = f"GPU {gpu}" + (f" ({extra + 1})" if extra else "")
         title = f"row {place + 1}" if of < 0 else title
-        known = {"ph": "M", "pid": of + _SERVERS_ROW, "tid": place}
+        known = {"ph": "M", "pid": of + _SERVERS_ROW, "tid": place + _LANES_ROW}
         events.append(known | {"name": "thread_name", "args": {"name": title}})
         events.append(known | {"name": "thread_sort_index", "args": {"sort_index": place}})
-    return events or [{"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "no job ran"}}]
+    nothing = {"ph": "M", "pid": _SERVERS_ROW, "name": "process_name"}
+    return events or [nothing | {"args": {"name": "no job ran"}}]
 
 
 register_schedule_format(

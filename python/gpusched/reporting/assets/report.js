@@ -95,8 +95,13 @@ function relaid(layout) {
   return layout;
 }
 
+const facts = element("gantt-facts");
+const gantt = facts ? ganttOf(JSON.parse(facts.textContent)) : null;
+
 function draw(chart) {
-  const { data, layout } = figures.get(chart);
+  const figure = figures.get(chart);
+  if (chart.id === "gantt") gantt.fill(figure, shown ? Number(shown.value) : 0);
+  const { data, layout } = figure;
   Plotly.react(chart, data.map(restyled), relaid(layout), config);
 }
 
@@ -139,6 +144,14 @@ function prepare(chart) {
   load(chart);
   drawn.add(chart);
   draw(chart);
+  if (chart.id === "gantt") {
+    gantt.onChange(() => draw(chart));
+    chart.on("plotly_relayout", (change) => {
+      const range = change["xaxis.range"] || [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+      if (range[0] !== undefined) gantt.moved(range);
+      if (change["xaxis.autorange"]) gantt.reset();
+    });
+  }
   chart.addEventListener("keydown", (event) => {
     const action = keys[event.key];
     if (!action || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -16,7 +16,7 @@ from gpusched.reporting.charts.time_axis import TimeAxis
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 MOST_BARS: Final = 4_000
 """Bars of each policy unless another number is named."""
@@ -84,7 +84,8 @@ def bars(
     caption = _caption(comparison.cluster, shown, begin_s, end_s, why, cut)
     return Gantt(
         "gantt", "Jobs on GPUs", caption, axis.axis(begin_s, end_s),
-        policies=tuple(policies), ticks=ticks, top=top,
+        policies=tuple(policies), ticks=ticks, top=top, servers=tuple(shown.tolist()),
+        window_s=(begin_s, end_s), unit_s=axis.unit_s, unit=axis.unit,
     )  # fmt: skip
 
 
@@ -188,7 +189,7 @@ def _bars_of(
     most_bars: int,
 ) -> tuple[Bars, int]:
     """Return the bars of the rows, and how many were left out."""
-    row, first, length = _runs_of_bits(part["mask"])
+    row, first, length = runs_of_bits(part["mask"])
     begin_us = np.maximum(part["start_us"], window_us[0])[row]
     end_us = np.minimum(part["end_us"], window_us[1])[row]
     num_left_out = max(0, len(row) - most_bars)
@@ -213,7 +214,7 @@ def _bars_of(
     return made, num_left_out
 
 
-def _runs_of_bits(mask: AnyArray) -> tuple[Int64, Int64, Int64]:
+def runs_of_bits(mask: AnyArray) -> tuple[Int64, Int64, Int64]:
     """Return row, lowest bit and length of each run of ones, by row and then by bit."""
     one = np.uint64(1)
     bits = np.arange(64, dtype=np.uint64)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray
+from gpusched.base.arrays import Float64, Int64
 from gpusched.base.wording import duration, plural
 from gpusched.reporting.charts.chart import Axis, Curve, Dots, policies_of
 from gpusched.reporting.charts.highlights import highlighted
+from gpusched.results.job_groups import NOT_GIVEN
 
 if TYPE_CHECKING:
-    from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    import polars
+
+    from gpusched.studies.comparison_result import Comparison
     from gpusched.traces.workload import Trace
 
 By = Literal["user", "width"]
@@ -22,7 +25,9 @@ Measure = Literal["wait", "jct"]
 
 MOST_USERS: Final = 15
 """Users that have a line of their own; the others share one."""
-_WIDTHS: Final = ((1, "1 GPU"), (8, "2-8 GPUs"), (None, "9 or more GPUs"))
+_WIDTHS: Final = {
+    "below 1": "below 1 GPU", "1": "1 GPU", "2-8": "2-8 GPUs", "9+": "9 or more GPUs",
+}  # fmt: skip
 _WORDS: Final = {"wait": "wait", "jct": "JCT"}
 _LEAST: Final = {"wait": 1.0, "jct": 1e-6}  # seconds that a logarithmic axis can show
 
@@ -35,17 +40,23 @@ def has_users(trace: Trace) -> bool:
 def means(comparison: Comparison, by: By, measure: Measure) -> Dots:
     """Mean wait or JCT of the finished jobs of each group under each policy.
 
+    The figures are those of :meth:`gpusched.Comparison.by`; of users who share a line they are
+    put together.
+
     Raises
     ------
     ValueError
         By user, if the trace has none.
     """
-    trace = comparison.trace
-    groups = _users(trace) if by == "user" else _widths(trace)
+    groups = _users(comparison) if by == "user" else _widths(comparison)
+    column = "user" if by == "user" else "gpus"
+    every = None if not comparison.results else comparison.by(column)
     curves = []
-    for place, label, result in policies_of(comparison):
-        table = _group_means(result, groups.codes, measure)
-        code, value = table["group"].to_numpy(), table["mean_s"].to_numpy()
+    for place, label, _ in policies_of(comparison):
+        if every is None:
+            break
+        table = every.filter(every["policy"] == list(comparison.results)[place])
+        code, value = _pooled(groups, table, column, measure)
         if len(code):
             worst = int(value.argmax())
             finding = (
@@ -58,7 +69,7 @@ def means(comparison: Comparison, by: By, measure: Measure) -> Dots:
         f"{name} ({plural(count, 'job')})"
         for name, count in zip(groups.names, groups.counts, strict=True)
     )
-    every = np.concatenate([curve.x for curve in curves] or [np.ones(1)])
+    ends = np.concatenate([curve.x for curve in curves] or [np.ones(1)])
     word = _WORDS[measure]
     small = " Less than 1 s is drawn at 1 s." if measure == "wait" else ""
     return Dots(
@@ -66,7 +77,7 @@ def means(comparison: Comparison, by: By, measure: Measure) -> Dots:
         f"Mean {word} by {'user' if by == 'user' else 'number of GPUs'}",
         f"Mean {word} of the finished jobs, a dot per policy: further left is better.{small}"
         + groups.note,
-        Axis(f"mean {word} (log scale)", "duration", (every.min() / 1.4, every.max() * 1.4)),
+        Axis(f"mean {word} (log scale)", "duration", (ends.min() / 1.4, ends.max() * 1.4)),
         groups=names,
         curves=tuple(curves),
         highlighted=highlighted(comparison),
@@ -75,65 +86,78 @@ def means(comparison: Comparison, by: By, measure: Measure) -> Dots:
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """A group number of each job; names and numbers of jobs of the groups, from the bottom."""
+    """The lines of a chart from the bottom, and the line of each group of ``Result.by``."""
 
-    codes: AnyArray
     names: tuple[str, ...]
     counts: tuple[int, ...]
+    line_of: Mapping[str, int]
     note: str = ""
 
 
-def _group_means(result: Result, codes: AnyArray, measure: Measure) -> Any:
-    """Mean over the finished jobs of each group that has any: columns group and mean_s."""
-    import polars as pl
-
-    values = result.jobs.wait_s if measure == "wait" else result.jobs.jct_s
-    frame = pl.DataFrame({"group": codes, "value": values}).filter(pl.col("value").is_not_nan())
-    return frame.group_by("group").agg(pl.col("value").mean().alias("mean_s")).sort("group")
-
-
-def _widths(trace: Trace) -> _Groups:
-    edges = [most for most, _ in _WIDTHS if most is not None]
-    codes = np.searchsorted(edges, trace.gpus, side="left")
-    return _compact(codes, [name for _, name in _WIDTHS])
+def _pooled(
+    groups: _Groups, table: polars.DataFrame, column: str, measure: Measure
+) -> tuple[Int64, Float64]:
+    """Return the lines that have finished jobs, and the mean over those jobs, seconds."""
+    table = table.filter(table["num_finished"] > 0)
+    line = np.array([groups.line_of[name] for name in table[column]], dtype=np.int64)
+    count, size = table["num_finished"].to_numpy(), len(groups.names)
+    finished = np.bincount(line, weights=count, minlength=size)
+    total = np.bincount(line, weights=count * table[f"mean_{measure}_s"].to_numpy(), minlength=size)
+    there = np.flatnonzero(finished)
+    return there, total[there] / finished[there]
 
 
-def _users(trace: Trace) -> _Groups:
+def _widths(comparison: Comparison) -> _Groups:
+    """A line for each width that has jobs, the narrowest at the top."""
+    counts = _job_counts(comparison, "gpus")
+    return _lines([(_WIDTHS[name], (name,)) for name in counts], counts)
+
+
+def _users(comparison: Comparison) -> _Groups:
     """Those who ask for most GPU time, then all others together."""
+    trace = comparison.trace
     if not has_users(trace) or trace.user is None:
         raise ValueError("the trace does not say whose jobs they are: it has no users")
-    labels = trace.user
-    weights = trace.service_s * trace.gpus
-    asked = np.bincount(labels.codes, weights=weights, minlength=len(labels.names))
-    jobs = np.bincount(labels.codes, minlength=len(labels.names))
-    order = [code for code in np.argsort(-asked, kind="stable").tolist() if jobs[code]]
+    labels, counted = trace.user, comparison.counted
+    asked = np.bincount(
+        labels.codes[counted],
+        weights=(trace.service_s * trace.gpus)[counted],
+        minlength=len(labels.names),
+    )
+    counts = _job_counts(comparison, "user")
+    named = [labels.names[code] or NOT_GIVEN for code in np.argsort(-asked, kind="stable")]
+    order = [name for name in dict.fromkeys(named) if name in counts]
     shown, rest = order, order[:0]
     if len(order) > MOST_USERS + 1:
         shown, rest = order[:MOST_USERS], order[MOST_USERS:]
-    rank_of = np.full(len(labels.names), len(shown), dtype=np.int64)
-    rank_of[shown] = np.arange(len(shown))
-    names = [labels.names[code] or "(no user)" for code in shown]
-    note = ""
+    lines: list[tuple[str, tuple[str, ...]]] = [(name, (name,)) for name in shown]
+    note = " Users who ask for most GPU time are at the top."
     if rest:
-        names.append(f"{len(rest):,} others")
+        lines.append((f"{len(rest):,} others", tuple(rest)))
         note = (
             f" The {len(shown)} users who ask for most GPU time, most at the top; "
             f"the other {len(rest):,} share the last line."
         )
-    else:
-        note = " Users who ask for most GPU time are at the top."
-    return _compact(rank_of[labels.codes], names, note)
+    return _lines(lines, counts, note)
 
 
-def _compact(codes: AnyArray, names: list[str], note: str = "") -> _Groups:
-    """Leave out groups without jobs, and count from the bottom: the first is drawn at the top."""
-    counts = np.bincount(codes, minlength=len(names))
-    kept = np.flatnonzero(counts)[::-1]
-    place_of = np.zeros(len(names), dtype=np.int64)
-    place_of[kept] = np.arange(len(kept))
+def _job_counts(comparison: Comparison, by: str) -> dict[str, int]:
+    """Jobs of each group of ``Result.by``, which are the same under every policy."""
+    if not comparison.results:
+        return {}
+    table = comparison.by(by)
+    table = table.filter(table["policy"] == table["policy"][0])
+    return dict(zip(table[by], table["num_jobs"], strict=True))
+
+
+def _lines(
+    lines: Sequence[tuple[str, tuple[str, ...]]], counts: Mapping[str, int], note: str = ""
+) -> _Groups:
+    """Count lines, each of a name and its groups, from the bottom: the first is at the top."""
+    upward = list(lines)[::-1]
     return _Groups(
-        place_of[codes],
-        tuple(names[group] for group in kept),
-        tuple(int(counts[group]) for group in kept),
+        tuple(name for name, _ in upward),
+        tuple(sum(counts[group] for group in groups) for _, groups in upward),
+        {group: line for line, (_, groups) in enumerate(upward) for group in groups},
         note,
     )

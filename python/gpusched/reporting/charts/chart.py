@@ -13,7 +13,7 @@ from gpusched.reporting.notes import policy_name
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 MOST_COLOURED: Final = 6
 """Curves that are told apart when they lie over each other; of more, one is highlighted."""
@@ -160,11 +160,21 @@ class Gantt(Chart):
         Of each server that is shown, its middle and its name.
     top
         Where the last server ends.
+    servers
+        Their ids.
+    window_s
+        The window, seconds since the first submission.
+    unit_s, unit
+        What 1 on the axis of time is.
     """
 
     policies: tuple[Bars, ...] = ()
     ticks: tuple[tuple[float, str], ...] = ()
     top: float = 0.0
+    servers: tuple[int, ...] = ()
+    window_s: tuple[float, float] = (0.0, 0.0)
+    unit_s: float = 1.0
+    unit: str = "seconds"
 
     @property
     def findings(self) -> Sequence[str]:

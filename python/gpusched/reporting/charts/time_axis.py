@@ -12,7 +12,7 @@ from gpusched.base.wording import scale_of
 from gpusched.reporting.charts.chart import Axis
 
 if TYPE_CHECKING:
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
 

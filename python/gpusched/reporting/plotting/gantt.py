@@ -11,12 +11,14 @@ from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 
 def gantt(
     source: Result | Comparison,
     *,
+    from_s: float | None = None,
+    to_s: float | None = None,
     window_s: tuple[float, float] | None = None,
     servers: Sequence[int] | None = None,
     most_bars: int = MOST_BARS,
@@ -30,9 +32,12 @@ def gantt(
     ----------
     source
         A result, or a comparison.
+    from_s, to_s
+        The window, in seconds since the first submission; one of them alone: from the first
+        submission, or to the last end. Without both, the whole run, or as much around the longest
+        queue as ``most_bars`` allow.
     window_s
-        From and to, in seconds since the first submission. None takes the whole run, or as much
-        around the longest queue as ``most_bars`` allow.
+        Both in one.
     servers
         Ids of the servers to show; None takes the first 32.
     most_bars
@@ -47,20 +52,32 @@ def gantt(
     Raises
     ------
     ValueError
-        If the window is empty, a server does not exist, ``most_bars`` is not positive, or the
-        placement takes the cluster for one pool. ImportError without the library.
+        If the window is empty or said twice, a server does not exist, ``most_bars`` is not
+        positive, or the placement takes the cluster for one pool. ImportError without the library.
 
     Examples
     --------
     >>> import gpusched as gs
     >>> trace = gs.generate("philly", 200, seed=1)
     >>> result = gs.simulate(trace, gs.Cluster.uniform(64, 8), policy="fifo")
-    >>> figure = gs.plot.gantt(result, window_s=(0, 3_600), servers=range(8))
+    >>> figure = gs.plot.gantt(result, from_s=0, to_s=3_600, servers=range(8))
     """
     if most_bars < 1:
         raise ValueError(f"most_bars: must be at least 1, not {most_bars}")
     chosen = None if servers is None else list(servers)
-    return drawn(chart(comparison_of(source), window_s, chosen, most_bars), library)
+    comparison = comparison_of(source)
+    if from_s is not None or to_s is not None:
+        if window_s is not None:
+            raise ValueError("window_s: cannot be combined with from_s and to_s")
+        begin_s = 0.0 if from_s is None else from_s
+        window_s = (begin_s, _last_end_s(comparison) if to_s is None else to_s)
+    return drawn(chart(comparison, window_s, chosen, most_bars), library)
+
+
+def _last_end_s(comparison: Comparison) -> float:
+    """When the last job ends, seconds since the first submission."""
+    ends = [r.intervals["end_us"].max(initial=0) for r in comparison.results.values()]
+    return float((max(ends) - comparison.trace.submit_us[0]) / 1e6)
 
 
 def chart(

@@ -12,7 +12,7 @@ from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 
 def jct_cdf(
@@ -55,7 +55,9 @@ def jct_cdf(
 
 def chart(comparison: Comparison, points: int = POINTS) -> Curves:
     """Share of the finished jobs whose JCT is at most x."""
-    curves, left, right = curves_of(comparison, lambda r: r.jobs.jct_s, points, 1e-6, duration)
+    curves, left, right = curves_of(
+        comparison, lambda r: r.jobs.jct_s[comparison.counted], points, 1e-6, duration
+    )
     return Curves(
         "jct_cdf",
         "Job completion time",

@@ -12,7 +12,7 @@ from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 
 def slowdown_cdf(
@@ -46,7 +46,13 @@ def slowdown_cdf(
 
 def chart(comparison: Comparison, points: int = POINTS) -> Curves:
     """Share of the jobs on several servers whose slowdown from contention is at most x."""
-    curves, _, right = curves_of(comparison, _slowdown, points, 1.0, lambda x: f"{x:.2f}")
+    counted = comparison.counted
+
+    def slowdown(result: Result) -> Float64:
+        on_several = result.contention.jobs
+        return result.jobs.slowdown_contention[on_several[counted[on_several]]]
+
+    curves, _, right = curves_of(comparison, slowdown, points, 1.0, lambda x: f"{x:.2f}")
     margin = max(0.02 * (right - 1.0), 0.005)
     return Curves(
         "slowdown_cdf",
@@ -59,7 +65,3 @@ def chart(comparison: Comparison, points: int = POINTS) -> Curves:
         hover=HOVER,
         highlighted=highlighted(comparison),
     )
-
-
-def _slowdown(result: Result) -> Float64:
-    return result.jobs.slowdown_contention[result.contention.jobs]

@@ -12,7 +12,7 @@ from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
-    from gpusched.studies.comparison import Comparison
+    from gpusched.studies.comparison_result import Comparison
 
 
 def wait_cdf(
@@ -47,7 +47,9 @@ def chart(comparison: Comparison, points: int = POINTS) -> Curves:
     A logarithmic axis has no place for jobs that never wait: the curves start at one second, with
     the jobs that wait less or not at all.
     """
-    curves, left, right = curves_of(comparison, lambda r: r.jobs.wait_s, points, 1.0, duration)
+    curves, left, right = curves_of(
+        comparison, lambda r: r.jobs.wait_s[comparison.counted], points, 1.0, duration
+    )
     return Curves(
         "wait_cdf",
         "Wait",

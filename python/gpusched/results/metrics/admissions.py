@@ -14,6 +14,7 @@ from gpusched.results.run_facts import RunFacts
     summary="Jobs that were admitted.",
     needs=("admissions",),
     table="none",
+    window="jobs",
     rank=250,
 )
 def _num_admitted(run: RunFacts) -> int:
@@ -30,6 +31,7 @@ def _num_admitted(run: RunFacts) -> int:
     label="broken promises",
     short="broken|promises",
     place=1030,
+    window="jobs",
     rank=260,
 )
 def _broken_promises(run: RunFacts) -> int:

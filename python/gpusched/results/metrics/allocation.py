@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
-from gpusched.schedules.schedule import UNFINISHED, whole_intervals, widths_of
+from gpusched.schedules.schedule import UNFINISHED
 
 
 @register_metric(
@@ -22,21 +22,12 @@ from gpusched.schedules.schedule import UNFINISHED, whole_intervals, widths_of
     table="main",
     place=180,
     gives_way=6,
+    window="time",
     rank=280,
 )
 def _allocation(run: RunFacts) -> float:
     is_done = not (np.asarray(run.schedule.status) == UNFINISHED).any()
-    if run.contention is None and is_done:
+    if run.window is None and run.is_fixed and is_done:
         return run.of_gpu_time(float(np.dot(run.gpus, run.schedule.held_us)))
-    return run.of_gpu_time(_held_gpu_us(run))
-
-
-def _held_gpu_us(run: RunFacts) -> float:
-    """GPU time held until the last finish: unfinished jobs may hold theirs for longer."""
-    rows = run.schedule.intervals()
-    first, _ = whole_intervals(rows)
-    last_us = run.schedule.finish_us.max()
-    length = np.minimum(rows["end_us"][first], last_us) - rows["start_us"][first]
-    share = (run.gpus / run.trace.gpus)[rows["job"][first]]
-    held = widths_of(rows, first, run.trace.gpus) * share
-    return float(np.dot(held, np.maximum(length, 0)))
+    # Unfinished jobs may hold GPUs for longer than until the last finish.
+    return run.of_gpu_time(float(np.sum(run.gpu_us_within)))

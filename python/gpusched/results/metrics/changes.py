@@ -20,10 +20,11 @@ from gpusched.results.run_facts import RunFacts
     table="main",
     place=220,
     gives_way=10,
+    window="jobs",
     rank=300,
 )
 def _preemptions(run: RunFacts) -> int:
-    return int(np.sum(run.schedule.preemptions, dtype=np.int64))
+    return int(np.sum(run.schedule.preemptions[run.counted], dtype=np.int64))
 
 
 @register_metric(
@@ -36,7 +37,8 @@ def _preemptions(run: RunFacts) -> int:
     short="resizes",
     group="cluster",
     place=1040,
+    window="jobs",
     rank=310,
 )
 def _resizes(run: RunFacts) -> int:
-    return int(np.sum(run.schedule.resizes, dtype=np.int64))
+    return int(np.sum(run.schedule.resizes[run.counted], dtype=np.int64))

@@ -21,6 +21,7 @@ from gpusched.results.run_facts import RunFacts
     table="main",
     place=230,
     gives_way=1,
+    window="run",
     rank=900,
 )
 def _wall_s(run: RunFacts) -> float:
@@ -41,6 +42,7 @@ def _wall_s(run: RunFacts) -> float:
     table="main",
     place=250,
     gives_way=2,
+    window="run",
     rank=910,
 )
 def _jobs_per_s(run: RunFacts) -> float:

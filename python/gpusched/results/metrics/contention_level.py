@@ -17,11 +17,11 @@ from gpusched.results.run_facts import RunFacts
     short="mean rings|on a link",
     group="cluster",
     place=1140,
+    window="time",
     rank=360,
 )
 def _mean_contention_level(run: RunFacts) -> float:
-    assert run.contention is not None
-    return run.contention.mean_level
+    return run.links.mean_level
 
 
 @register_metric(
@@ -37,11 +37,11 @@ def _mean_contention_level(run: RunFacts) -> float:
     table="main",
     place=210,
     gives_way=None,
+    window="time",
     rank=370,
 )
 def _max_contention_level(run: RunFacts) -> int:
-    assert run.contention is not None
-    return run.contention.max_level
+    return run.links.max_level
 
 
 @register_metric(
@@ -50,8 +50,8 @@ def _max_contention_level(run: RunFacts) -> int:
     summary="Links on which two rings or more ever met.",
     needs=("contention",),
     table="none",
+    window="time",
     rank=380,
 )
 def _num_contended_links(run: RunFacts) -> int:
-    assert run.contention is not None
-    return run.contention.num_contended
+    return run.links.num_contended

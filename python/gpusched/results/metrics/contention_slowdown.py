@@ -23,6 +23,7 @@ from gpusched.traces.trace_facts import nearest_rank
     table="main",
     place=110,
     gives_way=5,
+    window="jobs",
     rank=330,
 )
 def _mean_slowdown_contention(run: RunFacts) -> float:
@@ -38,6 +39,7 @@ def _mean_slowdown_contention(run: RunFacts) -> float:
     label="p99 slowdown from contention",
     short="p99 cont.|slowdown",
     place=1110,
+    window="jobs",
     rank=340,
 )
 def _p99_slowdown_contention(run: RunFacts) -> float:
@@ -53,6 +55,7 @@ def _p99_slowdown_contention(run: RunFacts) -> float:
     label="max slowdown from contention",
     short="max cont.|slowdown",
     place=1120,
+    window="jobs",
     rank=350,
 )
 def _max_slowdown_contention(run: RunFacts) -> float:

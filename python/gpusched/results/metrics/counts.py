@@ -14,10 +14,11 @@ from gpusched.schedules.schedule import REJECTED, UNFINISHED
     unit="count",
     summary="Jobs of the trace.",
     table="none",
+    window="jobs",
     rank=10,
 )
 def _num_jobs(run: RunFacts) -> int:
-    return len(run.trace)
+    return int(np.count_nonzero(run.counted))
 
 
 @register_metric(
@@ -25,6 +26,7 @@ def _num_jobs(run: RunFacts) -> int:
     unit="count",
     summary="Jobs that finished.",
     table="none",
+    window="jobs",
     rank=20,
 )
 def _num_finished(run: RunFacts) -> int:
@@ -36,10 +38,11 @@ def _num_finished(run: RunFacts) -> int:
     unit="count",
     summary="Jobs that were refused.",
     table="none",
+    window="jobs",
     rank=30,
 )
 def _num_rejected(run: RunFacts) -> int:
-    return int(np.count_nonzero(np.asarray(run.schedule.status) == REJECTED))
+    return int(np.count_nonzero(np.asarray(run.schedule.status)[run.counted] == REJECTED))
 
 
 @register_metric(
@@ -47,7 +50,8 @@ def _num_rejected(run: RunFacts) -> int:
     unit="count",
     summary="Jobs that waited or ran when the run ended.",
     table="none",
+    window="jobs",
     rank=40,
 )
 def _num_unfinished(run: RunFacts) -> int:
-    return int(np.count_nonzero(np.asarray(run.schedule.status) == UNFINISHED))
+    return int(np.count_nonzero(np.asarray(run.schedule.status)[run.counted] == UNFINISHED))

@@ -15,6 +15,7 @@ from gpusched.results.run_facts import RunFacts, exact_sum
     summary="Jobs that have a deadline.",
     needs=("deadlines",),
     table="none",
+    window="jobs",
     rank=170,
 )
 def _num_deadlines(run: RunFacts) -> int:
@@ -27,6 +28,7 @@ def _num_deadlines(run: RunFacts) -> int:
     summary="Jobs that finished by their deadline.",
     needs=("deadlines",),
     table="none",
+    window="jobs",
     rank=180,
 )
 def _deadlines_met(run: RunFacts) -> int:
@@ -47,6 +49,7 @@ def _deadlines_met(run: RunFacts) -> int:
     table="main",
     place=10,
     gives_way=None,
+    window="jobs",
     rank=190,
 )
 def _dsr(run: RunFacts) -> float:
@@ -65,6 +68,7 @@ def _dsr(run: RunFacts) -> float:
     label="value met",
     short="value|met",
     place=1010,
+    window="jobs",
     rank=230,
 )
 def _value_met(run: RunFacts) -> float:
@@ -84,6 +88,7 @@ def _value_met(run: RunFacts) -> float:
     label="tardiness",
     short="tardi-|ness",
     place=1020,
+    window="jobs",
     rank=240,
 )
 def _tardiness_s(run: RunFacts) -> float:

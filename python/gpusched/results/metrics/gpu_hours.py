@@ -16,6 +16,7 @@ from gpusched.results.run_facts import RunFacts
     short="GPU|hours",
     group="cluster",
     place=1125,
+    window="time",
     rank=285,
 )
 def _gpu_hours(run: RunFacts) -> float:

@@ -20,6 +20,7 @@ from gpusched.traces.trace_facts import nearest_rank
     table="main",
     place=40,
     gives_way=None,
+    window="jobs",
     rank=50,
 )
 def _mean_jct_s(run: RunFacts) -> float:
@@ -37,6 +38,7 @@ def _mean_jct_s(run: RunFacts) -> float:
     table="main",
     place=50,
     gives_way=9,
+    window="jobs",
     rank=60,
 )
 def _p50_jct_s(run: RunFacts) -> float:
@@ -52,6 +54,7 @@ def _p50_jct_s(run: RunFacts) -> float:
     label="p90 JCT",
     short="p90|JCT",
     place=1060,
+    window="jobs",
     rank=70,
 )
 def _p90_jct_s(run: RunFacts) -> float:
@@ -69,6 +72,7 @@ def _p90_jct_s(run: RunFacts) -> float:
     table="main",
     place=60,
     gives_way=11,
+    window="jobs",
     rank=80,
 )
 def _p95_jct_s(run: RunFacts) -> float:
@@ -86,6 +90,7 @@ def _p95_jct_s(run: RunFacts) -> float:
     table="main",
     place=70,
     gives_way=15,
+    window="jobs",
     rank=90,
 )
 def _p99_jct_s(run: RunFacts) -> float:
@@ -101,6 +106,7 @@ def _p99_jct_s(run: RunFacts) -> float:
     label="max JCT",
     short="max|JCT",
     place=1070,
+    window="jobs",
     rank=100,
 )
 def _max_jct_s(run: RunFacts) -> float:
@@ -116,6 +122,7 @@ def _max_jct_s(run: RunFacts) -> float:
     label="geomean JCT",
     short="geomean|JCT",
     place=1080,
+    window="jobs",
     rank=110,
 )
 def _geomean_jct_s(run: RunFacts) -> float:

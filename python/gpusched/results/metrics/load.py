@@ -16,12 +16,24 @@ from gpusched.schedules.schedule import REJECTED
     definition="sum of g p of the jobs that were not rejected / "
     "(M x time from first to last submit of all)",
     table="none",
+    window="jobs",
     rank=470,
 )
 def _load(run: RunFacts) -> float:
+    if run.window is not None:
+        return _load_within(run)
     load = run.trace.load(run.cluster.num_gpus)
     runs = np.asarray(run.schedule.status) != REJECTED
     if runs.all():
         return load
     part = run.trace.filter(runs).gpu_seconds / run.trace.gpu_seconds if runs.any() else 0.0
     return load * part
+
+
+def _load_within(run: RunFacts) -> float:
+    """The load of the jobs that count, over the part of the window in which jobs are submitted."""
+    begin_us, end_us = run.ends_us
+    length_us = min(end_us, int(run.trace.submit_us[-1])) - begin_us
+    runs = run.counted & (np.asarray(run.schedule.status) != REJECTED)
+    asked = float(np.dot(run.gpus[runs], run.trace.service_us[runs]))
+    return asked / (run.cluster.num_gpus * length_us) if length_us > 0 else np.nan

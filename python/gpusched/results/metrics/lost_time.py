@@ -24,12 +24,13 @@ from gpusched.schedules.schedule import contention_excess_us, whole_intervals, w
     table="main",
     place=200,
     gives_way=4,
+    window="time",
     rank=390,
 )
 def _lost_to_contention(run: RunFacts) -> float:
-    lost_us = np.dot(
-        _mean_widths(run)[run.finished], contention_excess_us(run.schedule)[run.finished]
-    )
+    done = run.all_finished
+    widths = run.within(_mean_widths(run))
+    lost_us = np.dot(widths[done], contention_excess_us(run.schedule)[done])
     return _of_gpu_time(run, float(lost_us))
 
 
@@ -46,12 +47,14 @@ def _lost_to_contention(run: RunFacts) -> float:
     short="lost to|placement",
     group="cluster",
     place=1130,
+    window="time",
     rank=400,
 )
 def _lost_to_placement(run: RunFacts) -> float:
-    alone_us = run.schedule.uncontended_us[run.finished]
-    beyond_us = np.maximum(alone_us - run.trace.service_us[run.finished], 0.0)
-    return _of_gpu_time(run, float(np.dot(_mean_widths(run)[run.finished], beyond_us)))
+    done = run.all_finished
+    alone_us = run.schedule.uncontended_us[done]
+    beyond_us = np.maximum(alone_us - run.trace.service_us[done], 0.0)
+    return _of_gpu_time(run, float(np.dot(run.within(_mean_widths(run))[done], beyond_us)))
 
 
 def _of_gpu_time(run: RunFacts, lost_us: float) -> float:

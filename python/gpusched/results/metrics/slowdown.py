@@ -25,6 +25,7 @@ SHORT_SERVICE_S: Final = 10.0
     table="main",
     place=100,
     gives_way=13,
+    window="jobs",
     rank=140,
 )
 def _mean_bounded_slowdown(run: RunFacts) -> float:

@@ -16,6 +16,7 @@ from gpusched.results.run_facts import RunFacts, mean
     short="servers|/ job",
     group="cluster",
     place=1160,
+    window="jobs",
     rank=320,
 )
 def _mean_servers(run: RunFacts) -> float:

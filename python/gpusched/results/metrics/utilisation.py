@@ -21,8 +21,10 @@ from gpusched.results.run_facts import RunFacts
     table="main",
     place=190,
     gives_way=12,
+    window="time",
     rank=290,
 )
 def _utilisation(run: RunFacts) -> float:
-    useful = np.dot(run.gpus[run.finished], run.trace.service_us[run.finished])
+    done = run.all_finished
+    useful = np.dot(run.within(run.gpus)[done], run.trace.service_us[done])
     return run.of_gpu_time(float(useful))

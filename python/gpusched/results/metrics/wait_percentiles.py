@@ -16,6 +16,7 @@ from gpusched.traces.trace_facts import nearest_rank
     label="p50 wait",
     short="p50|wait",
     place=1082,
+    window="jobs",
     rank=122,
 )
 def _p50_wait_s(run: RunFacts) -> float:
@@ -31,6 +32,7 @@ def _p50_wait_s(run: RunFacts) -> float:
     label="p90 wait",
     short="p90|wait",
     place=1084,
+    window="jobs",
     rank=124,
 )
 def _p90_wait_s(run: RunFacts) -> float:
@@ -48,6 +50,7 @@ def _p90_wait_s(run: RunFacts) -> float:
     table="main",
     place=84,
     gives_way=3,
+    window="jobs",
     rank=126,
 )
 def _p95_wait_s(run: RunFacts) -> float:
@@ -65,6 +68,7 @@ def _p95_wait_s(run: RunFacts) -> float:
     table="main",
     place=86,
     gives_way=0,
+    window="jobs",
     rank=128,
 )
 def _p99_wait_s(run: RunFacts) -> float:

@@ -17,6 +17,7 @@ from gpusched.results.run_facts import RunFacts, mean_s
     table="main",
     place=80,
     gives_way=None,
+    window="jobs",
     rank=120,
 )
 def _mean_wait_s(run: RunFacts) -> float:
@@ -34,6 +35,7 @@ def _mean_wait_s(run: RunFacts) -> float:
     table="main",
     place=90,
     gives_way=8,
+    window="jobs",
     rank=130,
 )
 def _mean_queueing_delay_s(run: RunFacts) -> float:

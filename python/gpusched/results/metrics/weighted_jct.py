@@ -15,6 +15,7 @@ from gpusched.results.run_facts import RunFacts, mean_s, weighted_mean
     label="area-weighted JCT",
     short="area|JCT",
     place=1090,
+    window="jobs",
     rank=150,
 )
 def _area_weighted_jct_s(run: RunFacts) -> float:
@@ -30,6 +31,7 @@ def _area_weighted_jct_s(run: RunFacts) -> float:
     label="weighted JCT",
     short="weighted|JCT",
     place=1100,
+    window="jobs",
     rank=160,
 )
 def _weighted_jct_s(run: RunFacts) -> float:

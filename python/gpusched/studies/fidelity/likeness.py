@@ -11,10 +11,11 @@ import numpy as np
 from gpusched.base.arrays import Bool, Float64, Int64
 from gpusched.base.ticks import US_PER_S
 from gpusched.schedules.schedule import whole_intervals, widths_of
-from gpusched.studies.grades import MEASURES, Grade, distance_of, grade_of
-from gpusched.studies.own_starts import OwnStarts, Window
-from gpusched.studies.wait_statistics import (
+from gpusched.studies.fidelity.grades import MEASURES, Grade, distance_of, grade_of
+from gpusched.studies.fidelity.own_starts import OwnStarts, Window
+from gpusched.studies.fidelity.wait_statistics import (
     factor_between,
+    kendall_tau,
     ks_distance,
     mean_difference,
     overlap,
@@ -41,8 +42,8 @@ class Likeness:
         never started: they count as waiting for ever, but not in means.
     ks
         Kolmogorov-Smirnov distance of the waits, 0 to 1.
-    rank_correlation
-        Spearman's, of the waits job by job.
+    rank_correlation, kendall_tau
+        Spearman's, and Kendall's tau-b, of the waits job by job. The second is not graded.
     mean_wait_s, own_mean_wait_s
         Simulated and of the trace.
     mean_wait_factor
@@ -63,6 +64,7 @@ class Likeness:
     num_never_started: int
     ks: float
     rank_correlation: float
+    kendall_tau: float
     mean_wait_s: float
     own_mean_wait_s: float
     mean_wait_factor: float
@@ -80,12 +82,12 @@ class Likeness:
 
     @property
     def grade(self) -> Grade:
-        """The grade, see :func:`~gpusched.studies.grades.grade_of`."""
+        """The grade, see :func:`~gpusched.studies.fidelity.grades.grade_of`."""
         return grade_of(self.graded, self.num_compared, self.num_waited)
 
     @property
     def distance(self) -> float:
-        """What candidates are ordered by, see :func:`~gpusched.studies.grades.distance_of`."""
+        """What candidates are ordered by: :func:`~gpusched.studies.fidelity.grades.distance_of`."""
         return distance_of(self.graded)
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,6 +124,7 @@ def likeness(result: Result, own: OwnStarts, window: Window, resolution_s: float
         num_never_started=int(np.count_nonzero(~started)),
         ks=ks_distance(simulated, mine),
         rank_correlation=rank_correlation(simulated, mine),
+        kendall_tau=kendall_tau(simulated, mine),
         mean_wait_s=mean_s,
         own_mean_wait_s=own_mean_s,
         mean_wait_factor=factor_between(mean_s, own_mean_s),

@@ -111,6 +111,15 @@ class Goals:
         """The metrics, each once, in their order."""
         return tuple(dict.fromkeys(goal.metric for goal in self.goals))
 
+    def check_of_parts(self) -> None:
+        """Raise ValueError if a goal means nothing of a part of a run, such as its makespan."""
+        for key in self.metrics:
+            if not METRICS.find(key).is_of_parts:
+                raise ValueError(
+                    f"goal: {key} is of whole runs, and has no value after a warm-up or before "
+                    "a tail"
+                )
+
     def are_met(self, values: Mapping[str, float]) -> bool:
         """Whether the values of the metrics meet all goals."""
         return all(goal.is_met(values[goal.metric]) for goal in self.goals)

@@ -13,6 +13,7 @@ from gpusched.base.arrays import Bool, Float64, Int64, freeze_columns
 from gpusched.base.field_checks import not_negative
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
+from gpusched.base.wording import plural
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.trace_facts import nearest_rank
 
@@ -119,8 +120,8 @@ class OwnStarts:
         compared = self.is_known & (submit_us >= begin) & (submit_us <= end)
         if (count := int(np.count_nonzero(compared))) < MIN_COMPARED:
             raise ValueError(
-                f"{self.trace.name}: {count} jobs with starts of their own were submitted between "
-                f"the warm-up ({warm_up / US_PER_S:,.0f} s) and the tail "
+                f"{self.trace.name}: {plural(count, 'job')} with starts of their own submitted "
+                f"between the warm-up ({warm_up / US_PER_S:,.0f} s) and the tail "
                 f"({tail / US_PER_S:,.0f} s); at least {MIN_COMPARED} are needed"
             )
         return Window(begin, end, warm_up / US_PER_S, tail / US_PER_S, compared)

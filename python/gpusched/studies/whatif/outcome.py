@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched.clusters.cluster import Cluster
-from gpusched.traces.trace_facts import nearest_rank
+from gpusched.results.metric_registry import METRICS
+from gpusched.results.run_window import RunWindow
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
 
-METRICS: Final = ("mean_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s")
 FIGURES: Final = (
     "mean_wait_s", "p95_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s",
 )  # fmt: skip
@@ -37,9 +37,9 @@ class Outcome:
         On which cluster.
     figures
         ``mean_wait_s``, ``p95_wait_s``, ``mean_jct_s``, ``p95_jct_s``, ``utilisation`` and
-        ``makespan_s``: of finished jobs; a wait is all time without GPUs.
+        ``makespan_s``: metrics of the run, or of its window; NaN where that has none.
     num_finished
-        Jobs that finished.
+        Jobs that finished, of those in the window.
     num_gain, num_lose
         Jobs that are done sooner and later after their submission than in the base case, by more
         than the resolution; those that only one of the two finishes are among them.
@@ -85,7 +85,13 @@ class Outcome:
         }
 
 
-def outcome_of(label: str, result: Result, reference: Result, resolution_s: float) -> Outcome:
+def outcome_of(
+    label: str,
+    result: Result,
+    reference: Result,
+    resolution_s: float,
+    window: RunWindow | None = None,
+) -> Outcome:
     """Return what came of a run, beside that of the base case.
 
     Parameters
@@ -94,12 +100,14 @@ def outcome_of(label: str, result: Result, reference: Result, resolution_s: floa
         The run of the base case.
     resolution_s
         Jobs whose completion time changes by no more than this neither gain nor lose.
+    window
+        The part of each run that the figures are of, on its own clock. Which jobs gain and lose
+        is counted among those that it holds in the base case.
     """
     jobs, spec = result.jobs, result.spec
-    finished = jobs.is_finished
-    figures = {key: float(result.metric(key)) for key in METRICS}
-    figures["p95_wait_s"] = nearest_rank(np.sort(jobs.wait_s[finished]), 95)
-    before = reference.jobs.is_finished
+    counted = np.ones(len(jobs), np.bool_) if window is None else window.counted(reference.trace)
+    finished = jobs.is_finished & counted
+    before = reference.jobs.is_finished & counted
     change_s = (jobs.jct_s - reference.jobs.jct_s)[finished & before]
     gained, lost = change_s < -resolution_s, change_s > resolution_s
     return Outcome(
@@ -111,10 +119,18 @@ def outcome_of(label: str, result: Result, reference: Result, resolution_s: floa
         spec.contention,
         result.clairvoyant,
         result.cluster,
-        {key: figures[key] for key in FIGURES},
+        {key: _figure(result, key, window) for key in FIGURES},
         int(np.count_nonzero(finished)),
         int(np.count_nonzero(gained) + np.count_nonzero(finished & ~before)),
         int(np.count_nonzero(lost) + np.count_nonzero(before & ~finished)),
         float(-change_s[gained].mean()) if gained.any() else 0.0,
         float(change_s[lost].mean()) if lost.any() else 0.0,
     )
+
+
+def _figure(result: Result, key: str, window: RunWindow | None) -> float:
+    if window is None:
+        return float(result.metric(key))
+    if not METRICS.find(key).is_of_parts:
+        return math.nan
+    return float(result.metric(key, **window.cuts))

@@ -11,13 +11,14 @@ from gpusched.base.field_checks import check_integer, check_positive
 from gpusched.base.progress import OnProgress
 from gpusched.clusters.server_group import MAX_SERVERS
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
-from gpusched.studies.cheapest_mix import cheapest_mix
-from gpusched.studies.fewest import fewest
-from gpusched.studies.goals import Goals
-from gpusched.studies.server_kinds import ServerKinds
-from gpusched.studies.size_confidence import size_confidence
-from gpusched.studies.sizing_result import Sizing
-from gpusched.studies.sizing_runs import Counts, SizingRuns
+from gpusched.results.run_window import RunWindow
+from gpusched.studies.sizing.cheapest_mix import cheapest_mix
+from gpusched.studies.sizing.fewest import fewest
+from gpusched.studies.sizing.goals import Goals
+from gpusched.studies.sizing.server_kinds import ServerKinds
+from gpusched.studies.sizing.size_confidence import size_confidence
+from gpusched.studies.sizing.sizing_result import Sizing
+from gpusched.studies.sizing.sizing_runs import Counts, SizingRuns
 from gpusched.traces.cluster_sizing import smallest_cluster
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def size(
     speed: str | SpeedChoice | None = None,
     contention: str | ContentionChoice = "none",
     seed: int = 0,
+    warm_up_s: float | None = None,
+    tail_s: float | None = None,
     max_servers: int | None = None,
     max_runs: int = MAX_RUNS,
     resamples: int = RESAMPLES,
@@ -83,6 +86,9 @@ def size(
         Bandwidths of all servers, Gbit/s.
     policy, placement, predictor, speed, contention, seed
         As for :func:`gpusched.simulate`; the policy by its name or as a :class:`gpusched.Policy`.
+    warm_up_s, tail_s
+        Measure a part of each run, as :meth:`gpusched.Result.summary` does: the goal is of it.
+        Every job must be run all the same.
     max_servers
         Of each type; default: as many as would be busy at once if no job ever waited.
     max_runs
@@ -134,7 +140,10 @@ def size(
         "contention": contention,
         "seed": seed,
     }
-    runs = SizingRuns(trace, kinds, goals, options, stop)
+    window = RunWindow.checked(trace, warm_up_s, tail_s)
+    if window is not None:
+        goals.check_of_parts()
+    runs = SizingRuns(trace, kinds, goals, options, stop, window)
     found = _searched(runs, _most(runs, max_servers), max_runs)
     if found.counts is None:
         return found
@@ -207,6 +216,7 @@ def _searched(runs: SizingRuns, most: Counts, max_runs: int) -> Sizing:
         trace=runs.trace,
         goals=runs.goals,
         policy=str(runs.options["policy"]),
+        window=runs.window,
         kinds=runs.kinds,
         counts=counts,
         most=most,

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from gpusched.base.wording import Kind, decimals_of, plural, scale_of, text_of
+from gpusched.studies.fidelity.wait_statistics import factor_between
 from gpusched.studies.text_columns import aligned, wrapped
-from gpusched.studies.wait_statistics import factor_between
 
 if TYPE_CHECKING:
-    from gpusched.studies.likeness import Likeness
-    from gpusched.studies.outcome import Outcome
+    from gpusched.studies.fidelity.likeness import Likeness
+    from gpusched.studies.whatif.outcome import Outcome
     from gpusched.traces.workload import Trace
 
 _SHOWN: Final[tuple[tuple[str, str, Kind], ...]] = (
@@ -39,7 +39,7 @@ def lines(
     Parameters
     ----------
     trace, base, outcomes, likeness, no_grade, resolution_s, remarks
-        As of :class:`~gpusched.studies.whatif_result.WhatIf`.
+        As of :class:`~gpusched.studies.whatif.whatif_result.WhatIf`.
     """
     grade = f"no grade: {no_grade}" if likeness is None else f"grade {likeness.grade}"
     missed = [] if likeness is None else _within_error(base, outcomes, likeness.mean_wait_factor)
@@ -66,7 +66,8 @@ def _policy(outcome: Outcome) -> str:
 
 def _rows(base: Outcome, outcomes: tuple[Outcome, ...]) -> list[list[str]]:
     every = (base, *outcomes)
-    columns = [_column(every, key, label, kind) for key, label, kind in _SHOWN]
+    shown = [entry for entry in _SHOWN if any(math.isfinite(o.figures[entry[0]]) for o in every)]
+    columns = [_column(every, key, label, kind) for key, label, kind in shown]
     headings = ["", *(heading for heading, _ in columns), "gain", "lose"]
     rows = [headings]
     for place, outcome in enumerate(every):
@@ -74,7 +75,7 @@ def _rows(base: Outcome, outcomes: tuple[Outcome, ...]) -> list[list[str]]:
         name = outcome.label if len(outcome.label) <= _LONGEST else f"{outcome.label[:22]}.."
         rows.append([name, *(cells[place] for _, cells in columns), *counts])
         if place:
-            rows.append(["", *(_change(base, outcome, key) for key, _, _ in _SHOWN), "", ""])
+            rows.append(["", *(_change(base, outcome, key) for key, _, _ in shown), "", ""])
     return rows
 
 

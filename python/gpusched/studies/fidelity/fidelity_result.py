@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched.base.ticks import us_to_seconds
-from gpusched.studies import fidelity_texts
-from gpusched.studies.base_cases import BaseCase
-from gpusched.studies.grades import Grade
-from gpusched.studies.likeness import settled, simulated_changes, simulated_waits
-from gpusched.studies.own_starts import OwnStarts, Window
+from gpusched.studies.fidelity import fidelity_texts
+from gpusched.studies.fidelity.base_cases import BaseCase
+from gpusched.studies.fidelity.grades import Grade
+from gpusched.studies.fidelity.likeness import settled, simulated_changes, simulated_waits
+from gpusched.studies.fidelity.own_starts import OwnStarts, Window
 
 if TYPE_CHECKING:
     import polars as pl

@@ -18,11 +18,10 @@ def ks_distance(one: Float64, other: Float64) -> float:
     one, other
         At least one value each; infinity is a value.
     """
-    ordered, against = np.sort(one), np.sort(other)
-    bounds = np.concatenate((ordered, against))
-    below = np.searchsorted(ordered, bounds, side="right") / len(ordered)
-    below_too = np.searchsorted(against, bounds, side="right") / len(against)
-    return float(np.max(np.abs(below - below_too)))
+    from scipy import stats
+
+    # Of its methods that which computes no more than the distance takes.
+    return float(stats.ks_2samp(one, other, method="asymp").statistic)
 
 
 def rank_correlation(one: Float64, other: Float64) -> float:
@@ -31,21 +30,27 @@ def rank_correlation(one: Float64, other: Float64) -> float:
     Equal values share the mean of their ranks. It is 1 if the columns are equal, and 0 if all
     values of one are the same and those of the other are not: then it tells nothing.
     """
+    return _correlation("spearmanr", one, other)
+
+
+def kendall_tau(one: Float64, other: Float64) -> float:
+    """Return Kendall's tau-b of two columns of the same jobs, -1 to 1.
+
+    Of two jobs that both columns tell apart, it is the share that they put in the same order less
+    the share that they put in the other one, with ties taken into account. Where it is not
+    defined, it is what :func:`rank_correlation` is.
+    """
+    return _correlation("kendalltau", one, other)
+
+
+def _correlation(name: str, one: Float64, other: Float64) -> float:
+    from scipy import stats
+
     if np.array_equal(one, other):
         return 1.0
-    ranks, others = mean_ranks(one), mean_ranks(other)
-    ranks -= ranks.mean()
-    others -= others.mean()
-    spread = np.sqrt(np.dot(ranks, ranks) * np.dot(others, others))
-    return float(np.clip(np.dot(ranks, others) / spread, -1.0, 1.0)) if spread > 0 else 0.0
-
-
-def mean_ranks(values: Float64) -> Float64:
-    """Return the rank of each value, 1 for the least; equal values share their mean rank."""
-    _, position, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks: Float64 = (last - (counts - 1) / 2)[position]
-    return ranks
+    if (one == one[0]).all() or (other == other[0]).all():
+        return 0.0
+    return float(getattr(stats, name)(one, other).statistic)
 
 
 def factor_between(one: float, other: float) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gpusched.studies.fewest import fewest
+from gpusched.studies.sizing.fewest import fewest
 
 Counts = tuple[int, ...]
 # Of more kinds, not every set of them is thinned out.

@@ -16,11 +16,11 @@ from gpusched.clusters.cluster import Cluster
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.plugins.policy_labels import AnyPolicy
-from gpusched.studies.capacity_search import nearest_capacity, smaller_capacity
-from gpusched.studies.grades import Grade
-from gpusched.studies.likeness import Likeness, likeness, settled, simulated_waits
-from gpusched.studies.own_starts import OwnStarts, Window
-from gpusched.studies.wait_statistics import mean_difference
+from gpusched.studies.fidelity.capacity_search import nearest_capacity, smaller_capacity
+from gpusched.studies.fidelity.grades import Grade
+from gpusched.studies.fidelity.likeness import Likeness, likeness, settled, simulated_waits
+from gpusched.studies.fidelity.own_starts import OwnStarts, Window
+from gpusched.studies.fidelity.wait_statistics import mean_difference
 from gpusched.traces.checked_columns import NOT_GIVEN
 
 if TYPE_CHECKING:

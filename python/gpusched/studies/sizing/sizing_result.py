@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpusched.base.wording import duration, plural
-from gpusched.studies.goals import Goal, Goals
-from gpusched.studies.server_kinds import ANY_GPU, ServerKinds
-from gpusched.studies.size_confidence import FEW_BLOCKS, SizeConfidence
-from gpusched.studies.sizing_runs import Counts, SizingRun
+from gpusched.results.run_window import RunWindow
+from gpusched.studies.sizing.goals import Goal, Goals
+from gpusched.studies.sizing.server_kinds import ANY_GPU, ServerKinds
+from gpusched.studies.sizing.size_confidence import FEW_BLOCKS, SizeConfidence
+from gpusched.studies.sizing.sizing_runs import Counts, SizingRun
 
 if TYPE_CHECKING:
     import polars
@@ -47,6 +48,8 @@ class Sizing:
         that are not ``falling``, if there are such.
     confidence
         What the same weeks, drawn again, would have needed; None if they were not.
+    window
+        The part of each run that the goals are of; None: all of it.
     """
 
     trace: Trace
@@ -61,6 +64,7 @@ class Sizing:
     result: Result | None
     nearest: SizingRun | None = None
     confidence: SizeConfidence | None = None
+    window: RunWindow | None = None
 
     @property
     def servers(self) -> int | None:
@@ -113,6 +117,7 @@ class Sizing:
         return {
             "goal": str(self.goals),
             "policy": self.policy,
+            **({} if self.window is None else {"window": self.window.cuts}),
             "servers": self.servers,
             "counts": None if counts is None else dict(zip(self.kinds.types, counts, strict=True)),
             "cluster": None if self.cluster is None else str(self.cluster),
@@ -146,6 +151,8 @@ class Sizing:
 
     def _notes(self) -> Iterator[str]:
         most = self.kinds.cluster(self.most)
+        if self.window is not None:
+            yield f"metrics: of the runs {self.window}"
         for goal in self.falling:
             yield f"more servers do not help {goal}: {most} miss it"
         if self.counts is None:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from gpusched.base.wording import duration, plural
-from gpusched.studies.likeness import PERCENTS, Likeness
+from gpusched.studies.fidelity.likeness import PERCENTS, Likeness
 from gpusched.studies.text_columns import aligned, wrapped
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from gpusched.studies.base_cases import BaseCase
+    from gpusched.studies.fidelity.base_cases import BaseCase
     from gpusched.traces.workload import Trace
 
 MOST_CASES: Final = 12
@@ -31,7 +31,7 @@ def lines(
     Parameters
     ----------
     trace, cases, peak_gpus, remarks
-        As of :class:`~gpusched.studies.fidelity_result.Fidelity`.
+        As of :class:`~gpusched.studies.fidelity.fidelity_result.Fidelity`.
     jobs
         Those compared, the farthest first.
     """
@@ -58,7 +58,20 @@ def _as_near(cases: tuple[BaseCase, ...]) -> list[str]:
 
 
 def _cases(cases: tuple[BaseCase, ...]) -> list[list[str]]:
-    rows = [["grade", "policy", "placement", "servers", "KS", "rank", "mean wait", "alloc.", "far"]]
+    rows = [
+        [
+            "grade",
+            "policy",
+            "placement",
+            "servers",
+            "KS",
+            "rank",
+            "tau",
+            "mean wait",
+            "alloc.",
+            "far",
+        ]
+    ]
     for case in cases:
         like = case.likeness
         mark = " †" if case.clairvoyant else ""
@@ -70,6 +83,7 @@ def _cases(cases: tuple[BaseCase, ...]) -> list[list[str]]:
                 f"{case.cluster.num_servers:,}",
                 f"{like.ks:.3f}",
                 f"{like.rank_correlation:.2f}",
+                f"{like.kendall_tau:.2f}",
                 duration(like.mean_wait_s),
                 f"{100 * like.allocation_error:.1f} %",
                 f"{like.distance:.3f}",

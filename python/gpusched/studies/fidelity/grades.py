@@ -29,7 +29,8 @@ class Measure:
     Attributes
     ----------
     key, label
-        Its attribute of :class:`~gpusched.studies.likeness.Likeness`, and how texts call it.
+        Its attribute of :class:`~gpusched.studies.fidelity.likeness.Likeness`, and how texts call
+        it.
     limits
         The worst values that are still A, B, C and D.
     grows

@@ -18,7 +18,7 @@ from gpusched.clusters.cluster import Cluster
 from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER, MAX_SERVERS
 from gpusched.plugins.policy import PlacementChoice
 from gpusched.plugins.policy_labels import AnyPolicy, runs_by_label
-from gpusched.studies.base_cases import (
+from gpusched.studies.fidelity.base_cases import (
     PLACEMENTS,
     BaseCase,
     Setting,
@@ -26,8 +26,8 @@ from gpusched.studies.base_cases import (
     default_predictor,
     ordered,
 )
-from gpusched.studies.fidelity_result import Fidelity
-from gpusched.studies.own_starts import OwnStarts, Window, own_starts
+from gpusched.studies.fidelity.fidelity_result import Fidelity
+from gpusched.studies.fidelity.own_starts import OwnStarts, Window, own_starts
 from gpusched.studies.threaded_runs import in_threads
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from gpusched._core import Placement
+from gpusched.base.arrays import Int64
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SERVICE_US
 from gpusched.clusters.cluster import Cluster
@@ -74,6 +75,20 @@ class Change:
 
     def __str__(self) -> str:
         return f"{self.key}{f'[{self.group}]' if self.group else ''}={self.value}"
+
+    def check(self, trace: Trace) -> None:
+        """Raise ValueError if the value is malformed, as far as that shows without a cluster."""
+        try:
+            if self.key in _CHOICES and isinstance(self.value, str):
+                _CHOICES[self.key].parse(self.value)
+            elif self.key in _NUMBERS:
+                _moved(0, self.value)
+            elif self.key == "load":
+                _factor(self.value)
+            elif self.key == "estimates":
+                _estimates(trace, self.value)
+        except ValueError as error:
+            raise ValueError(f"change {self}: {error}") from None
 
     def applied(self, scenario: Scenario, base: Scenario) -> Scenario:
         """Return the scenario with the change.
@@ -147,14 +162,11 @@ def _change(key: Any, value: Any) -> Change:
 _How = Callable[[Scenario, Scenario, Change], Scenario]
 
 
-def _replaced(field: str, choice: Any = None) -> _How:
-    def replaced(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
-        value = change.value
-        if choice is not None and isinstance(value, str):
-            value = choice.parse(value)  # a mistake is told before anything runs
-        return dataclasses.replace(scenario, **{field: value})
-
-    return replaced
+def _replaced(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
+    value: Any = change.value
+    if change.key in _CHOICES and isinstance(value, str):
+        value = _CHOICES[change.key].parse(value)
+    return dataclasses.replace(scenario, **{change.key: value})
 
 
 def _resized(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
@@ -173,7 +185,7 @@ def _resized(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
     if len(fits) > 1:
         raise ValueError(f"the cluster has {len(fits)} groups of such servers (types: {types})")
     groups = list(cluster.servers)
-    field = {"servers": "count", "gpus_per_server": "gpus"}[change.key]
+    field = _NUMBERS[change.key]
     number = _moved(getattr(groups[fits[0]], field), change.value)
     groups[fits[0]] = _with(groups[fits[0]], field, number)
     return dataclasses.replace(
@@ -207,36 +219,55 @@ def _number(value: Any) -> float:
 
 def _loaded(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
     """Rescale the gaps between arrivals to a load of the base cluster, or by a factor."""
-    value = change.value
-    if isinstance(value, str) and value.startswith("*"):
-        trace = scenario.trace.scale_load(_number(value[1:]))
+    is_factor, number = _factor(change.value)
+    if is_factor:
+        trace = scenario.trace.scale_load(number)
     else:
-        trace = scenario.trace.with_load(_number(value), base.cluster.num_gpus)
+        trace = scenario.trace.with_load(number, base.cluster.num_gpus)
     return dataclasses.replace(scenario, trace=trace)
+
+
+def _factor(value: Any) -> tuple[bool, float]:
+    """Read ``*1.2``, or ``0.9``: whether it is a factor, and the number."""
+    is_factor = isinstance(value, str) and value.startswith("*")
+    return is_factor, _number(value[1:] if is_factor else value)
 
 
 def _estimated(scenario: Scenario, base: Scenario, change: Change) -> Scenario:
     """Make estimates exact, or longer or shorter by a factor."""
-    trace, value = scenario.trace, change.value
+    trace = scenario.trace
+    estimate_us = _estimates(trace, change.value)
+    return dataclasses.replace(scenario, trace=dataclasses.replace(trace, estimate_us=estimate_us))
+
+
+def _estimates(trace: Trace, value: Any) -> Int64:
     if value == "exact":
-        estimate_us = trace.service_us
-    elif isinstance(value, str) and value.startswith("*"):
+        return trace.service_us
+    if isinstance(value, str) and value.startswith("*"):
         known = trace.estimate_us
         if known is None:
             raise ValueError("the trace has no estimates")
         scaled = np.clip(np.rint(known * _number(value[1:])), 1, MAX_SERVICE_US)
-        estimate_us = np.where(known == NOT_GIVEN, NOT_GIVEN, scaled.astype(np.int64))
-    else:
-        raise ValueError("must be exact, or a factor such as *2")
-    return dataclasses.replace(scenario, trace=dataclasses.replace(trace, estimate_us=estimate_us))
+        return np.where(known == NOT_GIVEN, NOT_GIVEN, scaled.astype(np.int64))
+    raise ValueError("must be exact, or a factor such as *2")
+
+
+_CHOICES: Final[dict[str, Any]] = {
+    "policy": Policy,
+    "placement": PlacementChoice,
+    "speed": SpeedChoice,
+    "contention": ContentionChoice,
+}
+_NUMBERS: Final = {"servers": "count", "gpus_per_server": "gpus"}
+"""Changes that give the servers of a group another number, and its field."""
 
 
 _HOW: Final[dict[str, _How]] = {
-    "policy": _replaced("policy", Policy),
-    "placement": _replaced("placement", PlacementChoice),
-    "predictor": _replaced("predictor"),
-    "speed": _replaced("speed", SpeedChoice),
-    "contention": _replaced("contention", ContentionChoice),
+    "policy": _replaced,
+    "placement": _replaced,
+    "predictor": _replaced,
+    "speed": _replaced,
+    "contention": _replaced,
     "servers": _resized,
     "gpus_per_server": _resized,
     "load": _loaded,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpusched.studies import whatif_texts
-from gpusched.studies.grades import Grade
-from gpusched.studies.likeness import Likeness
-from gpusched.studies.outcome import FIGURES, Outcome
+from gpusched.studies.fidelity.grades import Grade
+from gpusched.studies.fidelity.likeness import Likeness
+from gpusched.studies.whatif import whatif_texts
+from gpusched.studies.whatif.outcome import FIGURES, Outcome
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,7 +1,8 @@
 """How far off the answers on a base case are, by its grade, at made-up sites.
 
-``python -m gpusched.studies.grade_study`` prints the table of docs/studies/fidelity.md. At a
-made-up site all is known, so what a what-if says can be held against what the change does there.
+``python -m gpusched.studies.fidelity.grade_study`` prints the table of docs/studies/fidelity.md.
+At a made-up site all is known, so what a what-if says can be held against what the change does
+there.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ import numpy as np
 from gpusched.base.arrays import Bool, Float64
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.simulation import simulate_quietly as simulate
-from gpusched.studies.base_cases import PLACEMENTS, POLICIES
-from gpusched.studies.grades import LETTERS
-from gpusched.studies.likeness import likeness
-from gpusched.studies.own_starts import own_starts
+from gpusched.studies.fidelity.base_cases import PLACEMENTS, POLICIES
+from gpusched.studies.fidelity.grades import LETTERS
+from gpusched.studies.fidelity.likeness import likeness
+from gpusched.studies.fidelity.own_starts import own_starts
 from gpusched.studies.text_columns import aligned
 from gpusched.traces.trace_facts import nearest_rank
 from gpusched.traces.workload import Trace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -12,9 +13,10 @@ import numpy as np
 
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.engine.simulation import simulate_quietly as simulate
+from gpusched.results.run_window import RunWindow
 from gpusched.schedules.schedule import REJECTED, UNFINISHED
-from gpusched.studies.goals import Goals
-from gpusched.studies.server_kinds import ServerKinds
+from gpusched.studies.sizing.goals import Goals
+from gpusched.studies.sizing.server_kinds import ServerKinds
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
@@ -56,6 +58,8 @@ class SizingRuns:
     ----------
     options
         Of :func:`gpusched.simulate`, but for trace and cluster.
+    window
+        The part of each run that the metrics are of; None: all of it.
     runs
         Those so far, by their counts, in their order.
     """
@@ -65,6 +69,7 @@ class SizingRuns:
     goals: Goals
     options: Mapping[str, Any]
     stop: threading.Event | None = None
+    window: RunWindow | None = None
     runs: dict[Counts, SizingRun] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -96,8 +101,15 @@ class SizingRuns:
 
     def _simulated(self, counts: Counts) -> tuple[dict[str, float], int]:
         result = self.result(counts)
-        values = {key: float(result.metric(key)) for key in self.goals.metrics}
-        return values, _num_without(result)
+        return self._values(result), _num_without(result)
+
+    def _values(self, result: Result) -> dict[str, float]:
+        """The metrics of the goals; NaN where no job is submitted in the window."""
+        window = self.window
+        if window is not None and not window.counted(self.trace).any():
+            return dict.fromkeys(self.goals.metrics, math.nan)
+        cuts = {} if window is None else window.cuts
+        return {key: float(result.metric(key, **cuts)) for key in self.goals.metrics}
 
 
 def _num_without(result: Result) -> int:

@@ -15,8 +15,8 @@ from gpusched.base.arrays import Bool, Int64
 from gpusched.base.progress import OnProgress, Progress
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.base.ticks import US_PER_S
-from gpusched.studies.fewest import fewest
-from gpusched.studies.sizing_runs import Counts, SizingRuns
+from gpusched.studies.sizing.fewest import fewest
+from gpusched.studies.sizing.sizing_runs import Counts, SizingRuns
 from gpusched.traces.resampling import num_blocks, resampled
 from gpusched.traces.trace_facts import nearest_rank
 

@@ -13,16 +13,23 @@ from gpusched._core import Placement
 from gpusched.base.field_checks import not_negative
 from gpusched.base.progress import OnProgress
 from gpusched.clusters.cluster import Cluster
+from gpusched.engine.seams import check_shared
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy
-from gpusched.studies.base_cases import Setting, default_predictor
-from gpusched.studies.fidelity import GPUS_PER_SERVER, RESOLUTION_S, fewest_servers, no_types
-from gpusched.studies.likeness import Likeness, likeness
-from gpusched.studies.outcome import outcome_of
-from gpusched.studies.own_starts import has_starts, own_starts
-from gpusched.studies.scenario import Change, Scenario, can_join, parse_changes
+from gpusched.results.run_window import RunWindow
+from gpusched.studies.fidelity.base_cases import Setting, default_predictor
+from gpusched.studies.fidelity.fidelity import (
+    GPUS_PER_SERVER,
+    RESOLUTION_S,
+    fewest_servers,
+    no_types,
+)
+from gpusched.studies.fidelity.likeness import Likeness, likeness
+from gpusched.studies.fidelity.own_starts import has_starts, own_starts
 from gpusched.studies.threaded_runs import in_threads
-from gpusched.studies.whatif_result import WhatIf
+from gpusched.studies.whatif.outcome import outcome_of
+from gpusched.studies.whatif.scenario import Change, Scenario, can_join, parse_changes
+from gpusched.studies.whatif.whatif_result import WhatIf
 from gpusched.traces.cluster_sizing import smallest_cluster
 
 if TYPE_CHECKING:
@@ -78,7 +85,11 @@ def whatif(
         Jobs whose completion time changes by no more than this neither gain nor lose, and waits
         below it count as none for the grade, seconds.
     warm_up_s, tail_s
-        What is left out for the grade, as for :func:`gpusched.fidelity`.
+        Measure the part of each run that begins so many seconds after its first submission and
+        ends so many before its last one, as :meth:`gpusched.Result.summary` does; who gains and
+        who loses is counted among the jobs submitted then. The same part is graded. None: the
+        figures are of the whole runs, and for the grade as much is left out as
+        :func:`gpusched.fidelity` does.
     threads, progress, stop
         As for :func:`gpusched.compare`; ``progress`` counts runs.
 
@@ -109,9 +120,13 @@ def whatif(
     'the trace has no starts of its own'
     """
     asked = parse_changes(changes)
+    for change in asked:
+        change.check(trace)
     resolution_s = not_negative("resolution_s", resolution_s, 2.0**43)
+    window = RunWindow.checked(trace, warm_up_s, tail_s)
     policy = Policy.parse(base) if isinstance(base, str) else base
     known = default_predictor(trace) if predictor is None else predictor
+    _check_names(trace, asked, placement, known, speed, contention)
     said: list[str] = []
     if cluster is None:
         cluster, how = _assumed(
@@ -130,8 +145,11 @@ def whatif(
     results = dict(runs)
     reference = results[BASE]
     outcomes = tuple(
-        outcome_of(label, result, reference, resolution_s) for label, result in results.items()
+        outcome_of(label, result, reference, resolution_s, window)
+        for label, result in results.items()
     )
+    if window is not None:
+        said.append(f"figures: of the runs {window}, on the clock of each")
     like, why_not = _judged(reference, resolution_s, warm_up_s, tail_s)
     return WhatIf(
         trace,
@@ -143,6 +161,27 @@ def whatif(
         resolution_s,
         (*said, *_remarks(results)),
     )
+
+
+def _check_names(
+    trace: Trace,
+    asked: Sequence[Change],
+    placement: str | PlacementChoice | Placement,
+    predictor: str,
+    speed: str | SpeedChoice | None,
+    contention: str | ContentionChoice,
+) -> None:
+    """Raise unless the base case and each change can be run, as far as names tell."""
+    base: dict[str, Any] = {
+        "placement": placement, "predictor": predictor, "speed": speed, "contention": contention,
+    }  # fmt: skip
+    check_shared(trace, **base)
+    for change in asked:
+        if change.key in base:
+            try:
+                check_shared(trace, **(base | {change.key: change.value}))
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"change {change}: {error}") from None
 
 
 def _run(scenario: Scenario, stop: threading.Event) -> Result:

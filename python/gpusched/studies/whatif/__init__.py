@@ -1,0 +1,1 @@
+"""What changes to a base case would do."""
