@@ -55,19 +55,6 @@ def test_a_row_is_what_simulate_says() -> None:
             np.testing.assert_equal(row[key], summary[key], err_msg=key)
 
 
-@pytest.mark.parametrize("executor", ["threads:3", "processes:2"])
-def test_where_it_runs_makes_no_difference(executor: str) -> None:
-    study = small(
-        traces=[
-            {"generate": "philly", "jobs": 60, "loads": [0.7, 0.9]},
-            {"trace": a_trace(), "label": "given", "windows": [{"to": 9e3}, {"from": 9e3}]},
-        ],
-        policies=["fifo", "srtf", NarrowFirst()],
-    )
-    with time_limit(120):
-        assert facts(gs.sweep(study, executor=executor)).equals(facts(gs.sweep(study)))
-
-
 def test_an_object_is_not_changed_by_its_runs() -> None:
     policy = NarrowFirst()
     first = gs.sweep(small(policies=[policy]))
