@@ -14,6 +14,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.sweeping import running
+from gpusched.sweeping.overview import overview
 from gpusched.sweeping.warm_up import summary_after
 from tests.time_limit import time_limit
 from tests.unit.sweeping.studies import Broken, Deadly, NarrowFirst, a_trace, small
@@ -240,3 +241,13 @@ def test_a_result_is_a_value(tmp_path: Path) -> None:
     assert repr(result) == "SweepResult('small': 8 of 8 runs)"
     assert "<table>" in result._repr_html_()
     assert pl.DataFrame(result).equals(result.runs)
+
+
+def test_how_many_jobs_a_seed_draws_is_no_axis() -> None:
+    result = gs.sweep(small(traces=[{"trace": a_trace(100), "sample": 0.5}], seeds=[1, 2, 3]))
+    assert result.runs["jobs"].n_unique() > 1
+    table = overview(result.study, result.runs)
+    assert table.headings[:2] == ["policy", "seeds"]
+    assert [row[:2] for row in table.rows] == [["fifo", "3"], ["srtf", "3"]]
+    numbers = small(traces=[{"generate": "philly", "jobs": [50, 60]}])
+    assert overview(gs.Study.of(numbers), gs.sweep(numbers).runs).headings[0] == "jobs"
