@@ -114,11 +114,8 @@ class SweepResult:
             metric = self.study.metrics[0] if self.study.metrics else "mean_jct_s"
         if baseline is None and axis == "policy":
             baseline = self.study.baseline or self._first_policy
-        keys = (
-            [key for key in differing_axes(self.study, self.runs) if key != axis]
-            if by is None
-            else list(by)
-        )
+        if by is None:
+            by = [key for key in differing_axes(self.study, self.runs) if key != axis]
         warm_up_s = options.pop("warm_up_s", self.study.warm_up_s)
         return compare_runs(
             self.runs, metric, axis=axis, by=by, baseline=baseline, warm_up_s=warm_up_s, **options

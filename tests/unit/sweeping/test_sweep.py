@@ -251,3 +251,20 @@ def test_how_many_jobs_a_seed_draws_is_no_axis() -> None:
     assert [row[:2] for row in table.rows] == [["fifo", "3"], ["srtf", "3"]]
     numbers = small(traces=[{"generate": "philly", "jobs": [50, 60]}])
     assert overview(gs.Study.of(numbers), gs.sweep(numbers).runs).headings[0] == "jobs"
+
+
+def test_policies_are_compared_for_each_setting() -> None:
+    statistics = pytest.importorskip("gpusched.statistics")
+    study = small(seeds=[1, 2, 3, 4], baseline="srtf", metrics=["p99_jct_s"])
+    result = gs.sweep(study)
+    found = result.compare()
+    assert (found.metric, found.by, found.baseline) == ("p99_jct_s", ("load",), "srtf")
+    expected = statistics.compare_runs(
+        result.runs, "p99_jct_s", by=("load",), baseline="srtf", warm_up_s=0.0
+    )
+    assert found.frame.equals(expected.frame)
+    by_load = result.compare("mean_jct_s", axis="load", baseline=None)
+    assert by_load.by == ("policy",)
+    broken = gs.sweep(small(traces=[{"trace": a_trace(), "filter": "gpus > 1000"}]))
+    with pytest.raises(ValueError, match="small: no run was done, or all failed"):
+        broken.compare()
