@@ -13,9 +13,10 @@ from gpusched.base.wording import plural
 from gpusched.cli import options
 from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED, report_failures
+from gpusched.cli.places import Dask, Processes, Ray, executor_of
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.execution.kept_runs import forget, num_kept
 from gpusched.papers import registry as papers
-from gpusched.papers.common.kept_runs import forget, num_kept
 from gpusched.papers.common.reproduction import Interrupted
 from gpusched.papers.common.text_table import Table
 
@@ -29,6 +30,8 @@ gpusched reproduce sjf-bco --quick [dim]# the main comparison on a few instances
 gpusched reproduce sjf-bco --out sjf-bco [dim]# with figures and all runs[/]
 
 gpusched reproduce a-srpt --quick [dim]# A-SRPT on two clusters[/]
+
+gpusched reproduce dancer --dask tcp://10.0.0.1:8786
 
 gpusched reproduce fgd --dry-run [dim]# what would be run[/]
 """
@@ -91,6 +94,9 @@ def reproduce(
             "done, finished runs are kept there: the same command goes on after an interruption."
         ),
     ] = None,
+    processes: Processes = None,
+    dask: Dask = None,
+    ray: Ray = None,
     json: options.Json = False,
 ) -> None:
     """Run a paper's experiments again, with the published figures beside ours."""
@@ -98,6 +104,7 @@ def reproduce(
         _list(json)
         return
     paper = papers.paper(name)
+    executor = executor_of(processes, dask, ray)
     wanted = seeds or (min(_QUICK_SEEDS, paper.seeds) if quick else paper.seeds)
     if dry_run:
         _show_stages(paper, paper.stages(seeds=wanted, quick=quick, exact=exact, data=data), json)
@@ -124,7 +131,13 @@ def reproduce(
 
         try:
             result = paper.reproduce(
-                seeds=wanted, quick=quick, exact=exact, data=data, keep=kept, progress=progress
+                seeds=wanted,
+                quick=quick,
+                exact=exact,
+                data=data,
+                keep=kept,
+                executor=executor,
+                progress=progress,
             )
         except Interrupted as interruption:
             if interruption.reproduction is None:

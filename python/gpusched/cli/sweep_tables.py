@@ -20,7 +20,7 @@ _BEST: Final = "bold green"
 
 def show_overview(result: SweepResult) -> None:
     """Print the means of the main metrics, a row for all that differs."""
-    shown = overview(result)
+    shown = overview(result.study, result.runs)
     if shown.common:
         show_lines([", ".join(f"{key} {value}" for key, value in shown.common.items())])
     table = new_table()

@@ -44,7 +44,10 @@ def begin_worker(lifeline: Connection, folder: str, marks: str) -> None:
         name="lifeline",
         daemon=True,
     ).start()
-    _mark = os.open(Path(marks) / str(os.getpid()), os.O_CREAT | os.O_WRONLY, 0o600)
+    try:
+        _mark = os.open(Path(marks) / str(os.getpid()), os.O_CREAT | os.O_WRONLY, 0o600)
+    except FileNotFoundError:  # the parent has ended meanwhile, and its files with it
+        os._exit(0)
 
 
 def _end_with_parent(lifeline: Connection, parent: int, folder: str, marks: str) -> None:

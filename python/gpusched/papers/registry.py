@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 from gpusched.base import progress as base_progress
 from gpusched.base.progress import OnProgress
 from gpusched.base.real_data import data_at
 from gpusched.base.registry import Registry, told
-from gpusched.papers.common.kept_runs import kept_in
 from gpusched.papers.common.reproduction import Reproduction
+from gpusched.papers.common.stages import running
 
 _LEAST_SEEDS: Final = 2  # an interval needs two
 
@@ -91,6 +91,7 @@ class Paper:
         exact: bool = False,
         data: str | os.PathLike[str] | None = None,
         keep: str | os.PathLike[str] | None = None,
+        executor: Any = None,
         progress: OnProgress | None = None,
     ) -> Reproduction:
         """Run the experiments.
@@ -110,6 +111,10 @@ class Paper:
             A folder in which every finished run is kept, in a file that is named by all that
             decides it (what is run, this version of the package, the data): a second call takes
             what is there, and runs what is left. None: nothing is kept.
+        executor
+            Where the runs take place: None: in a process per CPU; ``"processes:N"``,
+            ``"dask:ADDRESS"``, ``"ray"``, ``"ray:ADDRESS"``, any ``concurrent.futures.Executor``
+            or a ``distributed.Client``. What is timed runs here, one at a time.
         progress
             As for :func:`gpusched.simulate`; its ``part`` is the stage.
 
@@ -131,7 +136,7 @@ class Paper:
         checked = self._checked(seeds, exact)
         run: Callable[..., Reproduction] = import_module(self.module).reproduce
         reports = _silent if progress is None else partial(_tell, progress)
-        with data_at(data), kept_in(keep):
+        with data_at(data), running(executor, keep):
             return run(seeds=checked, quick=quick, exact=exact, progress=reports)
 
     def _checked(self, seeds: int | None, exact: bool) -> int:

@@ -11,7 +11,7 @@ from gpusched.plugins.policy import Choice, ContentionChoice, PlacementChoice, P
 from gpusched.plugins.policy_labels import runs_by_label
 from gpusched.prediction import Predictor
 from gpusched.prediction.registry import PredictorChoice
-from gpusched.sweeping.spec_parts import ROLES, ParameterAxis
+from gpusched.sweeping.parameter_axis import ROLES, ParameterAxis
 
 KINDS: Final[Mapping[str, type[Choice]]] = {
     "policy": Policy,

@@ -10,7 +10,9 @@ from gpusched.results.shown_metrics import columns, main_metrics
 from gpusched.sweeping.expansion import RUN_KEYS
 
 if TYPE_CHECKING:
-    from gpusched.sweeping.sweep_result import SweepResult
+    import polars as pl
+
+    from gpusched.sweeping.study import Study
 
 _MOST_METRICS: Final = 6
 
@@ -25,30 +27,33 @@ class Overview:
     num_axes: int
 
 
-def differing_axes(result: SweepResult) -> list[str]:
+def differing_axes(study: Study, runs: pl.DataFrame) -> list[str]:
     """Return the axes with more than one value, in the order of the columns, but for the seeds."""
-    extra = [axis.title for axis in result.study.parameters]
-    axes = [key for key in (*RUN_KEYS, *extra) if key != "seed"]
-    return [key for key in axes if result.runs[key].n_unique() > 1]
+    extra = [axis.title for axis in study.parameters]
+    left_out = {"seed"}
+    if all(len(entry.numbers_of_jobs) == 1 for entry in study.traces):
+        left_out.add("jobs")  # it follows from the others, or from what a seed draws
+    axes = [key for key in (*RUN_KEYS, *extra) if key not in left_out]
+    return [key for key in axes if runs[key].n_unique() > 1]
 
 
-def shown_metrics(result: SweepResult) -> list[Metric]:
+def shown_metrics(study: Study, runs: pl.DataFrame) -> list[Metric]:
     """Return the metrics of the study, else the main ones."""
     known = metrics()
-    if result.study.metrics:
-        return [known[key] for key in result.study.metrics]
-    return [m for m in main_metrics() if m.key in result.runs.columns][:_MOST_METRICS]
+    if study.metrics:
+        return [known[key] for key in study.metrics]
+    return [m for m in main_metrics() if m.key in runs.columns][:_MOST_METRICS]
 
 
-def overview(result: SweepResult) -> Overview:
+def overview(study: Study, runs: pl.DataFrame) -> Overview:
     """Lay out the mean over the seeds of each metric, for all else that differs."""
     import polars as pl
 
-    done = result.finished
-    order = [key for key in differing_axes(result) if key != "policy"] + ["policy"]
+    done = runs.filter(pl.col("wall_s").is_not_null())
+    order = [key for key in differing_axes(study, runs) if key != "policy"] + ["policy"]
     if not len(done):
         return Overview(order, [], {}, len(order))
-    chosen = [metric for metric in shown_metrics(result) if metric.key in done.columns]
+    chosen = [metric for metric in shown_metrics(study, runs) if metric.key in done.columns]
     means = done.group_by(order, maintain_order=True).agg(
         pl.len().alias("seeds"),
         *(pl.col(metric.key).cast(pl.Float64, strict=False).fill_nan(None).mean()

@@ -115,7 +115,7 @@ class RunStore:
 
     def _write(self, frame: pl.DataFrame) -> Path:
         buffer = io.BytesIO()
-        frame.write_parquet(buffer, compression="zstd", statistics=False)
+        frame.lazy().sink_parquet(buffer, compression="zstd", statistics=False)
         data = buffer.getvalue()
         path = self._folder / f"part-{_digest(data)}.parquet"
         write_bytes(path, data)

@@ -14,13 +14,8 @@ from gpusched.base.field_checks import check_name
 from gpusched.base.files import naming, read_bytes
 from gpusched.base.suggest import nearest
 from gpusched.base.toml_text import decode_toml
-from gpusched.sweeping.spec_parts import (
-    ParameterAxis,
-    StudyCluster,
-    StudyTrace,
-    part_of,
-    sequence_of,
-)
+from gpusched.sweeping.parameter_axis import ParameterAxis
+from gpusched.sweeping.spec_parts import StudyCluster, StudyTrace, part_of, sequence_of
 
 LONGEST_NAME: Final = 200
 _CHOICES: Final = ("policies", "placements", "speeds", "contentions", "predictors")

@@ -114,10 +114,11 @@ class SweepResult:
             metric = self.study.metrics[0] if self.study.metrics else "mean_jct_s"
         if baseline is None and axis == "policy":
             baseline = self.study.baseline or self._first_policy
-        keys = [key for key in differing_axes(self) if key != axis] if by is None else list(by)
+        if by is None:
+            by = [key for key in differing_axes(self.study, self.runs) if key != axis]
         warm_up_s = options.pop("warm_up_s", self.study.warm_up_s)
         return compare_runs(
-            self.runs, metric, axis=axis, by=keys, baseline=baseline, warm_up_s=warm_up_s, **options
+            self.runs, metric, axis=axis, by=by, baseline=baseline, warm_up_s=warm_up_s, **options
         )
 
     @property
@@ -192,7 +193,7 @@ class SweepResult:
         from gpusched.base.html import page, table
         from gpusched.sweeping.overview import overview
 
-        shown = overview(self)
+        shown = overview(self.study, self.runs)
         rows = [list(map(str, row)) for row in shown.rows[:_SHOWN_ROWS]]
         if len(shown.rows) > len(rows):
             more = f"{len(shown.rows) - len(rows):,} more"

@@ -19,6 +19,7 @@ from gpusched.papers.a_srpt.reproduction import ASrpt, reproduce
 from gpusched.papers.a_srpt.runs import Runner
 from gpusched.papers.a_srpt.settings import A_SRPT, BASELINES, TUNED, Place, Setting
 from gpusched.papers.a_srpt.tables import Summary, jct
+from gpusched.papers.common.stages import running
 
 TINY = Place("2 x 4", 2, 4, 10.0, 96.0, 70)
 
@@ -36,7 +37,9 @@ def tiny() -> Iterator[ASrpt]:
         for module in ("settings", "reproduction"):
             patch.setattr(f"gpusched.papers.a_srpt.{module}.HEAVY_SHARES", (0.5, 1.0))
             patch.setattr(f"gpusched.papers.a_srpt.{module}.NOISES", (1.0,))
-        yield reproduce(seeds=2, quick=False, exact=False, progress=lambda *_: None)
+        with running("threads:1"):  # where the patches are
+            found = reproduce(seeds=2, quick=False, exact=False, progress=lambda *_: None)
+        yield found
 
 
 def test_the_jobs_have_the_load_and_no_more_gpus_than_the_paper() -> None:

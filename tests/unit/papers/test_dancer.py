@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpusched.execution.choosing import opened
+from gpusched.execution.driver import run_tasks
 from gpusched.papers import registry as papers
 from gpusched.papers.common import unequal_gpus as workloads
-from gpusched.papers.common.parallel import run_all
 from gpusched.papers.common.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload
 from gpusched.papers.dancer import milp as dancer_milp
 from gpusched.papers.dancer.milp import Gap
 from gpusched.papers.dancer.reproduction import Dancer
-from gpusched.papers.dancer.runs import Run, run_task
+from gpusched.papers.dancer.runs import Run, run_arms
 from gpusched.papers.dancer.settings import (
     ARMS,
     DANCER,
@@ -156,8 +157,11 @@ class TestWithData:
 
     def test_runs_are_the_same_in_any_process_and_below_the_bound(self) -> None:
         task = (Setting(GENERATED_ITP, place=TINY), (DANCER, EDF), 0)
-        ((done, again),) = run_all(run_task, [task])
-        runs = run_task(task)
+        with opened("processes:1") as backend:
+            ((done, again),) = run_tasks(
+                run_arms, [task], backend=backend, arguments=lambda given: given
+            )
+        runs = run_arms(*task)
         assert done == task
         assert [run.dsr for run in runs] == [run.dsr for run in again]
         assert all(0 <= run.dsr <= run.bound <= 1 and run.gap >= 0 for run in runs)

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from gpusched.cli import app
 from gpusched.papers import registry as papers
+from gpusched.papers.common.stages import running
 from gpusched.papers.fgd import runs as fgd_runs
 from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
 from gpusched.papers.fgd.reproduction import Fgd, reproduce
@@ -41,7 +42,9 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fgd]:
         (folder / "openb" / workload.file).write_text(PODS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPUSCHED_DATA", str(folder))
-        yield reproduce(seeds=2, quick=False, exact=False, progress=lambda *_: None)
+        with running("threads:1"):  # where the patches are
+            found = reproduce(seeds=2, quick=False, exact=False, progress=lambda *_: None)
+        yield found
 
 
 def test_every_placement_fills_with_every_list_and_seed(tiny: Fgd) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from gpusched.papers import registry as papers
+from gpusched.papers.common.stages import running
 from gpusched.papers.common.unequal_gpus import GENERATED_ITP
 from gpusched.papers.matching import runs
 from gpusched.papers.matching.baselines import BASELINES
@@ -38,7 +39,9 @@ def tiny() -> Iterator[Matching]:
                 patch.setattr(f"{owner}.{name}", value, raising=False)
         # What is run online has tests of its own.
         patch.setenv("GPUSCHED_DATA", "/nowhere")
-        yield reproduce(seeds=2, quick=False, exact=True, progress=lambda *_: None)
+        with running("threads:1"):  # where the patches are
+            found = reproduce(seeds=2, quick=False, exact=True, progress=lambda *_: None)
+        yield found
 
 
 @pytest.mark.parametrize("name", BASELINES)

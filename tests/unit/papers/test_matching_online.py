@@ -12,7 +12,7 @@ import gpusched as gs
 from gpusched.papers.common.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload
 from gpusched.papers.matching_online import reproduction as matching_online
 from gpusched.papers.matching_online.reproduction import Online, study
-from gpusched.papers.matching_online.runs import OnlineRun, finish_time_fairness, run_task
+from gpusched.papers.matching_online.runs import OnlineRun, finish_time_fairness, run_arms
 from gpusched.papers.matching_online.settings import (
     ALLOX,
     ARMS,
@@ -161,7 +161,7 @@ class TestWithData:
         assert len(np.unique(np.concatenate(rows))) == len(SEEDS) * SMALL.jobs
 
     def test_time_adds_up_to_the_jct(self) -> None:
-        for run in run_task((Setting(GENERATED_ITP, place=TINY), (OWN, ELASTIC, FIFO), SEEDS[0])):
+        for run in run_arms(Setting(GENERATED_ITP, place=TINY), (OWN, ELASTIC, FIFO), SEEDS[0]):
             parts = run.mean_service_s + run.mean_wait_s + run.mean_slower_s
             assert parts == pytest.approx(run.mean_jct_s, rel=1e-6)
             assert 1 / run.jobs <= run.fairness <= 1
@@ -187,13 +187,13 @@ class TestWithData:
     ) -> None:
         setting = Setting(GENERATED_ITP, place=TINY)
 
-        def interrupted(run: object, tasks: list, *rest: object) -> object:
+        def interrupted(stage: str, run: object, tasks: list, *rest: object, **more: object):
             for task in tasks[:2]:
                 yield task, [fake_run(setting, FIFO, task[-1], 1.0)]
             raise KeyboardInterrupt
 
         monkeypatch.setattr(matching_online, "requests", lambda _: {setting: (FIFO,)})
-        monkeypatch.setattr(matching_online, "run_all", interrupted)
+        monkeypatch.setattr(matching_online, "run_stage", interrupted)
         found = Online()
         with pytest.raises(KeyboardInterrupt):
             study(found, seeds=3, quick=True, progress=nothing)

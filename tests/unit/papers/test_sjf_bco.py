@@ -16,6 +16,7 @@ from gpusched.cli import app
 from gpusched.papers import registry as papers
 from gpusched.papers.common import seed_means
 from gpusched.papers.common.reproduction import Interrupted
+from gpusched.papers.common.stages import running
 from gpusched.papers.common.text_table import table
 from gpusched.papers.sjf_bco import published, wang_anchor, workload
 from gpusched.papers.sjf_bco.reproduction import SjfBco, reproduce
@@ -25,7 +26,8 @@ from gpusched.papers.sjf_bco.tables import Summary
 @pytest.fixture(scope="module")
 def short() -> SjfBco:
     """The main comparison on two seeds."""
-    return reproduce(seeds=2, quick=True, exact=False, progress=lambda *_: None)
+    with running("threads:2"):
+        return reproduce(seeds=2, quick=True, exact=False, progress=lambda *_: None)
 
 
 def drawn(seed: int = 3, servers: int = 20) -> workload.Instance:
@@ -143,13 +145,15 @@ def test_a_paper_needs_two_seeds_and_a_known_name() -> None:
 def test_an_interrupt_keeps_the_seeds_that_were_done(
     short: SjfBco, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run_seed(found: SjfBco, seed: int, studies: object) -> None:
-        if seed == 2:
-            raise KeyboardInterrupt
-        found.runs += [run for run in short.runs if run.seed == seed]
-        found.kappa_runs += [run for run in short.kappa_runs if run.seed == seed]
+    def interrupted(_: str, run: object, tasks: list, *rest: object, **more: object) -> object:
+        for task in tasks:
+            seed, servers, _ = task
+            if seed == 2:
+                raise KeyboardInterrupt
+            runs = [one for one in short.runs if (one.seed, one.servers) == (seed, servers)]
+            yield task, (runs, [one for one in short.kappa_runs if one.seed == seed])
 
-    monkeypatch.setattr("gpusched.papers.sjf_bco.reproduction._run_seed", run_seed)
+    monkeypatch.setattr("gpusched.papers.sjf_bco.reproduction.run_stage", interrupted)
     with pytest.raises(Interrupted) as interruption:
         reproduce(seeds=5, quick=True, exact=False, progress=lambda *_: None)
     kept = interruption.value.reproduction

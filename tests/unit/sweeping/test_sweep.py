@@ -14,6 +14,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.sweeping import running
+from gpusched.sweeping.overview import overview
 from gpusched.sweeping.warm_up import summary_after
 from tests.time_limit import time_limit
 from tests.unit.sweeping.studies import Broken, Deadly, NarrowFirst, a_trace, small
@@ -53,19 +54,6 @@ def test_a_row_is_what_simulate_says() -> None:
         skipped = {"policy", "speed", "load", *TIMES}
         for key in summary.keys() - skipped:
             np.testing.assert_equal(row[key], summary[key], err_msg=key)
-
-
-@pytest.mark.parametrize("executor", ["threads:3", "processes:2"])
-def test_where_it_runs_makes_no_difference(executor: str) -> None:
-    study = small(
-        traces=[
-            {"generate": "philly", "jobs": 60, "loads": [0.7, 0.9]},
-            {"trace": a_trace(), "label": "given", "windows": [{"to": 9e3}, {"from": 9e3}]},
-        ],
-        policies=["fifo", "srtf", NarrowFirst()],
-    )
-    with time_limit(120):
-        assert facts(gs.sweep(study, executor=executor)).equals(facts(gs.sweep(study)))
 
 
 def test_an_object_is_not_changed_by_its_runs() -> None:
@@ -253,3 +241,30 @@ def test_a_result_is_a_value(tmp_path: Path) -> None:
     assert repr(result) == "SweepResult('small': 8 of 8 runs)"
     assert "<table>" in result._repr_html_()
     assert pl.DataFrame(result).equals(result.runs)
+
+
+def test_how_many_jobs_a_seed_draws_is_no_axis() -> None:
+    result = gs.sweep(small(traces=[{"trace": a_trace(100), "sample": 0.5}], seeds=[1, 2, 3]))
+    assert result.runs["jobs"].n_unique() > 1
+    table = overview(result.study, result.runs)
+    assert table.headings[:2] == ["policy", "seeds"]
+    assert [row[:2] for row in table.rows] == [["fifo", "3"], ["srtf", "3"]]
+    numbers = small(traces=[{"generate": "philly", "jobs": [50, 60]}])
+    assert overview(gs.Study.of(numbers), gs.sweep(numbers).runs).headings[0] == "jobs"
+
+
+def test_policies_are_compared_for_each_setting() -> None:
+    statistics = pytest.importorskip("gpusched.statistics")
+    study = small(seeds=[1, 2, 3, 4], baseline="srtf", metrics=["p99_jct_s"])
+    result = gs.sweep(study)
+    found = result.compare()
+    assert (found.metric, found.by, found.baseline) == ("p99_jct_s", ("load",), "srtf")
+    expected = statistics.compare_runs(
+        result.runs, "p99_jct_s", by=("load",), baseline="srtf", warm_up_s=0.0
+    )
+    assert found.frame.equals(expected.frame)
+    by_load = result.compare("mean_jct_s", axis="load", baseline=None)
+    assert by_load.by == ("policy",)
+    broken = gs.sweep(small(traces=[{"trace": a_trace(), "filter": "gpus > 1000"}]))
+    with pytest.raises(ValueError, match="small: no run was done, or all failed"):
+        broken.compare()

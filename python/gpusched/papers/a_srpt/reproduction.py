@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.papers.a_srpt import tables
-from gpusched.papers.a_srpt.runs import Run, Runner
+from gpusched.papers.a_srpt.runs import Run, run_arms
 from gpusched.papers.a_srpt.settings import (
     A_SRPT,
     BASELINES,
@@ -30,13 +30,15 @@ from gpusched.papers.a_srpt.settings import (
 )
 from gpusched.papers.a_srpt.tables import Summary, jct, p99
 from gpusched.papers.a_srpt.workload import missing_places, real_places
+from gpusched.papers.common.by_seed import BySeed
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
+from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
 
-_STAGE: Final = "runs"
+_STAGE: Final = "settings, all policies"
 
 
 @dataclass
@@ -157,31 +159,42 @@ def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
     return {_STAGE: seeds * len(_wanted(quick))}
 
 
-def _wanted(quick: bool) -> list[tuple[Setting, Arm]]:
-    return requests(quick, () if quick else real_places())
+def _wanted(quick: bool) -> dict[Setting, tuple[Arm, ...]]:
+    wanted: dict[Setting, tuple[Arm, ...]] = {}
+    for setting, arm in requests(quick, () if quick else real_places()):
+        wanted[setting] = (*wanted.get(setting, ()), arm)
+    return wanted
 
 
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> ASrpt:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     found = ASrpt(missing=() if quick else missing_places())
     wanted = _wanted(quick)
-    total = seeds * len(wanted)
+    tasks = [(setting, arms, seed) for seed in range(seeds) for setting, arms in wanted.items()]
+    made: BySeed[Setting, list[Run]] = BySeed(wanted)
     failures = Failures()
+    done = run_stage(
+        _STAGE, run_arms, tasks, progress, failures, name=lambda task: f"seed {task[-1]}"
+    )
     try:
-        for seed in range(seeds):
-            made: dict[tuple[Setting, Arm], Run] = {}
-            with failures.part(f"seed {seed}"):
-                runner = Runner(seed)
-                for setting, arm in wanted:
-                    progress(_STAGE, seed * len(wanted) + len(made), total)
-                    made[setting, arm] = runner.run(setting, arm)
-                for pair, run in made.items():
-                    found.runs.setdefault(pair, []).append(run)
-        progress(_STAGE, total, total)
+        for (setting, _, seed), runs in done:
+            made.add(setting, seed, runs)
     except KeyboardInterrupt:
+        found.runs = _by_policy(wanted, made)
         raise Interrupted(found if _is_enough(found) else None) from None
+    found.runs = _by_policy(wanted, made)
     finish(failures, found if _is_enough(found) else None)
     return found
+
+
+def _by_policy(
+    wanted: dict[Setting, tuple[Arm, ...]], made: BySeed[Setting, list[Run]]
+) -> dict[tuple[Setting, Arm], list[Run]]:
+    return {
+        (setting, arm): [runs[place] for runs in made.of(setting)]
+        for setting, arms in wanted.items()
+        for place, arm in enumerate(arms)
+    }
 
 
 def _is_enough(found: ASrpt) -> bool:

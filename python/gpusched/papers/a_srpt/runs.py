@@ -11,7 +11,6 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.papers.a_srpt.settings import A_SRPT, Arm, Setting
 from gpusched.papers.a_srpt.workload import Recorded, Recorder, workload
-from gpusched.papers.common.kept_runs import once
 from gpusched.prediction import Predictor
 from gpusched.results.result import Result
 
@@ -66,12 +65,18 @@ class Runner:
 
     def run(self, setting: Setting, arm: Arm) -> Run:
         """Run one pair."""
-        made, predicted_us = once(
-            run_pair, setting, arm, self.seed, recorded_us=self.predicted_us.get(setting)
+        made, predicted_us = run_pair(
+            setting, arm, self.seed, recorded_us=self.predicted_us.get(setting)
         )
         if predicted_us is not None:
             self.predicted_us[setting] = predicted_us
         return made
+
+
+def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Run]:
+    """Run all policies on the same jobs, A-SRPT first where the others need its predictions."""
+    runner = Runner(seed)
+    return [runner.run(setting, arm) for arm in arms]
 
 
 def run_pair(

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
-from gpusched.papers.common.kept_runs import once
-from gpusched.papers.common.parallel import BySeed, run_all
+from gpusched.papers.common.by_seed import BySeed
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
+from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import Workload, absent
 from gpusched.papers.common.written_files import write_files
 from gpusched.papers.dancer import tables
 from gpusched.papers.dancer.milp import Gap, gap
-from gpusched.papers.dancer.runs import Run, run_task
+from gpusched.papers.dancer.runs import Run, run_arms
 from gpusched.papers.dancer.settings import (
     CHRONUS,
     DANCER,
@@ -172,24 +172,28 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Da
     tasks = [(setting, arms, seed) for seed in numbers for setting, arms in wanted.items()]
     made: BySeed[Setting, list[Run]] = BySeed(wanted)
     failures = Failures()
-    done = run_all(run_task, tasks, failures, lambda task: f"{task[0]}, seed {task[2]}")
+    gaps: dict[int, Gap] = {}
+    solved = [(seed, (DANCER, ORDERED, EDF_FASTEST)) for seed in numbers]
     try:
-        progress(_STAGE, 0, len(tasks))
-        for number, ((setting, _, seed), runs) in enumerate(done, 1):
+        done = run_stage(_STAGE, run_arms, tasks, progress, failures, name=_part_of)
+        for (setting, _, seed), runs in done:
             made.add(setting, seed, runs)
-            progress(_STAGE, number, len(tasks))
-        for place, seed in enumerate(numbers if exact else ()):
-            progress(_EXACT, place, seeds)
-            with failures.part(f"optimum of seed {seed}"):
-                found.gaps.append(once(gap, seed, (DANCER, ORDERED, EDF_FASTEST)))
         if exact:
-            progress(_EXACT, seeds, seeds)
+            for (seed, _), one in run_stage(
+                _EXACT, gap, solved, progress, failures, name=lambda of: f"optimum of seed {of[0]}"
+            ):
+                gaps[seed] = one
+                found.gaps = [gaps[seed] for seed in sorted(gaps)]
     except KeyboardInterrupt:
         found.runs = _by_policy(wanted, made)
         raise Interrupted(found if len(made.seeds()) >= 2 else None) from None
     found.runs = _by_policy(wanted, made)
     finish(failures, found if len(made.seeds()) >= 2 else None)
     return found
+
+
+def _part_of(task: tuple[Setting, tuple[Arm, ...], int]) -> str:
+    return f"{task[0]}, seed {task[2]}"
 
 
 def _by_policy(

@@ -63,13 +63,8 @@ class Run:
         return self.bound / self.dsr - 1 if self.dsr else float("inf")
 
 
-Task = tuple[Setting, tuple[Arm, ...], int]
-"""A setting, its policies, and a seed."""
-
-
-def run_task(task: Task) -> list[Run]:
-    """Run all policies of a task."""
-    setting, arms, seed = task
+def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Run]:
+    """Run all policies on the same jobs."""
     trace, cluster = workload(setting, seed), setting.place.cluster()
     bound = deadline_bound(trace, cluster, speed=SPEED)
     made = []

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
-from gpusched.papers.common.kept_runs import once
+from gpusched.papers.common.by_seed import BySeed
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
+from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
 from gpusched.papers.fgd import tables
@@ -116,23 +117,25 @@ def _wanted(quick: bool) -> list[tuple[Workload, str]]:
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Fgd:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     wanted = _wanted(quick)
-    total = seeds * len(wanted)
-    found = Fgd()
+    tasks = [(workload, name, seed) for seed in range(seeds) for workload, name in wanted]
+    made: BySeed[tuple[Workload, str], Run] = BySeed(wanted)
     failures = Failures()
+    done = run_stage(_STAGE, run, tasks, progress, failures, name=_seed_of)
     try:
-        for seed in range(seeds):
-            made: list[Run] = []
-            with failures.part(f"seed {seed}"):
-                for workload, name in wanted:
-                    progress(_STAGE, seed * len(wanted) + len(made), total)
-                    made.append(once(run, workload, name, seed))
-                found.runs += made
-        progress(_STAGE, total, total)
+        for (workload, name, seed), filled in done:
+            made.add((workload, name), seed, filled)
     except KeyboardInterrupt:
-        raise Interrupted(found if _is_enough(found) else None) from None
-    finish(failures, found if _is_enough(found) else None)
-    return found
+        raise Interrupted(_found(made)) from None
+    found = _found(made)
+    finish(failures, found)
+    return found or Fgd()
 
 
-def _is_enough(found: Fgd) -> bool:
-    return len({filled.seed for filled in found.runs}) >= 2
+def _seed_of(task: tuple[Workload, str, int]) -> str:
+    return f"seed {task[-1]}"
+
+
+def _found(made: BySeed[tuple[Workload, str], Run]) -> Fgd | None:
+    """Return the seeds that are done, if these are enough for an interval."""
+    seeds = made.seeds()
+    return Fgd([run for seed in seeds for run in made.at(seed).values()]) if seeds[1:] else None

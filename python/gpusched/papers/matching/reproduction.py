@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from gpusched.base.failures import Failures
-from gpusched.papers.common.kept_runs import once
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
+from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files, write_rows
 from gpusched.papers.matching import tables
 from gpusched.papers.matching.runs import (
     MAIN,
-    SIZES,
-    TIMED,
     Check,
     Run,
     Timing,
-    check_one,
+    checks_of,
     gap_runs,
-    large_runs,
-    time_one,
+    timings_of,
 )
 from gpusched.papers.matching_online import reproduction as matching_online
 from gpusched.papers.matching_online.reproduction import Online
+
+Made = TypeVar("Made")
 
 _GAPS: Final = "instances with a proven optimum"
 _TIMES: Final = "decisions timed"
@@ -124,27 +124,31 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Ma
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     found = Matching()
     failures = Failures()
+    gaps: dict[int, list[Run]] = {}
+    times: dict[int, tuple[list[Timing], list[Run]]] = {}
+    checks: dict[int, list[Check]] = {}
+
+    def stage(what: str, run: Callable[..., Made], tasks: list[tuple[Any, ...]], part: str) -> Any:
+        return run_stage(
+            what, run, tasks, progress, failures,
+            name=lambda task: f"{part}seed {task[0]}", is_timed=what == _TIMES,
+        )  # fmt: skip
+
     try:
-        for seed in range(seeds):
-            progress(_GAPS, seed, seeds)
-            with failures.part(f"seed {seed}"):
-                found.runs += once(gap_runs, seed, quick)
-        progress(_GAPS, seeds, seeds)
-        timed = min(seeds, _TIMED_SEEDS)
-        for seed in range(0 if quick else timed):
-            progress(_TIMES, seed, timed)
-            with failures.part(f"times of seed {seed}"):
-                found.timings += [once(time_one, size, seed) for size in TIMED]
-                found.large += once(large_runs, seed)
+        for (seed, _), runs in stage(_GAPS, gap_runs, [(seed, quick) for seed in range(seeds)], ""):
+            gaps[seed] = runs
+            found.runs = _in_order(gaps)
         if not quick:
-            progress(_TIMES, timed, timed)
-        checked = min(seeds, _CHECKED_SEEDS)
-        for seed in range(checked if exact else 0):
-            progress(_CHECKS, seed, checked)
-            with failures.part(f"check of seed {seed}"):
-                found.checks += [once(check_one, size, seed) for size in (MAIN, SIZES[-1])]
+            tasks = [(seed,) for seed in range(min(seeds, _TIMED_SEEDS))]
+            for (seed,), both in stage(_TIMES, timings_of, tasks, "times of "):
+                times[seed] = both
+                found.timings = _in_order({of: made[0] for of, made in times.items()})
+                found.large = _in_order({of: made[1] for of, made in times.items()})
         if exact:
-            progress(_CHECKS, checked, checked)
+            tasks = [(seed,) for seed in range(min(seeds, _CHECKED_SEEDS))]
+            for (seed,), proven in stage(_CHECKS, checks_of, tasks, "check of "):
+                checks[seed] = proven
+                found.checks = _in_order(checks)
         matching_online.study(
             found.online, seeds=seeds, quick=quick, progress=progress, failures=failures
         )
@@ -152,6 +156,10 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Ma
         raise Interrupted(found if _is_enough(found) else None) from None
     finish(failures, found if _is_enough(found) else None)
     return found
+
+
+def _in_order(by_seed: Mapping[int, list[Made]]) -> list[Made]:
+    return [made for seed in sorted(by_seed) for made in by_seed[seed]]
 
 
 def _is_enough(found: Matching) -> bool:

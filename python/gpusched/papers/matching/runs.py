@@ -238,6 +238,11 @@ def large_runs(seed: int, repeats: int = 3) -> list[Run]:
     return runs
 
 
+def timings_of(seed: int) -> tuple[list[Timing], list[Run]]:
+    """Time all sizes, and decisions as for a cluster."""
+    return [time_one(size, seed) for size in TIMED], large_runs(seed)
+
+
 @dataclass(frozen=True)
 class Check:
     """Our optimum beside that of a mixed-integer program."""
@@ -257,3 +262,8 @@ def check_one(size: tuple[int, int], seed: int, time_limit_s: float = 60.0) -> C
     assert runner.optimal_rates is not None
     proof = milp.solve(instance, runner.optimal_rates, time_limit_s)
     return Check(seed, *size, runner.optimum_s, proof.lower_bound_s, proof.mean_s)
+
+
+def checks_of(seed: int) -> list[Check]:
+    """Solve the main and the largest instance of a seed by HiGHS as well (extra: exact)."""
+    return [check_one(size, seed) for size in (MAIN, SIZES[-1])]

@@ -8,13 +8,14 @@ from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.base.real_data import find_data
-from gpusched.papers.common.parallel import BySeed, run_all
+from gpusched.papers.common.by_seed import BySeed
 from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Progress
+from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import TABLES, Workload, absent
 from gpusched.papers.matching_online import tables
-from gpusched.papers.matching_online.runs import OnlineRun, run_task
+from gpusched.papers.matching_online.runs import OnlineRun, run_arms
 from gpusched.papers.matching_online.settings import SEEDS, WORKLOADS, Arm, Setting, requests
 from gpusched.papers.matching_online.tables import Summary
 
@@ -89,15 +90,20 @@ def study(
     wanted = _wanted(quick, missing)
     tasks = [(setting, arms, seed) for seed in SEEDS[:seeds] for setting, arms in wanted.items()]
     made: BySeed[Setting, list[OnlineRun]] = BySeed(wanted)
-    done = run_all(run_task, tasks, failures, lambda task: f"{task[0]}, seed {task[2]}")
+    own = Failures() if failures is None else failures
+    done = run_stage(_STAGE, run_arms, tasks, progress, own, name=_part_of)
     try:
-        progress(_STAGE, 0, len(tasks))
-        for number, ((setting, _, seed), runs) in enumerate(done, 1):
+        for (setting, _, seed), runs in done:
             made.add(setting, seed, runs)
-            progress(_STAGE, number, len(tasks))
     finally:
         if len(made.seeds()) >= 2:
             found.runs = _by_policy(wanted, made)
+    if failures is None:
+        own.raise_if_any()
+
+
+def _part_of(task: tuple[Setting, tuple[Arm, ...], int]) -> str:
+    return f"{task[0]}, seed {task[2]}"
 
 
 def _by_policy(

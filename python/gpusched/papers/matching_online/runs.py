@@ -59,13 +59,8 @@ class OnlineRun:
     run_s: float
 
 
-Task = tuple[Setting, tuple[Arm, ...], int]
-"""A setting, its policies, and a seed."""
-
-
-def run_task(task: Task) -> list[OnlineRun]:
-    """Run all policies of a task."""
-    setting, arms, seed = task
+def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[OnlineRun]:
+    """Run all policies on the same jobs."""
     trace, cluster = workload(setting, seed), setting.place.cluster()
     made = []
     for arm in arms:

@@ -9,9 +9,9 @@ import numpy as np
 
 from gpusched.base.failures import Failures
 from gpusched.deciding import exact
-from gpusched.papers.common.kept_runs import once
 from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.seed_means import mean
+from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table, table
 from gpusched.papers.sjf_bco.published import POLICIES
 from gpusched.papers.sjf_bco.runs import Reading, run_policies
@@ -117,11 +117,13 @@ def gap_runs(
     """
     runs = [] if runs is None else runs
     kept = Failures() if failures is None else failures
-    for seed in range(seeds):
-        progress(STAGE, seed, seeds)
-        with kept.part(f"small instance {seed}"):
-            runs.append(once(run_one, seed))
-    progress(STAGE, seeds, seeds)
+    tasks = [(seed,) for seed in range(seeds)]
+    done = run_stage(
+        STAGE, run_one, tasks, progress, kept, name=lambda task: f"small instance {task[0]}"
+    )
+    for _, made in done:
+        runs.append(made)
+        runs.sort(key=lambda run: run.seed)
     if failures is None:
         kept.raise_if_any()
     return runs

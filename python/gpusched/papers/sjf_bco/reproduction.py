@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
-from gpusched.papers.common.kept_runs import once
+from gpusched.papers.common.by_seed import BySeed
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
+from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.written_files import write_files
 from gpusched.papers.sjf_bco import gap as sjf_bco_gap
@@ -122,27 +123,34 @@ class SjfBco:
 def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
     """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
     small = {sjf_bco_gap.STAGE: seeds} if exact else {}
-    return {**small, _STAGE: seeds}
+    return {**small, _STAGE: seeds * len(_studies(quick))}
+
+
+def _studies(quick: bool) -> list[Part]:
+    variants = [] if quick else [(variant, 20) for variant in VARIANTS]
+    return [*((BASE, servers) for servers in SERVERS), *variants]
 
 
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> SjfBco:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     found = SjfBco()
     failures = Failures()
-    studies: list[tuple[Reading, int]] = [(BASE, servers) for servers in SERVERS]
-    if not quick:
-        studies += [(variant, 20) for variant in VARIANTS]
+    studies = _studies(quick)
+    made: BySeed[Part, MadeOfOne] = BySeed(studies)
+    tasks = [(seed, servers, reading) for seed in range(seeds) for reading, servers in studies]
     try:
         found.anchors = wang_anchor.anchors()
         if exact:
             sjf_bco_gap.gap_runs(seeds, progress, found.gap_runs, failures)
-        for seed in range(seeds):
-            progress(_STAGE, seed, seeds)
-            with failures.part(f"seed {seed}"):
-                _run_seed(found, seed, studies)
-        progress(_STAGE, seeds, seeds)
+        done = run_stage(
+            _STAGE, run_instance, tasks, progress, failures, name=lambda task: f"seed {task[0]}"
+        )
+        for (seed, servers, reading), both in done:
+            made.add((reading, servers), seed, both)
     except KeyboardInterrupt:
+        _gather(found, made)
         raise Interrupted(found if _is_enough(found) else None) from None
+    _gather(found, made)
     finish(failures, found if _is_enough(found) else None)
     return found
 
@@ -150,20 +158,20 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Sj
 _STAGE: Final = "instances of 160 jobs"
 
 
-def _run_seed(found: SjfBco, seed: int, studies: list[tuple[Reading, int]]) -> None:
-    """Add all runs of one seed, or none of them."""
-    runs: list[Run] = []
-    kappa_runs: list[KappaRun] = []
-    for reading, servers in studies:
-        policy_runs, by_kappa = once(run_instance, seed, servers, reading)
-        runs += policy_runs
-        if reading is BASE and servers == 20:
-            kappa_runs += by_kappa
-    drawn = instance(seed, 20, BASE.calibration).gradient_bytes
-    low, high = found.gradient_bytes
-    found.gradient_bytes = (min(low, float(drawn.min())), max(high, float(drawn.max())))
-    found.kappa_runs += kappa_runs
-    found.runs += runs
+Part = tuple[Reading, int]
+MadeOfOne = tuple[list[Run], list[KappaRun]]
+
+
+def _gather(found: SjfBco, made: BySeed[Part, MadeOfOne]) -> None:
+    """Add all runs of the seeds that are done."""
+    for seed in made.seeds():
+        for (reading, servers), (runs, by_kappa) in made.at(seed).items():
+            found.runs += runs
+            if reading is BASE and servers == 20:
+                found.kappa_runs += by_kappa
+        drawn = instance(seed, 20, BASE.calibration).gradient_bytes
+        low, high = found.gradient_bytes
+        found.gradient_bytes = (min(low, float(drawn.min())), max(high, float(drawn.max())))
 
 
 def _is_enough(found: SjfBco) -> bool:

@@ -1,0 +1,226 @@
+"""The same study in every place, and through the deaths of processes and of Dask workers.
+
+    python -m tests.campaigns.dead_workers [--kills 20] [--seed 1] [--jobs 3000]
+
+Each line is a claim that was tried, and how often; the command fails with the first table that is
+another one than that of an undisturbed study in threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.testing import assert_frame_equal
+
+import gpusched as gs
+
+LIMIT_S = 300
+"""What takes longer hangs."""
+
+# Times, and where the study is.
+OF_THE_RUN = ("wall_s", "total_s", "jobs_per_s", "repeat")
+
+
+def study_of(num_jobs: int) -> dict[str, Any]:
+    """Return the study: 64 runs."""
+    return {
+        "name": "dead-workers",
+        "seeds": list(range(1, 9)),
+        "policies": ["fifo", "sjf", "srtf", "easy"],
+        "baseline": "fifo",
+        "traces": [{"generate": "philly", "jobs": num_jobs, "loads": [0.7, 0.9]}],
+        "clusters": [{"servers": 8, "gpus": 8}],
+    }
+
+
+def table_of(result: Any) -> pl.DataFrame:
+    """Return the runs without what differs from one time to the next."""
+    assert result.num_failed == 0, result.runs.filter(pl.col("error").is_not_null())
+    return result.runs.drop(OF_THE_RUN, strict=False)
+
+
+def check(expected: pl.DataFrame, result: Any) -> None:
+    """Compare row for row, digests and all metrics included, to the last bit."""
+    assert_frame_equal(expected, table_of(result), check_exact=True)
+
+
+@contextlib.contextmanager
+def dask_workers(*, has_nanny: bool, size: int = 3) -> Iterator[Any]:
+    """Start a scheduler and workers of one thread each, started again by a nanny or not."""
+    import distributed
+
+    quiet = {"dashboard_address": None, "silence_logs": 50}
+    number = size if has_nanny else 0
+    with (
+        distributed.LocalCluster(n_workers=number, threads_per_worker=1, **quiet) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+        contextlib.ExitStack() as started,
+    ):
+        for _ in range(size - number):
+            command = [sys.executable, "-m", "distributed.cli.dask_worker"]
+            options = ["--no-nanny", "--nthreads", "1", "--no-dashboard"]
+            worker = subprocess.Popen(
+                [*command, cluster.scheduler_address, *options],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            started.callback(worker.wait)
+            started.callback(worker.kill)
+        client.wait_for_workers(size, timeout=LIMIT_S)
+        yield client
+
+
+@contextlib.contextmanager
+def ray_cpus() -> Iterator[str]:
+    """Start Ray with two CPUs."""
+    import ray
+
+    ray.init(address="local", num_cpus=2, include_dashboard=False, logging_level="ERROR")
+    try:
+        yield "ray"
+    finally:
+        ray.shutdown()
+
+
+def same_everywhere(study: dict[str, Any], expected: pl.DataFrame) -> None:
+    """Run the study in every place."""
+    places: dict[str, Callable[[], Any]] = {
+        "processes": lambda: contextlib.nullcontext("processes:2"),
+        "dask": lambda: dask_workers(has_nanny=True, size=2),
+        "ray": ray_cpus,
+    }
+    for name, opened in places.items():
+        with opened() as executor:
+            begin = time.monotonic()
+            check(expected, gs.sweep(study, executor=executor))
+        print(f"{name}: {len(expected)} equal rows in {time.monotonic() - begin:.1f} s", flush=True)
+
+
+def begun(study: dict[str, Any], executor: str, folder: Path) -> subprocess.Popen[str]:
+    """Start the study in a process of its own, which has imported what it needs."""
+    arguments = ["--child", executor, str(folder), str(study["traces"][0]["jobs"])]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.campaigns.dead_workers", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "begin\n"
+    return process
+
+
+def kill_the_process(
+    study: dict[str, Any], expected: pl.DataFrame, draw: random.Random, kills: int, executor: str
+) -> None:
+    """Kill the whole study at random moments, each time one that begins anew, and resume it."""
+    kept: list[int] = []
+    longest_s = 0.0
+    for _ in range(kills + 1):
+        with tempfile.TemporaryDirectory(prefix="dead-workers-") as name:
+            folder = Path(name) / "study"
+            process = begun(study, executor, folder)
+            begin = time.monotonic()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(draw.uniform(0, longest_s) if longest_s else LIMIT_S)
+            if not longest_s:  # the first one is not disturbed
+                longest_s = time.monotonic() - begin
+                continue
+            process.kill()
+            process.communicate(timeout=LIMIT_S)
+            kept.append(num_kept(folder))
+            check(expected, gs.sweep(study, folder=folder, executor="threads:2"))
+    report(f"{executor}: process killed", kept, len(expected))
+
+
+def num_kept(folder: Path) -> int:
+    """Return how many runs a killed study had kept."""
+    parts = list(folder.rglob("*.parquet"))
+    return sum(pl.scan_parquet(part).select(pl.len()).collect().item() for part in parts)
+
+
+def kill_a_worker(
+    study: dict[str, Any],
+    expected: pl.DataFrame,
+    draw: random.Random,
+    kills: int,
+    *,
+    has_nanny: bool,
+) -> None:
+    """Kill a Dask worker at random moments of a study each, and compare what comes all the same."""
+    done: list[int] = []
+    longest_s = 0.0
+    for _ in range(kills + 1):
+        with dask_workers(has_nanny=has_nanny) as client:
+            victim = draw.choice(list(client.run(os.getpid).values()))
+            seen = [gs.Progress(0, len(expected))]
+            timer = threading.Timer(draw.uniform(0, longest_s), kill_and_note, (victim, seen, done))
+            if longest_s:
+                timer.start()
+            begin = time.monotonic()
+            check(expected, gs.sweep(study, executor=client, progress=seen.append))
+            if longest_s:
+                timer.join()
+            else:  # the first one is not disturbed
+                longest_s = time.monotonic() - begin
+    report(f"Dask worker {'with' if has_nanny else 'without'} a nanny killed", done, len(expected))
+
+
+def kill_and_note(victim: int, seen: list[gs.Progress], done: list[int]) -> None:
+    """Kill a process, and note how many runs were done then."""
+    done.append(seen[-1].done)
+    os.kill(victim, signal.SIGKILL)
+
+
+def report(what: str, at: list[int], num_runs: int) -> None:
+    """Print how often something was done, after how many runs, and that nothing came of it."""
+    inside = sum(0 < number < num_runs for number in at)
+    print(
+        f"{what} {len(at)} times, after {min(at)} to {max(at)} of {num_runs} runs ({inside} times "
+        "with some done and some not): the same table",
+        flush=True,
+    )
+
+
+def child(executor: str, folder: str, num_jobs: str) -> None:
+    """Run the study in a folder, as the process that will be killed."""
+    print("begin", flush=True)
+    gs.sweep(study_of(int(num_jobs)), folder=folder, executor=executor)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=3_000)
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child:
+        child(*given.child)
+        return
+    study, draw = study_of(given.jobs), random.Random(given.seed)
+    begin = time.monotonic()
+    expected = table_of(gs.sweep(study, executor="threads:2"))
+    print(f"threads: {len(expected)} runs in {time.monotonic() - begin:.1f} s", flush=True)
+    same_everywhere(study, expected)
+    for executor in ("threads:2", "processes:2"):
+        kill_the_process(study, expected, draw, given.kills, executor)
+    for has_nanny in (True, False):
+        kill_a_worker(study, expected, draw, given.kills, has_nanny=has_nanny)
+
+
+if __name__ == "__main__":
+    main()
