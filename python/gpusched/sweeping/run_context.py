@@ -32,7 +32,7 @@ class RunContext:
         The traces that are read or were given, by their positions in the study.
     choices
         Per role what its positions stand for, by (position, positions of values).
-    warm_up_s, metrics
+    warm_up_s, tail_s, metrics
         Of the study; ``metrics`` are those that no summary has without being asked.
     """
 
@@ -41,7 +41,13 @@ class RunContext:
     clusters: tuple[Cluster, ...]
     choices: tuple[dict[tuple[int, tuple[int, ...]], Any], ...]
     warm_up_s: float
+    tail_s: float | None
     metrics: tuple[str, ...]
+
+    @property
+    def window(self) -> dict[str, float | None]:
+        """The part of each run that is measured, as arguments of ``Result.summary``."""
+        return {"warm_up_s": self.warm_up_s, "tail_s": self.tail_s}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +90,7 @@ def context_of(plan: Expansion) -> RunContext:
         plan.clusters,
         choices,
         study.warm_up_s,
+        study.tail_s,
         tuple(extra_metrics(study)),
     )
 

@@ -36,7 +36,14 @@ def run_names(plan: Expansion) -> list[str]:
     """
     study = plan.study
     common = msgspec.json.encode(
-        ["gpusched run 1", _core.__version__, code_digest(), study.warm_up_s, metric_content(study)]
+        [
+            "gpusched run 1",
+            _core.__version__,
+            code_digest(),
+            study.warm_up_s,
+            study.tail_s,
+            metric_content(study),
+        ]
     )
     clusters = [cluster_content(cluster) for cluster in plan.clusters]
     of_choice: dict[tuple[int, int, tuple[int, ...]], bytes] = {}

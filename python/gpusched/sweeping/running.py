@@ -15,7 +15,6 @@ from gpusched.sweeping.expansion import PlannedRun
 from gpusched.sweeping.recipe_cache import RecipeCache
 from gpusched.sweeping.recipes import Recipe, jobs_of
 from gpusched.sweeping.run_context import Batch, RunContext
-from gpusched.sweeping.warm_up import summary_after
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
@@ -59,10 +58,10 @@ def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row
     try:
         begin = time.perf_counter()
         result = result_of(context, trace, run)
-        summary = summary_after(result, context.warm_up_s)
+        summary = result.summary(**context.window)
         row: Row = {key: value for key, value in summary.items() if key not in SETTINGS}
         for key in context.metrics:
-            row[key] = result.metric(key)
+            row[key] = result.metric(key, **context.window)
         row[OFFERED_LOAD] = summary.get("load")
         row["run"] = name
         row["wall_s"] = result.wall_s

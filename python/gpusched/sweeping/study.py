@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from gpusched.base.field_checks import check_name
 from gpusched.base.files import naming, read_bytes
 from gpusched.base.suggest import nearest
 from gpusched.base.toml_text import decode_toml
+from gpusched.results.run_window import RunWindow
 from gpusched.sweeping.parameter_axis import ParameterAxis
 from gpusched.sweeping.spec_parts import StudyCluster, StudyTrace, part_of, sequence_of
 
@@ -49,8 +49,9 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         Those that tables show, see :func:`gpusched.metrics`; none: the main ones.
     baseline
         Label of the policy that others are compared with; None: the first.
-    warm_up_s
-        Jobs submitted in the first so many seconds are left out of the metrics of jobs.
+    warm_up_s, tail_s
+        What is measured of each run begins so many seconds after the first submission, and ends
+        so many before the last one, as for ``Result.summary``.
     parameters
         Further axes, see :class:`ParameterAxis`.
     zip
@@ -90,6 +91,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     metrics: tuple[str, ...] = ()
     baseline: str | None = None
     warm_up_s: float = 0.0
+    tail_s: float | None = None
     parameters: tuple[ParameterAxis, ...] = ()
     zip: tuple[tuple[str, ...], ...] = ()
     runs: tuple[dict[str, Any], ...] = ()
@@ -107,8 +109,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
                 raise ValueError(f"{seed} must lie in 0..{_MOST_SEED} - at `$.seeds[{position}]`")
         if len({*self.seeds}) < len(self.seeds):
             raise ValueError(f"seeds: one is listed twice in {list(self.seeds)}")
-        if not (math.isfinite(self.warm_up_s) and self.warm_up_s >= 0):
-            raise ValueError(f"warm_up_s: {self.warm_up_s!r} must be finite and not negative")
+        RunWindow.of(self.warm_up_s, self.tail_s)
         self._check_metrics()
 
     def _decode(self, field: str, kind: type[msgspec.Struct]) -> None:

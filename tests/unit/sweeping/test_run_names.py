@@ -46,6 +46,7 @@ def test_what_decides_nothing_is_not_in_them(changes: dict[str, Any]) -> None:
         {"predictors": ["noise"]},
         {"seeds": [3, 4]},
         {"warm_up_s": 1.0},
+        {"tail_s": 1.0},
         {"clusters": [{"servers": 5, "gpus": 8}]},
         {"clusters": [{"servers": 4, "gpus": 8, "gpu_type": "V100"}]},
         {"traces": [{"generate": "philly", "jobs": 61, "loads": [0.7, 0.9]}]},

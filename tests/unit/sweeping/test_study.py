@@ -85,7 +85,7 @@ def test_what_is_as_by_default_is_not_written() -> None:
         ("seeds = [3, 1]", "seeds = [3, 3]", r"seeds: one is listed twice"),
         ("seeds = [3, 1]", "seeds = [-1]", r"-1 must lie in 0.*\$.seeds\[0\]"),
         ("seeds = [3, 1]", "seeds = []", r"at least one is needed - at `\$.seeds`"),
-        ("warm_up_s = 10.0", "warm_up_s = -1.0", r"warm_up_s: -1.0 must be finite"),
+        ("warm_up_s = 10.0", "warm_up_s = -1.0", r"warm_up_s: -1.0 must lie in 0"),
         ('metrics = ["mean_jct_s"]', 'metrics = ["mean_jct"]', r"did you mean.*\$.metrics\[0\]"),
         ("gpus = 8\nnic", "nic", r"gpus: how many.*\$.clusters\[0\]"),
         ('policy = "a-srpt"\nvalues', "values", r"one of them is needed.*\$.parameters\[0\]"),
