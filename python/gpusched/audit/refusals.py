@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched.audit.empty_fit import Holds, fits_when_empty, has_room
 from gpusched.audit.type_speeds import Measured, allowed_by_set
-from gpusched.base.arrays import Bool, Int64
+from gpusched.base.arrays import AnyArray, Bool, Int64
 
 if TYPE_CHECKING:
     from gpusched.audit.evidence import Case
@@ -33,19 +34,59 @@ def rejects_for_good(case: Case, measured: Measured | None) -> Int64:
     else:
         allowed, of_job = measured.kinds.allowed, measured.kinds.of_job
         cannot_run = ~measured.can_run[of_job]
-    asked = [of_job, trace.gpus]
     demands = (trace.share_milli, trace.cpu_milli, trace.memory_mib)
-    asked += [np.full(len(trace), missing) if column is None else column
-              for column, missing in zip(demands, (1000, 0, 0), strict=True)]  # fmt: skip
-    rows = np.stack([column.astype(np.int64) for column in asked], axis=1)
-    kinds, kind_of_job = np.unique(rows, axis=0, return_inverse=True)
+    kinds, kind_of_job = kinds_of([of_job, trace.gpus, *demands], [0, 1, 1000, 0, 0])
     # What no job asks for beside GPUs no placement looks at.
-    has_demands = bool(((rows[:, 2] < 1000) | (rows[:, 3:] > 0).any(axis=1)).any())
-    known = [_reason(case, allowed[kind[0]], kind, has_demands) for kind in kinds.tolist()]
+    has_demands = any(kind[2] < 1000 or kind[3] > 0 or kind[4] > 0 for kind in kinds)
+    known = [_reason(case, allowed[kind[0]], kind, has_demands) for kind in kinds]
     truth = np.array([-1 if reason is None else reason for reason in known])
-    reason = truth[kind_of_job.reshape(-1)]
+    reason = truth[kind_of_job]
     reason = np.where(reason >= 0, reason, np.where(claimed == 3, 3, 0))
     return np.where((reason == 0) & cannot_run, 4, reason)
+
+
+def kinds_of(
+    columns: Sequence[AnyArray | None], missing: Sequence[int]
+) -> tuple[list[list[int]], Int64]:
+    """Tell the rows of integers apart.
+
+    Parameters
+    ----------
+    columns
+        Each int64[num_jobs] or narrower, or None: then every row has what is ``missing`` there.
+
+    Returns
+    -------
+    tuple
+        The rows that differ, in no order, and which of them each job has.
+    """
+    there = [column for column in columns if column is not None]
+    kind_of_job = np.zeros(len(there[0]), dtype=np.int64)
+    for column in there:
+        number, count = _numbered(column)
+        # Both factors count rows at most: their product does not overflow.
+        kind_of_job, _ = _numbered(kind_of_job * count + number) if count > 1 else (kind_of_job, 0)
+    one_of = np.zeros(int(kind_of_job.max()) + 1, dtype=np.int64)
+    one_of[kind_of_job] = np.arange(len(kind_of_job))
+    parts = [
+        [absent] * len(one_of) if column is None else column[one_of].tolist()
+        for column, absent in zip(columns, missing, strict=True)
+    ]
+    return [list(row) for row in zip(*parts, strict=True)], kind_of_job
+
+
+def _numbered(values: AnyArray) -> tuple[Int64, int]:
+    """Number the distinct values from 0 on, in ascending order; and say how many there are."""
+    low, high = int(values.min()), int(values.max())
+    if high - low > 4 * len(values) + 1024:
+        known, number = np.unique(values, return_inverse=True)
+        return number.astype(np.int64, copy=False), len(known)
+    # A table is cheaper than a sort.
+    is_there = np.zeros(high - low + 1, dtype=np.bool_)
+    place = values.astype(np.int64) - low
+    is_there[place] = True
+    number = np.cumsum(is_there) - 1
+    return number[place], int(number[-1]) + 1
 
 
 def _reason(case: Case, allowed: Bool, kind: list[int], has_demands: bool) -> int | None:
