@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cached_property, lru_cache
 from typing import Any
 
 from gpusched.base.entry_points import load_entry_points
@@ -17,6 +18,7 @@ from gpusched.plugins.registry import (
     policies,
     registered,
     speeds,
+    version,
 )
 from gpusched.plugins.value_texts import written
 
@@ -73,6 +75,11 @@ class Choice:
         return known[name]
 
     @classmethod
+    def known(cls, text: str) -> Any:
+        """Return :meth:`parse` of ``text``, once for all who ask: it must not be changed."""
+        return _known(cls, text, version()) if type(text) is str else cls.parse(text)
+
+    @classmethod
     def parse(cls, text: str) -> Any:
         """Read ``name`` or ``name:key=value,key=value``; a list is written ``1/2/3``.
 
@@ -102,7 +109,7 @@ class Choice:
             for key, value in self.parameters.items()
         }
 
-    @property
+    @cached_property
     def flags(self) -> tuple[str, ...]:
         """The flags of the name, and those that the values of its parameters add."""
         added: tuple[str, ...] = ()
@@ -182,6 +189,12 @@ class ContentionChoice(Choice):
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
         return registered("contention")
+
+
+@lru_cache(maxsize=512)
+def _known(kind: type[Choice], text: str, version: int) -> Choice:
+    parsed: Choice = kind.parse(text)
+    return parsed
 
 
 def _parameter(kind: str, info: PluginInfo, key: str) -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ def declared(spec: RunSpec) -> Flags:
 
 def _parsed(kind: type[Choice], text: str) -> Choice | None:
     try:
-        parsed: Choice = kind.parse(text)
+        parsed: Choice = kind.known(text)
     except (ValueError, TypeError):
         return None
     return parsed
