@@ -163,12 +163,12 @@ class Result(ResultAnswers, Shown):
         if self.is_partial:
             raise ValueError(f"the run was stopped: its result cannot be {what}")
 
-    @property
+    @cached_property
     def _facts(self) -> RunFacts:
-        from gpusched.plugins.registry import speeds
+        from gpusched.plugins.registry import registered
         from gpusched.results.run_facts import RunFacts
 
-        known = speeds().get(self.spec.speed.partition(":")[0])
+        known = registered("speed").get(self.spec.speed.partition(":")[0])
         return RunFacts(
             self.trace,
             self.cluster,
@@ -188,7 +188,7 @@ class Result(ResultAnswers, Shown):
             return None
         return least_costs(self.trace, self.cluster, speed=self.spec.speed)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the interval log and the rejects: equal if and only if the schedule is."""
         return self.schedule.digest

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
-from gpusched.bounds.certificates import LowerBounds, lower_bounds
+from gpusched.bounds.certificates import LowerBounds, certificate
 from gpusched.bounds.deadline_bounds import dsr_bound
 from gpusched.results.gpu_time import held_gpu_us
-from gpusched.schedules.schedule import FINISHED, Schedule
+from gpusched.schedules.schedule import FINISHED, SCHEDULE_COLUMNS, Schedule
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.prediction.accuracy import PredictionReport
     from gpusched.schedules.contention import Contention
     from gpusched.traces.workload import Trace
+
+SHORT_SERVICE_US: Final = 10 * US_PER_S
+"""A shorter service counts as this long in the bounded slowdown."""
 
 
 class RunFacts:
@@ -60,22 +65,26 @@ class RunFacts:
 
     def has(self, need: str) -> bool:
         """Whether there is what a metric needs, see :data:`~.metric_registry.NEEDS`."""
-        trace = self.trace
-        there = {
-            "deadlines": lambda: trace.deadline_us is not None,
-            "admissions": lambda: trace.deadline_us is not None and len(self.decisions["job"]) > 0,
-            "contention": lambda: self.contention is not None,
-            "predictions": lambda: self.prediction is not None,
-            "clock": lambda: self.wall_s is not None,
-            "users": lambda: trace.user is not None,
-            "queues": lambda: trace.queue is not None,
-            "groups": lambda: trace.group is not None,
-            "weights": lambda: trace.weight is not None,
-            "values": lambda: trace.value is not None,
-            "profiles": lambda: trace.profiles is not None,
-            "estimates": lambda: trace.estimate_us is not None,
+        return _IS_THERE[need](self)
+
+    @cached_property
+    def figures(self) -> _core.RunFigures:
+        """Sums, counts and percentiles, by one native pass over the columns."""
+        trace, schedule = self.trace, self.schedule
+        columns = {
+            name: np.ascontiguousarray(getattr(schedule, name), dtype)
+            for name, dtype in SCHEDULE_COLUMNS.items()
+            if name not in _NO_FIGURES
         }
-        return there[need]()
+        return _core.run_figures(
+            submit_us=trace.submit_us,
+            service_us=trace.service_us,
+            gpus=trace.gpus,
+            share_milli=trace.share_milli,
+            weight=trace.weight,
+            short_service_us=SHORT_SERVICE_US,
+            **columns,
+        )
 
     @cached_property
     def finished(self) -> Bool:
@@ -113,6 +122,8 @@ class RunFacts:
     @cached_property
     def held_gpu_us(self) -> float:
         """GPU time that jobs held, microseconds; unfinished ones to the end of the run."""
+        if self.is_fixed and not self.figures.num_unfinished:
+            return self.figures.held_gpu_milli_us / WHOLE_GPU
         return float(np.sum(held_gpu_us(self.trace, self.schedule, is_fixed=self.is_fixed)))
 
     @property
@@ -137,10 +148,7 @@ class RunFacts:
     @cached_property
     def window_us(self) -> int:
         """From the first submit to the last finish, of finished jobs; 0 if there is none."""
-        if not self.finished.any():
-            return 0
-        first = self.trace.submit_us[np.argmax(self.finished)]
-        return int(self.schedule.finish_us.max()) - int(first)
+        return self.figures.last_finish_us - self.figures.first_submit_us
 
     @property
     def gpu_us(self) -> float:
@@ -194,9 +202,51 @@ class RunFacts:
     @cached_property
     def lower(self) -> LowerBounds | None:
         """Lower bounds for the finished jobs; None if there is none."""
-        if not self.finished.any():
+        if not self.figures.num_finished:
             return None
-        return lower_bounds(self.trace, self.cluster, jobs=self.finished, costs=self.costs)
+        is_all = self.figures.num_finished == len(self.trace)
+        jobs = None if is_all else self.finished
+        return certificate(self.trace, self.cluster, jobs=jobs, costs=self.costs)
+
+    def mean(self, total: float) -> float:
+        """Return a sum over the finished jobs, per job; NaN if there are none."""
+        num_finished = self.figures.num_finished
+        return total / num_finished if num_finished else np.nan
+
+    def mean_s(self, total_us: int) -> float:
+        """Return a sum of microseconds over the finished jobs, in seconds per job."""
+        return self.mean(total_us) / US_PER_S
+
+    def percentile_s(self, value_us: int) -> float:
+        """Return a percentile of the finished jobs in seconds; NaN if there are none."""
+        return float(value_us) / US_PER_S if self.figures.num_finished else np.nan
+
+
+# What is there of a run is known without its schedule, but for the last word on admission.
+_IS_THERE: Final[Mapping[str, Callable[[RunFacts], bool]]] = {
+    "deadlines": lambda run: run.trace.deadline_us is not None,
+    "admissions": lambda run: run.trace.deadline_us is not None and len(run.decisions["job"]) > 0,
+    "contention": lambda run: run.contention is not None,
+    "predictions": lambda run: run.prediction is not None,
+    "clock": lambda run: run.wall_s is not None,
+    "users": lambda run: run.trace.user is not None,
+    "queues": lambda run: run.trace.queue is not None,
+    "groups": lambda run: run.trace.group is not None,
+    "weights": lambda run: run.trace.weight is not None,
+    "values": lambda run: run.trace.value is not None,
+    "profiles": lambda run: run.trace.profiles is not None,
+    "estimates": lambda run: run.trace.estimate_us is not None,
+}
+# Columns of a schedule that no figure is made of.
+_NO_FIGURES: Final = frozenset({"paid_us", "reason"})
+
+
+def excess(value: int, bound: Fraction) -> float:
+    """Return how far a value lies above a bound, as a part of it: ``value / bound - 1``.
+
+    Whole numbers divide to the nearest double, as fractions do.
+    """
+    return (value * bound.denominator - bound.numerator) / bound.numerator
 
 
 def exact_sum(values: Int64) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
-from gpusched.schedules.schedule import UNFINISHED, whole_intervals, widths_of
+from gpusched.schedules.schedule import whole_intervals, widths_of
 
 
 @register_metric(
@@ -25,9 +25,8 @@ from gpusched.schedules.schedule import UNFINISHED, whole_intervals, widths_of
     rank=280,
 )
 def _allocation(run: RunFacts) -> float:
-    is_done = not (np.asarray(run.schedule.status) == UNFINISHED).any()
-    if run.contention is None and is_done:
-        return run.of_gpu_time(float(np.dot(run.gpus, run.schedule.held_us)))
+    if run.is_fixed and not run.figures.num_unfinished:
+        return run.of_gpu_time(run.held_gpu_us)
     return run.of_gpu_time(_held_gpu_us(run))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched.base.memo import Memo
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
 from gpusched.schedules.schedule import REJECTED
+from gpusched.traces.workload import Trace
 
 
 @register_metric(
@@ -19,9 +21,13 @@ from gpusched.schedules.schedule import REJECTED
     rank=470,
 )
 def _load(run: RunFacts) -> float:
-    load = run.trace.load(run.cluster.num_gpus)
-    runs = np.asarray(run.schedule.status) != REJECTED
-    if runs.all():
+    num_gpus = run.cluster.num_gpus
+    load = _loads.of(run.trace, num_gpus, lambda: run.trace.load(num_gpus))
+    if not run.figures.num_rejected:
         return load
+    runs = np.asarray(run.schedule.status) != REJECTED
     part = run.trace.filter(runs).gpu_seconds / run.trace.gpu_seconds if runs.any() else 0.0
     return load * part
+
+
+_loads: Memo[Trace, float] = Memo(4)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from gpusched.base.units import WHOLE_GPU
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
 
@@ -24,5 +23,4 @@ from gpusched.results.run_facts import RunFacts
     rank=290,
 )
 def _utilisation(run: RunFacts) -> float:
-    useful = np.dot(run.gpus[run.finished], run.trace.service_us[run.finished])
-    return run.of_gpu_time(float(useful))
+    return run.of_gpu_time(run.figures.useful_gpu_milli_us / WHOLE_GPU)
