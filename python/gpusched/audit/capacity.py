@@ -116,7 +116,7 @@ def _check_servers(case: Case) -> None:
     case.report("no such server", unknown, lambda i: f"job {rows['job'][i]} on server {server[i]}")
     if unknown.any():
         return
-    size = cluster.server_gpus[server].astype(np.uint64)
+    size = case.server_gpus[server].astype(np.uint64)
     beyond = np.where(size < 64, mask >> np.minimum(size, 63), 0) != 0
     case.report(
         "no such GPU",
@@ -130,7 +130,7 @@ def _check_servers(case: Case) -> None:
         allowed = np.array(
             [[not types or t in types for t in cluster.gpu_types] for types in trace.type_sets]
         )
-        kind = cluster.server_type[server]
+        kind = case.server_type[server]
         case.report(
             "GPU type not allowed",
             ~allowed[trace.type_set[rows["job"]], kind],
@@ -147,7 +147,7 @@ def _check_overlap(case: Case) -> None:
     """On each GPU, in order of time, nobody starts before the one before has ended."""
     order = by_server_and_start(case.rows)
     rows = {name: column[order] for name, column in case.rows.items()}
-    num_gpus = int(case.cluster.server_gpus.max())
+    num_gpus = int(case.server_gpus.max())
     if has_overlap(rows, num_gpus):
         for gpu in range(num_gpus):
             _check_gpu(case, rows, gpu)
@@ -195,7 +195,7 @@ def _check_gpu(case: Case, rows: Mapping[str, AnyArray], gpu: int) -> None:
 
 def _check_shares(case: Case) -> None:
     """Of each GPU no more than a thousand thousandths are held."""
-    for gpu in range(int(case.cluster.server_gpus.max())):
+    for gpu in range(int(case.server_gpus.max())):
         users = np.flatnonzero(case.rows["mask"] >> np.uint64(gpu) & np.uint64(1))
         assert case.trace.share_milli is not None
         share = case.trace.share_milli[case.rows["job"][users]].astype(np.int64)

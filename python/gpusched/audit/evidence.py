@@ -70,6 +70,16 @@ class Case:
             others = f" (and {len(cases) - 1:,} more)" if len(cases) > 1 else ""
             self.problems.append(f"{rule}: {describe(int(cases[0]))}{others}")
 
+    @cached_property
+    def server_gpus(self) -> Int64:
+        """GPUs of each server."""
+        return self.cluster.server_gpus.astype(np.int64)
+
+    @cached_property
+    def server_type(self) -> Int64:
+        """Index of each server's GPU type among the cluster's."""
+        return self.cluster.server_type.astype(np.int64)
+
     @property
     def pooled(self) -> bool:
         """Whether the cluster is one pool of GPUs without servers."""

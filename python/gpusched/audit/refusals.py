@@ -10,6 +10,7 @@ import numpy as np
 from gpusched.audit.empty_fit import Holds, fits_when_empty, has_room
 from gpusched.audit.type_speeds import Measured, allowed_by_set
 from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.base.numbering import numbered
 
 if TYPE_CHECKING:
     from gpusched.audit.evidence import Case
@@ -63,9 +64,10 @@ def kinds_of(
     there = [column for column in columns if column is not None]
     kind_of_job = np.zeros(len(there[0]), dtype=np.int64)
     for column in there:
-        number, count = _numbered(column)
-        # Both factors count rows at most: their product does not overflow.
-        kind_of_job, _ = _numbered(kind_of_job * count + number) if count > 1 else (kind_of_job, 0)
+        known, number = numbered(column)
+        if len(known) > 1:
+            # Both factors count rows at most: their product does not overflow.
+            _, kind_of_job = numbered(kind_of_job * len(known) + number)
     one_of = np.zeros(int(kind_of_job.max()) + 1, dtype=np.int64)
     one_of[kind_of_job] = np.arange(len(kind_of_job))
     parts = [
@@ -75,24 +77,10 @@ def kinds_of(
     return [list(row) for row in zip(*parts, strict=True)], kind_of_job
 
 
-def _numbered(values: AnyArray) -> tuple[Int64, int]:
-    """Number the distinct values from 0 on, in ascending order; and say how many there are."""
-    low, high = int(values.min()), int(values.max())
-    if high - low > 4 * len(values) + 1024:
-        known, number = np.unique(values, return_inverse=True)
-        return number.astype(np.int64, copy=False), len(known)
-    # A table is cheaper than a sort.
-    is_there = np.zeros(high - low + 1, dtype=np.bool_)
-    place = values.astype(np.int64) - low
-    is_there[place] = True
-    number = np.cumsum(is_there) - 1
-    return number[place], int(number[-1]) + 1
-
-
 def _reason(case: Case, allowed: Bool, kind: list[int], has_demands: bool) -> int | None:
     _, gpus, _, cpu_milli, memory_mib = kind
-    may_use = allowed[case.cluster.server_type]
-    sizes = case.cluster.server_gpus[may_use].astype(np.int64)
+    may_use = allowed[case.server_type]
+    sizes = case.server_gpus[may_use]
     if not len(sizes):
         return 1
     if gpus > sizes.sum():
@@ -111,7 +99,7 @@ def _reason(case: Case, allowed: Bool, kind: list[int], has_demands: bool) -> in
 
 def _host(case: Case, may_use: Bool, cpu_milli: int, memory_mib: int) -> Holds:
     """Say which allowed servers hold how many workers that each ask for so much."""
-    sizes = case.cluster.server_gpus[may_use].astype(np.int64)
+    sizes = case.server_gpus[may_use]
 
     def holds(workers: int) -> Bool:
         room: Bool = sizes >= workers

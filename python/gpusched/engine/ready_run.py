@@ -6,7 +6,7 @@ import copyreg
 import dataclasses
 import threading
 import time
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from gpusched import _core
@@ -15,7 +15,7 @@ from gpusched.base.draws import check_seed
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, supervised
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.seams import placement_seam, policy_seam, speed_seam
+from gpusched.engine.seams import Chosen, placement_seam, policy_seam, speed_seam
 from gpusched.plugins.identity import identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
@@ -186,22 +186,11 @@ class Ready:
     def _core_run(
         self, jobs: _core.JobTable, servers: _core.Cluster, control: _core.RunControl
     ) -> _core.Run:
-        # Nothing of this call holds it: a plug-in that keeps its error, and so these frames, would
-        # never be freed.
-        description = _core.RunDescription(
-            policy=self._policy.native,
-            policy_values=self._policy.parameters,
-            policy_flags=list(self._policy.flags),
-            placement=self._placement.native,
-            placement_values=self._placement.parameters,
-            speed=self._speed.name,
-            speed_values=self._speed.core_values(),
-            contention=self._contention.name,
-            contention_values=self._contention.core_values(),
-            seed=self._seed,
-            verify=self._verify,
-        )
-        return _core.Run(jobs, servers, description, control)
+        # Nothing of this call holds the description of a Python object: a plug-in that keeps its
+        # error, and so these frames, would never be freed.
+        describe = _known_description if self._is_native else _description
+        chosen = (self._policy, self._placement, self._speed, self._contention)
+        return _core.Run(jobs, servers, describe(*chosen, self._seed, self._verify), control)
 
     def _sees_truth(self) -> bool:
         learner = self._learner
@@ -210,6 +199,33 @@ class Ready:
         return is_true and (
             policy.has("clairvoyant") or (policy.has("estimate") and self.trace.estimate_us is None)
         )
+
+
+def _description(
+    policy: Chosen,
+    placement: Chosen,
+    speed: SpeedChoice,
+    contention: ContentionChoice,
+    seed: int,
+    verify: bool,
+) -> _core.RunDescription:
+    return _core.RunDescription(
+        policy=policy.native,
+        policy_values=policy.parameters,
+        policy_flags=list(policy.flags),
+        placement=placement.native,
+        placement_values=placement.parameters,
+        speed=speed.name,
+        speed_values=speed.core_values(),
+        contention=contention.name,
+        contention_values=contention.core_values(),
+        seed=seed,
+        verify=verify,
+    )
+
+
+# Runs that differ in their trace or cluster alone are described alike.
+_known_description = lru_cache(maxsize=64)(_description)
 
 
 def _so_far(run: _core.Run, why: str) -> Schedule:

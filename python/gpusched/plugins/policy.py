@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from gpusched.base.entry_points import load_entry_points
 from gpusched.base.suggest import nearest
@@ -30,6 +30,7 @@ __all__ = [
     "Policy",
     "SpeedChoice",
     "contentions",
+    "known_choice",
     "placements",
     "policies",
     "speeds",
@@ -73,11 +74,6 @@ class Choice:
         if name not in known:
             raise ValueError(f"unknown {cls.kind} {name!r}{nearest(name, list(known))}")
         return known[name]
-
-    @classmethod
-    def known(cls, text: str) -> Any:
-        """Return :meth:`parse` of ``text``, once for all who ask: it must not be changed."""
-        return _known(cls, text, version()) if type(text) is str else cls.parse(text)
 
     @classmethod
     def parse(cls, text: str) -> Any:
@@ -157,6 +153,9 @@ class Choice:
         return checked
 
 
+_Choice = TypeVar("_Choice", bound=Choice)
+
+
 class Policy(Choice):
     """A policy: ``Policy("2d-las", preset="lucid")``; see :func:`gpusched.policies`."""
 
@@ -191,10 +190,18 @@ class ContentionChoice(Choice):
         return registered("contention")
 
 
+def known_choice(kind: type[_Choice], text: str) -> _Choice:
+    """Return what ``kind`` makes of ``text``, once for all who ask: it must not be changed."""
+    if type(text) is not str:
+        found: _Choice = kind.parse(text)
+    else:  # a class can be hashed, whatever its objects have for that
+        found = _parsed(kind, text, version())  # type: ignore[arg-type]
+    return found
+
+
 @lru_cache(maxsize=512)
-def _known(kind: type[Choice], text: str, version: int) -> Choice:
-    parsed: Choice = kind.parse(text)
-    return parsed
+def _parsed(kind: type[Choice], text: str, version: int) -> Any:
+    return kind.parse(text)
 
 
 def _parameter(kind: str, info: PluginInfo, key: str) -> Mapping[str, Any]:

@@ -51,7 +51,7 @@ def lacking(result: Ran) -> list[str]:
 def unserved(result: Ran) -> list[str]:
     """``12 jobs rejected: needs more GPUs than the cluster has`` for each reason."""
     status = np.asarray(result.schedule.status)
-    if (status == FINISHED).all():
+    if not np.count_nonzero(status != FINISHED):
         return []
     lines = []
     if np.any(status == REJECTED):

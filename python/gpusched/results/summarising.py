@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -64,12 +64,13 @@ def computed(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
 
 def _value(run: RunFacts, metric: Metric) -> float | int | str | bool:
     try:
-        value = metric.compute(run)
+        value: Any = metric.compute(run)
     except Exception as error:
         error.add_note(f"in the metric {metric.key}")
         raise
     if type(value) in _PLAIN:
-        return value
+        plain: float | int | str | bool = value
+        return plain
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float | str):

@@ -21,14 +21,16 @@ _MOST_SERVERS = 16_384
 
 def core_cluster(cluster: Cluster) -> _core.Cluster:
     """Return the core's view of a cluster, which runs share."""
-    return _of_small(cluster) if cluster.num_servers <= _MOST_SERVERS else _made(cluster)
+    return _kept(cluster) or _made(cluster)
+
+
+@lru_cache(maxsize=8)
+def _kept(cluster: Cluster) -> _core.Cluster | None:
+    return _made(cluster) if cluster.num_servers <= _MOST_SERVERS else None
 
 
 def _made(cluster: Cluster) -> _core.Cluster:
     return _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
-
-
-_of_small = lru_cache(maxsize=8)(_made)
 
 
 def job_table(
