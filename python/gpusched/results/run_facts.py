@@ -16,7 +16,14 @@ from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.certificates import LowerBounds, certificate
 from gpusched.bounds.deadline_bounds import dsr_bound
 from gpusched.results.gpu_time import held_gpu_us
-from gpusched.schedules.schedule import FINISHED, SCHEDULE_COLUMNS, Schedule
+from gpusched.schedules.schedule import (
+    FINISHED,
+    SCHEDULE_COLUMNS,
+    Schedule,
+    contention_slowdown,
+    whole_intervals,
+    widths_of,
+)
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
@@ -118,6 +125,28 @@ class RunFacts:
     def ordered_wait_s(self) -> Float64:
         """The same in seconds, from the shortest to the longest."""
         return np.sort(self.wait_us) / US_PER_S
+
+    @cached_property
+    def intervals(self) -> Mapping[str, AnyArray]:
+        """Who held which GPUs when, see :attr:`gpusched.Result.intervals`."""
+        return self.schedule.intervals()
+
+    @cached_property
+    def mean_widths(self) -> Float64:
+        """GPUs of each job while it held some, on average; its own where it never did."""
+        rows = self.intervals
+        first, _ = whole_intervals(rows)
+        job = rows["job"][first]
+        length = (rows["end_us"][first] - rows["start_us"][first]).astype(np.float64)
+        held = np.bincount(job, length, minlength=len(self.trace))
+        widths = widths_of(rows, first, self.trace.gpus)
+        area = np.bincount(job, length * widths, minlength=len(self.trace))
+        return np.where(held > 0, area / np.where(held > 0, held, 1.0), self.trace.gpus)
+
+    @cached_property
+    def ordered_contention_slowdown(self) -> Float64:
+        """Slowdowns by shared links of the finished jobs, from the least to the greatest."""
+        return np.sort(contention_slowdown(self.schedule)[self.finished])
 
     @cached_property
     def held_gpu_us(self) -> float:

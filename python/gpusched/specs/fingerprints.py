@@ -141,11 +141,17 @@ def _json(value: Any) -> bytes:
     return msgspec.json.encode(_plain(value), order="deterministic")
 
 
+# Most of what is written, by far.
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
 def _plain(value: Any) -> Any:
     """Turn records into mappings of all their fields.
 
     An encoder may leave out a field that is the default; which one is, it judges by identity.
     """
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, msgspec.Struct):
         return {key: _plain(part) for key, part in msgspec.structs.asdict(value).items()}
     if isinstance(value, list | tuple):

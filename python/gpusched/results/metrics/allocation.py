@@ -32,7 +32,7 @@ def _allocation(run: RunFacts) -> float:
 
 def _held_gpu_us(run: RunFacts) -> float:
     """GPU time held until the last finish: unfinished jobs may hold theirs for longer."""
-    rows = run.schedule.intervals()
+    rows = run.intervals
     first, _ = whole_intervals(rows)
     last_us = run.schedule.finish_us.max()
     length = np.minimum(rows["end_us"][first], last_us) - rows["start_us"][first]
