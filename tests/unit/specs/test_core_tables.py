@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
+import weakref
 from itertools import product
 
 import numpy as np
@@ -71,3 +73,13 @@ def test_equal_clusters_have_one_table_and_large_ones_none_that_is_kept() -> Non
     assert core_cluster(gs.Cluster.uniform(3, 4)) is not core_cluster(gs.Cluster.uniform(4, 3))
     large = gs.Cluster.uniform(20_000, 1)
     assert core_cluster(large) is not core_cluster(large)
+
+
+def test_a_trace_and_what_is_kept_of_it_go_with_its_last_run() -> None:
+    jobs = gs.Trace.from_columns([0, 1], [5, 5], [1, 2])
+    result = gs.simulate(jobs, CLUSTERS[0], policy="easy", predictor="oracle")
+    result.summary()
+    kept = weakref.ref(jobs), weakref.ref(result)
+    del jobs, result
+    gc.collect()
+    assert [thing() for thing in kept] == [None, None]
