@@ -37,7 +37,8 @@ template <class Work>
 Uint128 largest_backlog(std::span<const std::int64_t> submit_us, std::int64_t scale, Work work) {
   Uint128 most = 0;
   Uint128 from_here_on = 0;
-  for (std::size_t job = submit_us.size(); job-- > 0;) {
+  for (std::size_t left = submit_us.size(); left > 0; --left) {
+    const std::size_t job = left - 1;
     from_here_on += work(job);
     const auto since_us = static_cast<Uint128>(submit_us[job] - submit_us[0]);
     most = std::max(most, since_us * static_cast<Uint128>(scale) + from_here_on);
