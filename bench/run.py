@@ -12,6 +12,7 @@ if __package__ in (None, ""):  # as a script: the checkout's root holds the pack
 
 import gpusched as gs
 from bench import (
+    around,
     assignment,
     contention,
     contention_series,
@@ -34,7 +35,7 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "memory", "threads", "sweeps", "order", "import", "reading", "peers",
+    "prediction", "around", "memory", "threads", "sweeps", "order", "import", "reading", "peers",
 )  # fmt: skip
 
 
@@ -94,6 +95,7 @@ def _sections(
         "deadlines": lambda: deadlines.sections(100_000, () if quick else (100_000, 1_000_000)),
         "graphs": lambda: iter([graphs.section(size, repeats)]),
         "prediction": lambda: iter([graphs.prediction_section(size)]),
+        "around": lambda: around.sections(size, repeats),
         "memory": lambda: iter([memory.section((size,))]),
         "threads": lambda: iter([threads.section(size, repeats)]),
         "sweeps": lambda: iter([sweeps.section(quick)]),

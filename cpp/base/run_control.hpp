@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 
 namespace gpusched {
@@ -12,16 +13,33 @@ class Stopped : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Called by the thread of a run every so often, so that who waits for it needs no other thread.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+  /// Throws to end the run. Returns how many checks later it is to be called again, at least 1.
+  virtual std::uint32_t look() = 0;
+};
+
 /// Shared with other threads: a request to stop, and how far the run is.
 struct RunControl {
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> num_finished{0};
+  /// Set before the run; none: nobody looks.
+  std::unique_ptr<Watch> watch;
 
-  /// Throws Stopped once a stop was asked for. A load that costs nothing: the engine asks at
-  /// each instant, and a scheduler in each loop over a whole queue.
+  /// Throws Stopped once a stop was asked for. Costs next to nothing: the engine asks at each
+  /// instant, and a scheduler in each loop over a whole queue. By the thread of the run only.
   void check() const {
+    if (watch != nullptr && --checks_left_ == 0) {
+      checks_left_ = 1;  // the next time, if this one throws
+      checks_left_ = watch->look();
+    }
     if (stop.load(std::memory_order_relaxed)) throw Stopped("the run was stopped");
   }
+
+ private:
+  mutable std::uint32_t checks_left_ = 1;
 };
 
 }  // namespace gpusched

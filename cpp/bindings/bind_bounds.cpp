@@ -3,38 +3,12 @@
 #include <cstdint>
 
 #include "columns.hpp"
+#include "exact.hpp"
+#include "solvers/makespan_bounds.hpp"
 #include "solvers/squashed_machine.hpp"
 
 namespace gpusched::bindings {
-namespace {
-
-py::int_ exact(Uint128 value) {
-  const py::int_ high(static_cast<std::uint64_t>(value >> 64));
-  const py::int_ low(static_cast<std::uint64_t>(value));
-  return (high << py::int_(64)) | low;
-}
-
-}  // namespace
-
 void bind_bounds(py::module_& m) {
-  m.def(
-      "squashed_srpt",
-      [](const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
-         const Column<std::int32_t>& gpus, std::int64_t num_gpus) {
-        const auto submits = view(submit_us, "submit_us");
-        const auto services = view(service_us, "service_us");
-        const auto widths = view(gpus, "gpus");
-        Uint128 ticks = 0;
-        {
-          const py::gil_scoped_release unlocked;  // no Python object is touched below
-          ticks = squashed_srpt(submits, services, widths, num_gpus);
-        }
-        return exact(ticks);
-      },
-      py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
-      py::arg("gpus").noconvert(), py::arg("num_gpus"),
-      "Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.");
-
   m.def(
       "mean_busy_time",
       [](const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
@@ -55,6 +29,48 @@ void bind_bounds(py::module_& m) {
       py::arg("gpus").noconvert(), py::arg("num_gpus"), py::arg("weight").noconvert(),
       "Sums of (mean busy time - submit + service / 2) in half ticks: exact, and weighted. An "
       "empty weight counts every job once.");
+
+  m.def(
+      "longest_job",
+      [](const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us) {
+        const auto submits = view(submit_us, "submit_us");
+        const auto services = view(service_us, "service_us");
+        Uint128 microseconds = 0;
+        {
+          const py::gil_scoped_release unlocked;  // no Python object is touched below
+          microseconds = longest_job(submits, services);
+        }
+        return exact(microseconds);
+      },
+      py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
+      "The largest of (submit + service) less the first submit, in microseconds.");
+
+  const auto of_gangs = [&m](const char* name, auto compute, const char* doc) {
+    m.def(
+        name,
+        [compute](const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
+                  const Column<std::int32_t>& gpus, std::int64_t num_gpus) {
+          const auto submits = view(submit_us, "submit_us");
+          const auto services = view(service_us, "service_us");
+          const auto widths = view(gpus, "gpus");
+          Uint128 bound = 0;
+          {
+            const py::gil_scoped_release unlocked;  // no Python object is touched below
+            bound = compute(submits, services, widths, num_gpus);
+          }
+          return exact(bound);
+        },
+        py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
+        py::arg("gpus").noconvert(), py::arg("num_gpus"), doc);
+  };
+  of_gangs("squashed_srpt", squashed_srpt,
+           "Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.");
+  of_gangs("total_work", total_work,
+           "The largest of a submit and all work from then on, less the first submit, in ticks of\n"
+           "1 / num_gpus microseconds.");
+  of_gangs("wide_gangs", wide_gangs,
+           "The largest of a submit and all services from then on of gangs wider than half the\n"
+           "GPUs, less the first submit, in microseconds.");
 }
 
 }  // namespace gpusched::bindings

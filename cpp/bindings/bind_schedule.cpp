@@ -11,8 +11,12 @@ namespace {
 
 template <class Value, class Get>
 py::array_t<Value> collect(const Schedule& schedule, Get get) {
-  std::vector<Value> values(schedule.num_jobs());
-  for (JobId job = 0; job < schedule.num_jobs(); ++job) values[job] = get(job);
+  std::vector<Value> values;
+  {
+    const UnlockedPass unlocked(schedule.num_jobs());
+    values.resize(schedule.num_jobs());
+    for (JobId job = 0; job < schedule.num_jobs(); ++job) values[job] = get(job);
+  }
   return column_of(std::move(values));
 }
 
@@ -26,8 +30,12 @@ py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
   }
   const auto column = [&](auto member) {
     using Value = std::remove_cvref_t<decltype(rows.front().*member)>;
-    std::vector<Value> values(rows.size());
-    for (std::size_t i = 0; i < rows.size(); ++i) values[i] = rows[i].*member;
+    std::vector<Value> values;
+    {
+      const UnlockedPass unlocked(rows.size());
+      values.resize(rows.size());
+      for (std::size_t i = 0; i < rows.size(); ++i) values[i] = rows[i].*member;
+    }
     return column_of(std::move(values));
   };
   py::typing::Dict<py::str, py::array> table;

@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "data.hpp"
 #include "run.hpp"
+#include "run_watch.hpp"
 
 namespace gpusched::bindings {
 
@@ -18,6 +19,15 @@ void bind_simulation(py::module_& m) {
       .def(py::init<>())
       .def("stop", [](RunControl& control) { control.stop.store(true); })
       .def("check", &RunControl::check, "Raise Stopped once a stop was asked for.")
+      .def(
+          "watch",
+          [](RunControl& control, py::object look) {
+            control.watch = std::make_unique<RunWatch>(std::move(look));
+          },
+          py::arg("look"),
+          "Have the thread of the run, which is not stopped by another then, look up about ten\n"
+          "times a second: signals are handled, and `look` is called unless it is None. What these\n"
+          "raise ends the run. To be called before the run.")
       .def_property_readonly("num_finished",
                              [](const RunControl& c) { return c.num_finished.load(); });
 

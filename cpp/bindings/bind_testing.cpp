@@ -1,11 +1,13 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "base/hash.hpp"
+#include "base/hash_x86.hpp"
 #include "base/heap.hpp"
 #include "base/index_set.hpp"
 #include "base/rng.hpp"
@@ -119,12 +121,20 @@ void bind_testing(py::module_& m) {
         machine.add(job, VirtualMachine::Work{ticks} * gpus);
       });
 
-  testing.def("sha256", [](const py::bytes& data) {
-    const auto text = static_cast<std::string_view>(data);
-    Sha256 hash;
-    hash.update({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
-    return hash.hex_digest();
-  });
+  // The bytes in pieces of at most so many, by the processor's instructions or without.
+  testing.def(
+      "sha256",
+      [](const py::bytes& data, bool uses_instructions, std::size_t piece) {
+        const auto text = static_cast<std::string_view>(data);
+        Sha256 hash(uses_instructions && has_sha_instructions());
+        for (std::size_t begin = 0; begin < text.size(); begin += piece) {
+          const auto part = text.substr(begin, piece);
+          hash.update({reinterpret_cast<const unsigned char*>(part.data()), part.size()});
+        }
+        return hash.hex_digest();
+      },
+      py::arg("data"), py::arg("uses_instructions") = true,
+      py::arg("piece") = std::numeric_limits<std::size_t>::max());
   using Counts = std::vector<std::int32_t>;
   using Weights = std::vector<double>;
   testing.def("heavy_edge_cut", [](const Counts& replicas, const Weights& pipeline_weights,

@@ -16,6 +16,7 @@ void bind_order(py::module_& m);
 void bind_placement(py::module_& m);
 void bind_scheduler(py::module_& m);
 void bind_schedule(py::module_& m);
+void bind_run_figures(py::module_& m);
 void bind_simulation(py::module_& m);
 void bind_speed_limits(py::module_& m);
 void bind_bounds(py::module_& m);

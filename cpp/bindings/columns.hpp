@@ -39,6 +39,19 @@ std::span<const Value> view(const std::optional<Column<Value>>& column, const ch
   return column ? view(*column, name) : std::span<const Value>{};
 }
 
+/// Lets other threads of Python go on for the rest of the scope, where a pass over so many values
+/// is longer than it takes to give the GIL away and to get it back.
+class UnlockedPass {
+ public:
+  explicit UnlockedPass(std::size_t num_values) {
+    if (num_values >= kMany) unlocked_.emplace();
+  }
+
+ private:
+  static constexpr std::size_t kMany = 20'000;
+  std::optional<py::gil_scoped_release> unlocked_;
+};
+
 /// Hands a vector over to Python: the array owns it through a capsule.
 template <class Value>
 py::array_t<Value> column_of(std::vector<Value> values) {

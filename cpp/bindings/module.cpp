@@ -31,6 +31,7 @@ PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(), py
   bindings::bind_placement(m);
   bindings::bind_scheduler(m);
   bindings::bind_schedule(m);
+  bindings::bind_run_figures(m);
   bindings::bind_simulation(m);
   bindings::bind_speed_limits(m);
   bindings::bind_bounds(m);

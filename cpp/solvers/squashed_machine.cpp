@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace gpusched {
@@ -101,52 +101,30 @@ Uint128 total_flow_of_srpt(const Columns& jobs) {
   return flow;
 }
 
-/// Jobs by static priority, most urgent first; ties by index.
-template <typename Tick>
-std::vector<std::uint32_t> by_priority(const Columns& jobs, std::span<const double> weight) {
-  std::vector<std::uint32_t> order(jobs.size());
-  std::iota(order.begin(), order.end(), std::uint32_t{0});
-  const auto sort_by = [&](const auto& key) {
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-      return key[a] != key[b] ? key[a] < key[b] : a < b;
-    });
-  };
-  if (weight.empty()) {
-    std::vector<Tick> work(jobs.size());
-    for (std::size_t job = 0; job < jobs.size(); ++job) {
-      work[job] = jobs.work<Tick>(job);
-    }
-    sort_by(work);
-  } else {
-    std::vector<double> ratio(jobs.size());
-    for (std::size_t job = 0; job < jobs.size(); ++job) {
-      ratio[job] = static_cast<double>(jobs.work<Tick>(job)) / weight[job];
-    }
-    sort_by(ratio);
-  }
-  return order;
-}
-
-template <typename Tick>
+/// `Key` orders the waiting jobs, least first: the work itself, or the work over the weight.
+template <typename Tick, typename Key>
 MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight) {
-  const auto order = by_priority<Tick>(jobs, weight);
-  std::vector<std::uint32_t> rank(jobs.size());
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    rank[order[place]] = static_cast<std::uint32_t>(place);
-  }
+  struct Waiting {
+    Key key;
+    std::uint32_t job;
 
+    /// Less urgent; ties go to the lower index.
+    bool operator>(const Waiting& other) const noexcept {
+      return key != other.key ? key > other.key : job > other.job;
+    }
+  };
   struct Progress {
     Tick remaining = 0;
     Uint128 moment = 0;  // over the ticks served: the sum of (begin + end), both since submit
   };
   std::vector<Progress> progress(jobs.size());
-  std::vector<std::uint32_t> waiting;  // ranks, least on top
+  std::vector<Waiting> waiting;  // the most urgent on top
   MeanBusyTime sum;
   Tick now = 0;
 
   const auto serve_until = [&](Tick limit) {
     while (!waiting.empty() && now < limit) {
-      const std::uint32_t job = order[waiting.front()];
+      const std::uint32_t job = waiting.front().job;
       auto& mine = progress[job];
       const Tick served = std::min<Tick>(mine.remaining, limit - now);
       const Tick since_submit = now - jobs.release<Tick>(job);
@@ -171,12 +149,25 @@ MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight) {
     const auto release = jobs.release<Tick>(job);
     serve_until(release);
     now = release;
-    progress[job].remaining = jobs.work<Tick>(job);
-    waiting.push_back(rank[job]);
+    const auto work = jobs.work<Tick>(job);
+    progress[job].remaining = work;
+    Key key;
+    if constexpr (std::is_same_v<Key, double>) {
+      key = static_cast<double>(work) / weight[job];
+    } else {
+      key = work;
+    }
+    waiting.push_back({key, static_cast<std::uint32_t>(job)});
     std::push_heap(waiting.begin(), waiting.end(), std::greater<>{});
   }
   serve_until(std::numeric_limits<Tick>::max());
   return sum;
+}
+
+template <typename Tick>
+MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight) {
+  return weight.empty() ? busy_times<Tick, Tick>(jobs, weight)
+                        : busy_times<Tick, double>(jobs, weight);
 }
 
 int bit_width(Uint128 value) noexcept {

@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'split_batch', 'split_whole_batch', 'squashed_srpt']
+__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunFigures', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_figures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'total_work', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -395,6 +395,114 @@ class Schedule:
     @property
     def warnings(self) -> list[str]:
         ...
+class RunFigures:
+    """
+    Sums over the jobs that finished, unless it is said otherwise: the integers are exact.
+    Widths count a share of a GPU as that share, in thousandths.
+    """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
+    def flow_percentile_us(self, percent: typing.SupportsInt | typing.SupportsIndex) -> int:
+        """
+        Nearest-rank, of 50, 90, 95, 99 or 100 %; 0 if none finished.
+        """
+    def wait_percentile_us(self, percent: typing.SupportsInt | typing.SupportsIndex) -> int:
+        """
+        The same of the time without GPUs.
+        """
+    @property
+    def accepted_gpu_milli_us(self) -> int:
+        """
+        Width x service of all that were not rejected.
+        """
+    @property
+    def area(self) -> float:
+        """
+        GPUs x service, seconds.
+        """
+    @property
+    def area_jct(self) -> float:
+        """
+        GPUs x service x JCT, seconds squared.
+        """
+    @property
+    def bounded_slowdown(self) -> float:
+        ...
+    @property
+    def delay_us(self) -> int:
+        """
+        First start - submit.
+        """
+    @property
+    def first_submit_us(self) -> int:
+        """
+        The first of them.
+        """
+    @property
+    def flow_us(self) -> int:
+        """
+        Finish - submit.
+        """
+    @property
+    def held_gpu_milli_us(self) -> int:
+        """
+        Width x time with GPUs, of all jobs.
+        """
+    @property
+    def last_finish_us(self) -> int:
+        """
+        The last of them.
+        """
+    @property
+    def log_jct(self) -> float:
+        """
+        ln of the JCT in seconds.
+        """
+    @property
+    def num_finished(self) -> int:
+        ...
+    @property
+    def num_preemptions(self) -> int:
+        """
+        Of all jobs.
+        """
+    @property
+    def num_rejected(self) -> int:
+        ...
+    @property
+    def num_resizes(self) -> int:
+        """
+        Of all jobs.
+        """
+    @property
+    def num_servers(self) -> int:
+        ...
+    @property
+    def num_unfinished(self) -> int:
+        ...
+    @property
+    def since_first_us(self) -> int:
+        """
+        Submit - the first submit of them.
+        """
+    @property
+    def useful_gpu_milli_us(self) -> int:
+        """
+        Width x service.
+        """
+    @property
+    def wait_us(self) -> int:
+        """
+        The part without GPUs.
+        """
+    @property
+    def weight(self) -> float:
+        ...
+    @property
+    def weighted_jct(self) -> float:
+        """
+        Weight x JCT, seconds.
+        """
 class RunControl:
     """
     Stops a run from another thread and shows its progress.
@@ -409,6 +517,12 @@ class RunControl:
         """
     def stop(self) -> None:
         ...
+    def watch(self, look: typing.Any) -> None:
+        """
+        Have the thread of the run, which is not stopped by another then, look up about ten
+        times a second: signals are handled, and `look` is called unless it is None. What these
+        raise ends the run. To be called before the run.
+        """
     @property
     def num_finished(self) -> int:
         ...
@@ -717,6 +831,10 @@ def list_parameters(is_preemptive: bool, is_strict: bool) -> list[dict[str, typi
     """
     The parameters that the list scheduler adds to an order.
     """
+def longest_job(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64]) -> int:
+    """
+    The largest of (submit + service) less the first submit, in microseconds.
+    """
 def mean_busy_time(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex, weight: numpy.typing.NDArray[numpy.float64]) -> tuple[int, float]:
     """
     Sums of (mean busy time - submit + service / 2) in half ticks: exact, and weighted. An empty weight counts every job once.
@@ -735,6 +853,12 @@ def registry() -> list[dict[str, typing.Any]]:
     Every native plug-in: kind, name, flags, parameters, source; of an alias also the name
     that it stands for (`target`) and the defaults that it sets (`values`).
     """
+def run_figures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, start_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], held_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], resizes: numpy.typing.NDArray[numpy.int32], num_servers: numpy.typing.NDArray[numpy.int32], status: numpy.typing.NDArray[numpy.uint8], short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunFigures:
+    """
+    What a run is judged by, from its columns in one pass: a value per job each, None for
+    whole GPUs and for equal weights. A service under `short_service_us` counts as that in
+    the slowdown.
+    """
 def split_batch(global_batch: typing.SupportsFloat | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.float64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.float64], bool]:
     """
     Samples of each worker, and whether all found a place.
@@ -746,6 +870,16 @@ def split_whole_batch(global_batch: typing.SupportsInt | typing.SupportsIndex, r
 def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.
+    """
+def total_work(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
+    """
+    The largest of a submit and all work from then on, less the first submit, in ticks of
+    1 / num_gpus microseconds.
+    """
+def wide_gangs(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
+    """
+    The largest of a submit and all services from then on of gangs wider than half the
+    GPUs, less the first submit, in microseconds.
     """
 JOB_COLUMNS: tuple[JobColumn, ...]
 REJECT_REASONS: tuple[str, ...] = ('', 'no server has an allowed GPU type', 'needs more GPUs than the cluster has', 'the placement refuses it on an empty cluster', 'the speed knows no configuration for it')

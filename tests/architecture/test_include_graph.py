@@ -36,7 +36,10 @@ PURE = {"solvers", "market", "deadlines"}
 TOOLS = [path for path in CPP_FILES if path.relative_to(CPP).parts[0] == "tools"]
 
 # Where the standard library has no word for it.
-FOREIGN_HEADERS = {"cpp/base/buffer.cpp": {"sys/mman.h"}}
+FOREIGN_HEADERS = {
+    "cpp/base/buffer.cpp": {"sys/mman.h"},
+    "cpp/base/hash_x86.cpp": {"cpuid.h", "immintrin.h"},
+}
 
 core_files = pytest.mark.parametrize("path", CORE, ids=shown)
 all_files = pytest.mark.parametrize("path", CPP_FILES, ids=shown)

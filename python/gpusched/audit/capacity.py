@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
 from gpusched.audit.declarations import widths
 from gpusched.audit.evidence import Case
 from gpusched.base.arrays import AnyArray, Int64
+
+# Rows by GPUs that are looked at together.
+_CELLS: Final = 2**21
 
 
 def check(case: Case) -> None:
@@ -112,7 +116,7 @@ def _check_servers(case: Case) -> None:
     case.report("no such server", unknown, lambda i: f"job {rows['job'][i]} on server {server[i]}")
     if unknown.any():
         return
-    size = cluster.server_gpus[server].astype(np.uint64)
+    size = case.server_gpus[server].astype(np.uint64)
     beyond = np.where(size < 64, mask >> np.minimum(size, 63), 0) != 0
     case.report(
         "no such GPU",
@@ -126,7 +130,7 @@ def _check_servers(case: Case) -> None:
         allowed = np.array(
             [[not types or t in types for t in cluster.gpu_types] for types in trace.type_sets]
         )
-        kind = cluster.server_type[server]
+        kind = case.server_type[server]
         case.report(
             "GPU type not allowed",
             ~allowed[trace.type_set[rows["job"]], kind],
@@ -141,10 +145,37 @@ def _check_servers(case: Case) -> None:
 
 def _check_overlap(case: Case) -> None:
     """On each GPU, in order of time, nobody starts before the one before has ended."""
-    order = np.lexsort((case.rows["start_us"], case.rows["server"]))
+    order = by_server_and_start(case.rows)
     rows = {name: column[order] for name, column in case.rows.items()}
-    for gpu in range(int(case.cluster.server_gpus.max())):
-        _check_gpu(case, rows, gpu)
+    num_gpus = int(case.server_gpus.max())
+    if has_overlap(rows, num_gpus):
+        for gpu in range(num_gpus):
+            _check_gpu(case, rows, gpu)
+
+
+def by_server_and_start(rows: Mapping[str, AnyArray]) -> Int64:
+    """Return the order of the rows by (server, start), equal ones as they stand."""
+    server, start_us = rows["server"], rows["start_us"]
+    span = int(start_us.max(initial=0)) + 1
+    if start_us.min(initial=0) < 0 or (int(server.max(initial=0)) + 1) * span >= 2**63:
+        order: Int64 = np.lexsort((start_us, server))
+    else:
+        order = np.argsort(server * span + start_us, kind="stable")
+    return order
+
+
+def has_overlap(rows: Mapping[str, AnyArray], num_gpus: int) -> bool:
+    """Whether a GPU has two users at a time; the rows are in order of (server, start)."""
+    at_once = max(1, _CELLS // max(1, len(rows["job"])))
+    for first in range(0, num_gpus, at_once):
+        gpus = np.arange(first, min(first + at_once, num_gpus), dtype=np.uint64)
+        holds = (rows["mask"] >> gpus[:, np.newaxis] & np.uint64(1)).astype(np.bool_)
+        gpu, users = np.nonzero(holds)
+        server = rows["server"][users]
+        same = (gpu[1:] == gpu[:-1]) & (server[1:] == server[:-1])
+        if np.count_nonzero(same & (rows["start_us"][users[1:]] < rows["end_us"][users[:-1]])):
+            return True
+    return False
 
 
 def _check_gpu(case: Case, rows: Mapping[str, AnyArray], gpu: int) -> None:
@@ -164,7 +195,7 @@ def _check_gpu(case: Case, rows: Mapping[str, AnyArray], gpu: int) -> None:
 
 def _check_shares(case: Case) -> None:
     """Of each GPU no more than a thousand thousandths are held."""
-    for gpu in range(int(case.cluster.server_gpus.max())):
+    for gpu in range(int(case.server_gpus.max())):
         users = np.flatnonzero(case.rows["mask"] >> np.uint64(gpu) & np.uint64(1))
         assert case.trace.share_milli is not None
         share = case.trace.share_milli[case.rows["job"][users]].astype(np.int64)

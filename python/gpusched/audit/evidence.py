@@ -65,10 +65,20 @@ class Case:
 
     def report(self, rule: str, broken: Bool, describe: Callable[[int], str]) -> None:
         """Note the first index at which the ``rule`` is ``broken``, and count the others."""
-        cases = np.flatnonzero(broken)
-        if len(cases):
+        if np.count_nonzero(broken):
+            cases = np.flatnonzero(broken)
             others = f" (and {len(cases) - 1:,} more)" if len(cases) > 1 else ""
             self.problems.append(f"{rule}: {describe(int(cases[0]))}{others}")
+
+    @cached_property
+    def server_gpus(self) -> Int64:
+        """GPUs of each server."""
+        return self.cluster.server_gpus.astype(np.int64)
+
+    @cached_property
+    def server_type(self) -> Int64:
+        """Index of each server's GPU type among the cluster's."""
+        return self.cluster.server_type.astype(np.int64)
 
     @property
     def pooled(self) -> bool:
@@ -78,13 +88,30 @@ class Case:
     @cached_property
     def order(self) -> Int64:
         """Rows by (job, start, server)."""
+        if self.is_in_order:
+            return np.arange(len(self.log["job"]))
         order: Int64 = np.lexsort((self.log["server"], self.log["start_us"], self.log["job"]))
         return order
 
     @cached_property
+    def is_in_order(self) -> bool:
+        """Whether the log stands in that order, as it should."""
+        is_after = np.zeros(max(0, len(self.log["job"]) - 1), dtype=np.bool_)
+        is_equal = ~is_after
+        for name in ("job", "start_us", "server"):
+            column = np.asarray(self.log[name])
+            before, after = column[:-1], column[1:]
+            is_after |= is_equal & (before > after)
+            is_equal &= before == after
+        return not is_after.any()
+
+    @cached_property
     def rows(self) -> dict[str, AnyArray]:
         """The log, in order."""
-        return {name: np.asarray(self.log[name])[self.order] for name in INTERVAL_COLUMNS}
+        log = {name: np.asarray(self.log[name]) for name in INTERVAL_COLUMNS}
+        if self.is_in_order:
+            return log
+        return {name: column[self.order] for name, column in log.items()}
 
     @cached_property
     def first(self) -> Int64:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpusched.audit.empty_fit import Holds, fits_when_empty, has_room
 from gpusched.audit.type_speeds import Measured, allowed_by_set
-from gpusched.base.arrays import Bool, Int64
+from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.base.numbering import numbered
 
 if TYPE_CHECKING:
     from gpusched.audit.evidence import Case
@@ -33,25 +35,52 @@ def rejects_for_good(case: Case, measured: Measured | None) -> Int64:
     else:
         allowed, of_job = measured.kinds.allowed, measured.kinds.of_job
         cannot_run = ~measured.can_run[of_job]
-    asked = [of_job, trace.gpus]
     demands = (trace.share_milli, trace.cpu_milli, trace.memory_mib)
-    asked += [np.full(len(trace), missing) if column is None else column
-              for column, missing in zip(demands, (1000, 0, 0), strict=True)]  # fmt: skip
-    rows = np.stack([column.astype(np.int64) for column in asked], axis=1)
-    kinds, kind_of_job = np.unique(rows, axis=0, return_inverse=True)
+    kinds, kind_of_job = kinds_of([of_job, trace.gpus, *demands], [0, 1, 1000, 0, 0])
     # What no job asks for beside GPUs no placement looks at.
-    has_demands = bool(((rows[:, 2] < 1000) | (rows[:, 3:] > 0).any(axis=1)).any())
-    known = [_reason(case, allowed[kind[0]], kind, has_demands) for kind in kinds.tolist()]
+    has_demands = any(kind[2] < 1000 or kind[3] > 0 or kind[4] > 0 for kind in kinds)
+    known = [_reason(case, allowed[kind[0]], kind, has_demands) for kind in kinds]
     truth = np.array([-1 if reason is None else reason for reason in known])
-    reason = truth[kind_of_job.reshape(-1)]
+    reason = truth[kind_of_job]
     reason = np.where(reason >= 0, reason, np.where(claimed == 3, 3, 0))
     return np.where((reason == 0) & cannot_run, 4, reason)
 
 
+def kinds_of(
+    columns: Sequence[AnyArray | None], missing: Sequence[int]
+) -> tuple[list[list[int]], Int64]:
+    """Tell the rows of integers apart.
+
+    Parameters
+    ----------
+    columns
+        Each int64[num_jobs] or narrower, or None: then every row has what is ``missing`` there.
+
+    Returns
+    -------
+    tuple
+        The rows that differ, in no order, and which of them each job has.
+    """
+    there = [column for column in columns if column is not None]
+    kind_of_job = np.zeros(len(there[0]), dtype=np.int64)
+    for column in there:
+        known, number = numbered(column)
+        if len(known) > 1:
+            # Both factors count rows at most: their product does not overflow.
+            _, kind_of_job = numbered(kind_of_job * len(known) + number)
+    one_of = np.zeros(int(kind_of_job.max()) + 1, dtype=np.int64)
+    one_of[kind_of_job] = np.arange(len(kind_of_job))
+    parts = [
+        [absent] * len(one_of) if column is None else column[one_of].tolist()
+        for column, absent in zip(columns, missing, strict=True)
+    ]
+    return [list(row) for row in zip(*parts, strict=True)], kind_of_job
+
+
 def _reason(case: Case, allowed: Bool, kind: list[int], has_demands: bool) -> int | None:
     _, gpus, _, cpu_milli, memory_mib = kind
-    may_use = allowed[case.cluster.server_type]
-    sizes = case.cluster.server_gpus[may_use].astype(np.int64)
+    may_use = allowed[case.server_type]
+    sizes = case.server_gpus[may_use]
     if not len(sizes):
         return 1
     if gpus > sizes.sum():
@@ -70,7 +99,7 @@ def _reason(case: Case, allowed: Bool, kind: list[int], has_demands: bool) -> in
 
 def _host(case: Case, may_use: Bool, cpu_milli: int, memory_mib: int) -> Holds:
     """Say which allowed servers hold how many workers that each ask for so much."""
-    sizes = case.cluster.server_gpus[may_use].astype(np.int64)
+    sizes = case.server_gpus[may_use]
 
     def holds(workers: int) -> Bool:
         room: Bool = sizes >= workers

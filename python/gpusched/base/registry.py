@@ -44,6 +44,8 @@ class Registry(Generic[Entry]):
         self._home = home
         self._order = order
         self._entries: dict[str, Entry] = {}
+        self._listed: dict[str, Entry] | None = None
+        self._version = 0
         self._is_home_loaded = home is None
         # Import locks come before this one: no thread that holds it waits for an import.
         self._lock = threading.Lock()
@@ -66,6 +68,7 @@ class Registry(Generic[Entry]):
             if name in self._entries:
                 raise ValueError(f"{self.kind}: the name {name!r} is taken")
             self._entries[name] = entry
+            self._changed()
 
     def check_name(self, name: str, *, taken: Iterable[str] = ()) -> None:
         """Raise the error that :meth:`add` would raise for ``name``."""
@@ -81,7 +84,13 @@ class Registry(Generic[Entry]):
     def remove(self, name: str) -> None:
         """Forget ``name``, if it is there; for tests, and for notebooks that define it again."""
         with self._lock:
-            self._entries.pop(name, None)
+            if self._entries.pop(name, None) is not None:
+                self._changed()
+
+    @property
+    def version(self) -> int:
+        """A number that another one follows whenever an entry is added or removed."""
+        return self._version
 
     def all(self) -> dict[str, Entry]:
         """Return every entry by name, in order; other packages are loaded first."""
@@ -97,11 +106,15 @@ class Registry(Generic[Entry]):
     def loaded(self) -> dict[str, Entry]:
         """Return what has been added so far, in order."""
         with self._lock:
-            entries = list(self._entries.items())
-        order = self._order
-        if order is None:
-            return dict(sorted(entries, key=lambda named: named[0]))
-        return dict(sorted(entries, key=lambda named: (order(named[1]), named[0])))
+            if self._listed is None:
+                order = self._order or (lambda entry: 0)
+                entries = self._entries.items()
+                self._listed = dict(sorted(entries, key=lambda named: (order(named[1]), named[0])))
+            return dict(self._listed)
+
+    def _changed(self) -> None:
+        self._listed = None
+        self._version += 1
 
     def find(self, name: str) -> Entry:
         """Return the entry ``name``; other packages are loaded only if it is not there.

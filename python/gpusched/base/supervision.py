@@ -1,4 +1,8 @@
-"""Native runs that listen for Ctrl-C and a stop: a thread computes, and the calling one waits."""
+"""Native runs that listen for Ctrl-C and a stop.
+
+What is all native looks up itself, now and then, in the thread that calls. Where a run calls Python
+another thread computes, and the calling one waits: no plug-in can keep Ctrl-C to itself then.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +82,10 @@ def supervised(
     stop: threading.Event | None = None,
     total: int = 0,
     unit: str = "jobs",
+    *,
+    is_native: bool = False,
 ) -> _Outcome:
-    """Run in a thread of its own while this one listens for Ctrl-C and shows progress.
+    """Run, listen for Ctrl-C and show progress.
 
     Parameters
     ----------
@@ -93,6 +99,9 @@ def supervised(
         the last instants run, or by the last call of ``progress``, the outcome is dropped.
     total, unit
         How much there is to do, and of what.
+    is_native
+        Whether ``run`` neither calls Python nor keeps the GIL, and asks in the calling thread: then
+        it needs no other.
 
     Raises
     ------
@@ -107,13 +116,55 @@ def supervised(
     is_main = threading.current_thread() is threading.main_thread()
     if progress is None and stop is None and (scope is not None or not is_main):
         return run() if scope is None else _within(scope, run, control, total, unit)
+    compute = _watching if is_native else _waiting
+    outcome = compute(run, control, progress, stop, total, unit)
+    if progress is not None:
+        progress(Progress(total, total))
+    if is_asked(stop):
+        raise Cancelled(total, total, unit)
+    return outcome
+
+
+def _watching(
+    run: Callable[[], _Outcome],
+    control: _core.RunControl,
+    progress: OnProgress | None,
+    stop: threading.Event | None,
+    total: int,
+    unit: str,
+) -> _Outcome:
+    """Have the run itself look up in this thread."""
+
+    def look() -> None:
+        if is_asked(stop):
+            control.stop()
+        if progress is not None:
+            progress(Progress(control.num_finished, total))
+
+    control.watch(None if stop is None and progress is None else look)
+    try:
+        return run()
+    except _core.Stopped:
+        raise Cancelled(control.num_finished, total, unit) from None
+    finally:
+        control.watch(None)  # which would hold this frame, and the frame it
+
+
+def _waiting(
+    run: Callable[[], _Outcome],
+    control: _core.RunControl,
+    progress: OnProgress | None,
+    stop: threading.Event | None,
+    total: int,
+    unit: str,
+) -> _Outcome:
+    """Run in a thread of its own while this one waits."""
     with ThreadPoolExecutor(1, thread_name_prefix="gpusched-run") as pool:
         future = pool.submit(_listening, run, control)
         try:
             while True:
                 try:
-                    outcome = future.result(timeout=_POLL_SECONDS)
-                    break
+                    return future.result(timeout=_POLL_SECONDS)
                 except FutureTimeout:
                     if future.done():
                         raise
@@ -126,11 +177,6 @@ def supervised(
         except BaseException:
             control.stop()
             raise
-    if progress is not None:
-        progress(Progress(total, total))
-    if is_asked(stop):
-        raise Cancelled(total, total, unit)
-    return outcome
 
 
 def _within(

@@ -13,19 +13,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpusched.base.arrays import Bool, Float64
+from gpusched.base.memo import Memo
 from gpusched.base.units import WHOLE_GPU
 from gpusched.bounds.bounded_jobs import BoundedJobs, JobColumns, Jobs
-from gpusched.bounds.registry import MAKESPAN, TOTAL_JCT, known_bounds
+from gpusched.bounds.registry import BOUNDS, MAKESPAN, TOTAL_JCT, known_bounds
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.traces.workload import Trace
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LowerBounds:
     """Lower bounds on one set of jobs, in exact microseconds."""
 
@@ -34,13 +36,13 @@ class LowerBounds:
     makespans_us: dict[str, Fraction]
     """Bounds on the last completion less the first submit, by name."""
 
-    @property
+    @cached_property
     def best(self) -> tuple[str, Fraction]:
         """The name and the value of the largest bound on the sum; the first one of equals."""
         name = max(self.total_jct_us, key=self.total_jct_us.__getitem__)
         return name, self.total_jct_us[name]
 
-    @property
+    @cached_property
     def makespan_us(self) -> Fraction:
         """The largest bound on the makespan."""
         return max(self.makespans_us.values())
@@ -91,7 +93,32 @@ def lower_bounds(
     >>> bool(bound.makespan_us <= 1e6 * result.metric("makespan_s"))
     True
     """
-    chosen: Any = slice(None) if jobs is None or jobs.all() else jobs
+    found = certificate(trace, cluster, jobs=jobs, costs=costs)
+    return LowerBounds(dict(found.total_jct_us), dict(found.makespans_us))
+
+
+def certificate(
+    trace: Trace,
+    cluster: Cluster,
+    *,
+    jobs: Bool | None = None,
+    costs: Mapping[str, Float64] | None = None,
+) -> LowerBounds:
+    """Do as :func:`lower_bounds`, once for all who ask of all jobs: it must not be changed."""
+    if jobs is not None and not jobs.all():
+        return _computed(trace, cluster, jobs, costs)
+    if costs is not None:
+        return _computed(trace, cluster, slice(None), costs)
+    key = (cluster.num_gpus, BOUNDS.version)
+    return _of_all_jobs.of(trace, key, lambda: _computed(trace, cluster, slice(None), None))
+
+
+_of_all_jobs: Memo[Trace, LowerBounds] = Memo(4)
+
+
+def _computed(
+    trace: Trace, cluster: Cluster, chosen: Any, costs: Mapping[str, Float64] | None
+) -> LowerBounds:
     columns = JobColumns(trace.submit_us[chosen], trace.service_us[chosen], trace.gpus[chosen])
     num_gpus = cluster.num_gpus
     if costs is not None:

@@ -6,7 +6,7 @@ import copyreg
 import dataclasses
 import threading
 import time
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from gpusched import _core
@@ -15,12 +15,13 @@ from gpusched.base.draws import check_seed
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, supervised
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.seams import placement_seam, policy_seam, speed_seam
+from gpusched.engine.seams import Chosen, placement_seam, policy_seam, speed_seam
 from gpusched.plugins.identity import identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import Schedule, StoredSchedule
 from gpusched.specs.case import job_columns
+from gpusched.specs.core_tables import core_cluster, job_table
 from gpusched.specs.predicted_columns import TRUTH, PredictedBy
 from gpusched.specs.run_spec import RunSpec, TraceSource
 from gpusched.traces.workload import Trace
@@ -75,14 +76,23 @@ class Ready:
         self._learner = None if isinstance(found, PredictedBy) else found
         self._predicted = found if isinstance(found, PredictedBy) else TRUTH
         learns = None if self._learner is None else identify("predictor", self._learner)
-        self._columns = job_columns(
-            trace,
-            cluster,
-            self._predicted,
-            uses_estimates=self._policy.has("estimate"),
-            speed=self._speed.name,
-            fills_estimates=self._learner is None,
-        )
+        uses_estimates = self._policy.has("estimate")
+        if self._learner is None:
+            self._jobs = job_table(
+                trace,
+                cluster,
+                self._predicted,
+                uses_estimates=uses_estimates,
+                speed=self._speed.name,
+            )
+        else:  # which writes into the columns as the run goes
+            self._columns = job_columns(
+                trace,
+                cluster,
+                uses_estimates=uses_estimates,
+                speed=self._speed.name,
+                fills_estimates=False,
+            )
         known = (self._policy.python, self._placement.python, learns)
         self.spec = RunSpec(
             policy=self._policy.label,
@@ -97,39 +107,51 @@ class Ready:
             python=tuple(thing for thing in known if thing is not None),
         )
 
+    @property
+    def _is_native(self) -> bool:
+        """Whether the run calls nothing in Python."""
+        seams = (self._policy.native, self._placement.native)
+        return self._learner is None and all(isinstance(seam, str) for seam in seams)
+
     def run(self, progress: OnProgress | None, stop: threading.Event | None) -> Result:
         """Run it, once."""
-        cluster = self.spec.cluster
-        servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
+        servers = core_cluster(self.spec.cluster)
         control = _core.RunControl()
         made: list[_core.Run] = []
         done: list[tuple[Schedule, PredictionReport | None]] = []
         begin = time.perf_counter()
 
-        def make_run(predicted_us: Int64 | None = None) -> _core.Run:
-            if predicted_us is not None:
-                self._columns["predicted_us"] = predicted_us
-            run = self._core_run(servers, control)
+        def make_run(jobs: _core.JobTable) -> _core.Run:
+            run = self._core_run(jobs, servers, control)
             made.append(run)
             return run
+
+        def make_learning_run(predicted_us: Int64) -> _core.Run:
+            return make_run(_core.JobTable(**{**self._columns, "predicted_us": predicted_us}))
 
         def work() -> float:
             nonlocal begin
             begin = time.perf_counter()
             if self._learner is None:
-                done.append((make_run().finish(), None))
+                done.append((make_run(self._jobs).finish(), None))
             else:
                 from gpusched.prediction.online import run_online
 
                 estimate_us = self._columns.get("estimate_us")
                 found = run_online(
-                    make_run, self.trace, self._learner, seed=self._seed, estimate_us=estimate_us
+                    make_learning_run,
+                    self.trace,
+                    self._learner,
+                    seed=self._seed,
+                    estimate_us=estimate_us,
                 )
                 done.append(found)
             return time.perf_counter() - begin
 
         try:
-            wall_s = supervised(work, control, progress, stop, len(self.trace))
+            wall_s = supervised(
+                work, control, progress, stop, len(self.trace), is_native=self._is_native
+            )
         except Cancelled as error:
             wall_s = time.perf_counter() - begin
             if done:
@@ -161,23 +183,14 @@ class Ready:
             is_partial=is_partial,
         )
 
-    def _core_run(self, servers: _core.Cluster, control: _core.RunControl) -> _core.Run:
-        # Nothing of this call holds it: a plug-in that keeps its error, and so these frames, would
-        # never be freed.
-        description = _core.RunDescription(
-            policy=self._policy.native,
-            policy_values=self._policy.parameters,
-            policy_flags=list(self._policy.flags),
-            placement=self._placement.native,
-            placement_values=self._placement.parameters,
-            speed=self._speed.name,
-            speed_values=self._speed.core_values(),
-            contention=self._contention.name,
-            contention_values=self._contention.core_values(),
-            seed=self._seed,
-            verify=self._verify,
-        )
-        return _core.Run(_core.JobTable(**self._columns), servers, description, control)
+    def _core_run(
+        self, jobs: _core.JobTable, servers: _core.Cluster, control: _core.RunControl
+    ) -> _core.Run:
+        # Nothing of this call holds the description of a Python object: a plug-in that keeps its
+        # error, and so these frames, would never be freed.
+        describe = _known_description if self._is_native else _description
+        chosen = (self._policy, self._placement, self._speed, self._contention)
+        return _core.Run(jobs, servers, describe(*chosen, self._seed, self._verify), control)
 
     def _sees_truth(self) -> bool:
         learner = self._learner
@@ -186,6 +199,33 @@ class Ready:
         return is_true and (
             policy.has("clairvoyant") or (policy.has("estimate") and self.trace.estimate_us is None)
         )
+
+
+def _description(
+    policy: Chosen,
+    placement: Chosen,
+    speed: SpeedChoice,
+    contention: ContentionChoice,
+    seed: int,
+    verify: bool,
+) -> _core.RunDescription:
+    return _core.RunDescription(
+        policy=policy.native,
+        policy_values=policy.parameters,
+        policy_flags=list(policy.flags),
+        placement=placement.native,
+        placement_values=placement.parameters,
+        speed=speed.name,
+        speed_values=speed.core_values(),
+        contention=contention.name,
+        contention_values=contention.core_values(),
+        seed=seed,
+        verify=verify,
+    )
+
+
+# Runs that differ in their trace or cluster alone are described alike.
+_known_description = lru_cache(maxsize=64)(_description)
 
 
 def _so_far(run: _core.Run, why: str) -> Schedule:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched import _core
 from gpusched.plugins.flags import has
 from gpusched.plugins.identity import PythonObject, Role, identify
-from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
-from gpusched.plugins.registry import PluginInfo, constructor_parameters, describe, speeds
+from gpusched.plugins.policy import (
+    ContentionChoice,
+    PlacementChoice,
+    Policy,
+    SpeedChoice,
+    known_choice,
+)
+from gpusched.plugins.registry import PluginInfo, constructor_parameters, describe, speeds, version
 from gpusched.plugins.spelling import check_names
 from gpusched.specs.predicted_columns import PredictedBy
 
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
 _BASES: Final = {"order": _core.Order, "scheduler": _core.Scheduler}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Chosen:
     """A seam ready for the core: a native name with parameters, or a Python object.
 
@@ -48,7 +55,10 @@ def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:
         info = describe(type(policy), kind, label)
         check_names(kind, label, type(policy), _BASES[kind], vars(policy))
         return Chosen(label, policy, {}, info, info.flags, identify("policy", policy))
-    choice = Policy.parse(policy) if isinstance(policy, str) else policy
+    found = _native(Policy, policy, version()) if type(policy) is str else None
+    if found is not None:
+        return found
+    choice = known_choice(Policy, policy) if isinstance(policy, str) else policy
     if not isinstance(choice, Policy):
         raise TypeError(
             f"policy: expected a name, a Policy, an Order or a Scheduler, not {policy!r}"
@@ -64,7 +74,10 @@ def placement_seam(placement: str | PlacementChoice | _core.Placement) -> Chosen
         info = describe(type(placement), "placement", label)
         check_names("placement", label, type(placement), _core.Placement, vars(placement))
         return Chosen(label, placement, {}, info, info.flags, identify("placement", placement))
-    choice = PlacementChoice.parse(placement) if isinstance(placement, str) else placement
+    found = _native(PlacementChoice, placement, version()) if type(placement) is str else None
+    if found is not None:
+        return found
+    choice = known_choice(PlacementChoice, placement) if isinstance(placement, str) else placement
     if not isinstance(choice, PlacementChoice):
         raise TypeError(
             f"placement: expected a name or a Placement, not {placement!r}"
@@ -106,12 +119,14 @@ def speed_seam(
 
     A contention alone implies the speed that the jobs have figures for.
     """
-    shares = ContentionChoice.parse(contention) if isinstance(contention, str) else contention
+    shares = (
+        known_choice(ContentionChoice, contention) if isinstance(contention, str) else contention
+    )
     if not isinstance(shares, ContentionChoice):
         raise TypeError(f"contention: expected a name or a ContentionChoice, not {contention!r}")
     if speed is None:
         speed = "fixed" if shares.has("uncontended") else _modelled(trace)
-    paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
+    paces = known_choice(SpeedChoice, speed) if isinstance(speed, str) else speed
     if not isinstance(paces, SpeedChoice):
         raise TypeError(f"speed: expected a name or a SpeedChoice, not {speed!r}")
     if paces.has("steady") and not shares.has("uncontended"):
@@ -136,6 +151,13 @@ def _modelled(trace: Trace) -> str:
         if all(getattr(trace, column, ()) is not None for column in info.columns)
     ]
     return (fitting or [info.name for info in models])[0]
+
+
+@lru_cache(maxsize=512)
+def _native(kind: type[Policy | PlacementChoice], text: str, version: int) -> Chosen | None:
+    """Return what ``text`` names if the core implements it: runs share that, and nothing else."""
+    choice = known_choice(kind, text)
+    return _of_choice(choice) if choice.info.is_native else None
 
 
 def _of_choice(choice: Policy | PlacementChoice) -> Chosen:

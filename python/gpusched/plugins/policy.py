@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar
 
 from gpusched.base.entry_points import load_entry_points
 from gpusched.base.suggest import nearest
@@ -17,6 +18,7 @@ from gpusched.plugins.registry import (
     policies,
     registered,
     speeds,
+    version,
 )
 from gpusched.plugins.value_texts import written
 
@@ -28,6 +30,7 @@ __all__ = [
     "Policy",
     "SpeedChoice",
     "contentions",
+    "known_choice",
     "placements",
     "policies",
     "speeds",
@@ -102,7 +105,7 @@ class Choice:
             for key, value in self.parameters.items()
         }
 
-    @property
+    @cached_property
     def flags(self) -> tuple[str, ...]:
         """The flags of the name, and those that the values of its parameters add."""
         added: tuple[str, ...] = ()
@@ -150,6 +153,9 @@ class Choice:
         return checked
 
 
+_Choice = TypeVar("_Choice", bound=Choice)
+
+
 class Policy(Choice):
     """A policy: ``Policy("2d-las", preset="lucid")``; see :func:`gpusched.policies`."""
 
@@ -182,6 +188,20 @@ class ContentionChoice(Choice):
     @classmethod
     def _registry(cls) -> Mapping[str, PluginInfo]:
         return registered("contention")
+
+
+def known_choice(kind: type[_Choice], text: str) -> _Choice:
+    """Return what ``kind`` makes of ``text``, once for all who ask: it must not be changed."""
+    if type(text) is not str:
+        found: _Choice = kind.parse(text)
+    else:  # a class can be hashed, whatever its objects have for that
+        found = _parsed(kind, text, version())  # type: ignore[arg-type]
+    return found
+
+
+@lru_cache(maxsize=512)
+def _parsed(kind: type[Choice], text: str, version: int) -> Any:
+    return kind.parse(text)
 
 
 def _parameter(kind: str, info: PluginInfo, key: str) -> Mapping[str, Any]:

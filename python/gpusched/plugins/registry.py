@@ -6,7 +6,8 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from gpusched import _core
@@ -113,7 +114,7 @@ def policies() -> dict[str, PluginInfo]:
     True
     """
     load_entry_points()
-    return registered(*POLICY_KINDS)
+    return dict(registered(*POLICY_KINDS))
 
 
 def placements() -> dict[str, PluginInfo]:
@@ -135,7 +136,7 @@ def placements() -> dict[str, PluginInfo]:
     'placement'
     """
     load_entry_points()
-    return registered("placement")
+    return dict(registered("placement"))
 
 
 def speeds() -> dict[str, PluginInfo]:
@@ -156,7 +157,7 @@ def speeds() -> dict[str, PluginInfo]:
     >>> gs.speeds()["fixed"].has("steady")
     True
     """
-    return registered("speed")
+    return dict(registered("speed"))
 
 
 def contentions() -> dict[str, PluginInfo]:
@@ -177,11 +178,21 @@ def contentions() -> dict[str, PluginInfo]:
     >>> "shared" in gs.contentions()
     True
     """
-    return registered("contention")
+    return dict(registered("contention"))
 
 
-def registered(*kinds: str) -> dict[str, PluginInfo]:
+def registered(*kinds: str) -> Mapping[str, PluginInfo]:
     """Return what has been registered so far of some kinds, by name, sorted."""
+    return _registered(kinds, version())
+
+
+def version() -> int:
+    """Return a number that another one follows whenever a name is added or removed."""
+    return _POLICIES.version + _PLACEMENTS.version
+
+
+@lru_cache(maxsize=16)
+def _registered(kinds: tuple[str, ...], version: int) -> Mapping[str, PluginInfo]:
     found: dict[str, PluginInfo] = {}
     for kind in kinds:
         found |= _native(kind)
@@ -189,18 +200,18 @@ def registered(*kinds: str) -> dict[str, PluginInfo]:
             found |= _built_in()
     for registry in {id(of): of for of in map(_OF_PYTHON.get, kinds) if of is not None}.values():
         found |= registry.loaded()
-    return dict(sorted(found.items()))
+    return MappingProxyType(dict(sorted(found.items())))
 
 
 def speed_has(text: str, flag: str) -> bool:
     """Whether the speed of a run's spec is registered and has the flag."""
-    known = speeds().get(text.partition(":")[0])
+    known = registered("speed").get(text.partition(":")[0])
     return known is not None and known.has(flag)
 
 
 def contention_has(text: str, flag: str) -> bool:
     """Whether the contention of a run's spec is registered and has the flag."""
-    known = contentions().get(text.partition(":")[0])
+    known = registered("contention").get(text.partition(":")[0])
     return known is not None and known.has(flag)
 
 

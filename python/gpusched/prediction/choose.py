@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from gpusched.prediction.keys import LABELS
 from gpusched.prediction.learner import Learner
 from gpusched.prediction.online import finish_ticks, replay_history
 from gpusched.prediction.predictor_store import read_model
-from gpusched.prediction.registry import PredictorChoice
+from gpusched.prediction.registry import PREDICTORS, PredictorChoice
 from gpusched.specs.predicted_columns import PredictedBy
 from gpusched.traces.workload import Trace
 
@@ -60,10 +61,24 @@ def resolve(chosen: str | PredictorChoice | Predictor) -> Predictor | PredictedB
 
     An object is copied, so that several runs may use it at a time; what it was trained on stays.
     """
+    if type(chosen) is str:
+        known = _column(chosen, PREDICTORS.version)
+        if known is not None:
+            return known
     made = chosen if isinstance(chosen, Predictor) else predictor(chosen)
+    return _column_of(made) or (made.clone() if made is chosen else made)
+
+
+@lru_cache(maxsize=64)
+def _column(text: str, version: int) -> PredictedBy | None:
+    return _column_of(predictor(text))
+
+
+def _column_of(made: Predictor) -> PredictedBy | None:
+    """Return the column of the trace that has its predictions, None if it makes them itself."""
     if made.registered_name and made.column:
         return PredictedBy(made.column, made.name)
-    return made.clone() if made is chosen else made
+    return None
 
 
 def predict(

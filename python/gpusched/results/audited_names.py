@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpusched.audit.declarations import Flags
-from gpusched.plugins.policy import Choice, PlacementChoice, Policy, SpeedChoice
+from gpusched.plugins.policy import Choice, PlacementChoice, Policy, SpeedChoice, known_choice
+from gpusched.plugins.registry import version
 
 if TYPE_CHECKING:
     from gpusched.specs.run_spec import RunSpec
@@ -13,9 +15,14 @@ if TYPE_CHECKING:
 
 def declared(spec: RunSpec) -> Flags:
     """Return the flags of policy, placement and speed; a name that is not registered has none."""
-    policy = _parsed(Policy, spec.policy)
-    placement = _parsed(PlacementChoice, spec.placement)
-    speed = _parsed(SpeedChoice, spec.speed)
+    return _declared(spec.policy, spec.placement, spec.speed, version())
+
+
+@lru_cache(maxsize=64)
+def _declared(policy_text: str, placement_text: str, speed_text: str, version: int) -> Flags:
+    policy = _parsed(Policy, policy_text)
+    placement = _parsed(PlacementChoice, placement_text)
+    speed = _parsed(SpeedChoice, speed_text)
     return Flags(
         preempts=None if policy is None else policy.info.preempts,
         alias_of="" if policy is None else policy.info.alias_of,
@@ -30,7 +37,7 @@ def declared(spec: RunSpec) -> Flags:
 
 def _parsed(kind: type[Choice], text: str) -> Choice | None:
     try:
-        parsed: Choice = kind.parse(text)
+        parsed: Choice = known_choice(kind, text)
     except (ValueError, TypeError):
         return None
     return parsed

@@ -124,7 +124,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         if self.is_partial:
             raise ValueError(f"the run was stopped: its result cannot be {what}")
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of the interval log and the rejects: equal if and only if the schedule is."""
         return self.schedule.digest

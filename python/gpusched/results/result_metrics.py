@@ -126,10 +126,10 @@ class ResultMetrics:
         }
 
     def _facts(self, window: RunWindow | None) -> RunFacts:
-        from gpusched.plugins.registry import speeds
+        from gpusched.plugins.registry import registered
         from gpusched.results.run_facts import RunFacts
 
-        known = speeds().get(self.spec.speed.partition(":")[0])
+        known = registered("speed").get(self.spec.speed.partition(":")[0])
         return RunFacts(
             self.trace,
             self.cluster,

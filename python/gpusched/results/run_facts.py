@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
-from gpusched.bounds.certificates import LowerBounds, lower_bounds
+from gpusched.bounds.certificates import LowerBounds, certificate
 from gpusched.bounds.deadline_bounds import dsr_bound
 from gpusched.results.gpu_time import held_gpu_us, row_gpus, sums
 from gpusched.results.run_window import RunWindow, clipped
-from gpusched.schedules.schedule import FINISHED, Schedule
+from gpusched.schedules.schedule import (
+    FINISHED,
+    SCHEDULE_COLUMNS,
+    Schedule,
+    contention_slowdown,
+    whole_intervals,
+    widths_of,
+)
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
     from gpusched.prediction.accuracy import PredictionReport
     from gpusched.schedules.contention import Contention
     from gpusched.traces.workload import Trace
+
+SHORT_SERVICE_US: Final = 10 * US_PER_S
+"""A shorter service counts as this long in the bounded slowdown."""
 
 
 class RunFacts:
@@ -65,22 +77,25 @@ class RunFacts:
 
     def has(self, need: str) -> bool:
         """Whether there is what a metric needs, see :data:`~.metric_registry.NEEDS`."""
-        trace = self.trace
-        there = {
-            "deadlines": lambda: trace.deadline_us is not None,
-            "admissions": lambda: trace.deadline_us is not None and len(self.decisions["job"]) > 0,
-            "contention": lambda: self.contention is not None,
-            "predictions": lambda: self.prediction is not None,
-            "clock": lambda: self.wall_s is not None,
-            "users": lambda: trace.user is not None,
-            "queues": lambda: trace.queue is not None,
-            "groups": lambda: trace.group is not None,
-            "weights": lambda: trace.weight is not None,
-            "values": lambda: trace.value is not None,
-            "profiles": lambda: trace.profiles is not None,
-            "estimates": lambda: trace.estimate_us is not None,
+        return _IS_THERE[need](self)
+
+    @cached_property
+    def figures(self) -> _core.RunFigures:
+        """Sums, counts and percentiles of the jobs, by one native pass over the columns."""
+        trace, schedule = self.trace, self.schedule
+        columns = {
+            name: np.ascontiguousarray(getattr(schedule, name), dtype)
+            for name, dtype in SCHEDULE_COLUMNS.items()
+            if name not in _NO_FIGURES
         }
-        return there[need]()
+        columns |= {"submit_us": trace.submit_us, "service_us": trace.service_us}
+        columns |= {"gpus": trace.gpus, "share_milli": trace.share_milli, "weight": trace.weight}
+        if self.window is not None:
+            columns = {
+                name: None if column is None else column[self.counted]
+                for name, column in columns.items()
+            }
+        return _core.run_figures(short_service_us=SHORT_SERVICE_US, **columns)
 
     @cached_property
     def counted(self) -> Bool:
@@ -98,7 +113,7 @@ class RunFacts:
     @cached_property
     def finished(self) -> Bool:
         """Which of the jobs that count finished."""
-        return self.all_finished & self.counted
+        return self.all_finished if self.window is None else self.all_finished & self.counted
 
     @cached_property
     def flow_us(self) -> Int64:
@@ -128,6 +143,28 @@ class RunFacts:
         return np.sort(self.wait_us) / US_PER_S
 
     @cached_property
+    def intervals(self) -> Mapping[str, AnyArray]:
+        """Who held which GPUs when, see :attr:`gpusched.Result.intervals`."""
+        return self.schedule.intervals()
+
+    @cached_property
+    def mean_widths(self) -> Float64:
+        """GPUs of each job while it held some, on average; its own where it never did."""
+        rows = self.intervals
+        first, _ = whole_intervals(rows)
+        job = rows["job"][first]
+        length = (rows["end_us"][first] - rows["start_us"][first]).astype(np.float64)
+        held = np.bincount(job, length, minlength=len(self.trace))
+        widths = widths_of(rows, first, self.trace.gpus)
+        area = np.bincount(job, length * widths, minlength=len(self.trace))
+        return np.where(held > 0, area / np.where(held > 0, held, 1.0), self.trace.gpus)
+
+    @cached_property
+    def ordered_contention_slowdown(self) -> Float64:
+        """Slowdowns by shared links of the finished jobs, from the least to the greatest."""
+        return np.sort(contention_slowdown(self.schedule)[self.finished])
+
+    @cached_property
     def held_gpu_us(self) -> float:
         """GPU time that jobs held, microseconds; unfinished ones to the end of the run.
 
@@ -135,12 +172,14 @@ class RunFacts:
         """
         if self.window is not None:
             return float(np.sum(self.gpu_us_within))
+        if self.is_fixed and not self.figures.num_unfinished:
+            return self.figures.held_gpu_milli_us / WHOLE_GPU
         return float(np.sum(held_gpu_us(self.trace, self.schedule, is_fixed=self.is_fixed)))
 
     @cached_property
     def gpu_us_within(self) -> Float64:
         """GPU time that each job held between :attr:`ends_us`, microseconds."""
-        return _gpu_us(self.trace, clipped(self.schedule.intervals(), *self.ends_us))
+        return _gpu_us(self.trace, clipped(self.intervals, *self.ends_us))
 
     def within(self, per_job: Float64) -> Float64:
         """Return the part of a quantity of each job that falls into the window.
@@ -149,7 +188,7 @@ class RunFacts:
         """
         if self.window is None:
             return per_job
-        held = _gpu_us(self.trace, self.schedule.intervals())
+        held = _gpu_us(self.trace, self.intervals)
         return per_job * (self.gpu_us_within / np.where(held > 0, held, 1.0))
 
     @property
@@ -178,13 +217,12 @@ class RunFacts:
         Of a whole run: the first submit and the last finish, of finished jobs; 0 and 0 if there
         is none.
         """
+        if self.window is None:
+            return self.figures.first_submit_us, self.figures.last_finish_us
         if not self.all_finished.any():
             return 0, 0
-        if self.window is not None:
-            begin_us = self.window.begin_us(self.trace)
-            return begin_us, self.window.end_us(self.trace, self.schedule)
-        first = self.trace.submit_us[np.argmax(self.all_finished)]
-        return int(first), int(self.schedule.finish_us.max())
+        begin_us = self.window.begin_us(self.trace)
+        return begin_us, self.window.end_us(self.trace, self.schedule)
 
     @property
     def window_us(self) -> int:
@@ -200,7 +238,7 @@ class RunFacts:
         assert self.contention is not None
         if self.window is None:
             return self.contention
-        return Contention(self.cluster, clipped(self.schedule.intervals(), *self.ends_us))
+        return Contention(self.cluster, clipped(self.intervals, *self.ends_us))
 
     @property
     def gpu_us(self) -> float:
@@ -255,15 +293,57 @@ class RunFacts:
     @cached_property
     def lower(self) -> LowerBounds | None:
         """Lower bounds for the finished jobs; None if there is none."""
-        if not self.finished.any():
+        if not self.figures.num_finished:
             return None
-        return lower_bounds(self.trace, self.cluster, jobs=self.finished, costs=self.costs)
+        is_all = self.figures.num_finished == len(self.trace)
+        jobs = None if is_all else self.finished
+        return certificate(self.trace, self.cluster, jobs=jobs, costs=self.costs)
+
+    def mean(self, total: float) -> float:
+        """Return a sum over the finished jobs, per job; NaN if there are none."""
+        num_finished = self.figures.num_finished
+        return total / num_finished if num_finished else np.nan
+
+    def mean_s(self, total_us: int) -> float:
+        """Return a sum of microseconds over the finished jobs, in seconds per job."""
+        return self.mean(total_us) / US_PER_S
+
+    def percentile_s(self, value_us: int) -> float:
+        """Return a percentile of the finished jobs in seconds; NaN if there are none."""
+        return float(value_us) / US_PER_S if self.figures.num_finished else np.nan
+
+
+# What is there of a run is known without its schedule, but for the last word on admission.
+_IS_THERE: Final[Mapping[str, Callable[[RunFacts], bool]]] = {
+    "deadlines": lambda run: run.trace.deadline_us is not None,
+    "admissions": lambda run: run.trace.deadline_us is not None and len(run.decisions["job"]) > 0,
+    "contention": lambda run: run.contention is not None,
+    "predictions": lambda run: run.prediction is not None,
+    "clock": lambda run: run.wall_s is not None,
+    "users": lambda run: run.trace.user is not None,
+    "queues": lambda run: run.trace.queue is not None,
+    "groups": lambda run: run.trace.group is not None,
+    "weights": lambda run: run.trace.weight is not None,
+    "values": lambda run: run.trace.value is not None,
+    "profiles": lambda run: run.trace.profiles is not None,
+    "estimates": lambda run: run.trace.estimate_us is not None,
+}
+# Columns of a schedule that no figure is made of.
+_NO_FIGURES: Final = frozenset({"paid_us", "reason"})
 
 
 def _gpu_us(trace: Trace, rows: Mapping[str, AnyArray]) -> Float64:
     """GPU time of each job in an interval log, microseconds."""
     gpu_us = row_gpus(trace, rows) * (rows["end_us"] - rows["start_us"])
     return sums(rows["job"], gpu_us, len(trace))
+
+
+def excess(value: int, bound: Fraction) -> float:
+    """Return how far a value lies above a bound, as a part of it: ``value / bound - 1``.
+
+    Whole numbers divide to the nearest double, as fractions do.
+    """
+    return (value * bound.denominator - bound.numerator) / bound.numerator
 
 
 def exact_sum(values: Int64) -> int:

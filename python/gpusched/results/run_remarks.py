@@ -10,7 +10,7 @@ import numpy as np
 from gpusched.base.wording import plural
 from gpusched.plugins.registry import POLICY_KINDS, registered
 from gpusched.prediction.registry import predicts_by
-from gpusched.schedules.schedule import REJECT_REASONS, REJECTED, UNFINISHED
+from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, UNFINISHED
 
 if TYPE_CHECKING:
     from gpusched.base.arrays import Int64
@@ -51,6 +51,8 @@ def lacking(result: Ran) -> list[str]:
 def unserved(result: Ran) -> list[str]:
     """``12 jobs rejected: needs more GPUs than the cluster has`` for each reason."""
     status = np.asarray(result.schedule.status)
+    if not np.count_nonzero(status != FINISHED):
+        return []
     lines = []
     if np.any(status == REJECTED):
         counts = np.bincount(result.schedule.reason, minlength=len(REJECT_REASONS)).tolist()

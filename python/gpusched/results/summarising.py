@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from gpusched.results.metric_registry import METRICS, Metric, metrics
 from gpusched.results.run_facts import RunFacts
 
 Summary: TypeAlias = dict[str, float | int | str | bool]
+
+_PLAIN: Final = frozenset({bool, int, float, str})
 
 
 def summarise(run: RunFacts) -> Summary:
@@ -26,7 +29,13 @@ def summarise(run: RunFacts) -> Summary:
     TypeError
         If a metric gives neither a number nor a text.
     """
-    return computed(run, (metric for metric in metrics().values() if metric.is_default))
+    metrics()  # loads those of other packages
+    return computed(run, _by_default(METRICS.version))
+
+
+@lru_cache(maxsize=1)
+def _by_default(version: int) -> tuple[Metric, ...]:
+    return tuple(metric for metric in metrics().values() if metric.is_default)
 
 
 def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
@@ -56,7 +65,7 @@ def computed(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
     return {
         metric.key: _value(run, metric)
         for metric in wanted
-        if _can_be(run, metric) and all(map(run.has, metric.needs))
+        if _can_be(run, metric) and (not metric.needs or all(map(run.has, metric.needs)))
     }
 
 
@@ -66,10 +75,13 @@ def _can_be(run: RunFacts, metric: Metric) -> bool:
 
 def _value(run: RunFacts, metric: Metric) -> float | int | str | bool:
     try:
-        value = metric.compute(run)
+        value: Any = metric.compute(run)
     except Exception as error:
         error.add_note(f"in the metric {metric.key}")
         raise
+    if type(value) in _PLAIN:
+        plain: float | int | str | bool = value
+        return plain
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float | str):

@@ -219,8 +219,11 @@ def _frozen(values: Any) -> Any:
 def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:
     step = 1 << 18  # rows at a time: the table is never built as a whole
     for begin in range(0, len(columns[0]), step):
-        part = [column[begin : begin + step].astype("<i8") for column in columns]
-        sha.update(np.ascontiguousarray(np.stack(part, axis=1)))
+        part = [column[begin : begin + step] for column in columns]
+        table = np.empty((len(part[0]), len(part)), "<i8")
+        for place, column in enumerate(part):
+            table[:, place] = column.astype("<i8", copy=False)
+        sha.update(table)
 
 
 def widths_of(rows: Mapping[str, AnyArray], first: Int64, gpus: Int32) -> Int64:

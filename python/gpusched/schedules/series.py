@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64, freeze_columns
+from gpusched.base.numbering import numbered
 from gpusched.base.ticks import us_to_seconds
 from gpusched.schedules.schedule import REJECTED, Schedule, whole_intervals, widths_of
 
@@ -101,33 +102,60 @@ def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray
     first, _ = whole_intervals(intervals)
     job = intervals["job"][first]
     end_us = intervals["end_us"][first]
-    gpus = trace.gpus.astype(np.int32, copy=False)
     queued = np.asarray(schedule.status) != REJECTED
-    held = widths_of(intervals, first, trace.gpus).astype(np.int32)
     # A job whose interval ends before the job does goes back to the queue, at least for an instant.
-    back = (end_us != np.asarray(schedule.finish_us)[job]).astype(np.int8)
-    # Changes are gathered in the order of time: the fewer bytes, the more of them are at hand.
-    ones = np.ones(len(job), dtype=np.int8)
-    submits = np.ones(int(queued.sum()), dtype=np.int8)
+    back = end_us != np.asarray(schedule.finish_us)[job]
+    asked, asked_number = numbered(trace.gpus)
+    held, held_number = numbered(widths_of(intervals, first, trace.gpus))
 
-    time_us = np.concatenate((trace.submit_us[queued], intervals["start_us"][first], end_us))
-    waiting = np.concatenate((submits, -ones, back))
-    running = np.concatenate((np.zeros_like(submits), ones, -ones))
-    asked = np.concatenate((gpus[queued], gpus[job], gpus[job]))
-    width = np.concatenate((gpus[queued], held, held))
+    # What happens is a kind of change and two widths, all told by one small number.
+    def change(kind: AnyArray | int, widths: AnyArray | int, jobs: AnyArray) -> AnyArray:
+        return (asked_number[jobs] * max(1, len(held)) + widths) * len(_QUEUED) + kind
 
-    order = np.argsort(time_us, kind="stable")
-    time_us = time_us[order]
+    time_us, code = _in_order(
+        np.concatenate((trace.submit_us[queued], intervals["start_us"][first], end_us)),
+        np.concatenate(
+            (
+                change(_SUBMIT, 0, queued),
+                change(_START, held_number, job),
+                change(np.where(back, _PREEMPTED, _FINISH), held_number, job),
+            )
+        ),
+    )
     last = np.flatnonzero(np.append(time_us[1:] != time_us[:-1], True)[: len(time_us)])
 
-    def running_sum(changes: AnyArray) -> Int64:
-        total: Int64 = np.cumsum(changes[order], dtype=np.int64)[last]
+    def running_sum(changes: Sequence[int], widths: AnyArray) -> Int64:
+        by_code = np.multiply.outer(widths, np.array(changes)).reshape(-1)
+        total: Int64 = np.cumsum(by_code[code], dtype=np.int64)[last]
         return total
 
+    ones = np.ones((len(asked), max(1, len(held))), dtype=np.int64)
+    of_job = ones * asked[:, np.newaxis]
     return Series(
         time_s=us_to_seconds(time_us[last]),
-        allocated_gpus=running_sum(running * width),
-        queue_jobs=running_sum(waiting),
-        queue_gpus=running_sum(waiting * asked),
-        running_jobs=running_sum(running),
+        allocated_gpus=running_sum(_RUNNING, ones * held if len(held) else ones),
+        queue_jobs=running_sum(_QUEUED, ones),
+        queue_gpus=running_sum(_QUEUED, of_job),
+        running_jobs=running_sum(_RUNNING, ones),
     )
+
+
+# What happens to a job, and what that does to the queue and to those that run.
+_SUBMIT, _START, _FINISH, _PREEMPTED = range(4)
+_QUEUED: Final = (1, -1, 0, 1)
+_RUNNING: Final = (0, 1, -1, -1)
+
+
+def _in_order(time_us: Int64, code: Int64) -> tuple[Int64, Int64]:
+    """Sort by time; what happens at one instant may stand in any order."""
+    if len(time_us) == 0:
+        return time_us, code
+    bits = int(code.max()).bit_length()
+    first_us, last_us = int(time_us.min()), int(time_us.max())
+    if (last_us - first_us).bit_length() + bits > 63:
+        order = np.argsort(time_us, kind="stable")
+        return time_us[order], code[order]
+    # One number for both: it is sorted where it stands.
+    packed = ((time_us - first_us) << bits) | code
+    packed.sort()
+    return (packed >> bits) + first_us, packed & ((1 << bits) - 1)

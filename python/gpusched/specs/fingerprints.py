@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.labels import Labels
+from gpusched.base.memo import Memo
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
@@ -48,14 +48,11 @@ def fingerprint(trace: Trace) -> str:
       among them;
     - all else (profiles, graphs, times): as JSON with sorted keys and every field.
     """
-    known = _fingerprints.get(trace)
-    if known is None:
-        known = _fingerprints[trace] = _computed(trace)
-    return known
+    return _fingerprints.of(trace, None, lambda: _computed(trace))
 
 
-# A trace does not change, and a comparison asks once per policy.
-_fingerprints: weakref.WeakKeyDictionary[Trace, str] = weakref.WeakKeyDictionary()
+# A comparison asks once per policy.
+_fingerprints: Memo[Trace, str] = Memo(1)
 
 
 def _computed(trace: Trace) -> str:
@@ -144,11 +141,17 @@ def _json(value: Any) -> bytes:
     return msgspec.json.encode(_plain(value), order="deterministic")
 
 
+# Most of what is written, by far.
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
 def _plain(value: Any) -> Any:
     """Turn records into mappings of all their fields.
 
     An encoder may leave out a field that is the default; which one is, it judges by identity.
     """
+    if type(value) in _SCALARS:
+        return value
     if isinstance(value, msgspec.Struct):
         return {key: _plain(part) for key, part in msgspec.structs.asdict(value).items()}
     if isinstance(value, list | tuple):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from gpusched.base.files import naming
+from gpusched.base.memo import Memo
 from gpusched.base.toml_text import decode_toml
 from gpusched.clusters.cluster import Cluster
 from gpusched.plugins.identity import PythonObject
@@ -46,9 +47,15 @@ class TraceSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @classmethod
     def of(cls, trace: Trace) -> TraceSource:
         """Describe ``trace``."""
-        return cls(
-            trace.name, trace.source, len(trace), int(trace.submit_us[0]), fingerprint(trace)
-        )
+        return _sources.of(trace, cls, lambda: cls._described(trace))
+
+    @classmethod
+    def _described(cls, trace: Trace) -> TraceSource:
+        first_us = int(trace.submit_us[0])
+        return cls(trace.name, trace.source, len(trace), first_us, fingerprint(trace))
+
+
+_sources: Memo[Trace, TraceSource] = Memo(1)
 
 
 class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched import _core
 from gpusched.base.arrays import Float64
 from gpusched.plugins.policy import SpeedChoice
-from gpusched.specs.case import job_columns
+from gpusched.specs.core_tables import core_cluster, job_table
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
@@ -67,6 +67,5 @@ def least_costs(trace: Trace, cluster: Cluster, *, speed: str | SpeedChoice) -> 
 
 def _speed_arguments(trace: Trace, cluster: Cluster, speed: str | SpeedChoice) -> tuple[Any, ...]:
     paces = SpeedChoice.parse(speed) if isinstance(speed, str) else speed
-    columns = job_columns(trace, cluster, uses_estimates=False, speed=paces.name)
-    servers = _core.Cluster(cluster.server_gpus, cluster.server_type, **cluster.core_columns())
-    return _core.JobTable(**columns), servers, paces.name, paces.core_values()
+    jobs = job_table(trace, cluster, uses_estimates=False, speed=paces.name)
+    return jobs, core_cluster(cluster), paces.name, paces.core_values()

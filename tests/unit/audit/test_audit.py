@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.audit import AuditError, audit
+from gpusched.audit import AuditError, audit, capacity
+from gpusched.audit.capacity import by_server_and_start, has_overlap
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import REJECTED, digest_of
 from tests.reference import PLACEMENTS, POLICIES
@@ -449,3 +450,48 @@ def test_a_gang_may_span_whole_servers_alone_up_to_kappa_times_the_fewest(sizes,
     )
     assert bool(result.schedule.status[0] == REJECTED) == is_rejected
     assert not problems(result)
+
+
+log_rows = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(1, 5), st.integers(1, 15)),
+    max_size=12,
+)
+
+
+@given(log_rows, st.sampled_from([1, 2**59]))
+def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit):
+    table = np.array(drawn, dtype=np.int64).reshape(-1, 4)
+    server, start, length, mask = table.T
+    rows = {
+        "job": np.arange(len(table)),
+        "server": server,
+        "start_us": start * unit,
+        "end_us": (start + length) * unit,
+        "mask": mask.astype(np.uint64),
+    }
+    order = by_server_and_start(rows)
+    assert order.tolist() == np.lexsort((rows["start_us"], server)).tolist()
+    in_order = {name: column[order] for name, column in rows.items()}
+    pairs = [(i, j) for i in range(len(table)) for j in range(i)]
+    overlap = any(
+        server[i] == server[j]
+        and mask[i] & mask[j]
+        and rows["start_us"][i] < rows["end_us"][j]
+        and rows["start_us"][j] < rows["end_us"][i]
+        for i, j in pairs
+    )
+    assert has_overlap(in_order, 4) == overlap
+
+
+def test_gpus_of_a_long_log_are_looked_at_in_parts(monkeypatch):
+    monkeypatch.setattr(capacity, "_CELLS", 5)
+    rows = {
+        "job": np.arange(4),
+        "server": np.zeros(4, dtype=np.int64),
+        "start_us": np.array([0, 0, 5, 9]),
+        "end_us": np.array([5, 10, 9, 12]),
+        "mask": np.array([1, 8, 1, 1], dtype=np.uint64),
+    }
+    assert not has_overlap(rows, 4)
+    rows["mask"][3] = 8
+    assert has_overlap(rows, 4)

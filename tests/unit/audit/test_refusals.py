@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.audit.refusals import kinds_of
 from gpusched.schedules.schedule import SCHEDULE_COLUMNS, StoredSchedule
 from tests.unit.audit.test_audit import named, problems, with_value
 
@@ -93,3 +96,19 @@ def test_buddy_leaves_out_servers_that_lack_cpu_for_all_their_gpus() -> None:
     assert problems(result) == []
     for job in (0, 1):
         named(told_otherwise(result, job), "false reject", f"job {job} of")
+
+
+few = st.integers(-2, 3)
+many = st.integers(-(2**40), 2**40)
+
+
+@given(st.lists(st.tuples(few, few, many, many), min_size=1, max_size=20), st.booleans())
+def test_rows_are_told_apart_as_by_a_look_at_each(rows, is_absent):
+    table = np.array(rows, dtype=np.int64)
+    columns = [table[:, 0], table[:, 1].astype(np.int32), None if is_absent else table[:, 2],
+               table[:, 3]]  # fmt: skip
+    if is_absent:
+        table[:, 2] = 7
+    kinds, kind_of_job = kinds_of(columns, [0, 0, 7, 0])
+    assert [kinds[kind] for kind in kind_of_job] == table.tolist()
+    assert len(kinds) == len({tuple(row) for row in table.tolist()})

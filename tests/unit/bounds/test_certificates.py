@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.bounds.bounded_jobs import JobColumns
-from gpusched.bounds.certificates import lower_bounds, makespan_bound
+from gpusched.bounds.certificates import certificate, lower_bounds, makespan_bound
+from gpusched.bounds.known.longest_job import longest_job, longest_job_us
 from gpusched.bounds.known.mean_busy_time import mean_busy_half_ticks, mean_busy_time
 from gpusched.bounds.known.squashed_srpt import squashed_srpt, squashed_srpt_ticks
+from gpusched.bounds.known.total_work import total_work, total_work_ticks
 from gpusched.bounds.known.trivial import trivial
+from gpusched.bounds.known.wide_gangs import wide_gangs, wide_gangs_us
 from gpusched.clusters.cluster import Cluster
 from gpusched.specs.speed_limits import least_costs
 from tests.reference import replay
@@ -161,6 +164,64 @@ def test_native_mean_busy_time_equals_its_readable_twin(jobs, num_gpus, data):
     weight = np.array(data.draw(st.one_of(st.just([]), some_weight)), dtype=np.float64)
     readable = mean_busy_half_ticks(*jobs, num_gpus=num_gpus, weight=weight)
     assert native("mean_busy_time")(*jobs, num_gpus, weight) == readable
+
+
+MAKESPANS = {
+    "longest_job": (longest_job, longest_job_us, 1),
+    "total_work": (total_work, total_work_ticks, None),
+    "wide_gangs": (wide_gangs, wide_gangs_us, 1),
+}
+
+
+@given(job_columns, st.integers(1, 20), st.sampled_from(sorted(MAKESPANS)))
+def test_native_bounds_on_the_makespan_equal_their_readable_twins(jobs, num_gpus, name):
+    bound, readable, unit = MAKESPANS[name]
+    value = readable(jobs, num_gpus)
+    arguments = jobs[:2] if name == "longest_job" else (*jobs, num_gpus)
+    assert native(name)(*arguments) == value
+    assert bound(jobs, num_gpus) == Fraction(value, unit or num_gpus)
+
+
+def test_bounds_on_the_makespan_count_with_wide_words():
+    # 2^62 ticks and more: the readable twins go on with Python's integers.
+    jobs = columns((0, 2**53, 2**20), (2**60, 2**53, 2**20), (2**60, 2**53, 2**20))
+    for name, (bound, readable, unit) in MAKESPANS.items():
+        num_gpus = 2**20
+        assert bound(jobs, num_gpus) == Fraction(readable(jobs, num_gpus), unit or num_gpus), name
+    assert total_work(jobs, 2**20) == 2**60 + 2**54
+
+
+@pytest.mark.parametrize("name", ["total_work", "wide_gangs"])
+def test_native_bounds_on_the_makespan_refuse_what_is_no_trace(name):
+    good = columns((0, 5, 1), (3, 5, 1))
+    for place, wrong, message in (
+        (0, [3, 0], "sorted"),
+        (0, [-1, 0], "sorted"),
+        (1, [5, -5], "negative"),
+        (2, [1, -1], "negative"),
+        (1, [5], "one length"),
+        (2, [1], "one length"),
+    ):
+        given = list(good)
+        given[place] = np.array(wrong, dtype=given[place].dtype)
+        with pytest.raises(ValueError, match=message):
+            native(name)(*given, 4)
+    with pytest.raises(ValueError, match="num_gpus"):
+        native(name)(*good, 0)
+
+
+def test_bounds_of_all_jobs_are_computed_once_for_a_trace_and_nobody_can_change_them():
+    jobs = trace_of([job(0, 10, 2), job(3, 4, 1)])
+    cluster = Cluster.uniform(servers=1, gpus=4)
+    first = lower_bounds(jobs, cluster)
+    best = first.best
+    first.total_jct_us.clear()
+    assert lower_bounds(jobs, cluster).best == best
+    everybody = np.ones(2, dtype=np.bool_)
+    shared = certificate(jobs, cluster, jobs=everybody)
+    assert certificate(jobs, cluster) is shared
+    assert certificate(jobs, Cluster.uniform(servers=1, gpus=5)) is not shared
+    assert certificate(jobs, cluster, jobs=np.array([True, False])) is not shared
 
 
 def test_what_is_beyond_128_bits_goes_to_the_readable_twin():

@@ -6,7 +6,6 @@ import numpy as np
 
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
-from gpusched.schedules.schedule import UNFINISHED
 
 
 @register_metric(
@@ -26,8 +25,7 @@ from gpusched.schedules.schedule import UNFINISHED
     rank=280,
 )
 def _allocation(run: RunFacts) -> float:
-    is_done = not (np.asarray(run.schedule.status) == UNFINISHED).any()
-    if run.window is None and run.is_fixed and is_done:
-        return run.of_gpu_time(float(np.dot(run.gpus, run.schedule.held_us)))
+    if run.window is None and run.is_fixed and not run.figures.num_unfinished:
+        return run.of_gpu_time(run.held_gpu_us)
     # Unfinished jobs may hold GPUs for longer than until the last finish.
     return run.of_gpu_time(float(np.sum(run.gpu_us_within)))

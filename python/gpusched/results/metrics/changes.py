@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
 
@@ -24,7 +22,7 @@ from gpusched.results.run_facts import RunFacts
     rank=300,
 )
 def _preemptions(run: RunFacts) -> int:
-    return int(np.sum(run.schedule.preemptions[run.counted], dtype=np.int64))
+    return run.figures.num_preemptions
 
 
 @register_metric(
@@ -41,4 +39,4 @@ def _preemptions(run: RunFacts) -> int:
     rank=310,
 )
 def _resizes(run: RunFacts) -> int:
-    return int(np.sum(run.schedule.resizes[run.counted], dtype=np.int64))
+    return run.figures.num_resizes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts, exact_sum
+from gpusched.results.run_facts import RunFacts
 
 
 @register_metric(
@@ -26,6 +26,7 @@ def _completion_ratio(run: RunFacts) -> float:
     if run.lower is None:
         return np.nan
     completion_us = max(run.lower.total_jct_us[key] for key in ("squashed-srpt", "trivial"))
-    submit_us = run.trace.submit_us[run.finished]
-    since_us = exact_sum(submit_us - submit_us[0])
-    return float((exact_sum(run.flow_us) + since_us) / (completion_us + since_us))
+    figures, parts = run.figures, completion_us.denominator
+    since_us = figures.since_first_us
+    # Whole numbers divide to the nearest double, as fractions do.
+    return (figures.flow_us + since_us) * parts / (completion_us.numerator + since_us * parts)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from gpusched.base.arrays import Float64
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts, mean
-from gpusched.schedules.schedule import contention_slowdown
 from gpusched.traces.trace_facts import nearest_rank
 
 
@@ -27,7 +23,7 @@ from gpusched.traces.trace_facts import nearest_rank
     rank=330,
 )
 def _mean_slowdown_contention(run: RunFacts) -> float:
-    return mean(_ordered(run))
+    return mean(run.ordered_contention_slowdown)
 
 
 @register_metric(
@@ -43,7 +39,7 @@ def _mean_slowdown_contention(run: RunFacts) -> float:
     rank=340,
 )
 def _p99_slowdown_contention(run: RunFacts) -> float:
-    return nearest_rank(_ordered(run), 99)
+    return nearest_rank(run.ordered_contention_slowdown, 99)
 
 
 @register_metric(
@@ -59,8 +55,4 @@ def _p99_slowdown_contention(run: RunFacts) -> float:
     rank=350,
 )
 def _max_slowdown_contention(run: RunFacts) -> float:
-    return nearest_rank(_ordered(run), 100)
-
-
-def _ordered(run: RunFacts) -> Float64:
-    return np.sort(contention_slowdown(run.schedule)[run.finished])
+    return nearest_rank(run.ordered_contention_slowdown, 100)

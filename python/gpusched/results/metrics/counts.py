@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
-from gpusched.schedules.schedule import REJECTED, UNFINISHED
 
 
 @register_metric(
@@ -30,7 +27,7 @@ def _num_jobs(run: RunFacts) -> int:
     rank=20,
 )
 def _num_finished(run: RunFacts) -> int:
-    return int(np.count_nonzero(run.finished))
+    return run.figures.num_finished
 
 
 @register_metric(
@@ -42,7 +39,7 @@ def _num_finished(run: RunFacts) -> int:
     rank=30,
 )
 def _num_rejected(run: RunFacts) -> int:
-    return int(np.count_nonzero(np.asarray(run.schedule.status)[run.counted] == REJECTED))
+    return run.figures.num_rejected
 
 
 @register_metric(
@@ -54,4 +51,4 @@ def _num_rejected(run: RunFacts) -> int:
     rank=40,
 )
 def _num_unfinished(run: RunFacts) -> int:
-    return int(np.count_nonzero(np.asarray(run.schedule.status)[run.counted] == UNFINISHED))
+    return run.figures.num_unfinished

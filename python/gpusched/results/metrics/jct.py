@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts, mean, mean_s
-from gpusched.traces.trace_facts import nearest_rank
+from gpusched.results.run_facts import RunFacts
 
 
 @register_metric(
@@ -24,7 +23,7 @@ from gpusched.traces.trace_facts import nearest_rank
     rank=50,
 )
 def _mean_jct_s(run: RunFacts) -> float:
-    return mean_s(run.flow_us)
+    return run.mean_s(run.figures.flow_us)
 
 
 @register_metric(
@@ -42,7 +41,7 @@ def _mean_jct_s(run: RunFacts) -> float:
     rank=60,
 )
 def _p50_jct_s(run: RunFacts) -> float:
-    return nearest_rank(run.ordered_jct_s, 50)
+    return run.percentile_s(run.figures.flow_percentile_us(50))
 
 
 @register_metric(
@@ -58,7 +57,7 @@ def _p50_jct_s(run: RunFacts) -> float:
     rank=70,
 )
 def _p90_jct_s(run: RunFacts) -> float:
-    return nearest_rank(run.ordered_jct_s, 90)
+    return run.percentile_s(run.figures.flow_percentile_us(90))
 
 
 @register_metric(
@@ -76,7 +75,7 @@ def _p90_jct_s(run: RunFacts) -> float:
     rank=80,
 )
 def _p95_jct_s(run: RunFacts) -> float:
-    return nearest_rank(run.ordered_jct_s, 95)
+    return run.percentile_s(run.figures.flow_percentile_us(95))
 
 
 @register_metric(
@@ -94,7 +93,7 @@ def _p95_jct_s(run: RunFacts) -> float:
     rank=90,
 )
 def _p99_jct_s(run: RunFacts) -> float:
-    return nearest_rank(run.ordered_jct_s, 99)
+    return run.percentile_s(run.figures.flow_percentile_us(99))
 
 
 @register_metric(
@@ -110,7 +109,7 @@ def _p99_jct_s(run: RunFacts) -> float:
     rank=100,
 )
 def _max_jct_s(run: RunFacts) -> float:
-    return nearest_rank(run.ordered_jct_s, 100)
+    return run.percentile_s(run.figures.flow_percentile_us(100))
 
 
 @register_metric(
@@ -126,4 +125,4 @@ def _max_jct_s(run: RunFacts) -> float:
     rank=110,
 )
 def _geomean_jct_s(run: RunFacts) -> float:
-    return float(np.exp(mean(np.log(run.jct_s))))
+    return float(np.exp(run.mean(run.figures.log_jct)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched.base.ticks import US_PER_S
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts, exact_sum
+from gpusched.results.run_facts import RunFacts, excess
 
 
 @register_metric(
@@ -20,7 +20,8 @@ from gpusched.results.run_facts import RunFacts, exact_sum
 def _lower_bound_mean_jct_s(run: RunFacts) -> float:
     if run.lower is None:
         return np.nan
-    return float(run.lower.best[1] / len(run.flow_us)) / US_PER_S
+    bound_us = run.lower.best[1]
+    return bound_us.numerator / (bound_us.denominator * run.figures.num_finished) / US_PER_S
 
 
 @register_metric(
@@ -40,7 +41,7 @@ def _lower_bound_mean_jct_s(run: RunFacts) -> float:
 def _gap(run: RunFacts) -> float:
     if run.lower is None:
         return np.nan
-    return float(exact_sum(run.flow_us) / run.lower.best[1] - 1)
+    return excess(run.figures.flow_us, run.lower.best[1])
 
 
 @register_metric(

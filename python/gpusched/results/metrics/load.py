@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpusched.base.memo import Memo
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
 from gpusched.schedules.schedule import REJECTED
+from gpusched.traces.workload import Trace
 
 
 @register_metric(
@@ -22,10 +24,11 @@ from gpusched.schedules.schedule import REJECTED
 def _load(run: RunFacts) -> float:
     if run.window is not None:
         return _load_within(run)
-    load = run.trace.load(run.cluster.num_gpus)
-    runs = np.asarray(run.schedule.status) != REJECTED
-    if runs.all():
+    num_gpus = run.cluster.num_gpus
+    load = _loads.of(run.trace, num_gpus, lambda: run.trace.load(num_gpus))
+    if not run.figures.num_rejected:
         return load
+    runs = np.asarray(run.schedule.status) != REJECTED
     part = run.trace.filter(runs).gpu_seconds / run.trace.gpu_seconds if runs.any() else 0.0
     return load * part
 
@@ -37,3 +40,6 @@ def _load_within(run: RunFacts) -> float:
     runs = run.counted & (np.asarray(run.schedule.status) != REJECTED)
     asked = float(np.dot(run.gpus[runs], run.trace.service_us[runs]))
     return asked / (run.cluster.num_gpus * length_us) if length_us > 0 else np.nan
+
+
+_loads: Memo[Trace, float] = Memo(4)

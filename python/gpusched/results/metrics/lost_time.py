@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched.base.arrays import Float64
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
-from gpusched.schedules.schedule import contention_excess_us, whole_intervals, widths_of
+from gpusched.schedules.schedule import contention_excess_us
 
 
 @register_metric(
@@ -29,7 +28,7 @@ from gpusched.schedules.schedule import contention_excess_us, whole_intervals, w
 )
 def _lost_to_contention(run: RunFacts) -> float:
     done = run.all_finished
-    widths = run.within(_mean_widths(run))
+    widths = run.within(run.mean_widths)
     lost_us = np.dot(widths[done], contention_excess_us(run.schedule)[done])
     return _of_gpu_time(run, float(lost_us))
 
@@ -54,20 +53,8 @@ def _lost_to_placement(run: RunFacts) -> float:
     done = run.all_finished
     alone_us = run.schedule.uncontended_us[done]
     beyond_us = np.maximum(alone_us - run.trace.service_us[done], 0.0)
-    return _of_gpu_time(run, float(np.dot(run.within(_mean_widths(run))[done], beyond_us)))
+    return _of_gpu_time(run, float(np.dot(run.within(run.mean_widths)[done], beyond_us)))
 
 
 def _of_gpu_time(run: RunFacts, lost_us: float) -> float:
     return lost_us / run.gpu_us if run.gpu_us else np.nan
-
-
-def _mean_widths(run: RunFacts) -> Float64:
-    """GPUs of each job over the time that it held some, on average; its own where it never did."""
-    rows = run.schedule.intervals()
-    first, _ = whole_intervals(rows)
-    job = rows["job"][first]
-    length = (rows["end_us"][first] - rows["start_us"][first]).astype(np.float64)
-    held = np.bincount(job, length, minlength=len(run.trace))
-    widths = widths_of(rows, first, run.trace.gpus)
-    area = np.bincount(job, length * widths, minlength=len(run.trace))
-    return np.where(held > 0, area / np.where(held > 0, held, 1.0), run.trace.gpus)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpusched.base.ticks import US_PER_S
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts
+from gpusched.results.run_facts import RunFacts, excess
 
 
 @register_metric(
@@ -39,4 +39,4 @@ def _makespan_bound_s(run: RunFacts) -> float:
 def _makespan_gap(run: RunFacts) -> float:
     if run.lower is None:
         return np.nan
-    return float(run.window_us / run.lower.makespan_us - 1)
+    return excess(run.window_us, run.lower.makespan_us)

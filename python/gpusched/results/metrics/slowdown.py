@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-import numpy as np
-
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts, mean
-
-SHORT_SERVICE_S: Final = 10.0
-"""A shorter service counts as this long."""
+from gpusched.results.run_facts import RunFacts
 
 
 @register_metric(
@@ -29,5 +22,4 @@ SHORT_SERVICE_S: Final = 10.0
     rank=140,
 )
 def _mean_bounded_slowdown(run: RunFacts) -> float:
-    service_s = np.maximum(run.service_s, SHORT_SERVICE_S)
-    return mean(np.maximum(1.0, run.jct_s / service_s))
+    return run.mean(run.figures.bounded_slowdown)

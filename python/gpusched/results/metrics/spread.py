@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts, mean
+from gpusched.results.run_facts import RunFacts
 
 
 @register_metric(
@@ -20,4 +20,4 @@ from gpusched.results.run_facts import RunFacts, mean
     rank=320,
 )
 def _mean_servers(run: RunFacts) -> float:
-    return mean(run.schedule.num_servers[run.finished])
+    return run.mean(run.figures.num_servers)

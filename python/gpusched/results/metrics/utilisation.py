@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from gpusched.base.units import WHOLE_GPU
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
 
@@ -25,6 +24,8 @@ from gpusched.results.run_facts import RunFacts
     rank=290,
 )
 def _utilisation(run: RunFacts) -> float:
+    if run.window is None:
+        return run.of_gpu_time(run.figures.useful_gpu_milli_us / WHOLE_GPU)
     done = run.all_finished
     useful = np.dot(run.within(run.gpus)[done], run.trace.service_us[done])
     return run.of_gpu_time(float(useful))

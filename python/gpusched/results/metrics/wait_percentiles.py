@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
-from gpusched.traces.trace_facts import nearest_rank
 
 
 @register_metric(
@@ -20,7 +19,7 @@ from gpusched.traces.trace_facts import nearest_rank
     rank=122,
 )
 def _p50_wait_s(run: RunFacts) -> float:
-    return nearest_rank(run.ordered_wait_s, 50)
+    return run.percentile_s(run.figures.wait_percentile_us(50))
 
 
 @register_metric(
@@ -36,7 +35,7 @@ def _p50_wait_s(run: RunFacts) -> float:
     rank=124,
 )
 def _p90_wait_s(run: RunFacts) -> float:
-    return nearest_rank(run.ordered_wait_s, 90)
+    return run.percentile_s(run.figures.wait_percentile_us(90))
 
 
 @register_metric(
@@ -54,7 +53,7 @@ def _p90_wait_s(run: RunFacts) -> float:
     rank=126,
 )
 def _p95_wait_s(run: RunFacts) -> float:
-    return nearest_rank(run.ordered_wait_s, 95)
+    return run.percentile_s(run.figures.wait_percentile_us(95))
 
 
 @register_metric(
@@ -72,4 +71,4 @@ def _p95_wait_s(run: RunFacts) -> float:
     rank=128,
 )
 def _p99_wait_s(run: RunFacts) -> float:
-    return nearest_rank(run.ordered_wait_s, 99)
+    return run.percentile_s(run.figures.wait_percentile_us(99))

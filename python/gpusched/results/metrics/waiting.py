@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts, mean_s
+from gpusched.results.run_facts import RunFacts
 
 
 @register_metric(
@@ -21,7 +21,7 @@ from gpusched.results.run_facts import RunFacts, mean_s
     rank=120,
 )
 def _mean_wait_s(run: RunFacts) -> float:
-    return mean_s(run.wait_us)
+    return run.mean_s(run.figures.wait_us)
 
 
 @register_metric(
@@ -39,5 +39,4 @@ def _mean_wait_s(run: RunFacts) -> float:
     rank=130,
 )
 def _mean_queueing_delay_s(run: RunFacts) -> float:
-    delay_us = (run.schedule.start_us - run.trace.submit_us)[run.finished]
-    return mean_s(delay_us)
+    return run.mean_s(run.figures.delay_us)

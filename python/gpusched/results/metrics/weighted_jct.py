@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts, mean_s, weighted_mean
+from gpusched.results.run_facts import RunFacts
 
 
 @register_metric(
@@ -19,7 +21,7 @@ from gpusched.results.run_facts import RunFacts, mean_s, weighted_mean
     rank=150,
 )
 def _area_weighted_jct_s(run: RunFacts) -> float:
-    return weighted_mean(run.jct_s, run.trace.gpus[run.finished] * run.service_s)
+    return _ratio(run.figures.area_jct, run.figures.area)
 
 
 @register_metric(
@@ -35,7 +37,10 @@ def _area_weighted_jct_s(run: RunFacts) -> float:
     rank=160,
 )
 def _weighted_jct_s(run: RunFacts) -> float:
-    weight = run.trace.weight
-    if weight is None:
-        return mean_s(run.flow_us)
-    return weighted_mean(run.jct_s, weight[run.finished])
+    if run.trace.weight is None:
+        return run.mean_s(run.figures.flow_us)
+    return _ratio(run.figures.weighted_jct, run.figures.weight)
+
+
+def _ratio(weighted: float, weight: float) -> float:
+    return weighted / weight if weight else np.nan

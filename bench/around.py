@@ -1,0 +1,166 @@
+"""What surrounds a run: its summary, its audit, its tables; and what a small run costs in all."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import gpusched as gs
+from bench.measure import Timing, interleave, processor_s
+from bench.table import Bar, Section
+from bench.workloads import Workload, philly
+
+SERVERS = 256
+SUMMARY_LIMIT, AUDIT_LIMIT = 1.0, 4.0
+LARGE_METHOD = (
+    "Processor time of all threads, in turn, each step of a new run of `sjf` under `consolidated` "
+    "on 256 servers; times the run (`gs.simulate`, of a trace that has run before). The first "
+    "summary of a trace computes its bounds, which later ones share."
+)
+SMALL_METHOD = (
+    "Processor time of all threads of `gs.simulate` and `Result.summary` of small traces on 8 "
+    "servers that have run before, microseconds: medians (least) of many calls in turn. What the "
+    "core and the hash take is without Python's lock; `held` is the rest, of the medians."
+)
+THREADS_METHOD = (
+    "Runs of 1,000 jobs with their summaries, in one thread and in two, wall time. It takes idle "
+    "cores: see the control of `--only threads`."
+)
+TEN_SIMULATE_US, TEN_JUDGED_US, RUNS_PER_S = 60.0, 150.0, 2_000.0
+POLICIES = ("fifo", "sjf", "srtf", "easy")
+
+
+def sections(jobs: int, repeats: int) -> Iterator[Section]:
+    """Measure a large run, small ones, and many of them in two threads."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.RunWarning)  # easy lacks the users' estimates
+        yield large_section(jobs, repeats)
+        yield small_section(100 * repeats)
+        yield threads_section(200 * repeats)
+
+
+def large_section(jobs: int, repeats: int) -> Section:
+    """Compare what follows a run of ``jobs`` with the run."""
+    out = Section("Around a large run", LARGE_METHOD, ("what", "s", "times the run"))
+    workload = philly(jobs, SERVERS)
+    results: list[gs.Result] = []
+
+    def simulate(trace: gs.Trace) -> None:
+        results[:] = [gs.simulate(trace, workload.cluster, policy="sjf")]
+
+    def first_summary() -> float:
+        simulate(dataclasses.replace(workload.trace))  # of which nothing is known
+        return processor_s(results[0].summary)
+
+    def next_summary() -> float:
+        simulate(workload.trace)
+        return processor_s(results[0].summary)
+
+    def parquet() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            results[0].to_parquet(Path(folder) / "jobs.parquet")
+
+    steps: dict[str, Callable[[], float]] = {
+        "simulate": lambda: processor_s(lambda: simulate(workload.trace)),
+        "first summary": first_summary,
+        "next summary": next_summary,
+        "digest": lambda: processor_s(lambda: results[0].schedule.digest),
+        "intervals": lambda: processor_s(lambda: results[0].schedule.intervals()),
+        "audit": lambda: processor_s(lambda: results[0].audit().raise_if_bad()),
+        "series": lambda: processor_s(lambda: results[0].series),
+        "jobs.to_polars": lambda: processor_s(lambda: results[0].jobs.to_polars()),
+        "to_parquet": lambda: processor_s(parquet),
+    }
+    for step in steps.values():  # loads what is needed
+        step()
+    found = dict(zip(steps, interleave(list(steps.values()), repeats), strict=True))
+    run_s = found["simulate"].median
+    for what, timing in found.items():
+        out.rows.append((what, f"{timing.median:.3f} ({timing.least:.3f})",
+                         f"{timing.median / run_s:.2f}"))  # fmt: skip
+    for what, limit in (("first summary", SUMMARY_LIMIT), ("audit", AUDIT_LIMIT)):
+        ratio = found[what].median / run_s
+        out.bars.append(Bar(f"{what} of {jobs:,} jobs", ratio, limit, "x the run"))
+    return out
+
+
+def small_section(calls: int) -> Section:
+    """Say what one call costs, by the number of jobs and the policy."""
+    columns = ("jobs", "policy", "simulate", "summary", "audit", "core", "digest", "held")
+    out = Section("Small runs", SMALL_METHOD, columns)
+    for jobs in (10, 1_000):
+        workload = philly(jobs, 8)
+        for policy in POLICIES:
+            found = _calls(workload, policy, calls)
+            out.rows.append((f"{jobs:,}", policy, *map(_us, found), f"{_held(found):.0f}"))
+            if jobs == 10 and policy == "sjf":
+                simulate, summary, audit = (1e6 * part.median for part in found[:3])
+                out.bars.append(Bar("simulate of ten jobs", simulate, TEN_SIMULATE_US, "us"))
+                judged = summary + audit
+                out.bars.append(Bar("summary and audit of them", judged, TEN_JUDGED_US, "us"))
+    return out
+
+
+def _calls(workload: Workload, policy: str, calls: int) -> list[Timing]:
+    """Time simulate, summary, audit, the core alone, and the digest alone."""
+    samples: list[tuple[float, ...]] = []
+    for _ in range(calls + 5):
+        begin = time.process_time()
+        result = gs.simulate(workload.trace, workload.cluster, policy=policy)
+        ran = time.process_time()
+        result.summary()
+        judged = time.process_time()
+        result.audit()
+        audited = time.process_time()
+        hashing_s = processor_s(lambda result=result: result.schedule.digest)
+        parts = (ran - begin, judged - ran, audited - judged)
+        samples.append((*parts, min(result.wall_s, ran - begin), hashing_s))
+    return [Timing(tuple(part)) for part in zip(*samples[5:], strict=True)]
+
+
+def _us(timing: Timing) -> str:
+    return f"{1e6 * timing.median:.0f} ({1e6 * timing.least:.0f})"
+
+
+def _held(found: list[Timing]) -> float:
+    simulate, summary, _, core, hashing = (1e6 * part.median for part in found)
+    return simulate + summary - core - hashing
+
+
+def threads_section(runs: int) -> Section:
+    """Count runs and summaries per second, in one thread and in two."""
+    out = Section("Many small runs", THREADS_METHOD, ("policy", "one thread", "two threads"))
+    workload = philly(1_000, 8)
+    rates: list[float] = []
+    for policy in POLICIES:
+        one, two = (
+            statistics.median(_rate(workload, policy, runs, threads) for _ in range(3))
+            for threads in (1, 2)
+        )
+        out.rows.append((policy, f"{one:,.0f} runs/s", f"{two:,.0f} runs/s"))
+        rates.append(two)
+    mean = len(rates) / sum(1 / rate for rate in rates)
+    out.bars.append(
+        Bar("runs of all four in two threads", mean, RUNS_PER_S, "a second", at_least=True)
+    )
+    return out
+
+
+def _rate(workload: Workload, policy: str, runs: int, threads: int) -> float:
+    def work() -> None:
+        for _ in range(runs // threads):
+            gs.simulate(workload.trace, workload.cluster, policy=policy).summary()
+
+    workers = [threading.Thread(target=work) for _ in range(threads)]
+    begin = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return runs // threads * threads / (time.perf_counter() - begin)

@@ -1,0 +1,109 @@
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/check.hpp"
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "exact.hpp"
+#include "runs/run_figures.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+std::int64_t at(const Percentiles& found, int percent) {
+  const auto& known = Percentiles::kPercents;
+  const auto* place = std::find(known.begin(), known.end(), percent);
+  if (place == known.end()) {
+    fail_input("percent: " + std::to_string(percent) + " is none of 50, 90, 95, 99 and 100");
+  }
+  return found.values[static_cast<std::size_t>(place - known.begin())];
+}
+
+template <class Member>
+auto wide(Member member) {
+  return [member](const RunFigures& figures) { return exact(figures.*member); };
+}
+
+}  // namespace
+
+void bind_run_figures(py::module_& m) {
+  using Ticks = Column<std::int64_t>;
+  using Counts = Column<std::int32_t>;
+
+  py::class_<RunFigures>(
+      m, "RunFigures",
+      "Sums over the jobs that finished, unless it is said otherwise: the integers are exact.\n"
+      "Widths count a share of a GPU as that share, in thousandths.")
+      .def_readonly("num_finished", &RunFigures::num_finished)
+      .def_readonly("num_rejected", &RunFigures::num_rejected)
+      .def_readonly("num_unfinished", &RunFigures::num_unfinished)
+      .def_readonly("first_submit_us", &RunFigures::first_submit_us, "The first of them.")
+      .def_readonly("last_finish_us", &RunFigures::last_finish_us, "The last of them.")
+      .def_property_readonly("flow_us", wide(&RunFigures::flow_us), "Finish - submit.")
+      .def_property_readonly("wait_us", wide(&RunFigures::wait_us), "The part without GPUs.")
+      .def_property_readonly("delay_us", wide(&RunFigures::delay_us), "First start - submit.")
+      .def_property_readonly("since_first_us", wide(&RunFigures::since_first_us),
+                             "Submit - the first submit of them.")
+      .def(
+          "flow_percentile_us",
+          [](const RunFigures& figures, int percent) { return at(figures.flow, percent); },
+          py::arg("percent"), "Nearest-rank, of 50, 90, 95, 99 or 100 %; 0 if none finished.")
+      .def(
+          "wait_percentile_us",
+          [](const RunFigures& figures, int percent) { return at(figures.wait, percent); },
+          py::arg("percent"), "The same of the time without GPUs.")
+      .def_readonly("num_servers", &RunFigures::num_servers)
+      .def_readonly("num_preemptions", &RunFigures::num_preemptions, "Of all jobs.")
+      .def_readonly("num_resizes", &RunFigures::num_resizes, "Of all jobs.")
+      .def_property_readonly("held_gpu_milli_us", wide(&RunFigures::held_gpu_milli_us),
+                             "Width x time with GPUs, of all jobs.")
+      .def_property_readonly("useful_gpu_milli_us", wide(&RunFigures::useful_gpu_milli_us),
+                             "Width x service.")
+      .def_property_readonly("accepted_gpu_milli_us", wide(&RunFigures::accepted_gpu_milli_us),
+                             "Width x service of all that were not rejected.")
+      .def_readonly("log_jct", &RunFigures::log_jct, "ln of the JCT in seconds.")
+      .def_readonly("bounded_slowdown", &RunFigures::bounded_slowdown)
+      .def_readonly("area_jct", &RunFigures::area_jct, "GPUs x service x JCT, seconds squared.")
+      .def_readonly("area", &RunFigures::area, "GPUs x service, seconds.")
+      .def_readonly("weighted_jct", &RunFigures::weighted_jct, "Weight x JCT, seconds.")
+      .def_readonly("weight", &RunFigures::weight);
+
+  m.def(
+      "run_figures",
+      [](const Ticks& submit_us, const Ticks& service_us, const Counts& gpus,
+         const std::optional<Counts>& share_milli, const std::optional<Column<double>>& weight,
+         const Ticks& start_us, const Ticks& finish_us, const Ticks& held_us,
+         const Counts& preemptions, const Counts& resizes, const Counts& num_servers,
+         const Column<std::uint8_t>& status, std::int64_t short_service_us) {
+        const RunColumns columns{.submit_us = view(submit_us, "submit_us"),
+                                 .service_us = view(service_us, "service_us"),
+                                 .gpus = view(gpus, "gpus"),
+                                 .share_milli = view(share_milli, "share_milli"),
+                                 .weight = view(weight, "weight"),
+                                 .start_us = view(start_us, "start_us"),
+                                 .finish_us = view(finish_us, "finish_us"),
+                                 .held_us = view(held_us, "held_us"),
+                                 .preemptions = view(preemptions, "preemptions"),
+                                 .resizes = view(resizes, "resizes"),
+                                 .num_servers = view(num_servers, "num_servers"),
+                                 .status = view(status, "status")};
+        const UnlockedPass unlocked(columns.submit_us.size());  // no Python object is touched
+        return figures_of(columns, short_service_us);
+      },
+      py::kw_only(), py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
+      py::arg("gpus").noconvert(), py::arg("share_milli").noconvert(),
+      py::arg("weight").noconvert(), py::arg("start_us").noconvert(),
+      py::arg("finish_us").noconvert(), py::arg("held_us").noconvert(),
+      py::arg("preemptions").noconvert(), py::arg("resizes").noconvert(),
+      py::arg("num_servers").noconvert(), py::arg("status").noconvert(),
+      py::arg("short_service_us"),
+      "What a run is judged by, from its columns in one pass: a value per job each, None for\n"
+      "whole GPUs and for equal weights. A service under `short_service_us` counts as that in\n"
+      "the slowdown.");
+}
+
+}  // namespace gpusched::bindings

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+namespace gpusched {
+
+__extension__ typedef __int128 Int128;
+
+/// What a run is judged by, a value per job. `share_milli` and `weight` may be empty: whole GPUs,
+/// and a weight of 1 each.
+struct RunColumns {
+  std::span<const std::int64_t> submit_us;
+  std::span<const std::int64_t> service_us;
+  std::span<const std::int32_t> gpus;
+  std::span<const std::int32_t> share_milli;
+  std::span<const double> weight;
+  std::span<const std::int64_t> start_us;
+  std::span<const std::int64_t> finish_us;
+  std::span<const std::int64_t> held_us;
+  std::span<const std::int32_t> preemptions;
+  std::span<const std::int32_t> resizes;
+  std::span<const std::int32_t> num_servers;
+  std::span<const std::uint8_t> status;
+};
+
+/// Nearest-rank percentiles, and the largest value; 0 of no values.
+struct Percentiles {
+  static constexpr std::array<int, 5> kPercents{50, 90, 95, 99, 100};
+  std::array<std::int64_t, kPercents.size()> values{};
+};
+
+/// Sums over the jobs that finished, unless it is said otherwise. Integers are exact; numbers in
+/// double precision are added up with a second one for what is rounded off, so that they are right
+/// to the last digits in any order. Widths count shares of GPUs as such.
+struct RunFigures {
+  std::int64_t num_finished = 0;
+  std::int64_t num_rejected = 0;
+  std::int64_t num_unfinished = 0;
+  /// The first submit and the last finish of those that finished.
+  std::int64_t first_submit_us = 0;
+  std::int64_t last_finish_us = 0;
+  /// Finish - submit; the part of it without GPUs; start - submit; submit - first_submit_us.
+  Int128 flow_us = 0;
+  Int128 wait_us = 0;
+  Int128 delay_us = 0;
+  Int128 since_first_us = 0;
+  Percentiles flow;
+  Percentiles wait;
+  std::int64_t num_servers = 0;
+  /// Of all jobs.
+  std::int64_t num_preemptions = 0;
+  std::int64_t num_resizes = 0;
+  /// Width x time with GPUs of all jobs, in thousandths.
+  Int128 held_gpu_milli_us = 0;
+  /// Width x service: of those that finished, of all that were not rejected.
+  Int128 useful_gpu_milli_us = 0;
+  Int128 accepted_gpu_milli_us = 0;
+  /// ln of the JCT in seconds.
+  double log_jct = 0.0;
+  /// JCT over the service, of which a shorter one counts as `short_service_us`; at least 1 each.
+  double bounded_slowdown = 0.0;
+  /// gpus x service x JCT and gpus x service, weight x JCT and weight: seconds. Here a share is a
+  /// whole GPU.
+  double area_jct = 0.0;
+  double area = 0.0;
+  double weighted_jct = 0.0;
+  double weight = 0.0;
+};
+
+/// One pass over the columns, and two partial sorts. std::invalid_argument where their lengths
+/// differ or a status is unknown.
+[[nodiscard]] RunFigures figures_of(const RunColumns& columns, std::int64_t short_service_us);
+
+}  // namespace gpusched

@@ -1,0 +1,38 @@
+"""What follows from objects that never change: computed once, kept no longer than they."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Hashable
+from typing import Final, Generic, TypeVar
+
+_Owner = TypeVar("_Owner")
+_Value = TypeVar("_Value")
+
+
+class Memo(Generic[_Owner, _Value]):
+    """Values by an object, which is held weakly and known by its identity, and by a key.
+
+    Parameters
+    ----------
+    most
+        How many values are kept of one object: of more, those that were made first are forgotten.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most: Final = most
+        self._known: weakref.WeakKeyDictionary[_Owner, dict[Hashable, _Value]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def of(self, owner: _Owner, key: Hashable, compute: Callable[[], _Value]) -> _Value:
+        """Return the value of ``owner`` for ``key``; threads that ask at once may each compute."""
+        known = self._known.get(owner)
+        if known is None:
+            known = self._known.setdefault(owner, {})
+        if key in known:
+            return known[key]
+        value = known[key] = compute()
+        while len(known) > self._most:
+            known.pop(next(iter(known)), None)
+        return value

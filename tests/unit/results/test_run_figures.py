@@ -1,0 +1,161 @@
+"""The native pass over a run's columns is what the formulas say, array by array."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpusched import _core
+from gpusched.schedules.schedule import FINISHED, REJECTED, UNFINISHED
+from gpusched.traces.trace_facts import nearest_rank
+
+SHORT_US = 10_000_000
+PERCENTS = (50, 90, 95, 99, 100)
+
+ticks = st.one_of(st.integers(1, 30), st.integers(1, 2**52))
+one_job = st.fixed_dictionaries(
+    {
+        "submit_us": ticks,
+        "service_us": ticks,
+        "delay_us": st.integers(0, 2**40),
+        "held_us": ticks,
+        "wait_us": st.integers(0, 2**40),
+        "gpus": st.integers(1, 1 << 20),
+        "share_milli": st.integers(1, 1000),
+        "weight": st.floats(1e-3, 1e3),
+        "preemptions": st.integers(0, 100),
+        "resizes": st.integers(0, 100),
+        "num_servers": st.integers(0, 1000),
+        "status": st.sampled_from([FINISHED, FINISHED, FINISHED, REJECTED, UNFINISHED]),
+    }
+)
+DTYPES = {
+    "gpus": np.int32, "share_milli": np.int32, "weight": np.float64, "preemptions": np.int32,
+    "resizes": np.int32, "num_servers": np.int32, "status": np.uint8,
+}  # fmt: skip
+
+
+@st.composite
+def run_columns(draw: st.DrawFn) -> dict[str, Any]:
+    jobs = sorted(draw(st.lists(one_job, max_size=40)), key=lambda job: job["submit_us"])
+    columns: dict[str, Any] = {
+        name: np.array([job[name] for job in jobs], dtype=DTYPES.get(name, np.int64))
+        for name in (*DTYPES, "submit_us", "service_us", "delay_us", "wait_us", "held_us")
+    }
+    finished = columns["status"] == FINISHED
+    end_us = columns["submit_us"] + columns.pop("wait_us") + columns["held_us"]
+    columns["start_us"] = np.where(finished, columns["submit_us"] + columns.pop("delay_us"), -1)
+    columns["finish_us"] = np.where(finished, end_us, -1)
+    for name in ("share_milli", "weight"):
+        if draw(st.booleans()):
+            columns[name] = None
+    return columns
+
+
+def exact(values: Any) -> int:
+    return sum(map(int, values))
+
+
+def near(found: float, exactly: Fraction) -> bool:
+    return math.isclose(found, float(exactly), rel_tol=1e-15)
+
+
+@given(run_columns())
+def test_the_figures_are_those_of_the_formulas(columns: dict[str, Any]) -> None:
+    figures = _core.run_figures(**columns, short_service_us=SHORT_US)
+    status = columns["status"]
+    done = status == FINISHED
+    submit_us = columns["submit_us"][done]
+    flow_us = columns["finish_us"][done] - submit_us
+    wait_us = flow_us - columns["held_us"][done]
+    share = np.full(len(status), 1000) if columns["share_milli"] is None else columns["share_milli"]
+    width = columns["gpus"].astype(np.int64) * share
+
+    assert figures.num_finished == done.sum()
+    assert figures.num_rejected == (status == REJECTED).sum()
+    assert figures.num_unfinished == (status == UNFINISHED).sum()
+    assert figures.first_submit_us == (submit_us[0] if done.any() else 0)
+    assert figures.last_finish_us == columns["finish_us"][done].max(initial=0)
+    assert figures.flow_us == exact(flow_us)
+    assert figures.wait_us == exact(wait_us)
+    assert figures.delay_us == exact(columns["start_us"][done] - submit_us)
+    assert figures.since_first_us == exact(submit_us - submit_us[:1])
+    assert figures.num_servers == exact(columns["num_servers"][done])
+    assert figures.num_preemptions == exact(columns["preemptions"])
+    assert figures.num_resizes == exact(columns["resizes"])
+
+    def area(lengths: Any, chosen: Any) -> int:
+        return sum(int(w) * int(t) for w, t in zip(width[chosen], lengths[chosen], strict=True))
+
+    assert figures.held_gpu_milli_us == area(columns["held_us"], slice(None))
+    assert figures.useful_gpu_milli_us == area(columns["service_us"], done)
+    assert figures.accepted_gpu_milli_us == area(columns["service_us"], status != REJECTED)
+    for percent in PERCENTS:
+        for values, found in (
+            (flow_us, figures.flow_percentile_us(percent)),
+            (wait_us, figures.wait_percentile_us(percent)),
+        ):
+            rank = nearest_rank(np.sort(values), percent)
+            assert found == (0 if math.isnan(rank) else rank)
+
+
+@given(run_columns())
+def test_sums_in_double_precision_lose_nothing_to_their_order(columns: dict[str, Any]) -> None:
+    figures = _core.run_figures(**columns, short_service_us=SHORT_US)
+    done = columns["status"] == FINISHED
+    jct_s = (columns["finish_us"] - columns["submit_us"])[done] / 1e6
+    service_us = columns["service_us"][done]
+    weight = np.ones(len(jct_s)) if columns["weight"] is None else columns["weight"][done]
+    area = columns["gpus"][done] * (service_us / 1e6)
+
+    def total(values: Any) -> Fraction:
+        return sum(map(Fraction, values.tolist()), Fraction(0))
+
+    assert near(figures.area_jct, total(jct_s * area))
+    assert near(figures.area, total(area))
+    assert near(figures.weighted_jct, total(jct_s * weight))
+    assert near(figures.weight, total(weight))
+    slowdown = np.maximum(1.0, jct_s / (np.maximum(service_us, SHORT_US) / 1e6))
+    assert near(figures.bounded_slowdown, total(slowdown))
+    # Logarithms of two libraries differ in the last digit.
+    logs = math.fsum(map(math.log, jct_s.tolist()))
+    size = math.fsum(abs(math.log(value)) for value in jct_s.tolist())
+    assert abs(figures.log_jct - logs) <= 1e-15 * size
+
+
+def _columns(**changes: Any) -> dict[str, Any]:
+    one = {name: np.ones(2, DTYPES.get(name, np.int64)) for name in (
+        *DTYPES, "submit_us", "service_us", "start_us", "finish_us", "held_us"
+    )}  # fmt: skip
+    return {**one, "status": np.zeros(2, np.uint8), **changes}
+
+
+@pytest.mark.parametrize("name", sorted({*_columns()}))
+def test_a_column_of_another_length_is_refused(name: str) -> None:
+    short = _columns()[name][:1]
+    with pytest.raises(ValueError, match="one length"):
+        _core.run_figures(**_columns(**{name: short}), short_service_us=1)
+
+
+@pytest.mark.parametrize("name", sorted({*_columns()} - {"status"}))
+def test_a_column_of_another_type_is_refused(name: str) -> None:
+    other = _columns()[name].astype(np.float32)
+    with pytest.raises(TypeError):
+        _core.run_figures(**_columns(**{name: other}), short_service_us=1)
+
+
+def test_an_unknown_status_is_refused() -> None:
+    with pytest.raises(ValueError, match="status"):
+        _core.run_figures(**_columns(status=np.array([0, 3], np.uint8)), short_service_us=1)
+
+
+def test_percentiles_that_are_not_kept_are_refused() -> None:
+    figures = _core.run_figures(**_columns(), short_service_us=1)
+    with pytest.raises(ValueError, match="percent: 42"):
+        figures.flow_percentile_us(42)
