@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gpusched.base.units import WHOLE_GPU
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
