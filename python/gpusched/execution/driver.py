@@ -6,7 +6,7 @@ import operator
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -42,7 +42,7 @@ def run_tasks(
     on_failure: OnFailure[Task] | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
-) -> Iterator[tuple[Task, Made]]:
+) -> Generator[tuple[Task, Made], None, None]:
     """Run tasks on a backend; yield each with what it made as they are done, in any order.
 
     Tasks are taken from ``tasks`` as there is room for them, so that there may be any number. A
