@@ -1,6 +1,6 @@
 """The same study in every place, and through the deaths of processes and of Dask workers.
 
-    python -m tests.campaigns.dead_workers [--kills 20] [--seed 1] [--jobs 3000]
+    python -m tests.campaigns.dead_workers [places] [processes] [workers] [--kills 20] [--seed 1]
 
 Each line is a claim that was tried, and how often; the command fails with the first table that is
 another one than that of an undisturbed study in threads.
@@ -29,6 +29,9 @@ import gpusched as gs
 
 LIMIT_S = 300
 """What takes longer hangs."""
+
+PARTS = ("places", "processes", "workers")
+PARTS_HELP = "Which of places, processes (killed) and workers (of Dask, killed). Default: all."
 
 # Times, and where the study is.
 OF_THE_RUN = ("wall_s", "total_s", "jobs_per_s", "repeat")
@@ -110,7 +113,7 @@ def same_everywhere(study: dict[str, Any], expected: pl.DataFrame) -> None:
 
 
 def begun(study: dict[str, Any], executor: str, folder: Path) -> subprocess.Popen[str]:
-    """Start the study in a process of its own, which has imported what it needs."""
+    """Start the study in a process of its own; return when some of it is done."""
     arguments = ["--child", executor, str(folder), str(study["traces"][0]["jobs"])]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.campaigns.dead_workers", *arguments],
@@ -196,13 +199,20 @@ def report(what: str, at: list[int], num_runs: int) -> None:
 
 
 def child(executor: str, folder: str, num_jobs: str) -> None:
-    """Run the study in a folder, as the process that will be killed."""
-    print("begin", flush=True)
-    gs.sweep(study_of(int(num_jobs)), folder=folder, executor=executor)
+    """Run the study in a folder, as the process that will be killed; say when it is under way."""
+    told: list[int] = []
+
+    def progress(update: gs.Progress) -> None:
+        if update.done and not told:
+            told.append(update.done)
+            print("begin", flush=True)
+
+    gs.sweep(study_of(int(num_jobs)), folder=folder, executor=executor, progress=progress)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=PARTS_HELP)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=3_000)
@@ -215,10 +225,12 @@ def main() -> None:
     begin = time.monotonic()
     expected = table_of(gs.sweep(study, executor="threads:2"))
     print(f"threads: {len(expected)} runs in {time.monotonic() - begin:.1f} s", flush=True)
-    same_everywhere(study, expected)
-    for executor in ("threads:2", "processes:2"):
+    parts = given.parts or PARTS
+    if "places" in parts:
+        same_everywhere(study, expected)
+    for executor in ("threads:2", "processes:2") if "processes" in parts else ():
         kill_the_process(study, expected, draw, given.kills, executor)
-    for has_nanny in (True, False):
+    for has_nanny in (True, False) if "workers" in parts else ():
         kill_a_worker(study, expected, draw, given.kills, has_nanny=has_nanny)
 
 

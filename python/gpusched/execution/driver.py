@@ -6,7 +6,7 @@ import operator
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -42,7 +42,7 @@ def run_tasks(
     on_failure: OnFailure[Task] | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
-) -> Iterator[tuple[Task, Made]]:
+) -> Generator[tuple[Task, Made], None, None]:
     """Run tasks on a backend; yield each with what it made as they are done, in any order.
 
     Tasks are taken from ``tasks`` as there is room for them, so that there may be any number. A
@@ -161,10 +161,17 @@ class _Driver(Generic[Task, Made]):
             progress(Progress(self._num_done, self._num_done))
 
     def leave(self) -> None:
-        """End what is under way; keep what was done in the meantime."""
-        for future in self._pending:
-            future.cancel()
-        self._backend.interrupt()
+        """End what is under way; keep what is done, though nobody takes it."""
+        done = [future for future in self._pending if future.done() and not future.cancelled()]
+        try:
+            for future in done if self._kept is not None else ():
+                outcome = None if future.exception() else future.result()
+                if outcome is not None and outcome.error is None:
+                    self._keep(self._pending[future].task, outcome.made)
+        finally:
+            for future in self._pending:
+                future.cancel()
+            self._backend.interrupt()
 
     def _fill(self) -> Iterator[tuple[Task, Made]]:
         """Submit as much as there is room for; yield what is kept on the way."""
@@ -224,10 +231,13 @@ class _Driver(Generic[Task, Made]):
         if outcome.error is not None:
             self._fail(attempt.task, outcome.error)
             return
-        if self._kept is not None:
-            self._kept.keep(self._run, attempt.task, outcome.made)
+        self._keep(attempt.task, outcome.made)
         self._num_done += 1
         yield attempt.task, cast(Made, outcome.made)
+
+    def _keep(self, task: Task, made: Made) -> None:
+        if self._kept is not None:
+            self._kept.keep(self._run, task, made)
 
     def _lost(self, attempt: _Attempt[Task], fate: Fate, error: BaseException) -> None:
         attempt.num_lost += 1

@@ -37,10 +37,11 @@ def begin_worker(lifeline: Connection, folder: str, marks: str) -> None:
     """Make this process one that ends with its parent, and says what it does."""
     global _folder, _mark
     _folder = folder
-    parent = multiprocessing.parent_process().pid
+    parent = multiprocessing.parent_process()
+    assert parent is not None
     threading.Thread(
         target=_end_with_parent,
-        args=(lifeline, parent, folder, marks),
+        args=(lifeline, parent.pid, folder, marks),
         name="lifeline",
         daemon=True,
     ).start()
@@ -50,7 +51,7 @@ def begin_worker(lifeline: Connection, folder: str, marks: str) -> None:
         os._exit(0)
 
 
-def _end_with_parent(lifeline: Connection, parent: int, folder: str, marks: str) -> None:
+def _end_with_parent(lifeline: Connection, parent: int | None, folder: str, marks: str) -> None:
     while not wait([lifeline], timeout=_POLL_SECONDS) and os.getppid() == parent:
         pass
     if not (Path(marks) / ENDED).exists():  # the parent was killed, and could not clean up

@@ -42,9 +42,13 @@ def opened_at(place: str, **options: Any) -> Iterator[Backend]:
 def dask_cluster(**options: Any) -> Iterator[str]:
     """Start workers in processes of their own; give the address of their scheduler."""
     distributed = pytest.importorskip("distributed", reason="needs the extra dask")
+    dask = pytest.importorskip("dask")
     given = {"n_workers": 2, "threads_per_worker": 1, "processes": True, **options}
     quiet = {"dashboard_address": None, "silence_logs": 50}
-    with distributed.LocalCluster(**given, **quiet) as cluster:
+    # A task that ends its worker does so once, and again alone: no more than nannies can keep up
+    # with, which give up on a worker that dies as it starts.
+    config = dask.config.set({"distributed.scheduler.allowed-failures": 0})
+    with config, distributed.LocalCluster(**given, **quiet) as cluster:
         yield cluster.scheduler_address
 
 

@@ -53,8 +53,9 @@ def leaves(task: int) -> int:
 
 def dies(task: int) -> int:
     """End the worker process on some tasks, and take a moment on the others."""
-    time.sleep(0.2)  # those of Dask are not started again when they die as they start
+    time.sleep(0.02)
     if task % 5 == 2:
+        time.sleep(1)  # those of Dask are not started again when they die as they start
         os.kill(os.getpid(), signal.SIGKILL)
     return task
 
@@ -64,7 +65,7 @@ def dies_once(task: int, folder: str) -> int:
     mark = Path(folder) / str(task)
     if task % 5 == 2 and not mark.exists():
         mark.touch()
-        time.sleep(0.2)
+        time.sleep(1)
         os.kill(os.getpid(), signal.SIGKILL)
     return task
 

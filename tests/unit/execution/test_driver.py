@@ -20,6 +20,7 @@ from gpusched.base.progress import Progress
 from gpusched.execution.backend import Backend, BackendLost, WorkerDied
 from gpusched.execution.choosing import backend_for, opened
 from gpusched.execution.driver import run_tasks
+from gpusched.execution.shared_files import FileHandle
 from tests.time_limit import time_limit
 from tests.unit.execution import places, tasks
 
@@ -240,7 +241,8 @@ def test_a_task_that_cannot_travel_fails_and_no_other() -> None:
 def test_a_value_is_shared_once_and_its_file_goes_with_the_handle() -> None:
     with opened("processes:1") as backend:
         values = np.arange(100)
-        handle: Any = backend.share(values)
+        handle = backend.share(values)
+        assert isinstance(handle, FileHandle)
         assert backend.share(values) is handle
         path = Path(handle.path)
         assert path.stat().st_size > values.nbytes

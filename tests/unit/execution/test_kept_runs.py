@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,6 +135,17 @@ def test_tasks_are_kept_as_they_come(tmp_path: Path) -> None:
         calls.clear()
         assert dict(run_tasks(logged, [1, 2, 3], backend=backend, **kept)) == {1: 2, 2: 4, 3: 6}
     assert calls in ([3], [])
+
+
+def test_what_is_done_is_kept_where_the_caller_leaves(tmp_path: Path) -> None:
+    with opened("threads:1") as backend:
+        begun = run_tasks(logged, [1, 2, 3], backend=backend, kept=KeptRuns(tmp_path))
+        next(begun)
+        while len(calls) < 3:
+            time.sleep(0.01)
+        time.sleep(0.1)  # the last one returns
+        begun.close()
+    assert num_kept(tmp_path) == 3
 
 
 def test_what_was_kept_is_forgotten_and_nothing_else(tmp_path: Path) -> None:
