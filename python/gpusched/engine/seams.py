@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched import _core
+from gpusched.plugins.description import constructor_parameters, describe
 from gpusched.plugins.flags import has
 from gpusched.plugins.identity import PythonObject, Role, identify
+from gpusched.plugins.info import PluginInfo
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
-from gpusched.plugins.registry import PluginInfo, constructor_parameters, describe, speeds
+from gpusched.plugins.registry import speeds
 from gpusched.plugins.spelling import check_names
 from gpusched.specs.predicted_columns import PredictedBy
 

@@ -9,15 +9,8 @@ from typing import Any
 from gpusched.base.entry_points import load_entry_points
 from gpusched.base.suggest import nearest
 from gpusched.plugins import flags as known_flags
-from gpusched.plugins.registry import (
-    POLICY_KINDS,
-    PluginInfo,
-    contentions,
-    placements,
-    policies,
-    registered,
-    speeds,
-)
+from gpusched.plugins.info import POLICY_KINDS, PluginInfo
+from gpusched.plugins.registry import contentions, placements, policies, registered, speeds
 from gpusched.plugins.value_texts import written
 
 __all__ = [

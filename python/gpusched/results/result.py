@@ -20,7 +20,7 @@ from gpusched.schedules.series import Series, series_of
 if TYPE_CHECKING:
     from gpusched.audit import AuditReport
     from gpusched.clusters.cluster import Cluster
-    from gpusched.plugins.registry import PluginInfo
+    from gpusched.plugins.info import PluginInfo
     from gpusched.prediction import PredictionReport
     from gpusched.results.run_facts import RunFacts
     from gpusched.results.summarising import Summary
