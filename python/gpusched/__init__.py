@@ -44,17 +44,17 @@ if TYPE_CHECKING:
     from gpusched.engine.simulation import run as run
     from gpusched.engine.simulation import simulate as simulate
     from gpusched.generator.synthetic_traces import generate as generate
+    from gpusched.plugins.info import PluginInfo as PluginInfo
     from gpusched.plugins.policy import ContentionChoice as ContentionChoice
     from gpusched.plugins.policy import PlacementChoice as PlacementChoice
     from gpusched.plugins.policy import Policy as Policy
     from gpusched.plugins.policy import SpeedChoice as SpeedChoice
-    from gpusched.plugins.registry import PluginInfo as PluginInfo
+    from gpusched.plugins.registering import register_order as register_order
+    from gpusched.plugins.registering import register_placement as register_placement
+    from gpusched.plugins.registering import register_scheduler as register_scheduler
     from gpusched.plugins.registry import contentions as contentions
     from gpusched.plugins.registry import placements as placements
     from gpusched.plugins.registry import policies as policies
-    from gpusched.plugins.registry import register_order as register_order
-    from gpusched.plugins.registry import register_placement as register_placement
-    from gpusched.plugins.registry import register_scheduler as register_scheduler
     from gpusched.plugins.registry import speeds as speeds
     from gpusched.prediction import Predictor as Predictor
     from gpusched.prediction import predictors as predictors
@@ -100,7 +100,7 @@ _HOME = {
     "Part": "_core",
     "Placement": "_core",
     "PlacementChoice": "plugins.policy",
-    "PluginInfo": "plugins.registry",
+    "PluginInfo": "plugins.info",
     "Policy": "plugins.policy",
     "Predictor": "prediction",
     "Progress": "base.progress",
@@ -130,10 +130,10 @@ _HOME = {
     "read_cluster": "traces.inventories",
     "read_trace": "traces.reading",
     "register_metric": "results.metric_registry",
-    "register_order": "plugins.registry",
-    "register_placement": "plugins.registry",
+    "register_order": "plugins.registering",
+    "register_placement": "plugins.registering",
     "register_predictor": "prediction",
-    "register_scheduler": "plugins.registry",
+    "register_scheduler": "plugins.registering",
     "run": "engine.simulation",
     "simulate": "engine.simulation",
     "size": "studies.sizing.sizing",

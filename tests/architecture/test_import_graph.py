@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 
@@ -42,7 +43,11 @@ NATIVE = {
     "studies", "sweeping",
 }  # fmt: skip
 
-INSIDE = {module: imports(path) & {*MODULES, "_core"} for module, path in MODULES.items()}
+
+@functools.cache
+def inside() -> dict[str, set[str]]:
+    """What of the package and its core each module imports."""
+    return {module: imports(path) & {*MODULES, "_core"} for module, path in MODULES.items()}
 
 
 def room_of(module: str) -> str:
@@ -63,7 +68,7 @@ def test_a_module_imports_only_its_own_room_and_those_below(module: str) -> None
     assert room in FLOOR, f"{module}: its folder needs a floor in this test"
     wrong = {
         other
-        for other in INSIDE[module] - {"_core"}
+        for other in inside()[module] - {"_core"}
         if room_of(other) != room and FLOOR.get(room_of(other), len(FLOOR)) >= FLOOR[room]
     }
     assert not wrong, f"{room} is on floor {FLOOR[room]} and imports {wrong}"
@@ -79,7 +84,7 @@ def test_unit_tests_stand_in_the_rooms_of_what_they_test() -> None:
 
 
 def test_modules_import_each_other_without_a_circle() -> None:
-    left = {name: needed - {"_core"} for name, needed in INSIDE.items()}
+    left = {name: needed - {"_core"} for name, needed in inside().items()}
     while left:
         free = {name for name, needed in left.items() if not needed & left.keys()}
         assert free, f"a circle among {sorted(left)}"
@@ -90,14 +95,14 @@ def test_only_the_command_imports_the_command_and_the_public_names() -> None:
     for above in ("", "cli"):
         users = {
             module
-            for module, needed in INSIDE.items()
+            for module, needed in inside().items()
             if any(name == above or (above and name.startswith(f"{above}.")) for name in needed)
         }
         assert {room_of(user) for user in users} <= {"cli", "__main__"}
 
 
 def test_few_rooms_touch_the_native_core() -> None:
-    users = {module for module, needed in INSIDE.items() if "_core" in needed}
+    users = {module for module, needed in inside().items() if "_core" in needed}
     named = {user if user in NATIVE else user.partition(".")[0] for user in users}
     assert named - {""} == NATIVE
 

@@ -13,7 +13,7 @@ import pytest
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.plugins.registry import unregister
+from gpusched.plugins.registering import unregister
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
 from tests.time_limit import time_limit
 

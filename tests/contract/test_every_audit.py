@@ -8,7 +8,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.audit import audit
-from gpusched.plugins.registry import unregister
+from gpusched.plugins.registering import unregister
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import StoredSchedule, digest_of
 

@@ -11,7 +11,7 @@ import pytest
 import gpusched as gs
 from gpusched import _core
 from gpusched.plugins.flags import FLAGS, KINDS
-from gpusched.plugins.registry import PluginInfo
+from gpusched.plugins.info import PluginInfo
 from gpusched.specs.case import job_columns
 from tests.contract.runs import CLUSTER, TYPED, run, run_networked, run_urgent
 from tests.reference.packing import NAMES as KNOW_DEMANDS

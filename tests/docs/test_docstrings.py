@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.registry import unregister
+from gpusched.plugins.registering import unregister
 from gpusched.prediction.registry import unregister_predictor
 from gpusched.results.metric_registry import METRICS
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.plugins.registry import unregister
+from gpusched.plugins.registering import unregister
 from tests.parity import twins
 from tests.parity.core import make_cluster, make_trace, predictor_of
 from tests.reference import PLACEMENTS, POLICIES

@@ -10,8 +10,6 @@ from math import factorial
 
 import numpy as np
 import pytest
-from scipy import stats
-from scipy.integrate import cumulative_simpson, simpson
 
 import gpusched as gs
 
@@ -58,6 +56,8 @@ def simulated_jct(policy, service, load, num_gpus, seed):
     cluster = gs.Cluster.uniform(servers=num_gpus, gpus=1)
     jct = gs.simulate(trace, cluster, policy=policy, placement="count").jobs.jct_s / MEAN_SERVICE_S
     batches = jct[NUM_JOBS // 10 :].reshape(NUM_BATCHES, -1).mean(axis=1)
+    from scipy import stats  # takes long to load, also where these tests do not run
+
     quantile = stats.t.ppf(0.995, NUM_BATCHES - 1)
     return batches.mean(), quantile * batches.std(ddof=1) / np.sqrt(NUM_BATCHES)
 
@@ -101,6 +101,8 @@ def srpt_response(density, arrival_rate):
     A job of size x waits until its residence begins, behind the work of all that is then shorter
     than x, and is delayed in it by arrivals shorter than what it has left.
     """
+    from scipy.integrate import cumulative_simpson, simpson
+
     x = np.linspace(0, 120, 240_001)
     mass = density(x)
     longer = 1 - cumulative_simpson(mass, x=x, initial=0)

@@ -48,11 +48,22 @@ class Shrinking:
 
     def between(self, low: int, high: int) -> int:
         """Return a whole number."""
-        return self.draw(st.integers(low, high))
+        return self.draw(_whole_numbers(low, high))
 
     def one_of(self, options: Sequence[T]) -> T:
         """Return one of the options."""
-        return self.draw(st.sampled_from(options))
+        return options[self.draw(_positions(len(options)))]
+
+
+# Kept, since a case is hundreds of choices: a strategy takes longer to make than to draw from.
+@functools.lru_cache(maxsize=4096)
+def _whole_numbers(low: int, high: int) -> st.SearchStrategy[int]:
+    return st.integers(low, high)
+
+
+@functools.cache
+def _positions(count: int) -> st.SearchStrategy[int]:
+    return st.sampled_from(range(count))
 
 
 class Generator(Generic[P, T]):

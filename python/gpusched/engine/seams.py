@@ -7,8 +7,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched import _core
+from gpusched.plugins.description import constructor_parameters, describe
 from gpusched.plugins.flags import has
 from gpusched.plugins.identity import PythonObject, Role, identify
+from gpusched.plugins.info import PluginInfo
 from gpusched.plugins.policy import (
     ContentionChoice,
     PlacementChoice,
@@ -16,7 +18,7 @@ from gpusched.plugins.policy import (
     SpeedChoice,
     known_choice,
 )
-from gpusched.plugins.registry import PluginInfo, constructor_parameters, describe, speeds, version
+from gpusched.plugins.registry import speeds, version
 from gpusched.plugins.spelling import check_names
 from gpusched.specs.predicted_columns import PredictedBy
 

@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 from gpusched.base.entry_points import load_entry_points
 from gpusched.base.suggest import nearest
 from gpusched.plugins import flags as known_flags
+from gpusched.plugins.info import POLICY_KINDS, PluginInfo
 from gpusched.plugins.registry import (
-    POLICY_KINDS,
-    PluginInfo,
     contentions,
     placements,
     policies,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from gpusched.base.wording import plural
-from gpusched.plugins.registry import POLICY_KINDS, registered
+from gpusched.plugins.info import POLICY_KINDS
+from gpusched.plugins.registry import registered
 from gpusched.prediction.registry import predicts_by
 from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, UNFINISHED
 

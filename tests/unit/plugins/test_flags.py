@@ -8,7 +8,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins import flags
-from gpusched.plugins.registry import unregister
+from gpusched.plugins.registering import unregister
 
 
 def order(**attributes: Any) -> type:

@@ -18,7 +18,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.identity import PythonObject, identify
-from gpusched.plugins.registry import unregister
+from gpusched.plugins.registering import unregister
 from gpusched.prediction.known import Oracle
 from gpusched.prediction.simple import GroupMean
 from tests.other_processes import printed_by_processes

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.plugins.registry import unregister
+from gpusched.plugins.registering import unregister
 
 
 @pytest.fixture
