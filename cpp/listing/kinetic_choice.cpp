@@ -1,6 +1,8 @@
 #include "listing/kinetic_choice.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <limits>
 
 namespace gpusched {
 namespace {
@@ -10,36 +12,41 @@ constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
 
 }  // namespace
 
-void KineticChoice::begin(const State& state) {
+void KineticChoice::begin(const State& state, ChoiceRule rule) {
   const JobClasses& classes = state.classes();
   state_ = &state;
+  rule_ = rule;
   num_gpus_ = state.cluster().num_gpus();
   total_ = 0;
-  width_at_.clear();
-  num_widths_ = 0;
-  for (ClassId id = 0; id < classes.num_classes(); ++id) {
-    const auto gpus = static_cast<std::size_t>(classes.gpus(id));
-    if (gpus >= width_at_.size()) width_at_.resize(gpus + 1, UINT16_MAX);
-    if (width_at_[gpus] == UINT16_MAX) width_at_[gpus] = num_widths_++;
+  widths_.clear();
+  for (ClassId id = 0; id < classes.num_classes(); ++id) widths_.push_back(classes.gpus(id));
+  std::sort(widths_.begin(), widths_.end(), std::greater<>());
+  widths_.erase(std::unique(widths_.begin(), widths_.end()), widths_.end());
+  width_at_.assign(widths_.empty() ? 0 : static_cast<std::size_t>(widths_[0]) + 1, kNone);
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    width_at_[static_cast<std::size_t>(widths_[i])] = static_cast<std::uint16_t>(i);
   }
+  num_taken_.assign(widths_.size(), 0);
   tracks_.clear();
-  tracks_.push_back({1, 0, {}, {}});
-  tracks_.push_back({1, 0, {}, std::vector<RunningIndex>(num_widths_)});
+  for (auto& tracks : track_at_) tracks.assign(widths_.size() + 1, kNone);
   places_.clear();
   waiting_.assign(classes.num_classes(), {});
   asked_of_.assign(classes.num_classes(), 0);
+  factor_of_.assign(classes.num_classes(), 1);
   num_waiting_ = num_asked_ = num_passed_ = 0;
   bends_.clear();
   is_inexact_ = false;
+  num_settled_ = 0;
 }
 
-std::uint16_t KineticChoice::track_of(std::int64_t factor, int slope) {
-  if (slope == 0) return kStill;
-  for (std::size_t at = kMoving; at < tracks_.size(); ++at) {
-    if (tracks_[at].factor == factor) return static_cast<std::uint16_t>(at);
+std::uint16_t KineticChoice::track_of(Kind kind, std::int64_t factor, int gpus, int slope) {
+  const std::size_t at = factor == 1 ? 0 : std::size_t{1} + width_at_[static_cast<std::size_t>(gpus)];
+  std::uint16_t& track = track_at_[kind][at];
+  if (track == kNone) {
+    track = static_cast<std::uint16_t>(tracks_.size());
+    tracks_.push_back({factor, slope, kind == kAsked, {}, std::vector<RunningIndex>(widths_.size())});
   }
-  tracks_.push_back({factor, slope, {}, std::vector<RunningIndex>(num_widths_)});
-  return static_cast<std::uint16_t>(tracks_.size() - 1);
+  return track;
 }
 
 /// A key at the instant at which the line was drawn.
@@ -57,7 +64,9 @@ KineticChoice::Key KineticChoice::key_of(const Track& track,
 }
 
 void KineticChoice::add_waiting(JobId job, const KeyLine& line) {
-  waiting_[state_->classes().of(job)].push({product(line), job});
+  const ClassId id = state_->classes().of(job);
+  factor_of_[id] = line.factor;
+  waiting_[id].push({product(line), job});
   ++num_waiting_;
 }
 
@@ -73,6 +82,7 @@ void KineticChoice::put(const Place& place, std::int32_t gpus) {
   if (place.is_taken) {
     track.taken.insert({place.base, place.job, gpus});
     total_ += gpus;
+    ++num_taken_[place.width];
   } else {
     track.passed[place.width].insert({place.base, place.job, gpus});
     ++num_passed_;
@@ -83,7 +93,8 @@ void KineticChoice::take_out(const Place& place) {
   Track& track = tracks_[place.track];
   if (place.is_taken) {
     track.taken.erase(place.base, place.job);
-    total_ -= state_->jobs().gpus(place.job);
+    total_ -= widths_[place.width];
+    --num_taken_[place.width];
   } else {
     track.passed[place.width].erase(place.base, place.job);
     --num_passed_;
@@ -95,12 +106,12 @@ void KineticChoice::add_running(JobId job, const KeyLine& line, bool is_taken) {
   const std::int32_t gpus = state_->jobs().gpus(job);
   if (slot >= places_.size()) places_.resize(slot + 1);
   Place& place = places_[slot];
-  const std::int64_t key = product(line);
+  (void)product(line);
   place.job = job;
-  place.track = track_of(line.factor, line.slope);
+  place.track = track_of(line.slope == 0 ? kStill : kMoving, line.factor, gpus, line.slope);
   place.width = width_at_[static_cast<std::size_t>(gpus)];
   place.is_taken = is_taken;
-  place.base = place.track == kStill ? Time{key} : Time{line.value} - line.slope * state_->now();
+  place.base = Time{line.value} - line.slope * state_->now();
   ++place.stamp;
   put(place, gpus);
   if (line.until != kNever) bends_.push({line.until, slot, place.stamp});
@@ -114,8 +125,12 @@ bool KineticChoice::remove_running(std::uint32_t slot) {
 }
 
 void KineticChoice::remove_asked(const Key& job) {
-  tracks_[kAsked].taken.erase(Time{job.value}, job.job);
-  total_ -= state_->jobs().gpus(job.job);
+  const int gpus = state_->jobs().gpus(job.job);
+  const std::int64_t factor = factor_of_[state_->classes().of(job.job)];
+  Track& track = tracks_[track_of(kAsked, factor, gpus, 0)];
+  track.taken.erase(Time{job.value / factor}, job.job);
+  total_ -= gpus;
+  --num_taken_[width_at_[static_cast<std::size_t>(gpus)]];
   --asked_of_[state_->classes().of(job.job)];
   --num_asked_;
 }
@@ -154,108 +169,200 @@ bool KineticChoice::fits(int gpus, const Key& key) const {
   return missing <= 0 || taken_from(key, missing) >= missing;
 }
 
-void KineticChoice::take_waiting(ClassId id) {
-  const Key job = pop_waiting(id);
-  const int gpus = state_->classes().gpus(id);
-  tracks_[kAsked].taken.insert({Time{job.value}, job.job, gpus});
-  total_ += gpus;
-  ++asked_of_[id];
+/// The least of those for which `accept(key, gpus)` holds. What is no better is not asked about.
+template <class Accept>
+KineticChoice::Candidate KineticChoice::least_candidate(Accept accept) {
+  const JobClasses& classes = state_->classes();
+  Candidate best;
+  const auto is_better = [&](const Key& key, int gpus) {
+    return (best.key.job == kNoJob || key < best.key) && accept(key, gpus);
+  };
+  for (ClassId id = 0; num_waiting_ > 0 && id < classes.num_classes(); ++id) {
+    if (waiting_[id].empty()) continue;
+    const Key& head = waiting_[id].top();
+    if (is_better(head, classes.gpus(id))) best = {head, classes.gpus(id), id, 0, 0};
+  }
+  for (std::size_t i = 0; num_passed_ > 0 && i < tracks_.size(); ++i) {
+    for (std::size_t j = 0; j < tracks_[i].passed.size(); ++j) {
+      const RunningIndex& passed = tracks_[i].passed[j];
+      if (passed.empty()) continue;
+      const Key head = key_of(tracks_[i], passed.front());
+      if (!is_better(head, passed.front().gpus)) continue;
+      best = {head, passed.front().gpus, JobClasses::kNoClass, static_cast<std::uint16_t>(i),
+              static_cast<std::uint16_t>(j)};
+    }
+  }
+  return best;
+}
+
+void KineticChoice::take(const Candidate& candidate) {
+  if (candidate.waiting == JobClasses::kNoClass) {
+    const RunningIndex::Entry entry = tracks_[candidate.track].passed[candidate.width].front();
+    Place& place = places_[state_->record(entry.job).slot];
+    take_out(place);
+    place.is_taken = true;
+    place.rejoined = num_settled_;
+    put(place, entry.gpus);
+    return;
+  }
+  const Key job = pop_waiting(candidate.waiting);
+  const std::int64_t factor = factor_of_[candidate.waiting];
+  const std::uint16_t track = track_of(kAsked, factor, candidate.gpus, 0);
+  tracks_[track].taken.insert({Time{job.value / factor}, job.job, candidate.gpus});
+  total_ += candidate.gpus;
+  ++num_taken_[width_at_[static_cast<std::size_t>(candidate.gpus)]];
+  ++asked_of_[candidate.waiting];
   ++num_asked_;
 }
 
-void KineticChoice::take_passed(std::uint16_t track, std::uint16_t width) {
-  const RunningIndex::Entry entry = tracks_[track].passed[width].front();
-  Place& place = places_[state_->record(entry.job).slot];
-  take_out(place);
-  place.is_taken = true;
-  put(place, entry.gpus);
+std::pair<std::uint16_t, RunningIndex::Entry> KineticChoice::reach_from_last(std::int64_t enough) {
+  cursors_.clear();
+  for (const Track& track : tracks_) cursors_.push_back(track.taken.last());
+  for (std::int64_t sum = 0;;) {
+    std::size_t greatest = tracks_.size();
+    Key key{};
+    for (std::size_t i = 0; i < tracks_.size(); ++i) {
+      if (!cursors_[i].is_valid()) continue;
+      const Key own = key_of(tracks_[i], tracks_[i].taken.at(cursors_[i]));
+      if (greatest != tracks_.size() && own < key) continue;
+      greatest = i;
+      key = own;
+    }
+    const RunningIndex::Entry entry = tracks_[greatest].taken.at(cursors_[greatest]);
+    sum += entry.gpus;
+    if (sum >= enough) return {static_cast<std::uint16_t>(greatest), entry};
+    tracks_[greatest].taken.step_back(cursors_[greatest]);
+  }
 }
 
-/// While more GPUs are taken than there are, the first job that no longer fits is passed over.
-/// Whether one of them runs.
-bool KineticChoice::give_way() {
-  bool has_left = false;
-  while (total_ > num_gpus_) {
-    const std::int64_t excess = total_ - num_gpus_;
-    // From the greatest key down to the job with which all from it on reach the excess.
-    std::vector<RunningIndex::Cursor>& at = cursors_;
-    at.clear();
-    for (const Track& track : tracks_) at.push_back(track.taken.last());
-    std::size_t greatest = 0;
-    for (std::int64_t sum = 0; sum < excess;) {
-      greatest = tracks_.size();
-      Key key{};
-      for (std::size_t i = 0; i < tracks_.size(); ++i) {
-        if (!at[i].is_valid()) continue;
-        const Key own = key_of(tracks_[i], tracks_[i].taken.at(at[i]));
-        if (greatest != tracks_.size() && own < key) continue;
-        greatest = i;
-        key = own;
-      }
-      sum += tracks_[greatest].taken.at(at[greatest]).gpus;
-      if (sum < excess) tracks_[greatest].taken.step_back(at[greatest]);
-    }
-    const RunningIndex::Entry entry = tracks_[greatest].taken.at(at[greatest]);
-    if (greatest == kAsked) {
-      const Key job{entry.end.count(), entry.job};
-      remove_asked(job);
-      waiting_[state_->classes().of(entry.job)].push(job);
-      ++num_waiting_;
-    } else {
-      Place& place = places_[state_->record(entry.job).slot];
-      take_out(place);
-      place.is_taken = false;
-      put(place, entry.gpus);
-      has_left = true;
-    }
+/// A job that was taken is so no longer.
+void KineticChoice::pass_over(std::uint16_t track, const RunningIndex::Entry& entry) {
+  if (tracks_[track].is_asked) {
+    const Key job = key_of(tracks_[track], entry);
+    remove_asked(job);
+    waiting_[state_->classes().of(entry.job)].push(job);
+    ++num_waiting_;
+    return;
   }
-  return has_left;
+  Place& place = places_[state_->record(entry.job).slot];
+  take_out(place);
+  place.is_taken = false;
+  put(place, entry.gpus);
+  has_left_ = has_left_ || place.rejoined != num_settled_;
 }
 
 bool KineticChoice::settle() {
-  const JobClasses& classes = state_->classes();
-  bool has_left = false;
-  for (;;) {
-    Key best{0, kNoJob};
-    ClassId waiting = JobClasses::kNoClass;
-    std::uint16_t track = 0;
-    std::uint16_t width = 0;
-    const auto is_better = [&](const Key& key, int gpus) {
-      return (best.job == kNoJob || key < best) && fits(gpus, key);
-    };
-    for (ClassId id = 0; id < classes.num_classes(); ++id) {
-      if (waiting_[id].empty()) continue;
-      const Key& head = waiting_[id].top();
-      if (!is_better(head, classes.gpus(id))) continue;
-      best = head;
-      waiting = id;
-    }
-    for (std::size_t i = kStill; num_passed_ > 0 && i < tracks_.size(); ++i) {
-      for (std::size_t j = 0; j < tracks_[i].passed.size(); ++j) {
-        const RunningIndex& passed = tracks_[i].passed[j];
-        if (passed.empty()) continue;
-        const Key head = key_of(tracks_[i], passed.front());
-        if (!is_better(head, passed.front().gpus)) continue;
-        best = head;
-        waiting = JobClasses::kNoClass;
-        track = static_cast<std::uint16_t>(i);
-        width = static_cast<std::uint16_t>(j);
-      }
-    }
-    if (best.job == kNoJob) return has_left;
-    if (waiting != JobClasses::kNoClass) {
-      take_waiting(waiting);
-    } else {
-      take_passed(track, width);
-    }
-    has_left = give_way() || has_left;
+  ++num_settled_;
+  has_left_ = false;
+  switch (rule_) {
+    case ChoiceRule::skip:
+      settle_skipping();
+      break;
+    case ChoiceRule::strict:
+      settle_strictly();
+      break;
+    case ChoiceRule::filling:
+    case ChoiceRule::strict_filling:
+      settle_prefix();
+      serve_widest_first();
+      break;
   }
+  return has_left_;
+}
+
+void KineticChoice::settle_skipping() {
+  for (;;) {
+    const Candidate best =
+        least_candidate([&](const Key& key, int gpus) { return fits(gpus, key); });
+    if (best.key.job == kNoJob) return;
+    take(best);
+    // Whoever no longer fits is passed over, the first of them first.
+    while (total_ > num_gpus_) {
+      const auto [track, entry] = reach_from_last(total_ - num_gpus_);
+      pass_over(track, entry);
+    }
+  }
+}
+
+void KineticChoice::settle_strictly() {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  const auto pass_last = [&] {
+    const auto [track, entry] = reach_from_last(1);
+    pass_over(track, entry);
+  };
+  for (;;) {
+    const Candidate best = least_candidate([](const Key&, int) { return true; });
+    if (best.key.job == kNoJob) return;
+    const std::int64_t after = taken_from(best.key, kAll);
+    if (total_ - after + best.gpus > num_gpus_) {
+      for (const std::int64_t before = total_ - after; total_ > before;) pass_last();
+      return;
+    }
+    take(best);
+    while (total_ > num_gpus_) pass_last();
+  }
+}
+
+/// The shortest prefix with as many GPUs as there are.
+void KineticChoice::settle_prefix() {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  for (;;) {
+    const Candidate best = least_candidate([](const Key&, int) { return true; });
+    if (best.key.job == kNoJob) break;
+    if (total_ >= num_gpus_ && total_ - taken_from(best.key, kAll) >= num_gpus_) break;
+    take(best);
+    while (total_ > num_gpus_) {
+      const auto [track, entry] = reach_from_last(1);
+      if (total_ - entry.gpus < num_gpus_) break;
+      pass_over(track, entry);
+    }
+  }
+  while (total_ > num_gpus_) {  // jobs may have changed places among each other
+    const auto [track, entry] = reach_from_last(1);
+    if (total_ - entry.gpus < num_gpus_) break;
+    pass_over(track, entry);
+  }
+}
+
+/// Of each width the last are passed over that the budget, less what is wider, does not reach.
+void KineticChoice::serve_widest_first() {
+  std::int64_t budget = num_gpus_;
+  bool has_stopped = false;
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    const std::int64_t most = has_stopped ? 0 : budget / widths_[i];
+    const std::int64_t served = std::min(num_taken_[i], most);
+    budget -= served * widths_[i];
+    has_stopped = rule_ == ChoiceRule::strict_filling && served < num_taken_[i];
+    while (num_taken_[i] > served) pass_last_of(i);
+  }
+}
+
+/// The last of the taken jobs of a width, whose keys have it as their factor.
+void KineticChoice::pass_last_of(std::size_t width) {
+  const std::size_t at = widths_[width] == 1 ? 0 : width + 1;
+  std::uint16_t last = kNone;
+  Key key{};
+  for (const auto& tracks : track_at_) {
+    const std::uint16_t track = tracks[at];
+    if (track == kNone || tracks_[track].taken.empty()) continue;
+    const Key own = key_of(tracks_[track], tracks_[track].taken.back());
+    if (last != kNone && own < key) continue;
+    last = track;
+    key = own;
+  }
+  pass_over(last, RunningIndex::Entry(tracks_[last].taken.back()));
 }
 
 void KineticChoice::asked(std::vector<Key>& out) const {
   out.clear();
-  tracks_[kAsked].taken.for_each(
-      [&](const RunningIndex::Entry& entry) { out.push_back({entry.end.count(), entry.job}); });
+  std::size_t num_tracks = 0;
+  for (const Track& track : tracks_) {
+    if (!track.is_asked || track.taken.empty()) continue;
+    track.taken.for_each(
+        [&](const RunningIndex::Entry& entry) { out.push_back(key_of(track, entry)); });
+    ++num_tracks;
+  }
+  if (num_tracks > 1) std::sort(out.begin(), out.end());
 }
 
 void KineticChoice::passed_over(std::vector<Key>& out) const {
@@ -275,8 +382,10 @@ std::vector<JobId> KineticChoice::drain_waiting() {
   for (auto& queue : waiting_) {
     for (; !queue.empty(); queue.pop()) jobs.push_back(queue.top().job);
   }
-  tracks_[kAsked].taken.for_each(
-      [&](const RunningIndex::Entry& entry) { jobs.push_back(entry.job); });
+  for (const Track& track : tracks_) {
+    if (!track.is_asked) continue;
+    track.taken.for_each([&](const RunningIndex::Entry& entry) { jobs.push_back(entry.job); });
+  }
   std::sort(jobs.begin(), jobs.end());
   return jobs;
 }

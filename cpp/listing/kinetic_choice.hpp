@@ -11,8 +11,15 @@
 
 namespace gpusched {
 
-/// Which of all active jobs a budget of GPUs is spent on, in the order of keys that are lines in
-/// time: each job that fits the rest of the budget is taken, the others are passed over. Running
+/// On which jobs a budget of GPUs is spent, in the order of keys.
+enum class ChoiceRule : std::uint8_t {
+  skip,            ///< each that fits the rest of the budget
+  strict,          ///< those before the first that does not
+  filling,         ///< of the shortest prefix that could fill the budget, widest first, as skip
+  strict_filling,  ///< and that, widest first, as strict
+};
+
+/// Which of all active jobs a budget of GPUs is spent on, where keys are lines in time. Running
 /// jobs with one slope keep their order, so the choice outlives the passing of time but for jobs
 /// that come ahead of others, and a settlement touches only who changes sides.
 ///
@@ -30,7 +37,7 @@ class KineticChoice {
   };
 
   /// `state` outlives the choice.
-  void begin(const State& state);
+  void begin(const State& state, ChoiceRule rule);
 
   /// A waiting job that is not taken yet; its line has no slope.
   void add_waiting(JobId job, const KeyLine& line);
@@ -69,10 +76,13 @@ class KineticChoice {
   [[nodiscard]] bool is_inexact() const noexcept { return is_inexact_; }
 
  private:
-  /// Running jobs whose keys move alike: factor * (base + slope * now).
+  enum Kind : std::uint8_t { kAsked, kStill, kMoving };
+
+  /// Jobs whose keys move alike: factor * (base + slope * now).
   struct Track {
     std::int64_t factor;
     int slope;
+    bool is_asked;  // of jobs that wait
     RunningIndex taken;
     std::vector<RunningIndex> passed;  // by width, of those that change sides alike
   };
@@ -84,6 +94,7 @@ class KineticChoice {
     std::uint16_t track = 0;
     std::uint16_t width = 0;
     bool is_taken = false;
+    std::uint64_t rejoined = 0;  // the settlement at which it was last taken again
   };
   struct Bend {
     Time at;
@@ -94,36 +105,59 @@ class KineticChoice {
       return a.at != b.at ? a.at < b.at : a.slot < b.slot;
     }
   };
-  static constexpr std::uint16_t kAsked = 0;  // waiting and taken
-  static constexpr std::uint16_t kStill = 1;  // running, at a key that stands
-  static constexpr std::uint16_t kMoving = 2;
+  static constexpr std::uint16_t kNone = 0xffff;
 
-  [[nodiscard]] std::uint16_t track_of(std::int64_t factor, int slope);
+  /// A job that is neither asked for nor taken: a class's least that waits, or the first that was
+  /// passed over of a track and a width.
+  struct Candidate {
+    Key key{0, kNoJob};
+    int gpus = 0;
+    ClassId waiting = JobClasses::kNoClass;
+    std::uint16_t track = 0;
+    std::uint16_t width = 0;
+  };
+
+  [[nodiscard]] std::uint16_t track_of(Kind kind, std::int64_t factor, int gpus, int slope);
   [[nodiscard]] Key key_of(const Track& track, const RunningIndex::Entry& entry) const noexcept;
   [[nodiscard]] std::int64_t product(const KeyLine& line);
   [[nodiscard]] std::int64_t taken_from(const Key& key, std::int64_t enough) const;
   [[nodiscard]] bool fits(int gpus, const Key& key) const;
-  void take_waiting(ClassId id);
-  void take_passed(std::uint16_t track, std::uint16_t width);
-  bool give_way();
+  template <class Accept>
+  [[nodiscard]] Candidate least_candidate(Accept accept);
+  void take(const Candidate& candidate);
+  /// The greatest taken job with which all from it on have `enough` GPUs.
+  [[nodiscard]] std::pair<std::uint16_t, RunningIndex::Entry> reach_from_last(std::int64_t enough);
+  void pass_over(std::uint16_t track, const RunningIndex::Entry& entry);
+  void settle_skipping();
+  void settle_strictly();
+  void settle_prefix();
+  void serve_widest_first();
+  void pass_last_of(std::size_t width);
   void put(const Place& place, std::int32_t gpus);
   void take_out(const Place& place);
 
   const State* state_ = nullptr;
   std::int64_t num_gpus_ = 0;
   std::int64_t total_ = 0;  // of the taken jobs
+  ChoiceRule rule_ = ChoiceRule::skip;
   std::vector<std::uint16_t> width_at_;  // index of a width among the widths
-  std::uint16_t num_widths_ = 0;
+  std::vector<int> widths_;              // descending
+  std::vector<std::int64_t> num_taken_;  // by index of the width
   std::vector<Track> tracks_;
+  // By kind, of each: of the keys without a factor, then by index of the width that is the factor.
+  std::vector<std::uint16_t> track_at_[3];
   std::vector<Place> places_;
   std::vector<RunHeap<Key>> waiting_;  // by class, not taken
-  std::vector<std::size_t> asked_of_;
+  std::vector<std::size_t> asked_of_;     // and how many are, and are taken
+  std::vector<std::int64_t> factor_of_;  // of the keys of a class
   std::size_t num_waiting_ = 0;
   std::size_t num_asked_ = 0;
   std::size_t num_passed_ = 0;
   Heap<Bend> bends_;
   std::vector<RunningIndex::Cursor> cursors_;
   bool is_inexact_ = false;
+  bool has_left_ = false;  // who ran and was taken when this settlement began
+  std::uint64_t num_settled_ = 0;
 };
 
 template <class Line>

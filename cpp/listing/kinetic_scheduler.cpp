@@ -11,22 +11,24 @@ constexpr ClassId kMostClasses = ClassTree::kFewClasses;
 
 }  // namespace
 
-KineticScheduler::KineticScheduler(std::unique_ptr<Order> order, const Parameters& parameters)
-    : slow_(std::move(order), parameters),
-      order_(slow_.order()),
-      allows_lines_(parameters.text("scan") == "skip" && !parameters.flag("displace")),
+KineticScheduler::KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, ChoiceRule rule,
+                                   const Parameters& parameters)
+    : slow_(std::move(slow)),
+      order_(slow_->order()),
+      rule_(rule),
+      displaces_(parameters.flag("displace")),
       gives_way_(parameters.text("quota") != "hold") {}
 
 void KineticScheduler::begin(const Setup& setup) {
   const State& state = setup.state;
-  slow_.begin(setup);
-  is_slow_ = !allows_lines_ || !order_.has_lines(state) ||
+  slow_->begin(setup);
+  is_slow_ = displaces_ || !order_.has_lines(state) ||
              state.classes().num_classes() > kMostClasses;
   if (is_slow_) return;
   placement_ = &setup.placement;
   seed_ = setup.seed;
   is_pooled_ = state.occupancy().is_pooled();
-  choice_.begin(state);
+  choice_.begin(state, rule_);
   refused_.assign(state.classes().num_classes(), {});
   num_freed_ = num_freed_passed_ = 1;
 }
@@ -37,18 +39,18 @@ KeyLine KineticScheduler::line(const State& state, JobId job) const {
 
 void KineticScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
   if (is_slow_) {
-    slow_.decide(state, instant, actions);
+    slow_->decide(state, instant, actions);
     return;
   }
   forget(state, instant.finished);
   for (const JobId job : instant.arrived) choice_.add_waiting(job, line(state, job));
   if (choice_.is_inexact()) {
     hand_over(state);
-    slow_.decide(state, {{}, {}, instant.has_released}, actions);
+    slow_->decide(state, {{}, {}, instant.has_released}, actions);
     return;
   }
   // Where nobody waits everybody keeps what he has.
-  if (slow_.is_to_decide(state) && choice_.num_waiting() > 0) redistribute(state, actions);
+  if (slow_->is_to_decide(state) && choice_.num_waiting() > 0) redistribute(state, actions);
   ask_again(state, actions);
 }
 
@@ -56,7 +58,7 @@ void KineticScheduler::decide(const State& state, const Instant& instant, Action
 void KineticScheduler::hand_over(const State& state) {
   std::vector<JobId> running;
   state.for_each_running([&](const Slot& run) { running.push_back(run.job); });
-  slow_.take_over(state, choice_.drain_waiting(), running);
+  slow_->take_over(state, choice_.drain_waiting(), running);
   is_slow_ = true;
 }
 
@@ -163,7 +165,7 @@ void KineticScheduler::ask_again(const State& state, Actions& actions) {
     choice_.straighten([&](JobId job) { return line(state, job); });
     crossing = choice_.next_bend();
   }
-  slow_.ask_again(state, choice_.num_waiting() > 0, crossing, actions);
+  slow_->ask_again(state, choice_.num_waiting() > 0, crossing, actions);
 }
 
 }  // namespace gpusched

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "listing/kinetic_choice.hpp"
@@ -12,13 +13,16 @@ namespace gpusched {
 /// Preemptive list scheduling that does work where something has changed: who changes sides in the
 /// choice, and the classes for which GPUs have come free since they were refused. Gives the
 /// schedule of PreemptiveScheduler, its slow twin, which takes over where keys are no lines.
-class KineticScheduler final : public Scheduler {
+class KineticScheduler : public Scheduler {
  public:
-  KineticScheduler(std::unique_ptr<Order> order, const Parameters& parameters);
+  /// `slow` was made with the parameters.
+  KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, ChoiceRule rule,
+                   const Parameters& parameters);
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
-  [[nodiscard]] RestartRule restart_rule() const override { return slow_.restart_rule(); }
+  [[nodiscard]] RestartRule restart_rule() const override { return slow_->restart_rule(); }
+  [[nodiscard]] std::vector<std::string> warnings() const override { return slow_->warnings(); }
 
  private:
   using Key = KineticChoice::Key;
@@ -40,10 +44,11 @@ class KineticScheduler final : public Scheduler {
   void preempt(const State& state, JobId job, Actions& actions);
   void ask_again(const State& state, Actions& actions);
 
-  PreemptiveScheduler slow_;
+  std::unique_ptr<PreemptiveScheduler> slow_;
   bool is_slow_ = true;
   const Order& order_;  // of the slow twin
-  bool allows_lines_;
+  ChoiceRule rule_;
+  bool displaces_;
   bool gives_way_;
   bool is_pooled_ = false;
   Placement* placement_ = nullptr;
