@@ -273,8 +273,21 @@ void PreemptiveScheduler::decide(const State& state, const Instant& instant, Act
   for (const JobId job : instant.finished) active_gpus_ -= state.jobs().gpus(job);
   for (const JobId job : instant.arrived) active_gpus_ += state.jobs().gpus(job);
   unranked_.insert(unranked_.end(), instant.arrived.begin(), instant.arrived.end());
-  if (!is_periodic_ || is_due(state)) redistribute(state, actions);
-  ask_again(state, actions);
+  if (is_to_decide(state)) redistribute(state, actions);
+  const Time crossing = order_->has_crossings() ? next_crossing(state) : kNever;
+  ask_again(state, !queue_.empty() || !unranked_.empty(), crossing, actions);
+}
+
+void PreemptiveScheduler::take_over(const State& state, std::vector<JobId> waiting,
+                                    std::span<const JobId> running) {
+  unranked_ = std::move(waiting);
+  running_.clear();
+  active_gpus_ = 0;
+  for (const JobId job : unranked_) active_gpus_ += state.jobs().gpus(job);
+  for (const JobId job : running) {
+    running_.push_back({0, job});
+    active_gpus_ += state.jobs().gpus(job);
+  }
 }
 
 void PreemptiveScheduler::redistribute(const State& state, Actions& actions) {
@@ -353,22 +366,25 @@ void PreemptiveScheduler::start_all(const State& state, Actions& actions) {
   for (const Waiting& waiting : refused_) queue_.push(waiting.id, waiting.job);
 }
 
-void PreemptiveScheduler::ask_again(const State& state, Actions& actions) {
-  const bool waits = !queue_.empty() || !unranked_.empty();
+Time PreemptiveScheduler::next_crossing(const State& state) const {
+  Time crossing = kNever;
+  state.for_each_running([&](const Slot& slot) {
+    crossing = std::min(crossing, order_->next_crossing(QueueView(state, seed_), slot.job));
+  });
+  return crossing;
+}
+
+void PreemptiveScheduler::ask_again(const State& state, bool waits, Time crossing,
+                                    Actions& actions) const {
   const bool runs = state.num_running() > 0;
   // Once a decision has left nothing running, nothing can change before the next arrival.
-  const bool is_undecided = !unranked_.empty() || (is_periodic_ && !is_due(state));
+  const bool is_undecided = is_periodic_ && !is_due(state) && waits;
   if (!runs && !is_undecided) return;
   if (is_periodic_) {
     if (waits || runs) actions.wake(next_multiple(state.now(), period_));
     return;
   }
   if (waits && period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
-  if (!order_->has_crossings()) return;
-  Time crossing = kNever;
-  state.for_each_running([&](const Slot& slot) {
-    crossing = std::min(crossing, order_->next_crossing(QueueView(state, seed_), slot.job));
-  });
   if (crossing != kNever) actions.wake(crossing);
 }
 

@@ -24,6 +24,17 @@ class PreemptiveScheduler : public Scheduler {
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] RestartRule restart_rule() const override { return rule_; }
 
+  [[nodiscard]] const Order& order() const noexcept { return *order_; }
+  /// Whether GPUs are given out anew at this instant, if anything waits.
+  [[nodiscard]] bool is_to_decide(const State& state) const {
+    return !is_periodic_ || is_due(state);
+  }
+  /// Goes on from the middle of a run in which another has decided: all jobs that wait, and all
+  /// that run.
+  void take_over(const State& state, std::vector<JobId> waiting, std::span<const JobId> running);
+  /// Asks for the next decision; `crossing`: the next step of a key.
+  void ask_again(const State& state, bool waits, Time crossing, Actions& actions) const;
+
  protected:
   /// Step 1: moves the jobs that shall run from `queue_` to `taken_`, in key order, and splits
   /// the sorted `running_` into `kept_` and `untaken_`.
@@ -56,7 +67,7 @@ class PreemptiveScheduler : public Scheduler {
   void check_waste(const State& state) const;
   void check_progress(const State& state) const;
   [[nodiscard]] bool is_due(const State& state) const;
-  void ask_again(const State& state, Actions& actions);
+  [[nodiscard]] Time next_crossing(const State& state) const;
 
   std::unique_ptr<Order> order_;
   RestartRule rule_;

@@ -75,11 +75,11 @@ void RunningIndex::erase(Time end, JobId job) {
   lasts_.erase(lasts_.begin() + offset);
 }
 
-std::int64_t RunningIndex::sum_from(Time end, JobId job) const {
+std::int64_t RunningIndex::sum_from(Time end, JobId job, std::int64_t enough) const {
   // From the back: what a caller asks about is mostly near it.
   const Entry entry{end, job, 0};
   std::int64_t sum = 0;
-  for (std::size_t at = blocks_.size(); at > 0;) {
+  for (std::size_t at = blocks_.size(); at > 0 && sum < enough;) {
     --at;
     const Block& block = *blocks_[at];
     if (lasts_[at] < entry) break;

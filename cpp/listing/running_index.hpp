@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -30,6 +33,8 @@ class RunningIndex {
     const Block& last = *blocks_.back();
     return last.entries[last.size - 1];
   }
+  /// The earliest; as above.
+  [[nodiscard]] const Entry& front() const noexcept { return blocks_.front()->entries[0]; }
   void clear() noexcept {
     blocks_.clear();
     lasts_.clear();
@@ -40,13 +45,34 @@ class RunningIndex {
   /// The entry with this end and job must be in the index.
   void erase(Time end, JobId job);
 
-  /// Widths of the entries from (end, job) on, that one included.
-  [[nodiscard]] std::int64_t sum_from(Time end, JobId job) const;
+  /// Widths of the entries from (end, job) on, that one included; counting may end once the sum
+  /// reaches `enough`.
+  [[nodiscard]] std::int64_t sum_from(
+      Time end, JobId job, std::int64_t enough = std::numeric_limits<std::int64_t>::max()) const;
   /// The first entry, in order, at which the prefix sum, it included, reaches `need`;
   /// nullptr if all together do not. `before` receives the sum of what precedes it.
   [[nodiscard]] const Entry* reach(std::int64_t need, std::int64_t& before) const;
   /// Widths of the entries that end at or before `end`.
   [[nodiscard]] std::int64_t sum_until(Time end) const;
+
+  /// A walk from the last entry down. No entry may come or go meanwhile.
+  struct Cursor {
+    std::ptrdiff_t block;
+    int position;
+
+    [[nodiscard]] bool is_valid() const noexcept { return block >= 0; }
+  };
+  [[nodiscard]] Cursor last() const noexcept { return before(std::ssize(blocks_)); }
+  [[nodiscard]] const Entry& at(const Cursor& cursor) const noexcept {
+    return blocks_[static_cast<std::size_t>(cursor.block)]->entries[cursor.position];
+  }
+  void step_back(Cursor& cursor) const noexcept {
+    if (cursor.position > 0) {
+      --cursor.position;
+    } else {
+      cursor = before(cursor.block);
+    }
+  }
 
   template <class Visit>
   void for_each(Visit visit) const {
@@ -67,6 +93,11 @@ class RunningIndex {
   [[nodiscard]] std::size_t find_block(const Entry& entry) const;
   [[nodiscard]] static int find_in(const Block& block, const Entry& entry);
   [[nodiscard]] std::unique_ptr<Block> new_block();
+  /// The last entry of the block before.
+  [[nodiscard]] Cursor before(std::ptrdiff_t block) const noexcept {
+    return block == 0 ? Cursor{-1, 0}
+                      : Cursor{block - 1, blocks_[static_cast<std::size_t>(block - 1)]->size - 1};
+  }
 
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Entry> lasts_;

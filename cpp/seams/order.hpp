@@ -49,6 +49,16 @@ class QueueView {
   std::uint64_t seed_;
 };
 
+/// The key of a job as a line in time, for as long as the job goes on waiting or running:
+/// factor * (value + slope * (t - now)) at every t from now until `until`. An amount that is the
+/// same for all jobs of an instant may be left out.
+struct KeyLine {
+  std::int64_t value;
+  std::int32_t factor = 1;
+  int slope = 0;  ///< -1, 0 or 1
+  Time until = kNever;
+};
+
 /// Orders the jobs that compete for GPUs. One virtual call per decision, never one per job:
 /// the loop over `jobs` lives inside the implementation.
 class Order : public Flagged {
@@ -73,6 +83,11 @@ class Order : public Flagged {
   /// Whether a rank depends on earlier calls, so that no decision may leave it out.
   [[nodiscard]] virtual bool remembers() const { return false; }
 
+  /// Whether `line` gives the keys of this run. Then they compare as those of `rank` do, as long as
+  /// no product passes 2^53.
+  [[nodiscard]] virtual bool has_lines(const State& /*state*/) const { return false; }
+  [[nodiscard]] virtual KeyLine line(const QueueView& /*view*/, JobId /*job*/) const { return {0}; }
+
   /// Whether the key is the remaining service itself, which allows the fast engine for a pool.
   [[nodiscard]] virtual bool is_remaining_service() const { return false; }
 };
@@ -93,7 +108,46 @@ class KeyOrder final : public Order {
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
     for (std::size_t i = 0; i < jobs.size(); ++i) key[i] = Key{}(view, jobs[i]);
   }
+
+  [[nodiscard]] bool has_lines(const State& state) const override {
+    return kKnowsLines && state.speed().is_fixed();
+  }
+  [[nodiscard]] KeyLine line(const QueueView& view, JobId job) const override {
+    if constexpr (kKnowsLines) {
+      return Key::line(view, job);
+    } else {
+      return Order::line(view, job);
+    }
+  }
+
+ private:
+  static constexpr bool kKnowsLines =
+      requires(const QueueView& view, JobId job) { Key::line(view, job); };
 };
+
+/// The remaining service as a line, where speeds are fixed.
+[[nodiscard]] inline KeyLine remaining_line(const QueueView& view, JobId job) noexcept {
+  const State& state = view.state();
+  const Time left = view.remaining(job);
+  if (!state.is_running(job)) return {left.count()};
+  const Slot& run = state.slot(job);
+  const Time paid = run.start + run.cost;
+  if (view.now() < paid) return {.value = left.count(), .until = paid};
+  if (left == kTick) return {left.count()};  // and not less, whatever was predicted
+  const Time last = view.now() + (left - kTick);
+  return {.value = left.count(), .slope = -1, .until = last < run.finish ? last : kNever};
+}
+
+/// The attained service as a line, where speeds are fixed.
+[[nodiscard]] inline KeyLine attained_line(const QueueView& view, JobId job) noexcept {
+  const State& state = view.state();
+  const Time attained = view.attained(job);
+  if (!state.is_running(job)) return {attained.count()};
+  const Slot& run = state.slot(job);
+  const Time paid = run.start + run.cost;
+  if (view.now() < paid) return {.value = attained.count(), .until = paid};
+  return {.value = attained.count(), .slope = 1};
+}
 
 /// `period_s` of an order under which waiting jobs get their turn as time goes by.
 inline ParameterInfo turn_period() {

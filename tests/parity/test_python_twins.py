@@ -26,7 +26,8 @@ few = settings(max_examples=12, deadline=None)
 @pytest.fixture(scope="module", autouse=True)
 def registered() -> Iterator[None]:
     """Every twin of an order or a placement under its name, led by ``py-``."""
-    for name, order in {**twins.ORDERS, "two-queues": twins.TwoQueues}.items():
+    orders = {**twins.ORDERS, **twins.DEADLINE_ORDERS, "two-queues": twins.TwoQueues}
+    for name, order in orders.items():
         gs.register_order(f"py-{name}")(order)
     for name, placement in twins.PLACEMENTS.items():
         gs.register_placement(f"py-{name}")(placement)
@@ -259,3 +260,67 @@ def test_a_twin_that_differs_in_one_rule_has_another_digest(large: gs.Trace) -> 
     assert large_digest(large, LatestFirst(), "count") != large_digest(large, "fifo", "count")
     native_first_fit = large_digest(large, "fifo", "first-fit")
     assert large_digest(large, "fifo", HighestFirst()) != native_first_fit
+
+
+@pytest.fixture(scope="module")
+def crowded() -> gs.Trace:
+    """More work than the cluster can do for a while, with estimates that are wrong."""
+    rng = np.random.default_rng(23)
+    num_jobs = 900
+    submit_s = np.sort(rng.integers(0, 9_000, num_jobs))
+    service_s = rng.integers(1, 40, num_jobs) * rng.integers(1, 40, num_jobs)
+    return gs.Trace.from_columns(
+        submit_s=submit_s,
+        service_s=service_s,
+        gpus=rng.choice([1, 1, 1, 2, 3, 4, 8, 8, 16, 40], num_jobs),
+        restart_s=rng.integers(0, 9, num_jobs),
+        estimate_s=service_s * rng.choice([0.1, 0.5, 1.0, 2.0], num_jobs),
+        deadline_s=submit_s + service_s * rng.uniform(0.5, 9.0, num_jobs),
+    )
+
+
+@pytest.mark.parametrize("placement", ["count", "consolidated", "first-fit", "spread", "random"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"quota": "hold"},
+        {"cost_s": 45.0, "wide_cost_s": 90.0},
+        {"restart": "work", "cost_s": 20.0},
+        {"epoch": "period", "period_s": 47.0},
+        {"period_s": 31.0, "cost_s": 5.0},
+    ],
+)
+@pytest.mark.parametrize("name", ["srtf", "srsf", "las", *twins.DEADLINE_ORDERS])
+def test_a_choice_that_is_kept_equals_one_that_is_made_anew(
+    name: str, options: dict[str, Any], placement: str, crowded: gs.Trace
+) -> None:
+    given = {"period_s": 60.0, **options} if name in ("las", "llf") else options
+    digests = [
+        gs.simulate(
+            crowded,
+            LARGE,
+            policy=gs.Policy(policy, **given),
+            placement=placement,
+            predictor="estimate",
+            seed=5,
+        ).digest
+        for policy in (name, f"py-{name}")
+    ]
+    assert digests[0] == digests[1]
+
+
+def test_keys_that_are_rounded_end_the_choice_that_is_kept(crowded: gs.Trace) -> None:
+    estimate_s = crowded.estimate_us / 1e6
+    estimate_s[[200, 300, 301, 550]] = [2e9, 3e9, 3e9, 8e9]  # products of more than 2**53 ticks
+    trace = gs.Trace.from_columns(
+        submit_s=crowded.submit_s,
+        service_s=crowded.service_s,
+        gpus=crowded.gpus,
+        estimate_s=estimate_s,
+    )
+    digests = {
+        gs.simulate(trace, LARGE, policy=policy, predictor="estimate").digest
+        for policy in ("srsf", "py-srsf")
+    }
+    assert len(digests) == 1

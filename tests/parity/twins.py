@@ -87,6 +87,24 @@ class LeastAttained(gs.Order):
         return view.attained_us(jobs)
 
 
+class EarliestDeadline(gs.Order):
+    """``edf``, where every job has a deadline."""
+
+    preemptive = True
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        return view.deadline_us[jobs]
+
+
+class LeastLaxity(gs.Order):
+    """``llf``, likewise, which decides anew each minute only where it is told to."""
+
+    lifetime, preemptive = "clock", True
+
+    def rank(self, view: Any, jobs: Any) -> Any:
+        return view.deadline_us[jobs] - view.now_us - view.remaining_us(jobs)
+
+
 class TwoQueues(gs.Order):
     """``2d-las`` with one limit, which is noticed at the next decision."""
 
@@ -113,6 +131,9 @@ ORDERS: dict[str, type[gs.Order]] = {
     "srsf": SmallestRemaining,
     "las": LeastAttained,
 }
+
+
+DEADLINE_ORDERS: dict[str, type[gs.Order]] = {"edf": EarliestDeadline, "llf": LeastLaxity}
 
 
 class _OnServers(gs.Placement):

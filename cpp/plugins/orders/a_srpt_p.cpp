@@ -31,6 +31,16 @@ class RemainingVirtualWorkOrder final : public Order {
     }
   }
 
+  [[nodiscard]] bool has_lines(const State& state) const override {
+    return state.speed().is_fixed();
+  }
+  [[nodiscard]] KeyLine line(const QueueView& view, JobId job) const override {
+    KeyLine line = remaining_line(view, job);
+    if (view.state().is_running(job)) line.value -= restart_cost(view.state(), job).count();
+    line.factor = view.gpus(job);
+    return line;
+  }
+
  private:
   [[nodiscard]] Time restart_cost(const State& state, JobId job) const {
     const Time extra = state.jobs().gpus(job) > narrow_gpus_ ? wide_cost_ : cost_;

@@ -10,6 +10,10 @@ struct EarliestDeadline {
     const Time deadline = view.deadline(job);
     return deadline == kNever ? kLastKey : exact_key(deadline.count());
   }
+  static KeyLine line(const QueueView& view, JobId job) noexcept {
+    const Time deadline = view.deadline(job);
+    return {deadline == kNever ? kMaxTicks + 1 : deadline.count()};
+  }
 };
 
 using EarliestDeadlineOrder = KeyOrder<EarliestDeadline>;

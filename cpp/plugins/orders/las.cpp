@@ -10,6 +10,9 @@ struct AttainedService {
   double operator()(const QueueView& view, JobId job) const noexcept {
     return exact_key(view.attained(job).count());
   }
+  static KeyLine line(const QueueView& view, JobId job) noexcept {
+    return attained_line(view, job);
+  }
 };
 
 using AttainedServiceOrder = KeyOrder<AttainedService>;

@@ -52,6 +52,15 @@ class DiscreteLas final : public Order {
     }
   }
 
+  [[nodiscard]] bool has_lines(const State& state) const override {
+    return state.speed().is_fixed() && !remembers();
+  }
+  [[nodiscard]] KeyLine line(const QueueView& view, JobId job) const override {
+    const auto queue = static_cast<std::int64_t>(queue_of(work(view, job)));
+    const bool sinks = view.state().is_running(job);
+    return {.value = queue, .until = sinks ? next_crossing(view, job) : kNever};
+  }
+
   [[nodiscard]] Time next_crossing(const QueueView& view, JobId job) const override {
     const std::int64_t attained = work(view, job);
     const std::size_t queue = queue_of(attained);

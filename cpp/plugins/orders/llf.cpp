@@ -13,6 +13,15 @@ struct LeastLaxity {
     if (deadline == kNever) return kLastKey;
     return exact_key((deadline - view.now() - view.remaining(job)).count());
   }
+  /// With now, which all have in common, added: it stands while a job waits.
+  static KeyLine line(const QueueView& view, JobId job) noexcept {
+    const Time deadline = view.deadline(job);
+    if (deadline == kNever) return {kMaxTicks + 1};
+    KeyLine line = remaining_line(view, job);
+    line.value = deadline.count() - line.value;
+    line.slope = -line.slope;
+    return line;
+  }
 };
 
 using LeastLaxityOrder = KeyOrder<LeastLaxity>;

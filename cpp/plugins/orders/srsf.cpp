@@ -9,6 +9,11 @@ struct RemainingWork {
   double operator()(const QueueView& view, JobId job) const noexcept {
     return static_cast<double>(view.gpus(job)) * key_of(view.remaining(job));
   }
+  static KeyLine line(const QueueView& view, JobId job) noexcept {
+    KeyLine line = remaining_line(view, job);
+    line.factor = view.gpus(job);
+    return line;
+  }
 };
 
 using RemainingWorkOrder = KeyOrder<RemainingWork>;

@@ -10,6 +10,9 @@ struct RemainingService {
   double operator()(const QueueView& view, JobId job) const noexcept {
     return exact_key(view.remaining(job).count());
   }
+  static KeyLine line(const QueueView& view, JobId job) noexcept {
+    return remaining_line(view, job);
+  }
 };
 
 using RemainingServiceOrder = KeyOrder<RemainingService>;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/registry.hpp"
+#include "listing/kinetic_scheduler.hpp"
 #include "listing/preemptive_scheduler.hpp"
 
 namespace gpusched {
@@ -14,13 +15,18 @@ struct RemainingWorkKey {
   double operator()(const QueueView& view, JobId job) const noexcept {
     return static_cast<double>(view.gpus(job)) * key_of(view.remaining(job));
   }
+  static KeyLine line(const QueueView& view, JobId job) noexcept {
+    KeyLine line = remaining_line(view, job);
+    line.factor = view.gpus(job);
+    return line;
+  }
 };
 
 /// Takes the shortest prefix, by remaining work, that could fill the cluster, and serves it
-/// widest first.
-class ServerFillingSrpt final : public PreemptiveScheduler {
+/// widest first; all anew at each decision.
+class WholeFilling final : public PreemptiveScheduler {
  public:
-  explicit ServerFillingSrpt(const Parameters& parameters)
+  explicit WholeFilling(const Parameters& parameters)
       : PreemptiveScheduler(std::make_unique<KeyOrder<RemainingWorkKey>>(), parameters),
         is_strict_(parameters.text("scan") == "strict") {}
 
@@ -111,6 +117,15 @@ class ServerFillingSrpt final : public PreemptiveScheduler {
   std::uint64_t num_odd_widths_ = 0;
   std::vector<Candidate> prefix_;
   std::vector<std::size_t> widest_first_;
+};
+
+class ServerFillingSrpt final : public KineticScheduler {
+ public:
+  explicit ServerFillingSrpt(const Parameters& parameters)
+      : KineticScheduler(std::make_unique<WholeFilling>(parameters),
+                         parameters.text("scan") == "strict" ? ChoiceRule::strict_filling
+                                                             : ChoiceRule::filling,
+                         parameters) {}
 };
 
 }  // namespace

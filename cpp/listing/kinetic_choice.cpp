@@ -1,0 +1,393 @@
+#include "listing/kinetic_choice.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+namespace gpusched {
+namespace {
+
+/// Products of a double's precision are exact below it.
+constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
+
+}  // namespace
+
+void KineticChoice::begin(const State& state, ChoiceRule rule) {
+  const JobClasses& classes = state.classes();
+  state_ = &state;
+  rule_ = rule;
+  num_gpus_ = state.cluster().num_gpus();
+  total_ = 0;
+  widths_.clear();
+  for (ClassId id = 0; id < classes.num_classes(); ++id) widths_.push_back(classes.gpus(id));
+  std::sort(widths_.begin(), widths_.end(), std::greater<>());
+  widths_.erase(std::unique(widths_.begin(), widths_.end()), widths_.end());
+  width_at_.assign(widths_.empty() ? 0 : static_cast<std::size_t>(widths_[0]) + 1, kNone);
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    width_at_[static_cast<std::size_t>(widths_[i])] = static_cast<std::uint16_t>(i);
+  }
+  num_taken_.assign(widths_.size(), 0);
+  tracks_.clear();
+  for (auto& tracks : track_at_) tracks.assign(widths_.size() + 1, kNone);
+  places_.clear();
+  waiting_.assign(classes.num_classes(), {});
+  asked_of_.assign(classes.num_classes(), 0);
+  factor_of_.assign(classes.num_classes(), 1);
+  num_waiting_ = num_asked_ = num_passed_ = 0;
+  bends_.clear();
+  is_inexact_ = false;
+  num_settled_ = 0;
+}
+
+std::uint16_t KineticChoice::track_of(Kind kind, std::int64_t factor, int gpus, int slope) {
+  const std::size_t at = factor == 1 ? 0 : std::size_t{1} + width_at_[static_cast<std::size_t>(gpus)];
+  std::uint16_t& track = track_at_[kind][at];
+  if (track == kNone) {
+    track = static_cast<std::uint16_t>(tracks_.size());
+    tracks_.push_back({factor, slope, kind == kAsked, {}, std::vector<RunningIndex>(widths_.size())});
+  }
+  return track;
+}
+
+/// A key at the instant at which the line was drawn.
+std::int64_t KineticChoice::product(const KeyLine& line) {
+  if (line.factor == 1) return line.value;
+  std::int64_t value = 0;
+  const bool is_wrong = __builtin_mul_overflow(line.value, line.factor, &value);
+  if (is_wrong || value > kMostExact || value < -kMostExact) is_inexact_ = true;
+  return value;
+}
+
+KineticChoice::Key KineticChoice::key_of(const Track& track,
+                                         const RunningIndex::Entry& entry) const noexcept {
+  return {track.factor * (entry.end + track.slope * state_->now()).count(), entry.job};
+}
+
+void KineticChoice::add_waiting(JobId job, const KeyLine& line) {
+  const ClassId id = state_->classes().of(job);
+  factor_of_[id] = line.factor;
+  waiting_[id].push({product(line), job});
+  ++num_waiting_;
+}
+
+KineticChoice::Key KineticChoice::pop_waiting(ClassId id) {
+  const Key least = waiting_[id].top();
+  waiting_[id].pop();
+  --num_waiting_;
+  return least;
+}
+
+void KineticChoice::put(const Place& place, std::int32_t gpus) {
+  Track& track = tracks_[place.track];
+  if (place.is_taken) {
+    track.taken.insert({place.base, place.job, gpus});
+    total_ += gpus;
+    ++num_taken_[place.width];
+  } else {
+    track.passed[place.width].insert({place.base, place.job, gpus});
+    ++num_passed_;
+  }
+}
+
+void KineticChoice::take_out(const Place& place) {
+  Track& track = tracks_[place.track];
+  if (place.is_taken) {
+    track.taken.erase(place.base, place.job);
+    total_ -= widths_[place.width];
+    --num_taken_[place.width];
+  } else {
+    track.passed[place.width].erase(place.base, place.job);
+    --num_passed_;
+  }
+}
+
+void KineticChoice::add_running(JobId job, const KeyLine& line, bool is_taken) {
+  const std::uint32_t slot = state_->record(job).slot;
+  const std::int32_t gpus = state_->jobs().gpus(job);
+  if (slot >= places_.size()) places_.resize(slot + 1);
+  Place& place = places_[slot];
+  (void)product(line);
+  place.job = job;
+  place.track = track_of(line.slope == 0 ? kStill : kMoving, line.factor, gpus, line.slope);
+  place.width = width_at_[static_cast<std::size_t>(gpus)];
+  place.is_taken = is_taken;
+  place.base = Time{line.value} - line.slope * state_->now();
+  ++place.stamp;
+  put(place, gpus);
+  if (line.until != kNever) bends_.push({line.until, slot, place.stamp});
+}
+
+bool KineticChoice::remove_running(std::uint32_t slot) {
+  Place& place = places_[slot];
+  take_out(place);
+  place.job = kNoJob;
+  return place.is_taken;
+}
+
+void KineticChoice::remove_asked(const Key& job) {
+  const int gpus = state_->jobs().gpus(job.job);
+  const std::int64_t factor = factor_of_[state_->classes().of(job.job)];
+  Track& track = tracks_[track_of(kAsked, factor, gpus, 0)];
+  track.taken.erase(Time{job.value / factor}, job.job);
+  total_ -= gpus;
+  --num_taken_[width_at_[static_cast<std::size_t>(gpus)]];
+  --asked_of_[state_->classes().of(job.job)];
+  --num_asked_;
+}
+
+Time KineticChoice::next_bend() {
+  while (!bends_.empty()) {
+    const Bend& bend = bends_.top();
+    const Place& place = places_[bend.slot];
+    if (place.job != kNoJob && place.stamp == bend.stamp) return bend.at;
+    bends_.pop();
+  }
+  return kNever;
+}
+
+/// GPUs of the taken jobs that come after the key; more than `enough` need not be counted.
+std::int64_t KineticChoice::taken_from(const Key& key, std::int64_t enough) const {
+  std::int64_t sum = 0;
+  for (const Track& track : tracks_) {
+    if (track.taken.empty()) continue;
+    std::int64_t bound = key.value;
+    JobId job = key.job;
+    if (track.factor != 1) {
+      bound = key.value / track.factor;
+      const std::int64_t rest = key.value - bound * track.factor;
+      if (rest > 0) ++bound;  // the division rounds towards zero
+      if (rest != 0) job = 0;
+    }
+    sum += track.taken.sum_from(Time{bound} - track.slope * state_->now(), job, enough - sum);
+    if (sum >= enough) break;
+  }
+  return sum;
+}
+
+bool KineticChoice::fits(int gpus, const Key& key) const {
+  const std::int64_t missing = gpus - (num_gpus_ - total_);
+  return missing <= 0 || taken_from(key, missing) >= missing;
+}
+
+/// The least of those for which `accept(key, gpus)` holds. What is no better is not asked about.
+template <class Accept>
+KineticChoice::Candidate KineticChoice::least_candidate(Accept accept) {
+  const JobClasses& classes = state_->classes();
+  Candidate best;
+  const auto is_better = [&](const Key& key, int gpus) {
+    return (best.key.job == kNoJob || key < best.key) && accept(key, gpus);
+  };
+  for (ClassId id = 0; num_waiting_ > 0 && id < classes.num_classes(); ++id) {
+    if (waiting_[id].empty()) continue;
+    const Key& head = waiting_[id].top();
+    if (is_better(head, classes.gpus(id))) best = {head, classes.gpus(id), id, 0, 0};
+  }
+  for (std::size_t i = 0; num_passed_ > 0 && i < tracks_.size(); ++i) {
+    for (std::size_t j = 0; j < tracks_[i].passed.size(); ++j) {
+      const RunningIndex& passed = tracks_[i].passed[j];
+      if (passed.empty()) continue;
+      const Key head = key_of(tracks_[i], passed.front());
+      if (!is_better(head, passed.front().gpus)) continue;
+      best = {head, passed.front().gpus, JobClasses::kNoClass, static_cast<std::uint16_t>(i),
+              static_cast<std::uint16_t>(j)};
+    }
+  }
+  return best;
+}
+
+void KineticChoice::take(const Candidate& candidate) {
+  if (candidate.waiting == JobClasses::kNoClass) {
+    const RunningIndex::Entry entry = tracks_[candidate.track].passed[candidate.width].front();
+    Place& place = places_[state_->record(entry.job).slot];
+    take_out(place);
+    place.is_taken = true;
+    place.rejoined = num_settled_;
+    put(place, entry.gpus);
+    return;
+  }
+  const Key job = pop_waiting(candidate.waiting);
+  const std::int64_t factor = factor_of_[candidate.waiting];
+  const std::uint16_t track = track_of(kAsked, factor, candidate.gpus, 0);
+  tracks_[track].taken.insert({Time{job.value / factor}, job.job, candidate.gpus});
+  total_ += candidate.gpus;
+  ++num_taken_[width_at_[static_cast<std::size_t>(candidate.gpus)]];
+  ++asked_of_[candidate.waiting];
+  ++num_asked_;
+}
+
+std::pair<std::uint16_t, RunningIndex::Entry> KineticChoice::reach_from_last(std::int64_t enough) {
+  cursors_.clear();
+  for (const Track& track : tracks_) cursors_.push_back(track.taken.last());
+  for (std::int64_t sum = 0;;) {
+    std::size_t greatest = tracks_.size();
+    Key key{};
+    for (std::size_t i = 0; i < tracks_.size(); ++i) {
+      if (!cursors_[i].is_valid()) continue;
+      const Key own = key_of(tracks_[i], tracks_[i].taken.at(cursors_[i]));
+      if (greatest != tracks_.size() && own < key) continue;
+      greatest = i;
+      key = own;
+    }
+    const RunningIndex::Entry entry = tracks_[greatest].taken.at(cursors_[greatest]);
+    sum += entry.gpus;
+    if (sum >= enough) return {static_cast<std::uint16_t>(greatest), entry};
+    tracks_[greatest].taken.step_back(cursors_[greatest]);
+  }
+}
+
+/// A job that was taken is so no longer.
+void KineticChoice::pass_over(std::uint16_t track, const RunningIndex::Entry& entry) {
+  if (tracks_[track].is_asked) {
+    const Key job = key_of(tracks_[track], entry);
+    remove_asked(job);
+    waiting_[state_->classes().of(entry.job)].push(job);
+    ++num_waiting_;
+    return;
+  }
+  Place& place = places_[state_->record(entry.job).slot];
+  take_out(place);
+  place.is_taken = false;
+  put(place, entry.gpus);
+  has_left_ = has_left_ || place.rejoined != num_settled_;
+}
+
+bool KineticChoice::settle() {
+  ++num_settled_;
+  has_left_ = false;
+  switch (rule_) {
+    case ChoiceRule::skip:
+      settle_skipping();
+      break;
+    case ChoiceRule::strict:
+      settle_strictly();
+      break;
+    case ChoiceRule::filling:
+    case ChoiceRule::strict_filling:
+      settle_prefix();
+      serve_widest_first();
+      break;
+  }
+  return has_left_;
+}
+
+void KineticChoice::settle_skipping() {
+  for (;;) {
+    const Candidate best =
+        least_candidate([&](const Key& key, int gpus) { return fits(gpus, key); });
+    if (best.key.job == kNoJob) return;
+    take(best);
+    // Whoever no longer fits is passed over, the first of them first.
+    while (total_ > num_gpus_) {
+      const auto [track, entry] = reach_from_last(total_ - num_gpus_);
+      pass_over(track, entry);
+    }
+  }
+}
+
+void KineticChoice::settle_strictly() {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  const auto pass_last = [&] {
+    const auto [track, entry] = reach_from_last(1);
+    pass_over(track, entry);
+  };
+  for (;;) {
+    const Candidate best = least_candidate([](const Key&, int) { return true; });
+    if (best.key.job == kNoJob) return;
+    const std::int64_t after = taken_from(best.key, kAll);
+    if (total_ - after + best.gpus > num_gpus_) {
+      for (const std::int64_t before = total_ - after; total_ > before;) pass_last();
+      return;
+    }
+    take(best);
+    while (total_ > num_gpus_) pass_last();
+  }
+}
+
+/// The shortest prefix with as many GPUs as there are.
+void KineticChoice::settle_prefix() {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  for (;;) {
+    const Candidate best = least_candidate([](const Key&, int) { return true; });
+    if (best.key.job == kNoJob) break;
+    if (total_ >= num_gpus_ && total_ - taken_from(best.key, kAll) >= num_gpus_) break;
+    take(best);
+    while (total_ > num_gpus_) {
+      const auto [track, entry] = reach_from_last(1);
+      if (total_ - entry.gpus < num_gpus_) break;
+      pass_over(track, entry);
+    }
+  }
+  while (total_ > num_gpus_) {  // jobs may have changed places among each other
+    const auto [track, entry] = reach_from_last(1);
+    if (total_ - entry.gpus < num_gpus_) break;
+    pass_over(track, entry);
+  }
+}
+
+/// Of each width the last are passed over that the budget, less what is wider, does not reach.
+void KineticChoice::serve_widest_first() {
+  std::int64_t budget = num_gpus_;
+  bool has_stopped = false;
+  for (std::size_t i = 0; i < widths_.size(); ++i) {
+    const std::int64_t most = has_stopped ? 0 : budget / widths_[i];
+    const std::int64_t served = std::min(num_taken_[i], most);
+    budget -= served * widths_[i];
+    has_stopped = rule_ == ChoiceRule::strict_filling && served < num_taken_[i];
+    while (num_taken_[i] > served) pass_last_of(i);
+  }
+}
+
+/// The last of the taken jobs of a width, whose keys have it as their factor.
+void KineticChoice::pass_last_of(std::size_t width) {
+  const std::size_t at = widths_[width] == 1 ? 0 : width + 1;
+  std::uint16_t last = kNone;
+  Key key{};
+  for (const auto& tracks : track_at_) {
+    const std::uint16_t track = tracks[at];
+    if (track == kNone || tracks_[track].taken.empty()) continue;
+    const Key own = key_of(tracks_[track], tracks_[track].taken.back());
+    if (last != kNone && own < key) continue;
+    last = track;
+    key = own;
+  }
+  pass_over(last, RunningIndex::Entry(tracks_[last].taken.back()));
+}
+
+void KineticChoice::asked(std::vector<Key>& out) const {
+  out.clear();
+  std::size_t num_tracks = 0;
+  for (const Track& track : tracks_) {
+    if (!track.is_asked || track.taken.empty()) continue;
+    track.taken.for_each(
+        [&](const RunningIndex::Entry& entry) { out.push_back(key_of(track, entry)); });
+    ++num_tracks;
+  }
+  if (num_tracks > 1) std::sort(out.begin(), out.end());
+}
+
+void KineticChoice::passed_over(std::vector<Key>& out) const {
+  out.clear();
+  if (num_passed_ == 0) return;
+  for (const Track& track : tracks_) {
+    for (const RunningIndex& passed : track.passed) {
+      passed.for_each(
+          [&](const RunningIndex::Entry& entry) { out.push_back(key_of(track, entry)); });
+    }
+  }
+  std::sort(out.begin(), out.end());
+}
+
+std::vector<JobId> KineticChoice::drain_waiting() {
+  std::vector<JobId> jobs;
+  for (auto& queue : waiting_) {
+    for (; !queue.empty(); queue.pop()) jobs.push_back(queue.top().job);
+  }
+  for (const Track& track : tracks_) {
+    if (!track.is_asked) continue;
+    track.taken.for_each([&](const RunningIndex::Entry& entry) { jobs.push_back(entry.job); });
+  }
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
+}
+
+}  // namespace gpusched

@@ -1,0 +1,176 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/heap.hpp"
+#include "listing/running_index.hpp"
+#include "model/job_classes.hpp"
+#include "seams/order.hpp"
+
+namespace gpusched {
+
+/// On which jobs a budget of GPUs is spent, in the order of keys.
+enum class ChoiceRule : std::uint8_t {
+  skip,            ///< each that fits the rest of the budget
+  strict,          ///< those before the first that does not
+  filling,         ///< of the shortest prefix that could fill the budget, widest first, as skip
+  strict_filling,  ///< and that, widest first, as strict
+};
+
+/// Which of all active jobs a budget of GPUs is spent on, where keys are lines in time. Running
+/// jobs with one slope keep their order, so the choice outlives the passing of time but for jobs
+/// that come ahead of others, and a settlement touches only who changes sides.
+///
+/// A job is *asked for* if it is taken and waits, *passed over* if it runs and is not taken.
+class KineticChoice {
+ public:
+  /// A key at the present instant. The job of a lesser one goes first.
+  struct Key {
+    std::int64_t value;
+    JobId job;
+
+    friend bool operator<(const Key& a, const Key& b) noexcept {
+      return a.value != b.value ? a.value < b.value : a.job < b.job;
+    }
+  };
+
+  /// `state` outlives the choice.
+  void begin(const State& state, ChoiceRule rule);
+
+  /// A waiting job that is not taken yet; its line has no slope.
+  void add_waiting(JobId job, const KeyLine& line);
+  /// A running job, in its slot.
+  void add_running(JobId job, const KeyLine& line, bool is_taken);
+  /// A running job that ended, or stopped while `slot` is still its own; whether it was taken.
+  bool remove_running(std::uint32_t slot);
+  void remove_asked(const Key& job);
+  /// Takes the least job of a class that is neither taken nor running.
+  Key pop_waiting(ClassId id);
+
+  /// Lines that have bent by now are drawn anew: `line(job)`.
+  template <class Line>
+  void straighten(Line line);
+  /// The next bend; kNever if there is none.
+  [[nodiscard]] Time next_bend();
+
+  /// Makes the choice anew; whether a running job that was taken is so no longer.
+  bool settle();
+
+  [[nodiscard]] std::size_t num_waiting() const noexcept { return num_waiting_ + num_asked_; }
+  [[nodiscard]] std::size_t num_asked(ClassId id) const noexcept { return asked_of_[id]; }
+  [[nodiscard]] bool has_passed_over() const noexcept { return num_passed_ > 0; }
+  /// The least job of a class that is neither taken nor running; kNoJob if there is none.
+  [[nodiscard]] Key least_waiting(ClassId id) {
+    return waiting_[id].empty() ? Key{0, kNoJob} : waiting_[id].top();
+  }
+  /// Both in the order of keys.
+  void asked(std::vector<Key>& out) const;
+  void passed_over(std::vector<Key>& out) const;
+  /// Waiting and running jobs, in no order, for who goes on without this.
+  [[nodiscard]] std::vector<JobId> drain_waiting();
+
+  /// Whether a key was so great that the one that is calculated with rounding may compare
+  /// otherwise.
+  [[nodiscard]] bool is_inexact() const noexcept { return is_inexact_; }
+
+ private:
+  enum Kind : std::uint8_t { kAsked, kStill, kMoving };
+
+  /// Jobs whose keys move alike: factor * (base + slope * now).
+  struct Track {
+    std::int64_t factor;
+    int slope;
+    bool is_asked;  // of jobs that wait
+    RunningIndex taken;
+    std::vector<RunningIndex> passed;  // by width, of those that change sides alike
+  };
+  /// Where a running job is kept, by its slot.
+  struct Place {
+    Time base;
+    JobId job = kNoJob;
+    std::uint32_t stamp = 0;  // counts what the slot was given
+    std::uint16_t track = 0;
+    std::uint16_t width = 0;
+    bool is_taken = false;
+    std::uint64_t rejoined = 0;  // the settlement at which it was last taken again
+  };
+  struct Bend {
+    Time at;
+    std::uint32_t slot;
+    std::uint32_t stamp;
+
+    friend bool operator<(const Bend& a, const Bend& b) noexcept {
+      return a.at != b.at ? a.at < b.at : a.slot < b.slot;
+    }
+  };
+  static constexpr std::uint16_t kNone = 0xffff;
+
+  /// A job that is neither asked for nor taken: a class's least that waits, or the first that was
+  /// passed over of a track and a width.
+  struct Candidate {
+    Key key{0, kNoJob};
+    int gpus = 0;
+    ClassId waiting = JobClasses::kNoClass;
+    std::uint16_t track = 0;
+    std::uint16_t width = 0;
+  };
+
+  [[nodiscard]] std::uint16_t track_of(Kind kind, std::int64_t factor, int gpus, int slope);
+  [[nodiscard]] Key key_of(const Track& track, const RunningIndex::Entry& entry) const noexcept;
+  [[nodiscard]] std::int64_t product(const KeyLine& line);
+  [[nodiscard]] std::int64_t taken_from(const Key& key, std::int64_t enough) const;
+  [[nodiscard]] bool fits(int gpus, const Key& key) const;
+  template <class Accept>
+  [[nodiscard]] Candidate least_candidate(Accept accept);
+  void take(const Candidate& candidate);
+  /// The greatest taken job with which all from it on have `enough` GPUs.
+  [[nodiscard]] std::pair<std::uint16_t, RunningIndex::Entry> reach_from_last(std::int64_t enough);
+  void pass_over(std::uint16_t track, const RunningIndex::Entry& entry);
+  void settle_skipping();
+  void settle_strictly();
+  void settle_prefix();
+  void serve_widest_first();
+  void pass_last_of(std::size_t width);
+  void put(const Place& place, std::int32_t gpus);
+  void take_out(const Place& place);
+
+  const State* state_ = nullptr;
+  std::int64_t num_gpus_ = 0;
+  std::int64_t total_ = 0;  // of the taken jobs
+  ChoiceRule rule_ = ChoiceRule::skip;
+  std::vector<std::uint16_t> width_at_;  // index of a width among the widths
+  std::vector<int> widths_;              // descending
+  std::vector<std::int64_t> num_taken_;  // by index of the width
+  std::vector<Track> tracks_;
+  // By kind, of each: of the keys without a factor, then by index of the width that is the factor.
+  std::vector<std::uint16_t> track_at_[3];
+  std::vector<Place> places_;
+  std::vector<RunHeap<Key>> waiting_;  // by class, not taken
+  std::vector<std::size_t> asked_of_;     // and how many are, and are taken
+  std::vector<std::int64_t> factor_of_;  // of the keys of a class
+  std::size_t num_waiting_ = 0;
+  std::size_t num_asked_ = 0;
+  std::size_t num_passed_ = 0;
+  Heap<Bend> bends_;
+  std::vector<RunningIndex::Cursor> cursors_;
+  bool is_inexact_ = false;
+  bool has_left_ = false;  // who ran and was taken when this settlement began
+  std::uint64_t num_settled_ = 0;
+};
+
+template <class Line>
+void KineticChoice::straighten(Line line) {
+  const Time now = state_->now();
+  while (!bends_.empty() && bends_.top().at <= now) {
+    const Bend bend = bends_.top();
+    bends_.pop();
+    const Place place = places_[bend.slot];
+    if (place.job == kNoJob || place.stamp != bend.stamp) continue;
+    remove_running(bend.slot);
+    add_running(place.job, line(place.job), place.is_taken);
+  }
+}
+
+}  // namespace gpusched

@@ -1,0 +1,171 @@
+#include "listing/kinetic_scheduler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpusched {
+namespace {
+
+/// With more classes than this, who fits is found by a tree, which the slow twin has.
+constexpr ClassId kMostClasses = ClassTree::kFewClasses;
+
+}  // namespace
+
+KineticScheduler::KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, ChoiceRule rule,
+                                   const Parameters& parameters)
+    : slow_(std::move(slow)),
+      order_(slow_->order()),
+      rule_(rule),
+      displaces_(parameters.flag("displace")),
+      gives_way_(parameters.text("quota") != "hold") {}
+
+void KineticScheduler::begin(const Setup& setup) {
+  const State& state = setup.state;
+  slow_->begin(setup);
+  is_slow_ = displaces_ || !order_.has_lines(state) ||
+             state.classes().num_classes() > kMostClasses;
+  if (is_slow_) return;
+  placement_ = &setup.placement;
+  seed_ = setup.seed;
+  is_pooled_ = state.occupancy().is_pooled();
+  choice_.begin(state, rule_);
+  refused_.assign(state.classes().num_classes(), {});
+  num_freed_ = num_freed_passed_ = 1;
+}
+
+KeyLine KineticScheduler::line(const State& state, JobId job) const {
+  return order_.line(QueueView(state, seed_), job);
+}
+
+void KineticScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
+  if (is_slow_) {
+    slow_->decide(state, instant, actions);
+    return;
+  }
+  forget(state, instant.finished);
+  for (const JobId job : instant.arrived) choice_.add_waiting(job, line(state, job));
+  if (choice_.is_inexact()) {
+    hand_over(state);
+    slow_->decide(state, {{}, {}, instant.has_released}, actions);
+    return;
+  }
+  // Where nobody waits everybody keeps what he has.
+  if (slow_->is_to_decide(state) && choice_.num_waiting() > 0) redistribute(state, actions);
+  ask_again(state, actions);
+}
+
+/// Keys that are rounded tie otherwise than lines do.
+void KineticScheduler::hand_over(const State& state) {
+  std::vector<JobId> running;
+  state.for_each_running([&](const Slot& run) { running.push_back(run.job); });
+  slow_->take_over(state, choice_.drain_waiting(), running);
+  is_slow_ = true;
+}
+
+void KineticScheduler::forget(const State& state, std::span<const JobId> finished) {
+  if (finished.empty()) return;
+  for (const JobId job : finished) choice_.remove_running(state.record(job).slot);
+  ++num_freed_;
+  ++num_freed_passed_;
+}
+
+void KineticScheduler::redistribute(const State& state, Actions& actions) {
+  choice_.straighten([&](JobId job) { return line(state, job); });
+  if (choice_.settle()) ++num_freed_passed_;
+  preempted_.clear();
+  const bool gives_way = gives_way_ && !is_pooled_;
+  if (!gives_way && choice_.has_passed_over()) {
+    choice_.passed_over(passed_);
+    for (const Key& job : passed_) preempt(state, job.job, actions);
+    ++num_freed_;
+  }
+  place_asked(state, actions);
+  if (gives_way) start_others(state, actions);
+  std::sort(preempted_.begin(), preempted_.end());
+  for (const JobId job : preempted_) choice_.add_waiting(job, line(state, job));
+}
+
+void KineticScheduler::preempt(const State& state, JobId job, Actions& actions) {
+  choice_.remove_running(state.record(job).slot);
+  actions.preempt(job);
+  preempted_.push_back(job);
+}
+
+bool KineticScheduler::try_start(const State& state, JobId job, Actions& actions) {
+  if (!placement_->place(state.occupancy(), state.request(job), allocation_)) return false;
+  actions.start(job, allocation_);
+  return true;
+}
+
+/// Steps 3 and 4, if anything that is asked for may fit now and did not before.
+void KineticScheduler::place_asked(const State& state, Actions& actions) {
+  bool may_fit = false;
+  for (ClassId id = 0; id < refused_.size() && !may_fit; ++id) {
+    may_fit = choice_.num_asked(id) > 0 && refused_[id].with_passed != num_freed_passed_;
+  }
+  if (!may_fit) return;
+  if (!choice_.has_passed_over()) {
+    start_asked(state, actions);
+    return;
+  }
+  choice_.passed_over(passed_);
+  for (const Key& job : passed_) actions.suspend(job.job);
+  start_asked(state, actions);
+  for (const Key& job : passed_) {
+    if (actions.restore(job.job)) continue;
+    preempt(state, job.job, actions);
+    ++num_freed_;
+  }
+}
+
+void KineticScheduler::start_asked(const State& state, Actions& actions) {
+  choice_.asked(asked_);
+  for (const Key& job : asked_) {
+    const ClassId id = state.classes().of(job.job);
+    if (refused_[id].with_passed == num_freed_passed_) continue;
+    if (!try_start(state, job.job, actions)) {
+      refused_[id].with_passed = num_freed_passed_;
+      continue;
+    }
+    choice_.remove_asked(job);
+    choice_.add_running(job.job, line(state, job.job), true);
+  }
+}
+
+/// Step 5.
+void KineticScheduler::start_others(const State& state, Actions& actions) {
+  const JobClasses& classes = state.classes();
+  // Shares may still fit where no GPU is wholly free.
+  const bool has_shares = state.jobs().has_shares();
+  for (;;) {
+    const std::int64_t free = state.occupancy().num_free();
+    if (free == 0 && !has_shares) return;
+    Key best{0, kNoJob};
+    ClassId best_id = 0;
+    for (ClassId id = 0; id < classes.num_classes(); ++id) {
+      if (refused_[id].alone == num_freed_ || classes.room(id) > free) continue;
+      const Key head = choice_.least_waiting(id);
+      if (head.job == kNoJob || (best.job != kNoJob && !(head < best))) continue;
+      best = head;
+      best_id = id;
+    }
+    if (best.job == kNoJob) return;
+    if (!try_start(state, best.job, actions)) {
+      refused_[best_id].alone = num_freed_;
+      continue;
+    }
+    choice_.pop_waiting(best_id);
+    choice_.add_running(best.job, line(state, best.job), false);
+  }
+}
+
+void KineticScheduler::ask_again(const State& state, Actions& actions) {
+  Time crossing = kNever;
+  if (order_.has_crossings()) {
+    choice_.straighten([&](JobId job) { return line(state, job); });
+    crossing = choice_.next_bend();
+  }
+  slow_->ask_again(state, choice_.num_waiting() > 0, crossing, actions);
+}
+
+}  // namespace gpusched

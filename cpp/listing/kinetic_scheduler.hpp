@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "listing/kinetic_choice.hpp"
+#include "listing/preemptive_scheduler.hpp"
+
+namespace gpusched {
+
+/// Preemptive list scheduling that does work where something has changed: who changes sides in the
+/// choice, and the classes for which GPUs have come free since they were refused. Gives the
+/// schedule of PreemptiveScheduler, its slow twin, which takes over where keys are no lines.
+class KineticScheduler : public Scheduler {
+ public:
+  /// `slow` was made with the parameters.
+  KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, ChoiceRule rule,
+                   const Parameters& parameters);
+
+  void begin(const Setup& setup) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+  [[nodiscard]] RestartRule restart_rule() const override { return slow_->restart_rule(); }
+  [[nodiscard]] std::vector<std::string> warnings() const override { return slow_->warnings(); }
+
+ private:
+  using Key = KineticChoice::Key;
+
+  /// Of a class: what had come free when a placement last refused it.
+  struct Refusal {
+    std::uint64_t with_passed = 0;  // where the GPUs of who is passed over count as free
+    std::uint64_t alone = 0;
+  };
+
+  void forget(const State& state, std::span<const JobId> finished);
+  void redistribute(const State& state, Actions& actions);
+  void hand_over(const State& state);
+  [[nodiscard]] KeyLine line(const State& state, JobId job) const;
+  [[nodiscard]] bool try_start(const State& state, JobId job, Actions& actions);
+  void place_asked(const State& state, Actions& actions);
+  void start_asked(const State& state, Actions& actions);
+  void start_others(const State& state, Actions& actions);
+  void preempt(const State& state, JobId job, Actions& actions);
+  void ask_again(const State& state, Actions& actions);
+
+  std::unique_ptr<PreemptiveScheduler> slow_;
+  bool is_slow_ = true;
+  const Order& order_;  // of the slow twin
+  ChoiceRule rule_;
+  bool displaces_;
+  bool gives_way_;
+  bool is_pooled_ = false;
+  Placement* placement_ = nullptr;
+  std::uint64_t seed_ = 0;
+  KineticChoice choice_;
+  std::vector<Refusal> refused_;
+  std::uint64_t num_freed_ = 1;         // times at which anything came free, alone
+  std::uint64_t num_freed_passed_ = 1;  // and counting who is passed over as free
+  Allocation allocation_;
+  std::vector<Key> asked_;
+  std::vector<Key> passed_;
+  std::vector<JobId> preempted_;
+};
+
+}  // namespace gpusched
