@@ -40,11 +40,13 @@ void KineticChoice::begin(const State& state, ChoiceRule rule) {
 }
 
 std::uint16_t KineticChoice::track_of(Kind kind, std::int64_t factor, int gpus, int slope) {
-  const std::size_t at = factor == 1 ? 0 : std::size_t{1} + width_at_[static_cast<std::size_t>(gpus)];
+  const std::size_t at =
+      factor == 1 ? 0 : std::size_t{1} + width_at_[static_cast<std::size_t>(gpus)];
   std::uint16_t& track = track_at_[kind][at];
   if (track == kNone) {
     track = static_cast<std::uint16_t>(tracks_.size());
-    tracks_.push_back({factor, slope, kind == kAsked, {}, std::vector<RunningIndex>(widths_.size())});
+    tracks_.push_back(
+        {factor, slope, kind == kAsked, {}, std::vector<RunningIndex>(widths_.size())});
   }
   return track;
 }

@@ -22,8 +22,7 @@ KineticScheduler::KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, Ch
 void KineticScheduler::begin(const Setup& setup) {
   const State& state = setup.state;
   slow_->begin(setup);
-  is_slow_ = displaces_ || !order_.has_lines(state) ||
-             state.classes().num_classes() > kMostClasses;
+  is_slow_ = displaces_ || !order_.has_lines(state) || state.classes().num_classes() > kMostClasses;
   if (is_slow_) return;
   placement_ = &setup.placement;
   seed_ = setup.seed;

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "listing/kinetic_scheduler.hpp"
 #include "listing/list_scheduler.hpp"
 #include "listing/pooled_srpt.hpp"
-#include "listing/kinetic_scheduler.hpp"
 #include "listing/preemptive_scheduler.hpp"
 
 namespace gpusched {
@@ -48,9 +48,10 @@ std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info, std::uniq
   }
   if (is_pooled_srpt(*order, parameters, placement, jobs)) return std::make_unique<PooledSrpt>();
   const bool is_strict = parameters.text("scan") == "strict";
-  return std::make_unique<KineticScheduler>(
-      std::make_unique<PreemptiveScheduler>(std::move(order), parameters),
-      is_strict ? ChoiceRule::strict : ChoiceRule::skip, parameters);
+  return std::make_unique<KineticScheduler>(std::make_unique<PreemptiveScheduler>(std::move(order),
+                                                                                  parameters),
+                                            is_strict ? ChoiceRule::strict : ChoiceRule::skip,
+                                            parameters);
 }
 
 std::unique_ptr<Scheduler> make_scheduler(std::string_view name, const Parameters::Values& values,

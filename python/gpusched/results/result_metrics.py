@@ -12,7 +12,7 @@ from gpusched.results.run_window import RunWindow
 if TYPE_CHECKING:
     from gpusched.base.arrays import Float64
     from gpusched.clusters.cluster import Cluster
-    from gpusched.plugins.registry import PluginInfo
+    from gpusched.plugins.info import PluginInfo
     from gpusched.prediction import PredictionReport
     from gpusched.results.run_facts import RunFacts
     from gpusched.results.summarising import Summary

@@ -83,7 +83,7 @@ class RunFacts:
     def figures(self) -> _core.RunFigures:
         """Sums, counts and percentiles of the jobs, by one native pass over the columns."""
         trace, schedule = self.trace, self.schedule
-        columns = {
+        columns: dict[str, AnyArray | None] = {
             name: np.ascontiguousarray(getattr(schedule, name), dtype)
             for name, dtype in SCHEDULE_COLUMNS.items()
             if name not in _NO_FIGURES

@@ -9,7 +9,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.registry import Registry
-from gpusched.plugins.registry import registered, unregister
+from gpusched.plugins.registering import unregister
+from gpusched.plugins.registry import registered
 
 JOBS = gs.Trace.from_columns([0, 1, 1], [9, 5, 2], [1, 1, 1])
 ONE_GPU = gs.Cluster.uniform(1, 1)
