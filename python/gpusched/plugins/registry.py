@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -18,6 +19,16 @@ from gpusched.plugins.value_texts import written
 _POLICIES: Final[Registry[PluginInfo]] = Registry("policy")
 _PLACEMENTS: Final[Registry[PluginInfo]] = Registry("placement")
 OF_PYTHON: Final = {"order": _POLICIES, "scheduler": _POLICIES, "placement": _PLACEMENTS}
+
+
+@dataclass
+class _NativeVersion:
+    """Another number follows whenever names of native code come or go."""
+
+    number: int = 0
+
+
+_native_version: Final = _NativeVersion()
 
 
 def policies() -> dict[str, PluginInfo]:
@@ -113,7 +124,13 @@ def registered(*kinds: str) -> Mapping[str, PluginInfo]:
 
 def version() -> int:
     """Return a number that another one follows whenever a name is added or removed."""
-    return _POLICIES.version + _PLACEMENTS.version
+    return _POLICIES.version + _PLACEMENTS.version + _native_version.number
+
+
+def ask_again() -> None:
+    """Ask the core for its names again: native code has added some, or taken some away."""
+    _native.cache_clear()
+    _native_version.number += 1
 
 
 @lru_cache(maxsize=16)

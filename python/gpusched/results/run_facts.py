@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class RunFacts:
     def figures(self) -> _core.RunFigures:
         """Sums, counts and percentiles of the jobs, by one native pass over the columns."""
         trace, schedule = self.trace, self.schedule
-        columns: dict[str, AnyArray | None] = {
+        columns: dict[str, Any] = {
             name: np.ascontiguousarray(getattr(schedule, name), dtype)
             for name, dtype in SCHEDULE_COLUMNS.items()
             if name not in _NO_FIGURES
