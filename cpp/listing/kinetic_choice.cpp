@@ -205,6 +205,7 @@ void KineticChoice::take(const Candidate& candidate) {
     place.is_taken = true;
     place.rejoined = num_settled_;
     put(place, entry.gpus);
+    moved_.emplace_back(entry.job, true);
     return;
   }
   const Key job = pop_waiting(candidate.waiting);
@@ -250,12 +251,14 @@ void KineticChoice::pass_over(std::uint16_t track, const RunningIndex::Entry& en
   take_out(place);
   place.is_taken = false;
   put(place, entry.gpus);
+  moved_.emplace_back(entry.job, false);
   has_left_ = has_left_ || place.rejoined != num_settled_;
 }
 
 bool KineticChoice::settle() {
   ++num_settled_;
   has_left_ = false;
+  moved_.clear();
   switch (rule_) {
     case ChoiceRule::skip:
       settle_skipping();
@@ -307,11 +310,11 @@ void KineticChoice::settle_strictly() {
 
 /// The shortest prefix with as many GPUs as there are.
 void KineticChoice::settle_prefix() {
-  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   for (;;) {
     const Candidate best = least_candidate([](const Key&, int) { return true; });
     if (best.key.job == kNoJob) break;
-    if (total_ >= num_gpus_ && total_ - taken_from(best.key, kAll) >= num_gpus_) break;
+    const std::int64_t spare = total_ - num_gpus_;  // a candidate comes after as many: too late
+    if (spare >= 0 && taken_from(best.key, spare + 1) <= spare) break;
     take(best);
     while (total_ > num_gpus_) {
       const auto [track, entry] = reach_from_last(1);

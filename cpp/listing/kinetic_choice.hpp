@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -55,8 +56,15 @@ class KineticChoice {
   /// The next bend; kNever if there is none.
   [[nodiscard]] Time next_bend();
 
-  /// Makes the choice anew; whether a running job that was taken is so no longer.
+  /// Makes the choice anew; whether a running job that was taken is so no longer. `moved()` are
+  /// then the running jobs that changed sides, one after the other, and whether they are taken.
   bool settle();
+  [[nodiscard]] std::span<const std::pair<JobId, bool>> moved() const noexcept { return moved_; }
+  /// The key of the running job in a slot.
+  [[nodiscard]] Key key_of_running(std::uint32_t slot) const noexcept {
+    const Place& place = places_[slot];
+    return key_of(tracks_[place.track], {place.base, place.job, 0});
+  }
 
   [[nodiscard]] std::size_t num_waiting() const noexcept { return num_waiting_ + num_asked_; }
   [[nodiscard]] std::size_t num_asked(ClassId id) const noexcept { return asked_of_[id]; }
@@ -156,6 +164,7 @@ class KineticChoice {
   Heap<Bend> bends_;
   std::vector<RunningIndex::Cursor> cursors_;
   bool is_inexact_ = false;
+  std::vector<std::pair<JobId, bool>> moved_;
   bool has_left_ = false;  // who ran and was taken when this settlement began
   std::uint64_t num_settled_ = 0;
 };

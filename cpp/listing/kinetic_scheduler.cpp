@@ -28,6 +28,7 @@ void KineticScheduler::begin(const Setup& setup) {
   seed_ = setup.seed;
   is_pooled_ = state.occupancy().is_pooled();
   choice_.begin(state, rule_);
+  claimable_.begin(state);
   refused_.assign(state.classes().num_classes(), {});
   num_freed_ = num_freed_passed_ = 1;
 }
@@ -63,7 +64,11 @@ void KineticScheduler::hand_over(const State& state) {
 
 void KineticScheduler::forget(const State& state, std::span<const JobId> finished) {
   if (finished.empty()) return;
-  for (const JobId job : finished) choice_.remove_running(state.record(job).slot);
+  for (const JobId job : finished) {
+    const std::uint32_t slot = state.record(job).slot;  // nobody has started in it since
+    const bool was_taken = choice_.remove_running(slot);
+    if (claimable_.is_kept() && was_taken) claimable_.release(state.slots()[slot]);
+  }
   ++num_freed_;
   ++num_freed_passed_;
 }
@@ -71,6 +76,16 @@ void KineticScheduler::forget(const State& state, std::span<const JobId> finishe
 void KineticScheduler::redistribute(const State& state, Actions& actions) {
   choice_.straighten([&](JobId job) { return line(state, job); });
   if (choice_.settle()) ++num_freed_passed_;
+  if (claimable_.is_kept()) {
+    for (const auto& [job, is_taken] : choice_.moved()) {
+      if (is_taken) {
+        claimable_.remove(state.slot(job));
+      } else {
+        claimable_.add(state.slot(job), state.record(job).slot);
+      }
+    }
+  }
+  if (!choice_.has_passed_over()) claimable_.drop();
   preempted_.clear();
   const bool gives_way = gives_way_ && !is_pooled_;
   if (!gives_way && choice_.has_passed_over()) {
@@ -90,12 +105,6 @@ void KineticScheduler::preempt(const State& state, JobId job, Actions& actions) 
   preempted_.push_back(job);
 }
 
-bool KineticScheduler::try_start(const State& state, JobId job, Actions& actions) {
-  if (!placement_->place(state.occupancy(), state.request(job), allocation_)) return false;
-  actions.start(job, allocation_);
-  return true;
-}
-
 /// Steps 3 and 4, if anything that is asked for may fit now and did not before.
 void KineticScheduler::place_asked(const State& state, Actions& actions) {
   bool may_fit = false;
@@ -103,31 +112,56 @@ void KineticScheduler::place_asked(const State& state, Actions& actions) {
     may_fit = choice_.num_asked(id) > 0 && refused_[id].with_passed != num_freed_passed_;
   }
   if (!may_fit) return;
+  suspended_.clear();
   if (!choice_.has_passed_over()) {
-    start_asked(state, actions);
-    return;
+    start_asked(state, state.occupancy(), actions);
+  } else if (claimable_.is_possible()) {
+    keep_claimable(state);
+    start_asked(state, claimable_.set(), actions);
+    std::sort(suspended_.begin(), suspended_.end());
+  } else {
+    choice_.passed_over(suspended_);
+    for (const Key& job : suspended_) actions.suspend(job.job);
+    start_asked(state, state.occupancy(), actions);
+    std::erase_if(suspended_, [&](const Key& job) { return actions.restore(job.job); });
   }
-  choice_.passed_over(passed_);
-  for (const Key& job : passed_) actions.suspend(job.job);
-  start_asked(state, actions);
-  for (const Key& job : passed_) {
-    if (actions.restore(job.job)) continue;
+  for (const Key& job : suspended_) {
     preempt(state, job.job, actions);
     ++num_freed_;
   }
 }
 
-void KineticScheduler::start_asked(const State& state, Actions& actions) {
+void KineticScheduler::keep_claimable(const State& state) {
+  if (claimable_.is_kept()) return;
+  claimable_.keep();
+  choice_.passed_over(passed_);
+  for (const Key& job : passed_) claimable_.add(state.slot(job.job), state.record(job.job).slot);
+}
+
+void KineticScheduler::start_asked(const State& state, const Occupancy& free, Actions& actions) {
+  const bool claims = &free != &state.occupancy();
   choice_.asked(asked_);
   for (const Key& job : asked_) {
     const ClassId id = state.classes().of(job.job);
     if (refused_[id].with_passed == num_freed_passed_) continue;
-    if (!try_start(state, job.job, actions)) {
+    if (!placement_->place(free, state.request(job.job), allocation_)) {
       refused_[id].with_passed = num_freed_passed_;
       continue;
     }
+    if (claims) suspend_holders(state, actions);
+    actions.start(job.job, allocation_);
+    if (claims) claimable_.acquire(allocation_);
     choice_.remove_asked(job);
     choice_.add_running(job.job, line(state, job.job), true);
+  }
+}
+
+/// Whose GPUs are claimed.
+void KineticScheduler::suspend_holders(const State& state, Actions& actions) {
+  std::uint32_t slot = 0;
+  while (claimable_.find_holder(allocation_.pieces, slot)) {
+    suspended_.push_back(choice_.key_of_running(slot));
+    actions.suspend(state.slots()[slot].job);
   }
 }
 
@@ -149,12 +183,17 @@ void KineticScheduler::start_others(const State& state, Actions& actions) {
       best_id = id;
     }
     if (best.job == kNoJob) return;
-    if (!try_start(state, best.job, actions)) {
+    if (!placement_->place(state.occupancy(), state.request(best.job), allocation_)) {
       refused_[best_id].alone = num_freed_;
       continue;
     }
+    actions.start(best.job, allocation_);
     choice_.pop_waiting(best_id);
     choice_.add_running(best.job, line(state, best.job), false);
+    if (claimable_.is_kept()) {
+      const std::uint32_t slot = state.record(best.job).slot;
+      claimable_.note(state.slots()[slot], slot);
+    }
   }
 }
 

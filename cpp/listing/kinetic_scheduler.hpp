@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "listing/claimable_gpus.hpp"
 #include "listing/kinetic_choice.hpp"
 #include "listing/preemptive_scheduler.hpp"
 
@@ -37,9 +38,10 @@ class KineticScheduler : public Scheduler {
   void redistribute(const State& state, Actions& actions);
   void hand_over(const State& state);
   [[nodiscard]] KeyLine line(const State& state, JobId job) const;
-  [[nodiscard]] bool try_start(const State& state, JobId job, Actions& actions);
+  void suspend_holders(const State& state, Actions& actions);
   void place_asked(const State& state, Actions& actions);
-  void start_asked(const State& state, Actions& actions);
+  void keep_claimable(const State& state);
+  void start_asked(const State& state, const Occupancy& free, Actions& actions);
   void start_others(const State& state, Actions& actions);
   void preempt(const State& state, JobId job, Actions& actions);
   void ask_again(const State& state, Actions& actions);
@@ -54,12 +56,14 @@ class KineticScheduler : public Scheduler {
   Placement* placement_ = nullptr;
   std::uint64_t seed_ = 0;
   KineticChoice choice_;
+  ClaimableGpus claimable_;
   std::vector<Refusal> refused_;
   std::uint64_t num_freed_ = 1;         // times at which anything came free, alone
   std::uint64_t num_freed_passed_ = 1;  // and counting who is passed over as free
   Allocation allocation_;
   std::vector<Key> asked_;
   std::vector<Key> passed_;
+  std::vector<Key> suspended_;
   std::vector<JobId> preempted_;
 };
 
