@@ -27,28 +27,37 @@ void KineticChoice::begin(const State& state, ChoiceRule rule) {
     width_at_[static_cast<std::size_t>(widths_[i])] = static_cast<std::uint16_t>(i);
   }
   num_taken_.assign(widths_.size(), 0);
+  num_left_.assign(widths_.size(), 0);
   tracks_.clear();
   for (auto& tracks : track_at_) tracks.assign(widths_.size() + 1, kNone);
+  for (auto& tracks : left_at_) tracks.assign(widths_.size() + 1, kNone);
   places_.clear();
   waiting_.assign(classes.num_classes(), {});
   asked_of_.assign(classes.num_classes(), 0);
   factor_of_.assign(classes.num_classes(), 1);
-  num_waiting_ = num_asked_ = num_passed_ = 0;
+  num_waiting_ = num_asked_ = num_passed_ = num_left_waiting_ = num_left_running_ = 0;
   bends_.clear();
   is_inexact_ = false;
   num_settled_ = 0;
 }
 
-std::uint16_t KineticChoice::track_of(Kind kind, std::int64_t factor, int gpus, int slope) {
+std::uint16_t KineticChoice::track_of(Kind kind, std::int64_t factor, int gpus, int slope,
+                                      bool is_left) {
   const std::size_t at =
       factor == 1 ? 0 : std::size_t{1} + width_at_[static_cast<std::size_t>(gpus)];
-  std::uint16_t& track = track_at_[kind][at];
+  std::uint16_t& track = is_left ? left_at_[kind][at] : track_at_[kind][at];
   if (track == kNone) {
     track = static_cast<std::uint16_t>(tracks_.size());
-    tracks_.push_back(
-        {factor, slope, kind == kAsked, {}, std::vector<RunningIndex>(widths_.size())});
+    tracks_.push_back({factor, slope, kind == kAsked, is_left, {}, {}});
+    if (kind != kAsked && !is_left) tracks_.back().passed.resize(widths_.size());
   }
   return track;
+}
+
+std::uint16_t KineticChoice::other_side(std::uint16_t track) {
+  const Track& own = tracks_[track];
+  const Kind kind = own.is_asked ? kAsked : own.slope == 0 ? kStill : kMoving;
+  return track_of(kind, own.factor, static_cast<int>(own.factor), own.slope, !own.is_left);
 }
 
 /// A key at the instant at which the line was drawn.
@@ -72,19 +81,62 @@ void KineticChoice::add_waiting(JobId job, const KeyLine& line) {
   ++num_waiting_;
 }
 
-KineticChoice::Key KineticChoice::pop_waiting(ClassId id) {
-  const Key least = waiting_[id].top();
-  waiting_[id].pop();
-  --num_waiting_;
+KineticChoice::Key KineticChoice::least_waiting(ClassId id) {
+  const Key left = num_left_waiting_ > 0 ? least_left(id) : Key{0, kNoJob};
+  if (waiting_[id].empty()) return left;
+  const Key& head = waiting_[id].top();
+  return left.job != kNoJob && left < head ? left : head;
+}
+
+/// Of a class, among those of a filling's prefix that are left out.
+KineticChoice::Key KineticChoice::least_left(ClassId id) const {
+  const auto width = static_cast<std::size_t>(state_->classes().gpus(id));
+  const std::size_t at = factor_of_[id] == 1 ? 0 : std::size_t{1} + width_at_[width];
+  const std::uint16_t track = left_at_[kAsked][at];
+  Key least{0, kNoJob};
+  if (track == kNone) return least;
+  tracks_[track].taken.for_each([&](const RunningIndex::Entry& entry) {
+    if (least.job != kNoJob || state_->classes().of(entry.job) != id) return;
+    least = key_of(tracks_[track], entry);
+  });
   return least;
+}
+
+KineticChoice::Key KineticChoice::pop_waiting(ClassId id) {
+  const Key least = least_waiting(id);
+  if (!waiting_[id].empty() && waiting_[id].top().job == least.job) {
+    waiting_[id].pop();
+    --num_waiting_;
+    return least;
+  }
+  const int gpus = state_->classes().gpus(id);
+  const std::uint16_t track = track_of(kAsked, factor_of_[id], gpus, 0, true);
+  tracks_[track].taken.erase(Time{least.value / factor_of_[id]}, least.job);
+  count(track, least.job, -1);
+  return least;
+}
+
+/// A job of a track's taken ones has come, or gone.
+void KineticChoice::count(std::uint16_t track, JobId job, int sign) {
+  const auto one = static_cast<std::size_t>(sign);  // counts wrap as they should
+  const int gpus = state_->jobs().gpus(job);
+  const std::uint16_t width = width_at_[static_cast<std::size_t>(gpus)];
+  total_ += sign * gpus;
+  num_taken_[width] += sign;
+  if (tracks_[track].is_left) {
+    num_left_[width] += sign;
+    (tracks_[track].is_asked ? num_left_waiting_ : num_left_running_) += one;
+  } else if (tracks_[track].is_asked) {
+    asked_of_[state_->classes().of(job)] += one;
+    num_asked_ += one;
+  }
 }
 
 void KineticChoice::put(const Place& place, std::int32_t gpus) {
   Track& track = tracks_[place.track];
   if (place.is_taken) {
     track.taken.insert({place.base, place.job, gpus});
-    total_ += gpus;
-    ++num_taken_[place.width];
+    count(place.track, place.job, 1);
   } else {
     track.passed[place.width].insert({place.base, place.job, gpus});
     ++num_passed_;
@@ -95,22 +147,22 @@ void KineticChoice::take_out(const Place& place) {
   Track& track = tracks_[place.track];
   if (place.is_taken) {
     track.taken.erase(place.base, place.job);
-    total_ -= widths_[place.width];
-    --num_taken_[place.width];
+    count(place.track, place.job, -1);
   } else {
     track.passed[place.width].erase(place.base, place.job);
     --num_passed_;
   }
 }
 
-void KineticChoice::add_running(JobId job, const KeyLine& line, bool is_taken) {
+void KineticChoice::add(JobId job, const KeyLine& line, bool is_taken, bool is_left) {
   const std::uint32_t slot = state_->record(job).slot;
   const std::int32_t gpus = state_->jobs().gpus(job);
   if (slot >= places_.size()) places_.resize(slot + 1);
   Place& place = places_[slot];
   (void)product(line);
   place.job = job;
-  place.track = track_of(line.slope == 0 ? kStill : kMoving, line.factor, gpus, line.slope);
+  place.track =
+      track_of(line.slope == 0 ? kStill : kMoving, line.factor, gpus, line.slope, is_left);
   place.width = width_at_[static_cast<std::size_t>(gpus)];
   place.is_taken = is_taken;
   place.base = Time{line.value} - line.slope * state_->now();
@@ -123,18 +175,15 @@ bool KineticChoice::remove_running(std::uint32_t slot) {
   Place& place = places_[slot];
   take_out(place);
   place.job = kNoJob;
-  return place.is_taken;
+  return place.is_taken && !tracks_[place.track].is_left;
 }
 
 void KineticChoice::remove_asked(const Key& job) {
   const int gpus = state_->jobs().gpus(job.job);
   const std::int64_t factor = factor_of_[state_->classes().of(job.job)];
-  Track& track = tracks_[track_of(kAsked, factor, gpus, 0)];
-  track.taken.erase(Time{job.value / factor}, job.job);
-  total_ -= gpus;
-  --num_taken_[width_at_[static_cast<std::size_t>(gpus)]];
-  --asked_of_[state_->classes().of(job.job)];
-  --num_asked_;
+  const std::uint16_t track = track_of(kAsked, factor, gpus, 0, false);
+  tracks_[track].taken.erase(Time{job.value / factor}, job.job);
+  count(track, job.job, -1);
 }
 
 Time KineticChoice::next_bend() {
@@ -198,24 +247,29 @@ KineticChoice::Candidate KineticChoice::least_candidate(Accept accept) {
 }
 
 void KineticChoice::take(const Candidate& candidate) {
+  // A filling serves later.
+  const bool is_left = rule_ == ChoiceRule::filling || rule_ == ChoiceRule::strict_filling;
   if (candidate.waiting == JobClasses::kNoClass) {
     const RunningIndex::Entry entry = tracks_[candidate.track].passed[candidate.width].front();
     Place& place = places_[state_->record(entry.job).slot];
     take_out(place);
     place.is_taken = true;
     place.rejoined = num_settled_;
+    if (is_left) {
+      place.track = other_side(place.track);
+    } else {
+      moved_.emplace_back(entry.job, true);
+    }
     put(place, entry.gpus);
-    moved_.emplace_back(entry.job, true);
     return;
   }
-  const Key job = pop_waiting(candidate.waiting);
+  const Key job = waiting_[candidate.waiting].top();
+  waiting_[candidate.waiting].pop();
+  --num_waiting_;
   const std::int64_t factor = factor_of_[candidate.waiting];
-  const std::uint16_t track = track_of(kAsked, factor, candidate.gpus, 0);
+  const std::uint16_t track = track_of(kAsked, factor, candidate.gpus, 0, is_left);
   tracks_[track].taken.insert({Time{job.value / factor}, job.job, candidate.gpus});
-  total_ += candidate.gpus;
-  ++num_taken_[width_at_[static_cast<std::size_t>(candidate.gpus)]];
-  ++asked_of_[candidate.waiting];
-  ++num_asked_;
+  count(track, job.job, 1);
 }
 
 std::pair<std::uint16_t, RunningIndex::Entry> KineticChoice::reach_from_last(std::int64_t enough) {
@@ -242,7 +296,8 @@ std::pair<std::uint16_t, RunningIndex::Entry> KineticChoice::reach_from_last(std
 void KineticChoice::pass_over(std::uint16_t track, const RunningIndex::Entry& entry) {
   if (tracks_[track].is_asked) {
     const Key job = key_of(tracks_[track], entry);
-    remove_asked(job);
+    tracks_[track].taken.erase(entry.end, entry.job);
+    count(track, entry.job, -1);
     waiting_[state_->classes().of(entry.job)].push(job);
     ++num_waiting_;
     return;
@@ -250,9 +305,13 @@ void KineticChoice::pass_over(std::uint16_t track, const RunningIndex::Entry& en
   Place& place = places_[state_->record(entry.job).slot];
   take_out(place);
   place.is_taken = false;
+  if (tracks_[track].is_left) {
+    place.track = other_side(track);
+  } else {
+    moved_.emplace_back(entry.job, false);
+    has_left_ = has_left_ || place.rejoined != num_settled_;
+  }
   put(place, entry.gpus);
-  moved_.emplace_back(entry.job, false);
-  has_left_ = has_left_ || place.rejoined != num_settled_;
 }
 
 bool KineticChoice::settle() {
@@ -329,24 +388,46 @@ void KineticChoice::settle_prefix() {
   }
 }
 
-/// Of each width the last are passed over that the budget, less what is wider, does not reach.
+/// Of each width the last are left out that the budget, less what is wider, does not reach.
 void KineticChoice::serve_widest_first() {
   std::int64_t budget = num_gpus_;
   bool has_stopped = false;
   for (std::size_t i = 0; i < widths_.size(); ++i) {
     const std::int64_t most = has_stopped ? 0 : budget / widths_[i];
-    const std::int64_t served = std::min(num_taken_[i], most);
-    budget -= served * widths_[i];
-    has_stopped = rule_ == ChoiceRule::strict_filling && served < num_taken_[i];
-    while (num_taken_[i] > served) pass_last_of(i);
+    const std::int64_t num_served = std::min(num_taken_[i], most);
+    budget -= num_served * widths_[i];
+    has_stopped = rule_ == ChoiceRule::strict_filling && num_served < num_taken_[i];
+    serve(i, num_served);
   }
 }
 
-/// The last of the taken jobs of a width, whose keys have it as their factor.
-void KineticChoice::pass_last_of(std::size_t width) {
+/// The first so many of a width, whose keys have it as their factor.
+void KineticChoice::serve(std::size_t width, std::int64_t num_served) {
   const std::size_t at = widths_[width] == 1 ? 0 : width + 1;
+  Key last{};
+  Key first{};
+  for (;;) {
+    const std::int64_t surplus = num_taken_[width] - num_left_[width] - num_served;
+    if (surplus > 0) {
+      const std::uint16_t track = track_of_last(at, last);
+      change_side(track, RunningIndex::Entry(tracks_[track].taken.back()));
+      continue;
+    }
+    const std::uint16_t left = num_left_[width] > 0 ? track_of_first_left(at, first) : kNone;
+    if (surplus < 0) {
+      change_side(left, RunningIndex::Entry(tracks_[left].taken.front()));
+      continue;
+    }
+    if (num_served == 0 || left == kNone) return;
+    const std::uint16_t track = track_of_last(at, last);
+    if (last < first) return;
+    change_side(track, RunningIndex::Entry(tracks_[track].taken.back()));
+    change_side(left, RunningIndex::Entry(tracks_[left].taken.front()));
+  }
+}
+
+std::uint16_t KineticChoice::track_of_last(std::size_t at, Key& key) const {
   std::uint16_t last = kNone;
-  Key key{};
   for (const auto& tracks : track_at_) {
     const std::uint16_t track = tracks[at];
     if (track == kNone || tracks_[track].taken.empty()) continue;
@@ -355,14 +436,46 @@ void KineticChoice::pass_last_of(std::size_t width) {
     last = track;
     key = own;
   }
-  pass_over(last, RunningIndex::Entry(tracks_[last].taken.back()));
+  return last;
+}
+
+std::uint16_t KineticChoice::track_of_first_left(std::size_t at, Key& key) const {
+  std::uint16_t first = kNone;
+  for (const auto& tracks : left_at_) {
+    const std::uint16_t track = tracks[at];
+    if (track == kNone || tracks_[track].taken.empty()) continue;
+    const Key own = key_of(tracks_[track], tracks_[track].taken.front());
+    if (first != kNone && key < own) continue;
+    first = track;
+    key = own;
+  }
+  return first;
+}
+
+/// Who was served is left out, or the other way round.
+void KineticChoice::change_side(std::uint16_t track, const RunningIndex::Entry& entry) {
+  const std::uint16_t other = other_side(track);
+  if (tracks_[track].is_asked) {
+    tracks_[track].taken.erase(entry.end, entry.job);
+    count(track, entry.job, -1);
+    tracks_[other].taken.insert(entry);
+    count(other, entry.job, 1);
+    return;
+  }
+  Place& place = places_[state_->record(entry.job).slot];
+  take_out(place);
+  place.track = other;
+  put(place, entry.gpus);
+  const bool is_served = !tracks_[other].is_left;
+  moved_.emplace_back(entry.job, is_served);
+  has_left_ = has_left_ || !is_served;
 }
 
 void KineticChoice::asked(std::vector<Key>& out) const {
   out.clear();
   std::size_t num_tracks = 0;
   for (const Track& track : tracks_) {
-    if (!track.is_asked || track.taken.empty()) continue;
+    if (!track.is_asked || track.is_left || track.taken.empty()) continue;
     track.taken.for_each(
         [&](const RunningIndex::Entry& entry) { out.push_back(key_of(track, entry)); });
     ++num_tracks;
@@ -372,8 +485,12 @@ void KineticChoice::asked(std::vector<Key>& out) const {
 
 void KineticChoice::passed_over(std::vector<Key>& out) const {
   out.clear();
-  if (num_passed_ == 0) return;
+  if (!has_passed_over()) return;
   for (const Track& track : tracks_) {
+    if (track.is_left && !track.is_asked) {
+      track.taken.for_each(
+          [&](const RunningIndex::Entry& entry) { out.push_back(key_of(track, entry)); });
+    }
     for (const RunningIndex& passed : track.passed) {
       passed.for_each(
           [&](const RunningIndex::Entry& entry) { out.push_back(key_of(track, entry)); });

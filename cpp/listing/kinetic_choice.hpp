@@ -43,7 +43,9 @@ class KineticChoice {
   /// A waiting job that is not taken yet; its line has no slope.
   void add_waiting(JobId job, const KeyLine& line);
   /// A running job, in its slot.
-  void add_running(JobId job, const KeyLine& line, bool is_taken);
+  void add_running(JobId job, const KeyLine& line, bool is_taken) {
+    add(job, line, is_taken, false);
+  }
   /// A running job that ended, or stopped while `slot` is still its own; whether it was taken.
   bool remove_running(std::uint32_t slot);
   void remove_asked(const Key& job);
@@ -66,13 +68,15 @@ class KineticChoice {
     return key_of(tracks_[place.track], {place.base, place.job, 0});
   }
 
-  [[nodiscard]] std::size_t num_waiting() const noexcept { return num_waiting_ + num_asked_; }
-  [[nodiscard]] std::size_t num_asked(ClassId id) const noexcept { return asked_of_[id]; }
-  [[nodiscard]] bool has_passed_over() const noexcept { return num_passed_ > 0; }
-  /// The least job of a class that is neither taken nor running; kNoJob if there is none.
-  [[nodiscard]] Key least_waiting(ClassId id) {
-    return waiting_[id].empty() ? Key{0, kNoJob} : waiting_[id].top();
+  [[nodiscard]] std::size_t num_waiting() const noexcept {
+    return num_waiting_ + num_asked_ + num_left_waiting_;
   }
+  [[nodiscard]] std::size_t num_asked(ClassId id) const noexcept { return asked_of_[id]; }
+  [[nodiscard]] bool has_passed_over() const noexcept {
+    return num_passed_ + num_left_running_ > 0;
+  }
+  /// The least job of a class that is neither taken nor running; kNoJob if there is none.
+  [[nodiscard]] Key least_waiting(ClassId id);
   /// Both in the order of keys.
   void asked(std::vector<Key>& out) const;
   void passed_over(std::vector<Key>& out) const;
@@ -91,6 +95,7 @@ class KineticChoice {
     std::int64_t factor;
     int slope;
     bool is_asked;  // of jobs that wait
+    bool is_left;   // of jobs that a filling's prefix has and its budget does not reach
     RunningIndex taken;
     std::vector<RunningIndex> passed;  // by width, of those that change sides alike
   };
@@ -125,7 +130,11 @@ class KineticChoice {
     std::uint16_t width = 0;
   };
 
-  [[nodiscard]] std::uint16_t track_of(Kind kind, std::int64_t factor, int gpus, int slope);
+  [[nodiscard]] std::uint16_t track_of(Kind kind, std::int64_t factor, int gpus, int slope,
+                                       bool is_left);
+  /// The track of those who are left out, of those who are served, or back.
+  [[nodiscard]] std::uint16_t other_side(std::uint16_t track);
+  void add(JobId job, const KeyLine& line, bool is_taken, bool is_left);
   [[nodiscard]] Key key_of(const Track& track, const RunningIndex::Entry& entry) const noexcept;
   [[nodiscard]] std::int64_t product(const KeyLine& line);
   [[nodiscard]] std::int64_t taken_from(const Key& key, std::int64_t enough) const;
@@ -140,7 +149,12 @@ class KineticChoice {
   void settle_strictly();
   void settle_prefix();
   void serve_widest_first();
-  void pass_last_of(std::size_t width);
+  void serve(std::size_t width, std::int64_t num_served);
+  void change_side(std::uint16_t track, const RunningIndex::Entry& entry);
+  [[nodiscard]] std::uint16_t track_of_last(std::size_t at, Key& key) const;
+  [[nodiscard]] std::uint16_t track_of_first_left(std::size_t at, Key& key) const;
+  [[nodiscard]] Key least_left(ClassId id) const;
+  void count(std::uint16_t track, JobId job, int sign);
   void put(const Place& place, std::int32_t gpus);
   void take_out(const Place& place);
 
@@ -150,16 +164,20 @@ class KineticChoice {
   ChoiceRule rule_ = ChoiceRule::skip;
   std::vector<std::uint16_t> width_at_;  // index of a width among the widths
   std::vector<int> widths_;              // descending
-  std::vector<std::int64_t> num_taken_;  // by index of the width
+  std::vector<std::int64_t> num_taken_;  // by index of the width, who is left out among them
   std::vector<Track> tracks_;
   // By kind, of each: of the keys without a factor, then by index of the width that is the factor.
   std::vector<std::uint16_t> track_at_[3];
+  std::vector<std::uint16_t> left_at_[3];
   std::vector<Place> places_;
   std::vector<RunHeap<Key>> waiting_;  // by class, not taken
   std::vector<std::size_t> asked_of_;     // and how many are, and are taken
   std::vector<std::int64_t> factor_of_;  // of the keys of a class
   std::size_t num_waiting_ = 0;
   std::size_t num_asked_ = 0;
+  std::size_t num_left_waiting_ = 0;
+  std::size_t num_left_running_ = 0;
+  std::vector<std::int64_t> num_left_;  // by index of the width
   std::size_t num_passed_ = 0;
   Heap<Bend> bends_;
   std::vector<RunningIndex::Cursor> cursors_;
@@ -178,7 +196,7 @@ void KineticChoice::straighten(Line line) {
     const Place place = places_[bend.slot];
     if (place.job == kNoJob || place.stamp != bend.stamp) continue;
     remove_running(bend.slot);
-    add_running(place.job, line(place.job), place.is_taken);
+    add(place.job, line(place.job), place.is_taken, tracks_[place.track].is_left);
   }
 }
 
