@@ -22,6 +22,7 @@ from bench import (
     memory,
     packing,
     plans,
+    preemption,
     python_order,
     python_peers,
     reading,
@@ -35,7 +36,7 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "around", "memory", "threads", "sweeps", "order", "import", "reading", "peers",
+    "prediction", "preemption", "around", "memory", "threads", "sweeps", "order", "import", "reading", "peers",
 )  # fmt: skip
 
 
@@ -95,6 +96,9 @@ def _sections(
         "deadlines": lambda: deadlines.sections(100_000, () if quick else (100_000, 1_000_000)),
         "graphs": lambda: iter([graphs.section(size, repeats)]),
         "prediction": lambda: iter([graphs.prediction_section(size)]),
+        "preemption": lambda: iter(
+            [preemption.section(size, (64,) if quick else (64, 512, 1024), repeats)]
+        ),
         "around": lambda: around.sections(size, repeats),
         "memory": lambda: iter([memory.section((size,))]),
         "threads": lambda: iter([threads.section(size, repeats)]),
