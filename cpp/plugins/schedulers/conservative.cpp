@@ -1,60 +1,16 @@
 #include <algorithm>
-#include <map>
+#include <span>
 #include <vector>
 
+#include "base/heap.hpp"
 #include "base/registry.hpp"
+#include "listing/free_profile.hpp"
 #include "listing/head_reservation.hpp"
 #include "listing/running_index.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {
 namespace {
-
-/// Free GPUs over time, as steps.
-class Profile {
- public:
-  void reset(std::int64_t num_gpus) {
-    num_gpus_ = num_gpus;
-    change_.clear();
-  }
-
-  /// Takes GPUs from `begin` until `end`, a later instant; a negative number gives them back.
-  void take(Time begin, Time end, std::int64_t gpus) {
-    add(begin, -gpus);
-    add(end, gpus);
-  }
-
-  /// The first instant from `now` on with `gpus` free for `length`; now and the steps after it
-  /// are looked at, which is where it must lie.
-  [[nodiscard]] Time earliest(Time now, Time length, std::int64_t gpus) const {
-    std::int64_t free = num_gpus_;
-    Time start = now;
-    auto step = change_.begin();
-    for (; step != change_.end() && step->first <= now; ++step) free += step->second;
-    if (free < gpus) start = kNever;
-    for (; step != change_.end(); ++step) {
-      if (start != kNever && step->first >= start + length) return start;
-      free += step->second;
-      if (free < gpus) {
-        start = kNever;
-      } else if (start == kNever) {
-        start = step->first;
-      }
-    }
-    return start;
-  }
-
- private:
-  void add(Time at, std::int64_t gpus) {
-    const auto [step, is_new] = change_.try_emplace(at, gpus);
-    if (is_new) return;
-    step->second += gpus;
-    if (step->second == 0) change_.erase(step);
-  }
-
-  std::int64_t num_gpus_ = 0;
-  std::map<Time, std::int64_t> change_;
-};
 
 /// Every waiting job holds a reservation of a number of GPUs that no later job may delay. One
 /// that has come and finds no place wants its GPUs from now on until it starts; the first of those
@@ -64,29 +20,31 @@ class Conservative final : public Scheduler {
   void begin(const Setup& setup) override {
     placement_ = &setup.placement;
     control_ = &setup.control;
-    queue_.clear();
+    come_.clear();
+    ahead_.clear();
     running_.clear();
+    profile_.reset(setup.state.cluster().num_gpus());
     head_.begin(setup);
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     const Time now = state.now();
+    profile_.advance(now);
     bool is_early = false;
     for (const JobId job : instant.finished) {
       const Time end = state.record(job).start + state.jobs().estimate(job);
       running_.erase(end, job);
-      is_early = is_early || end > now;
+      if (end <= now) continue;
+      profile_.take(now, end, -state.jobs().gpus(job));
+      is_early = true;
     }
-    if (queue_.empty() && instant.arrived.empty()) return;
-    if (is_early || !instant.arrived.empty()) {
-      fill_profile(state);
-      if (is_early) move_up(state);
-      for (const JobId job : instant.arrived) {
-        control_->check();
-        queue_.push_back({job, insert(state, job)});
+    const bool is_idle = come_.empty() && ahead_.empty();
+    if (!is_idle || !instant.arrived.empty()) {
+      if ((is_early && !ahead_.empty()) || !instant.arrived.empty()) {
+        reserve(state, instant.arrived, is_early);
       }
+      start_due(state, actions);
     }
-    start_due(state, actions);
   }
 
  private:
@@ -94,56 +52,82 @@ class Conservative final : public Scheduler {
   struct Reservation {
     JobId job;
     Time at;
+    bool is_kept = true;  // in the profile
+    bool has_started = false;
+
+    friend bool operator<(const Reservation& a, const Reservation& b) noexcept {
+      return a.at != b.at ? a.at < b.at : a.job < b.job;
+    }
   };
 
-  void fill_profile(const State& state) {
-    profile_.reset(state.cluster().num_gpus());
-    running_.for_each([&](const RunningIndex::Entry& run) {
-      profile_.take(state.now(), std::max(run.end, state.now() + kTick), run.gpus);
-    });
-    for (const Reservation& held : queue_) take(state, held, 1);
-  }
-
-  void take(const State& state, const Reservation& held, int sign) {
-    const Time begin = std::max(held.at, state.now());
-    profile_.take(begin, begin + state.jobs().estimate(held.job),
-                  sign * state.jobs().gpus(held.job));
-  }
-
-  Time insert(const State& state, JobId job) {
-    const Time length = state.jobs().estimate(job);
-    const int gpus = state.jobs().gpus(job);
-    const Time at = profile_.earliest(state.now(), length, gpus);
-    profile_.take(at, at + length, gpus);
-    return at;
-  }
-
-  void move_up(const State& state) {
-    for (Reservation& held : queue_) {
-      if (held.at <= state.now()) continue;
+  void reserve(const State& state, std::span<const JobId> arrived, bool is_early) {
+    take_sliding(state, 1);
+    if (is_early) move_up(state);
+    for (const JobId job : arrived) {
       control_->check();
-      take(state, held, -1);
-      held.at = std::min(held.at, profile_.earliest(state.now(), state.jobs().estimate(held.job),
-                                                    state.jobs().gpus(held.job)));
-      take(state, held, 1);
+      const Time length = state.jobs().estimate(job);
+      const int gpus = state.jobs().gpus(job);
+      const Time at = profile_.earliest(length, gpus);
+      profile_.take(at, at + length, gpus);
+      ahead_.push({job, at});
+    }
+    take_sliding(state, -1);
+  }
+
+  /// What begins now whenever one asks, and so is not kept in the profile: who runs for longer than
+  /// estimated, and reservations that had come before and wait on.
+  void take_sliding(const State& state, int sign) {
+    const Time now = state.now();
+    running_.for_each_until(now, [&](const RunningIndex::Entry& run) {
+      profile_.take(now, now + kTick, sign * run.gpus);
+    });
+    for (const Reservation& held : come_) {
+      profile_.take(now, now + state.jobs().estimate(held.job), sign * state.jobs().gpus(held.job));
+    }
+  }
+
+  /// Each by JobId takes the earliest fit among all the others.
+  void move_up(const State& state) {
+    moved_.clear();
+    for (; !ahead_.empty(); ahead_.pop()) moved_.push_back(ahead_.top());
+    std::sort(moved_.begin(), moved_.end(),
+              [](const Reservation& a, const Reservation& b) { return a.job < b.job; });
+    for (Reservation& held : moved_) {
+      if (held.at > state.now()) {
+        control_->check();
+        const Time length = state.jobs().estimate(held.job);
+        const int gpus = state.jobs().gpus(held.job);
+        profile_.take(held.at, held.at + length, -gpus);
+        held.at = std::min(held.at, profile_.earliest(length, gpus));
+        profile_.take(held.at, held.at + length, gpus);
+      }
+      ahead_.push(held);
     }
   }
 
   void start_due(const State& state, Actions& actions) {
-    due_.clear();
-    for (Reservation& held : queue_) {
-      if (held.at <= state.now()) due_.push_back(&held);
+    const Time now = state.now();
+    const auto num_before = static_cast<std::ptrdiff_t>(come_.size());
+    for (; !ahead_.empty() && ahead_.top().at <= now; ahead_.pop()) come_.push_back(ahead_.top());
+    if (!come_.empty()) {
+      std::inplace_merge(come_.begin(), come_.begin() + num_before, come_.end());
+      walk(state, actions);
+      for (Reservation& held : come_) settle(state, held);
+      std::erase_if(come_, [](const Reservation& held) { return held.has_started; });
     }
-    std::stable_sort(due_.begin(), due_.end(),
-                     [](const Reservation* a, const Reservation* b) { return a->at < b->at; });
-    walk(state, actions);
-    std::erase_if(queue_, [](const Reservation& held) { return held.job == kNoJob; });
     // What has come and did not start is tried again at the next event: nothing changes before.
-    Time next = kNever;
-    for (const Reservation& held : queue_) {
-      if (held.at > state.now()) next = std::min(next, held.at);
-    }
-    if (next != kNever) actions.wake(next);
+    if (!ahead_.empty()) actions.wake(ahead_.top().at);
+  }
+
+  /// The profile keeps those that run, from their start, and no others that have come.
+  void settle(const State& state, Reservation& held) {
+    const Time length = state.jobs().estimate(held.job);
+    const int gpus = state.jobs().gpus(held.job);
+    const bool starts_in_time = held.is_kept && held.at == state.now();
+    if (held.has_started && starts_in_time) return;
+    if (held.is_kept) profile_.take(held.at, held.at + length, -gpus);
+    if (held.has_started) profile_.take(state.now(), state.now() + length, gpus);
+    held.is_kept = false;
   }
 
   void walk(const State& state, Actions& actions) {
@@ -151,10 +135,10 @@ class Conservative final : public Scheduler {
     JobId first = kNoJob;  // of those that wait on
     bool is_made = false;
     longest_.assign(classes.num_classes(), kNever);
-    for (Reservation* held : due_) {
+    for (Reservation& held : come_) {
       if (state.occupancy().num_free() == 0 && !state.jobs().has_shares()) return;
       control_->check();
-      const JobId job = held->job;
+      const JobId job = held.job;
       const Time length = state.jobs().estimate(job);
       Time& longest = longest_[classes.of(job)];
       if (length > longest) continue;
@@ -173,7 +157,7 @@ class Conservative final : public Scheduler {
       }
       actions.start(job, allocation_);
       running_.insert({state.now() + length, job, allocation_.gpus});
-      held->job = kNoJob;
+      held.has_started = true;
       // Other GPUs are free now: what stood in the way before may not any more.
       for (Time& any : longest_) {
         if (any > Time{0}) any = kNever;
@@ -183,21 +167,20 @@ class Conservative final : public Scheduler {
 
   Placement* placement_ = nullptr;
   const RunControl* control_ = nullptr;
-  std::vector<Reservation> queue_;  // by JobId
+  Heap<Reservation> ahead_;         // have not come
+  std::vector<Reservation> come_;   // by instant and JobId
+  std::vector<Reservation> moved_;
   RunningIndex running_;
   HeadReservation head_;
-  std::vector<Reservation*> due_;
   std::vector<Time> longest_;  // of each class: who is longer cannot start now
-  Profile profile_;
+  FreeProfile profile_;
   Allocation allocation_;
 };
 
 }  // namespace
 
-GPUSCHED_REGISTER(
-    Scheduler, Conservative, .name = "conservative",
-    .summary =
-        "Conservative backfilling: every waiting job holds a reservation. O(queue) per event.",
-    .source = "Mu'alem, Feitelson, IEEE TPDS 12, 2001.", .flags = {Flag::estimate})
+GPUSCHED_REGISTER(Scheduler, Conservative, .name = "conservative",
+                  .summary = "Conservative backfilling: every waiting job holds a reservation.",
+                  .source = "Mu'alem, Feitelson, IEEE TPDS 12, 2001.", .flags = {Flag::estimate})
 
 }  // namespace gpusched
