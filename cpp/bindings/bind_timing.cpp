@@ -11,7 +11,7 @@
 #include "base/parameters.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
-#include "listing/policy.hpp"
+#include "runs/policy.hpp"
 #include "seams/placement.hpp"
 #include "seams/scheduler.hpp"
 

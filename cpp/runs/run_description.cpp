@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/registry.hpp"
-#include "listing/policy.hpp"
+#include "runs/policy.hpp"
 #include "seams/named.hpp"
 
 namespace gpusched {

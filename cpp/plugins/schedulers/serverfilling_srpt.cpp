@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "base/registry.hpp"
-#include "listing/kinetic_scheduler.hpp"
-#include "listing/preemptive_scheduler.hpp"
+#include "preemption/kinetic_scheduler.hpp"
+#include "preemption/preemptive_scheduler.hpp"
 
 namespace gpusched {
 namespace {

@@ -1,4 +1,4 @@
-#include "listing/pooled_srpt.hpp"
+#include "preemption/pooled_srpt.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,13 +1,13 @@
-#include "listing/policy.hpp"
+#include "runs/policy.hpp"
 
 #include <string>
 #include <utility>
 
 #include "base/check.hpp"
-#include "listing/kinetic_scheduler.hpp"
 #include "listing/list_scheduler.hpp"
-#include "listing/pooled_srpt.hpp"
-#include "listing/preemptive_scheduler.hpp"
+#include "preemption/kinetic_scheduler.hpp"
+#include "preemption/pooled_srpt.hpp"
+#include "preemption/preemptive_scheduler.hpp"
 
 namespace gpusched {
 namespace {

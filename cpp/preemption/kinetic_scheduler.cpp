@@ -1,4 +1,4 @@
-#include "listing/kinetic_scheduler.hpp"
+#include "preemption/kinetic_scheduler.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "listing/claimable_gpus.hpp"
+#include "preemption/claimable_gpus.hpp"
 
 #include <bit>
 

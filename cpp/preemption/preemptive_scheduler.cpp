@@ -1,4 +1,4 @@
-#include "listing/preemptive_scheduler.hpp"
+#include "preemption/preemptive_scheduler.hpp"
 
 #include <algorithm>
 #include <limits>

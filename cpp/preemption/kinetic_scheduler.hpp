@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "listing/claimable_gpus.hpp"
-#include "listing/kinetic_choice.hpp"
-#include "listing/preemptive_scheduler.hpp"
+#include "preemption/claimable_gpus.hpp"
+#include "preemption/kinetic_choice.hpp"
+#include "preemption/preemptive_scheduler.hpp"
 
 namespace gpusched {
 
