@@ -19,6 +19,19 @@ void FreeProfile::reset(std::int64_t num_gpus) {
   level_ = num_gpus;
   blocks_.clear();
   lasts_.clear();
+  sliding_.clear();
+  num_sliding_ = 0;
+}
+
+void FreeProfile::slide(Time length, std::int64_t gpus) {
+  num_sliding_ += gpus;
+  const auto step = std::lower_bound(sliding_.begin(), sliding_.end(), length,
+                                     [](const Step& a, Time time) { return a.at < time; });
+  if (step == sliding_.end() || step->at != length) {
+    sliding_.insert(step, {length, gpus});
+  } else if ((step->change += gpus) == 0) {
+    sliding_.erase(step);
+  }
 }
 
 void FreeProfile::advance(Time now) {
@@ -100,27 +113,46 @@ void FreeProfile::add(Time at, std::int64_t change) {
 }
 
 Time FreeProfile::earliest(Time length, std::int64_t gpus) const {
-  std::int64_t level = level_;
+  std::int64_t level = level_ - num_sliding_;
   Time start = level < gpus ? kNever : now_;
+  auto sliding = sliding_.begin();
+  const auto change = [&](Time at, std::int64_t by) {
+    level += by;
+    if (level < gpus) {
+      start = kNever;
+    } else if (start == kNever) {
+      start = at;
+    }
+  };
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = *blocks_[i];
+    auto given = sliding;  // the first that gives nothing back within the block
+    std::int64_t given_back = 0;
+    for (; given != sliding_.end() && now_ + given->at <= lasts_[i]; ++given) {
+      given_back += given->change;
+    }
     const bool is_open = start != kNever;
     if (is_open && block.steps[0].at >= start + length) return start;
-    if (is_open ? level + block.least >= gpus : level + block.greatest < gpus) {
+    if (is_open ? level + block.least >= gpus
+                : level + given_back + block.greatest < gpus && level + given_back < gpus) {
       if (is_open && lasts_[i] >= start + length) return start;
-      level += block.sum;
+      level += block.sum + given_back;
+      sliding = given;
       continue;
     }
     for (int j = 0; j < block.size; ++j) {
       const Step& step = block.steps[static_cast<std::size_t>(j)];
-      if (start != kNever && step.at >= start + length) return start;
-      level += step.change;
-      if (level < gpus) {
-        start = kNever;
-      } else if (start == kNever) {
-        start = step.at;
+      for (; sliding != given && now_ + sliding->at < step.at; ++sliding) {
+        change(now_ + sliding->at, sliding->change);
       }
+      if (start != kNever && step.at >= start + length) return start;
+      std::int64_t by = step.change;
+      if (sliding != given && now_ + sliding->at == step.at) by += (sliding++)->change;
+      change(step.at, by);
     }
+  }
+  for (; sliding != sliding_.end() && start == kNever; ++sliding) {
+    change(now_ + sliding->at, sliding->change);
   }
   return start;
 }

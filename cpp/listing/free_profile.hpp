@@ -22,6 +22,9 @@ class FreeProfile {
   /// lies before the present is left out.
   void take(Time begin, Time end, std::int64_t gpus);
 
+  /// Takes GPUs from now on for so long, whenever now is; a negative number gives them back.
+  void slide(Time length, std::int64_t gpus);
+
   /// The first instant from now on with `gpus` free for `length`. There must be one.
   [[nodiscard]] Time earliest(Time length, std::int64_t gpus) const;
 
@@ -49,6 +52,9 @@ class FreeProfile {
   std::int64_t level_ = 0;  // now
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Time> lasts_;
+  // By length; what these take they only give back as time goes on.
+  std::vector<Step> sliding_;
+  std::int64_t num_sliding_ = 0;
 };
 
 }  // namespace gpusched

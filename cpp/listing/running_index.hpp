@@ -74,16 +74,6 @@ class RunningIndex {
     }
   }
 
-  /// Visits the entries that end at or before `end`.
-  template <class Visit>
-  void for_each_until(Time end, Visit visit) const {
-    for (const auto& block : blocks_) {
-      for (int i = 0; i < block->size; ++i) {
-        if (block->entries[i].end > end) return;
-        visit(block->entries[i]);
-      }
-    }
-  }
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& block : blocks_) {

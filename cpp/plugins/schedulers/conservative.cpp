@@ -61,7 +61,9 @@ class Conservative final : public Scheduler {
   };
 
   void reserve(const State& state, std::span<const JobId> arrived, bool is_early) {
-    take_sliding(state, 1);
+    // Who runs for longer than estimated does so until the next tick, whenever one asks.
+    const std::int64_t overdue = running_.sum_until(state.now());
+    if (overdue > 0) profile_.slide(kTick, overdue);
     if (is_early) move_up(state);
     for (const JobId job : arrived) {
       control_->check();
@@ -71,19 +73,7 @@ class Conservative final : public Scheduler {
       profile_.take(at, at + length, gpus);
       ahead_.push({job, at});
     }
-    take_sliding(state, -1);
-  }
-
-  /// What begins now whenever one asks, and so is not kept in the profile: who runs for longer than
-  /// estimated, and reservations that had come before and wait on.
-  void take_sliding(const State& state, int sign) {
-    const Time now = state.now();
-    running_.for_each_until(now, [&](const RunningIndex::Entry& run) {
-      profile_.take(now, now + kTick, sign * run.gpus);
-    });
-    for (const Reservation& held : come_) {
-      profile_.take(now, now + state.jobs().estimate(held.job), sign * state.jobs().gpus(held.job));
-    }
+    if (overdue > 0) profile_.slide(kTick, -overdue);
   }
 
   /// Each by JobId takes the earliest fit among all the others.
@@ -119,7 +109,8 @@ class Conservative final : public Scheduler {
     if (!ahead_.empty()) actions.wake(ahead_.top().at);
   }
 
-  /// The profile keeps those that run, from their start, and no others that have come.
+  /// Reservations that have come before and wait on slide: they want their GPUs from now on,
+  /// whenever one asks. Those that run stand, from their start.
   void settle(const State& state, Reservation& held) {
     const Time length = state.jobs().estimate(held.job);
     const int gpus = state.jobs().gpus(held.job);
@@ -127,6 +118,9 @@ class Conservative final : public Scheduler {
     if (held.has_started && starts_in_time) return;
     if (held.is_kept) profile_.take(held.at, held.at + length, -gpus);
     if (held.has_started) profile_.take(state.now(), state.now() + length, gpus);
+    const bool slid = !held.is_kept;
+    const bool slides = !held.has_started;
+    if (slid != slides) profile_.slide(length, slides ? gpus : -gpus);
     held.is_kept = false;
   }
 
