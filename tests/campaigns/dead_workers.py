@@ -213,7 +213,7 @@ def report(what: str, at: list[int], num_runs: int) -> None:
 
 
 def child(executor: str, folder: str, num_jobs: str) -> None:
-    """Run the study in a folder, as the process that will be killed; say when it begins and ends."""
+    """Run the study in a folder, to be killed; say when the first runs and when all are kept."""
     told: list[int] = []
 
     def progress(update: gs.Progress) -> None:
