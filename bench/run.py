@@ -63,6 +63,7 @@ def _verdict(done: list[Section]) -> str:
 def _sections(
     only: list[str] | None, quick: bool, sizes: tuple[int, ...] | None
 ) -> Iterator[Section]:
+    given = sizes
     sizes = sizes or ((100_000, 1_000_000) if quick else (100_000, 1_000_000, 10_000_000))
     repeats = 3 if quick else 7
     size = min(1_000_000, max(sizes))
@@ -102,7 +103,7 @@ def _sections(
         "around": lambda: around.sections(size, repeats),
         "memory": lambda: iter([memory.section((size,))]),
         "threads": lambda: iter([threads.section(size, repeats)]),
-        "sweeps": lambda: iter([sweeps.section(quick)]),
+        "sweeps": lambda: iter([sweeps.section(quick, given)]),
         "order": lambda: iter([python_order.section(repeats)]),
         "import": lambda: iter([import_time.section(5 if quick else 21)]),
         "reading": lambda: iter([reading.section(min(3, repeats))]),

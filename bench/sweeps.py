@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import gpusched as gs
 from bench.table import Bar, Section
@@ -15,6 +15,8 @@ SHARE: Final = 1.15
 RUNS_PER_S: Final = 2_000
 GROWTH: Final = 1.1
 WORKERS: Final = 2
+LONG: Final = 100_000
+SHORT: Final = 1_000
 POLICIES: Final = [
     "fifo", "fifo-skip", "sjf", "swf", "srtf", "las", "2d-las", "easy", "srsf", "spjf",
 ]  # fmt: skip
@@ -28,22 +30,42 @@ METHOD = (
 COLUMNS = ("runs", "jobs", "workers", "wall s", "own s / 2", "runs/s", "MiB at 1/4", "at the end")
 
 
-def section(quick: bool) -> Section:
-    """Measure long runs, then short ones on threads and on processes."""
+def section(quick: bool, sizes: tuple[int, ...] | None = None) -> Section:
+    """Measure long runs, then short ones on threads and on processes.
+
+    Parameters
+    ----------
+    sizes
+        The numbers of jobs to measure, of ``LONG`` (with ``quick`` a tenth of it) and ``SHORT``;
+        None: both.
+    """
     out = Section("Studies", METHOD, COLUMNS)
-    seeds = 2 if quick else 34
-    long = _study(10_000 if quick else 100_000, [0.7, 0.8, 0.9], seeds, servers=64)
-    ratio, growth = _measure(out, long, f"threads:{WORKERS}")
-    out.bars.append(Bar("long runs: wall time / own time over two", ratio, SHARE))
-    out.bars.append(Bar("long runs: memory at the end / at a quarter", growth, GROWTH))
-    loads = [0.6, 0.7, 0.8, 0.9, 0.95]
-    short = _study(1_000, loads, 4 if quick else 100, servers=8)
-    short["placements"] = ["consolidated", "count"]
-    for executor in (f"threads:{WORKERS}", f"processes:{WORKERS}"):
-        _measure(out, short, executor)
-        rate = float(out.rows[-1][5].replace(",", ""))
-        out.bars.append(Bar(f"short runs/s, {executor}", rate, RUNS_PER_S, at_least=True))
+    wanted = sizes or (SHORT, LONG)
+    if LONG in wanted:
+        seeds = 2 if quick else 34
+        long = _study(LONG // 10 if quick else LONG, [0.7, 0.8, 0.9], seeds, servers=64)
+        measured = _measure(out, long, f"threads:{WORKERS}")
+        out.bars.append(Bar("long runs: wall time / own time over two", measured.ratio, SHARE))
+        out.bars.append(Bar("long runs: memory at the end / at a quarter", measured.growth, GROWTH))
+    if SHORT in wanted:
+        loads = [0.6, 0.7, 0.8, 0.9, 0.95]
+        short = _study(SHORT, loads, 4 if quick else 100, servers=8)
+        short["placements"] = ["consolidated", "count"]
+        for executor in (f"threads:{WORKERS}", f"processes:{WORKERS}"):
+            measured = _measure(out, short, executor)
+            bar = Bar(f"short runs/s, {executor}", measured.runs_per_s, RUNS_PER_S, at_least=True)
+            out.bars.append(bar)
+    if not out.rows:
+        raise ValueError(f"--sizes: studies are of {SHORT:,} and {LONG:,} jobs")
     return out
+
+
+class _Measured(NamedTuple):
+    """Wall time over own time shared out, memory at the end over that at a quarter, runs/s."""
+
+    ratio: float
+    growth: float
+    runs_per_s: float
 
 
 def _study(jobs: int, loads: list[float], seeds: int, servers: int) -> dict[str, Any]:
@@ -56,7 +78,7 @@ def _study(jobs: int, loads: list[float], seeds: int, servers: int) -> dict[str,
     }
 
 
-def _measure(out: Section, study: dict[str, Any], executor: str) -> tuple[float, float]:
+def _measure(out: Section, study: dict[str, Any], executor: str) -> _Measured:
     one_seed = study | {"seeds": [0]}
     gs.sweep(one_seed | {"policies": study["policies"][:1]}, executor=executor)  # loads all
     alone = gs.sweep(one_seed, executor="threads:1").runs
@@ -82,7 +104,7 @@ def _measure(out: Section, study: dict[str, Any], executor: str) -> tuple[float,
             f"{runs / wall_s:,.0f}", f"{quarter:,.0f}", f"{held[-1][1]:,.0f}",
         )
     )  # fmt: skip
-    return wall_s / (own_s / WORKERS), held[-1][1] / quarter
+    return _Measured(wall_s / (own_s / WORKERS), held[-1][1] / quarter, runs / wall_s)
 
 
 def _resident_mib() -> float:

@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,11 @@ OF_THE_RUN = ("wall_s", "total_s", "jobs_per_s", "repeat")
 
 
 def study_of(num_jobs: int) -> dict[str, Any]:
-    """Return the study: 64 runs."""
+    """Return the study: 80 runs."""
     return {
         "name": "dead-workers",
         "seeds": list(range(1, 9)),
-        "policies": ["fifo", "sjf", "srtf", "easy"],
+        "policies": ["fifo", "sjf", "srtf", "easy", "2d-las"],
         "baseline": "fifo",
         "traces": [{"generate": "philly", "jobs": num_jobs, "loads": [0.7, 0.9]}],
         "clusters": [{"servers": 8, "gpus": 8}],
@@ -113,7 +114,7 @@ def same_everywhere(study: dict[str, Any], expected: pl.DataFrame) -> None:
 
 
 def begun(study: dict[str, Any], executor: str, folder: Path) -> subprocess.Popen[str]:
-    """Start the study in a process of its own; return when some of it is done."""
+    """Start the study in a process of its own; return when its first runs are kept."""
     arguments = ["--child", executor, str(folder), str(study["traces"][0]["jobs"])]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.campaigns.dead_workers", *arguments],
@@ -131,17 +132,20 @@ def kill_the_process(
 ) -> None:
     """Kill the whole study at random moments, each time one that begins anew, and resume it."""
     kept: list[int] = []
-    longest_s = 0.0
+    between_s = 0.0  # the first runs and the last one
     for _ in range(kills + 1):
         with tempfile.TemporaryDirectory(prefix="dead-workers-") as name:
             folder = Path(name) / "study"
             process = begun(study, executor, folder)
             begin = time.monotonic()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(draw.uniform(0, longest_s) if longest_s else LIMIT_S)
-            if not longest_s:  # the first one is not disturbed
-                longest_s = time.monotonic() - begin
+            if not between_s:  # the first one is not disturbed
+                assert process.stdout is not None
+                assert process.stdout.readline() == "end\n"
+                between_s = time.monotonic() - begin
+                process.communicate(timeout=LIMIT_S)
                 continue
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(draw.uniform(0, between_s))
             process.kill()
             process.communicate(timeout=LIMIT_S)
             kept.append(num_kept(folder))
@@ -165,26 +169,36 @@ def kill_a_worker(
 ) -> None:
     """Kill a Dask worker at random moments of a study each, and compare what comes all the same."""
     done: list[int] = []
-    longest_s = 0.0
+    between_s = 0.0  # the first runs and the last one
     for _ in range(kills + 1):
         with dask_workers(has_nanny=has_nanny) as client:
             victim = draw.choice(list(client.run(os.getpid).values()))
-            seen = [gs.Progress(0, len(expected))]
-            timer = threading.Timer(draw.uniform(0, longest_s), kill_and_note, (victim, seen, done))
-            if longest_s:
-                timer.start()
-            begin = time.monotonic()
-            check(expected, gs.sweep(study, executor=client, progress=seen.append))
-            if longest_s:
+            seen: list[tuple[float, int]] = []
+            wait_s = draw.uniform(0, between_s)
+            timer = threading.Timer(wait_s, kill_and_note, (victim, seen, done))
+            watched = partial(watch, seen, timer if between_s else None)
+            check(expected, gs.sweep(study, executor=client, progress=watched))
+            if between_s:
                 timer.join()
             else:  # the first one is not disturbed
-                longest_s = time.monotonic() - begin
+                between_s = seen[-1][0] - seen[0][0]
     report(f"Dask worker {'with' if has_nanny else 'without'} a nanny killed", done, len(expected))
 
 
-def kill_and_note(victim: int, seen: list[gs.Progress], done: list[int]) -> None:
+def watch(
+    seen: list[tuple[float, int]], timer: threading.Timer | None, progress: gs.Progress
+) -> None:
+    """Note when how many runs were done, and start the timer at the first of them."""
+    if not progress.done:
+        return
+    if not seen and timer is not None:
+        timer.start()
+    seen.append((time.monotonic(), progress.done))
+
+
+def kill_and_note(victim: int, seen: list[tuple[float, int]], done: list[int]) -> None:
     """Kill a process, and note how many runs were done then."""
-    done.append(seen[-1].done)
+    done.append(seen[-1][1])
     os.kill(victim, signal.SIGKILL)
 
 
@@ -199,13 +213,15 @@ def report(what: str, at: list[int], num_runs: int) -> None:
 
 
 def child(executor: str, folder: str, num_jobs: str) -> None:
-    """Run the study in a folder, as the process that will be killed; say when it is under way."""
+    """Run the study in a folder, to be killed; say when the first runs and when all are kept."""
     told: list[int] = []
 
     def progress(update: gs.Progress) -> None:
         if update.done and not told:
             told.append(update.done)
             print("begin", flush=True)
+        if update.done == update.total:
+            print("end", flush=True)
 
     gs.sweep(study_of(int(num_jobs)), folder=folder, executor=executor, progress=progress)
 
@@ -215,7 +231,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="PART", choices=[*PARTS, []], help=PARTS_HELP)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=3_000)
+    parser.add_argument("--jobs", type=int, default=40_000, help="Of each run. Default: 40,000.")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.child:

@@ -182,3 +182,76 @@ def test_ctrl_c_ends_soon_and_says_how_to_go_on(study: Path, tmp_path: Path, whe
         f"interrupted: {kept} of 18 runs are kept in study.sweep; the same command goes on from "
         "there\n"
     )
+
+
+def test_the_report_stands_in_the_folder_of_the_study(gpusched, gpusched_json, study: Path) -> None:
+    pytest.importorskip("plotly")
+    made = gpusched_json("sweep", study, "--plotly", "cdn")
+    assert made["files"] == {"report": "study.sweep/report.html"}
+    page = Path("study.sweep/report.html").read_text()
+    assert "12 runs" in page
+    assert "https://cdn.plot.ly/" in page
+    assert gpusched("sweep", "study.sweep", "--status").stdout.startswith("loads: 12 of 12")
+    again = gpusched("sweep", study, "--report", "deep/here.html", "--plotly", "plotly.js")
+    assert "wrote deep/here.html" in again.stderr
+    assert "plotly.js" in Path("deep/here.html").read_text()
+    wrong = gpusched("sweep", study, "--report", study)
+    assert wrong.exit_code == 2
+    assert study.read_text() == STUDY
+    bad = gpusched("sweep", study, "--plotly", "cnd")
+    assert bad.stderr.startswith("gpusched: --plotly: ")
+
+
+def test_a_single_run_has_a_table_and_no_report(gpusched, gpusched_json, study: Path) -> None:
+    name = gs.sweep(study).runs["run"][0]
+    assert gpusched_json("sweep", study, "--only", name)["files"] == {}
+    asked = gpusched("sweep", study, "--only", name, "--report", "one.html")
+    assert asked.exit_code in (0, 2)
+    assert Path("one.html").exists() == (asked.exit_code == 0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sets SIGPIPE")
+@pytest.mark.parametrize("command", ["sweep", "reproduce"])
+def test_the_pipe_of_a_dead_worker_does_not_end_a_command(
+    gpusched, study: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    seen = []
+
+    class Seen(Exception):
+        pass
+
+    def run(*args: object, **options: object) -> None:
+        seen.append(signal.getsignal(signal.SIGPIPE))
+        raise Seen
+
+    monkeypatch.setattr("gpusched.cli.sweep.run_study", run)
+    monkeypatch.setattr("gpusched.papers.registry.Paper.reproduce", run)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as the command has it
+    try:
+        result = gpusched(command, study if command == "sweep" else "fgd", "--processes", 2)
+        after = signal.getsignal(signal.SIGPIPE)
+    finally:
+        signal.signal(signal.SIGPIPE, before)
+    assert isinstance(result.exception, Seen)
+    assert seen == [signal.SIG_IGN]
+    assert after == signal.SIG_DFL
+
+
+def test_a_policy_in_python_runs_in_processes_unless_told(
+    gpusched, study: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    class Seen(Exception):
+        pass
+
+    def run(*args: object, executor: object, **options: object) -> None:
+        asked.append(executor)
+        raise Seen
+
+    monkeypatch.setattr("gpusched.cli.sweep.run_study", run)
+    monkeypatch.setattr("gpusched.cli.sweep.python_parts", lambda read: ["my-order"])
+    told = gpusched("sweep", study)
+    assert "written in Python, so in processes: my-order" in told.stderr
+    gpusched("sweep", study, "--threads", 2)
+    assert asked == ["processes", "threads:2"]

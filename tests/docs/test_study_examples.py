@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -76,3 +77,23 @@ def test_capacity_planning(tmp_path: Path) -> None:
     found = re.findall(r"^([\w-]+) +(\d+|more than 128) servers: p95 wait", printed, re.MULTILINE)
     assert [policy for policy, _ in found] == ["fifo-skip", "easy", "2d-las"]
     assert is_pdf(tmp_path / "capacity.pdf")
+
+
+def test_the_study_of_the_readme_gives_its_table(tmp_path: Path) -> None:
+    where = importlib.util.spec_from_file_location("study_example", ROOT / "docs/study_example.py")
+    assert where is not None
+    assert where.loader is not None
+    example = importlib.util.module_from_spec(where)
+    where.loader.exec_module(example)
+    shown = (ROOT / "README.md").read_text()
+    row = next(line for line in shown.splitlines() if re.match(r" 0\.9 +srtf ", line))
+    stale = shown.replace(row, row.replace("0.9 ", "0.8 "))
+    assert stale != shown
+    made = example.with_table(stale, tmp_path)
+    assert made == shown, "README.md is out of date: run `python docs/study_example.py`"
+    runs = pl.read_parquet(tmp_path / "study.sweep" / "runs")
+    picture = example.PICTURE.read_text()
+    for policy in runs["policy"].unique():
+        assert f">{policy}" in picture
+    with pytest.raises(ValueError, match="shows no study"):
+        example.with_table("# Nothing\n", tmp_path)

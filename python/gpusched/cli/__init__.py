@@ -23,7 +23,8 @@ class Commands(OneLineErrors):
         ),
         "run": Command("run:run", "Run one policy and print what it achieved."),
         "sweep": Command(
-            "sweep:sweep", "Do all runs of a study, kept as they come: a table, and Parquet files."
+            "sweep:sweep",
+            "Do all runs of a study, kept as they come: a table, a report, Parquet files.",
         ),
         "size": Command(
             "size:size", "Find the fewest servers that meet a goal, or the cheapest mix."

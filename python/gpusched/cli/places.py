@@ -1,7 +1,10 @@
-"""Options that say where runs take place."""
+"""Options that say where runs take place, and what the command minds while they do."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Final
 
 import typer
@@ -9,6 +12,17 @@ import typer
 _WHERE: Final = "Where"
 _LOCAL: Final = "local"
 
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        help="Runs at a time. Default: one per CPU.",
+        show_default=False,
+        rich_help_panel=_WHERE,
+    ),
+]
 Processes = Annotated[
     int | None,
     typer.Option(
@@ -42,7 +56,9 @@ Ray = Annotated[
 ]
 
 
-def executor_of(processes: int | None, dask: str | None, ray: str | None) -> str | None:
+def executor_of(
+    processes: int | None, dask: str | None, ray: str | None, *, threads: int | None = None
+) -> str | None:
     """Return what :func:`~gpusched.execution.choosing.backend_for` takes; None if nothing is said.
 
     Raises
@@ -51,6 +67,7 @@ def executor_of(processes: int | None, dask: str | None, ray: str | None) -> str
         If more than one of them is given.
     """
     named = {
+        "--threads": None if threads is None else f"threads:{threads}",
         "--processes": None if processes is None else f"processes:{processes}",
         "--dask": None if dask is None else f"dask:{dask}",
         "--ray": None if ray is None else "ray" if ray == _LOCAL else f"ray:{ray}",
@@ -59,3 +76,17 @@ def executor_of(processes: int | None, dask: str | None, ray: str | None) -> str
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)}: name one of them")
     return next(iter(given.values()), None)
+
+
+@contextmanager
+def worker_pipes() -> Iterator[None]:
+    """Have a worker that is gone raise an error, where it would end the command as a reader does.
+
+    A command ends without a word when nobody reads its output any more, which it learns by
+    SIGPIPE. A process that works for it and has died, as at Ctrl-C, gives the same signal.
+    """
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)

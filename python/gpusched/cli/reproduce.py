@@ -13,7 +13,7 @@ from gpusched.base.wording import plural
 from gpusched.cli import options
 from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED, report_failures
-from gpusched.cli.places import Dask, Processes, Ray, executor_of
+from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.execution.kept_runs import forget, num_kept
 from gpusched.papers import registry as papers
@@ -120,7 +120,7 @@ def reproduce(
         remark([f"goes on from {plural(before, 'finished run')} in {kept}"])
     interrupted = False
     failed: dict[str, Exception] = {}
-    with ProgressDisplay() as display:
+    with worker_pipes(), ProgressDisplay() as display:
         stages: list[str] = []
 
         def progress(update: Progress) -> None:

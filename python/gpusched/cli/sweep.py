@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import math
-import os
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
+from gpusched.base.libraries import is_installed, need
+from gpusched.base.replacing import write_text
 from gpusched.base.run_warning import unwarned
-from gpusched.base.wording import duration, plural
-from gpusched.cli import options
-from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
+from gpusched.base.wording import plural
+from gpusched.cli import given, options
+from gpusched.cli.console import flush, remark, show_json
 from gpusched.cli.errors import INTERRUPTED
+from gpusched.cli.outputs import Input, prepare_target
+from gpusched.cli.places import Dask, Processes, Ray, Threads, executor_of, worker_pipes
 from gpusched.cli.progress import ProgressDisplay
-from gpusched.cli.sweep_tables import show_comparison, show_overview
+from gpusched.cli.sweep_tables import plain_result, show_estimate, show_result, show_status
 from gpusched.sweeping import pilot
-from gpusched.sweeping.status import SweepStatus, sweep_status
+from gpusched.sweeping.python_parts import python_parts
+from gpusched.sweeping.status import sweep_status
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.study_folder import STUDY
 from gpusched.sweeping.sweep import sweep as run_study
 from gpusched.sweeping.sweep_result import SweepResult
 
-_WHERE: Final = "Where"
 _ENDING: Final = ".sweep"
-_LOCAL: Final = "local"
+_REPORT: Final = "report.html"
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -80,48 +79,10 @@ def sweep(
             rich_help_panel=options.RUN,
         ),
     ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            metavar="N",
-            min=1,
-            help="Runs at a time. Default: one per CPU.",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(
-            "--processes",
-            metavar="N",
-            min=1,
-            help="Processes in place of threads: for many short runs, and for policies in Python.",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            "--dask",
-            metavar="ADDRESS",
-            help="The scheduler of a Dask cluster (extra: [bold]dask[/]).",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            "--ray",
-            metavar=f"ADDRESS|{_LOCAL}",
-            help=f"A Ray cluster; [bold]{_LOCAL}[/] starts one here (extra: [bold]ray[/]).",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
+    threads: Threads = None,
+    processes: Processes = None,
+    dask: Dask = None,
+    ray: Ray = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
@@ -139,30 +100,59 @@ def sweep(
             f"the finished runs, in Parquet files. Default: STUDY{_ENDING} beside where you are."
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="The report: one HTML file. Default: report.html in the folder of the study.",
+            show_default=False,
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    plotly: options.PlotlyLibrary = "inline",
     json: options.Json = False,
 ) -> None:
-    """Do all runs of a study, kept as they come: a table, and Parquet files.
+    """Do all runs of a study, kept as they come: a table, a report, Parquet files.
 
     What is in the folder is not run again: after Ctrl-C, after a crash, or with
     more seeds or policies in the study, the same command goes on.
     """
     file, folder = _places(study, out)
     if status:
-        _show_status(sweep_status(folder), json)
+        show_status(sweep_status(folder), json)
         return
     read = Study.read(file)
     _check_metrics(table)
-    executor = _executor(threads, processes, dask, ray)
+    executor = executor_of(processes, dask, ray, threads=threads)
+    if executor is None and (parts := python_parts(read)):
+        executor = "processes"
+        remark([f"written in Python, so in processes: {', '.join(parts)}"])
     if dry:
-        _show_estimate(read, folder, threads or processes, processes is not None, json)
+        has_processes = executor is not None and executor.startswith("processes")
+        with ProgressDisplay() as display:
+            display.stage("trying each policy once")
+            told = pilot.estimate(
+                read, folder=folder, num_slots=threads or processes, has_processes=has_processes
+            )
+        show_estimate(read, told, folder, json)
         return
+    plotly = given.page_of(plotly, None).plotly
+    page = _page(report, None if only else folder, {"study": file})
     result = _run(read.title or read.name, file, None if only else folder, executor, only)
+    text = None
+    if page is not None and len(result.finished):
+        text = _rendered(result, table, plotly, is_asked=report is not None)
     if json:
-        show_json(_plain(result))
+        files = {} if text is None else {"report": str(page)}
+        show_json(plain_result(result) | {"files": files})
     else:
-        _show(result, table or ())
-        flush()
+        show_result(result, table or ())
     remark(result.warnings, style="yellow")
+    if page is not None and text is not None:
+        flush()  # what was found is seen, whatever comes of the file
+        write_text(page, text)
+        remark([f"wrote {page}"])
     if result.folder is not None:
         remark([f"{plural(result.num_done, 'run')} kept in {result.folder}"])
     if result.num_failed:
@@ -178,19 +168,36 @@ def _places(study: Path, out: Path | None) -> tuple[Path, Path]:
     return study, out or Path(study.stem + _ENDING)
 
 
-def _executor(
-    threads: int | None, processes: int | None, dask: str | None, ray: str | None
+def _page(report: Path | None, folder: Path | None, inputs: dict[str, Input]) -> Path | None:
+    """Return the file of the report, which can be written; None if there is to be none."""
+    if report is not None:
+        need("plotly", "the report", "plotly")  # now, and not after an hour
+        report.parent.mkdir(parents=True, exist_ok=True)
+        prepare_target(report, inputs)
+        return report
+    if folder is None:
+        return None
+    if is_installed("plotly"):
+        return folder / _REPORT
+    remark(["no report: it needs plotly: pip install plotly"], style="yellow")
+    return None
+
+
+def _rendered(
+    result: SweepResult, table: list[str] | None, plotly: str, *, is_asked: bool
 ) -> str | None:
-    named = {
-        "--threads": None if threads is None else f"threads:{threads}",
-        "--processes": None if processes is None else f"processes:{processes}",
-        "--dask": None if dask is None else f"dask:{dask}",
-        "--ray": None if ray is None else "ray" if ray == _LOCAL else f"ray:{ray}",
-    }
-    given = {option: value for option, value in named.items() if value is not None}
-    if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)}: name one of them")
-    return next(iter(given.values()), None)
+    """Return the page; None if it has nothing to show and nobody asked for it."""
+    from gpusched.reporting.sweeps.sweep_page import render_sweep
+
+    with ProgressDisplay() as display:
+        display.stage("drawing the report")
+        try:
+            return render_sweep(result, metrics=table, plotly=plotly)
+        except ValueError as error:  # such as a single run
+            if is_asked:
+                raise
+            remark([f"no report: {error}"])
+            return None
 
 
 def _check_metrics(wanted: list[str] | None) -> None:
@@ -206,7 +213,7 @@ def _check_metrics(wanted: list[str] | None) -> None:
 def _run(
     label: str, file: Path, folder: Path | None, executor: str | None, only: str | None
 ) -> SweepResult:
-    with _worker_pipes(), ProgressDisplay(has_time_left=True) as display:
+    with worker_pipes(), ProgressDisplay(has_time_left=True) as display:
         display.runs([label])
         try:
             with unwarned():  # the result says them, too
@@ -222,16 +229,6 @@ def _run(
             raise typer.Exit(INTERRUPTED) from None
 
 
-@contextmanager
-def _worker_pipes() -> Iterator[None]:
-    """Have a worker that is gone raise an error; what ends the command is its reader alone."""
-    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGPIPE, before)
-
-
 def _tell_kept(folder: Path | None) -> None:
     if folder is None:
         return
@@ -243,67 +240,3 @@ def _tell_kept(folder: Path | None) -> None:
         ],
         style="yellow",
     )
-
-
-def _show(result: SweepResult, wanted: Sequence[str]) -> None:
-    show_lines([result.study.title or result.study.name], style="bold")
-    if not result.num_done - result.num_failed:
-        return
-    chosen = list(wanted) or list(result.study.metrics)
-    if not chosen:
-        show_overview(result)
-    for metric in chosen:
-        show_comparison(result.compare(metric))
-
-
-def _plain(result: SweepResult) -> dict[str, Any]:
-    return {
-        "study": result.study.name,
-        "folder": result.folder,
-        "num_runs": len(result.runs),
-        "num_failed": result.num_failed,
-        "warnings": result.warnings,
-        "runs": [
-            {key: _finite(value) for key, value in row.items()}
-            for row in result.runs.iter_rows(named=True)
-        ],
-    }
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _show_status(told: SweepStatus, json: bool) -> None:
-    if json:
-        fields = ("name", "folder", "num_runs", "num_done", "num_failed", "num_left", "spent_s",
-                  "left_s", "is_same_code", "damaged")  # fmt: skip
-        show_json({key: getattr(told, key) for key in fields})
-        return
-    show_lines([str(told)])
-    remark(told.damaged, style="yellow")
-
-
-def _show_estimate(
-    study: Study, folder: Path, num_slots: int | None, has_processes: bool, json: bool
-) -> None:
-    with ProgressDisplay() as display:
-        display.stage("trying each policy once")
-        told = pilot.estimate(
-            study, folder=folder, num_slots=num_slots, has_processes=has_processes
-        )
-    if json:
-        fields = ("num_runs", "num_kept", "num_jobs", "num_slots", "runs_s", "wall_s",
-                  "memory_bytes", "pilots", "errors")  # fmt: skip
-        show_json({key: getattr(told, key) for key in fields})
-        return
-    show_lines([study.title or study.name], style="bold")
-    show_lines([str(told)])
-    table = new_table()
-    table.add_column("policy")
-    table.add_column("1,000 jobs", justify="right")
-    for policy, seconds in told.pilots.items():
-        table.add_row(policy, duration(seconds))
-    show_table(table)
-    remark(told.errors, style="yellow")
-    remark([f"finished runs would be kept in {os.fspath(folder)}"])

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -155,14 +156,18 @@ def frame_of(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Make a frame of rows that need not have the same keys; a null stands where one is missing."""
     import polars as pl
 
-    keys = dict.fromkeys(key for row in rows for key in row)
-    return pl.DataFrame([_column(key, [row.get(key) for row in rows]) for key in keys])
+    shapes = dict.fromkeys(map(tuple, rows))  # mostly one: what is done for each value is native
+    if len(shapes) == 1:
+        (keys,) = shapes
+        return pl.DataFrame(map(_column, keys, zip(*(row.values() for row in rows), strict=True)))
+    found = dict.fromkeys(chain.from_iterable(shapes))
+    return pl.DataFrame([_column(key, [row.get(key) for row in rows]) for key in found])
 
 
-def _column(key: str, values: list[Any]) -> pl.Series:
+def _column(key: str, values: Sequence[Any]) -> pl.Series:
     import polars as pl
 
-    kinds = {type(value) for value in values if value is not None}
+    kinds = {*map(type, values)} - {type(None)}
     if kinds == {int, float}:
         values = [None if value is None else float(value) for value in values]
     elif len(kinds) > 1:

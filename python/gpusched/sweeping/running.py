@@ -28,6 +28,9 @@ SETTINGS: Final = frozenset(
 OFFERED_LOAD: Final = "offered_load"
 """The metric ``load``: the column of that name is what the study asked for."""
 
+QUEUE_GROWTH: Final = "queue_growth"
+"""The metric that says where a queue grows: every run has it, since no one run can be believed."""
+
 _cache: Final = RecipeCache()
 
 
@@ -60,7 +63,7 @@ def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row
         result = result_of(context, trace, run)
         summary = result.summary(**context.window)
         row: Row = {key: value for key, value in summary.items() if key not in SETTINGS}
-        for key in context.metrics:
+        for key in (QUEUE_GROWTH, *context.metrics):
             row[key] = result.metric(key, **context.window)
         row[OFFERED_LOAD] = summary.get("load")
         row["run"] = name

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.progress import OnProgress, Progress
+from gpusched.base.progress_bar import watched
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled
 from gpusched.execution.backend import Handle
 from gpusched.execution.choosing import opened
 from gpusched.execution.driver import run_tasks
 from gpusched.sweeping.planned import PlannedStudy, names_of
+from gpusched.sweeping.python_parts import PythonTime
 from gpusched.sweeping.run_context import Batch, batches, context_of, jobs_of_run
 from gpusched.sweeping.run_names import unreadable
 from gpusched.sweeping.run_store import RunStore, frame_of
@@ -42,7 +44,7 @@ def sweep(
     folder: str | os.PathLike[str] | None = None,
     executor: Any = None,
     only: str | None = None,
-    progress: OnProgress | None = None,
+    progress: OnProgress | bool | None = None,
     stop: threading.Event | None = None,
 ) -> SweepResult:
     """Do all runs of a study, those that are kept in a folder apart.
@@ -64,7 +66,8 @@ def sweep(
         Do only the runs whose names begin so.
     progress
         Called with a :class:`~gpusched.base.progress.Progress` (done, total), in runs, about ten
-        times a second and once at the end, in the thread of the caller.
+        times a second and once at the end, in the thread of the caller. True: a bar with the time
+        left, in a terminal or a notebook.
     stop
         Ends the sweep when it is set.
 
@@ -88,7 +91,8 @@ def sweep(
     Warns
     -----
     RunWarning
-        If files of the folder are damaged, or runs cannot be told from others and so not be kept.
+        If files of the folder are damaged, runs cannot be told from others and so not be kept, or
+        threads, which nobody asked for, are long in policies that are written in Python.
 
     Examples
     --------
@@ -111,9 +115,12 @@ def sweep(
         if only is None:
             write_plan(folder, read, planned.names)
     gathered = _Gathered(planned, store)
-    with store.writing() if store is not None else nullcontext():
+    with (
+        store.writing() if store is not None else nullcontext(),
+        watched(progress, read.title or read.name, "runs") as told,
+    ):
         try:
-            _do(planned, gathered, executor, progress, stop)
+            _do(planned, gathered, executor, told, stop)
         finally:
             gathered.write()
     frame, damaged = gathered.frame()
@@ -149,10 +156,11 @@ def _do(
 
     if left:
         context = context_of(planned.expansion)
+        python_time = PythonTime(planned.expansion.study, executor)
         queue = _Batches(batches(left, [jobs_of_run(context, run) for _, run in left]))
         with opened(executor) as backend:
             shared = backend.share(context)
-            for _, rows in run_tasks(
+            for batch, rows in run_tasks(
                 run_batch,
                 queue,
                 backend=backend,
@@ -162,6 +170,9 @@ def _do(
                 stop=stop,
             ):
                 gathered.add(rows)
+                times = [row.get("wall_s") for row in rows]
+                done = [run for _, run in batch.runs]
+                python_time.add(planned.expansion, zip(done, times, strict=True))
     elif stop is not None and stop.is_set():
         raise Cancelled(total, total, "runs")
     gathered.write()

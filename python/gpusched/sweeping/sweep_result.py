@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.replacing import replacing
 from gpusched.base.wording import plural
+from gpusched.sweeping.parameter_axis import ROLES
+from gpusched.sweeping.running import QUEUE_GROWTH
 from gpusched.sweeping.study import Study
 
 if TYPE_CHECKING:
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 _SHOWN_ROWS: Final = 20
 # From such a load on a queue builds up that is not there when the first jobs arrive.
 _BUSY: Final = 0.8
+# A queue that grows steadily has 5/3; so many runs are needed, as one alone may end in a burst.
+_GROWING: Final = 1.5
+_MIN_SEEDS: Final = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,6 +158,7 @@ class SweepResult:
             "queue grows as long as jobs arrive, and with the number of jobs so do all figures"
             for trace, cluster, offered in most.iter_rows()
         ]
+        lines += self._growing()
         busy = self.finished.filter(load.is_between(_BUSY, 1, closed="left"))
         has_queue = "mean_wait_s" in busy.columns and bool((busy["mean_wait_s"] > 0).any())
         if self.study.warm_up_s == 0 and has_queue:
@@ -161,6 +167,29 @@ class SweepResult:
                 "set warm_up_s to leave the first jobs out"
             )
         return lines
+
+    def _growing(self) -> list[str]:
+        """Where jobs come faster than they leave, though the load is below one."""
+        import polars as pl
+
+        if QUEUE_GROWTH not in self.finished.columns:
+            return []
+        growth, where = pl.col(QUEUE_GROWTH), ["trace", "cluster", "load"]
+        by = [*where, *ROLES]
+        found = (
+            self.finished.filter(pl.col("offered_load") < 1, growth.is_finite())
+            .group_by(by, maintain_order=True)
+            .agg(growth.median(), pl.col("seed").n_unique().alias("seeds"))
+            .filter(growth > _GROWING, pl.col("seeds") >= _MIN_SEEDS)
+            .group_by(where, maintain_order=True)
+            .agg(pl.col("policy").unique(maintain_order=True), growth.max())
+        )
+        return [
+            f"{trace} on {cluster}{'' if load is None else f' at load {load:g}'}: jobs come faster "
+            f"than they leave under {', '.join(policies)} ({QUEUE_GROWTH} up to {most:.1f}, median "
+            "over the seeds): means depend on how many jobs there are"
+            for trace, cluster, load, policies, most in found.iter_rows()
+        ]
 
     def _told(self) -> list[str]:
         """What the runs said themselves, with the policies they are of."""

@@ -377,3 +377,13 @@ def test_a_number_of_jobs_that_a_seed_draws_is_no_axis(runs: pl.DataFrame) -> No
     assert gs.plot.lines(drawn, where=SMALL) == gs.plot.lines(runs, where=SMALL)
     crossed = pl.concat([runs, runs.with_columns(jobs=pl.lit(200, pl.Int64))])
     assert varying(crossed) == ["cluster", "load", "jobs"]
+
+
+def test_the_window_that_is_measured_is_no_axis(runs: pl.DataFrame) -> None:
+    found = gs.sweep({
+        "name": "warm", "seeds": [1, 2], "policies": ["fifo", "sjf"], "warm_up_s": 3600,
+        "traces": [{"generate": "philly", "jobs": 300, "loads": [0.7, 1.3]}],
+        "clusters": [{"servers": 8, "gpus": 8}],
+    })  # fmt: skip
+    assert found.runs["window_end_s"].n_unique() > 1
+    assert varying(found.runs) == ["load"]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpusched as gs
 from gpusched.results.run_facts import RunFacts, exact_sum
 from gpusched.results.summarising import summarise
 from gpusched.schedules.schedule import UNFINISHED
@@ -206,3 +207,39 @@ def test_nearest_rank_is_the_least_value_that_enough_values_do_not_exceed(values
 @given(st.lists(st.integers(-(2**62), 2**62), max_size=20))
 def test_exact_sum_neither_rounds_nor_overflows(values):
     assert exact_sum(np.array(values, dtype=np.int64)) == sum(values)
+
+
+def _queue(submit_s: list[float], service_s: list[float], **window: float) -> float:
+    trace = gs.Trace.from_columns(submit_s=submit_s, service_s=service_s, gpus=[1] * len(submit_s))
+    result = gs.simulate(trace, gs.Cluster.uniform(servers=1, gpus=1), policy="fifo")
+    return float(result.metric("queue_growth", **window))
+
+
+def test_queue_growth_compares_the_last_third_with_the_one_before() -> None:
+    # Every ten seconds a job of five: one is there half of the time.
+    steady = [10.0 * at for at in range(31)]
+    assert _queue(steady, [5.0] * 31) == pytest.approx(1.0)
+    # One a second leaves and two come: half of them stay, so the number grows with the time.
+    assert _queue([0.5 * at for at in range(6_001)], [1.0] * 6_001) == pytest.approx(
+        5 / 3, rel=1e-3
+    )
+    # From 10 s to 20 s one job, from 20 s to 30 s three, of which one came with the last.
+    assert _queue([0.0, 20.0, 20.0, 30.0], [100.0, 1, 1, 1]) == pytest.approx(3.0)
+    assert math.isnan(_queue([0.0], [1.0]))
+    assert math.isnan(_queue([0.0, 30.0], [1.0, 1.0]))
+
+
+def test_queue_growth_in_a_window_is_that_of_its_time() -> None:
+    submit = [0.0, *(10.0 * at for at in range(10, 41))]
+    whole, service = _queue(submit, [5.0] * 32), [5.0] * 32
+    assert _queue(submit, service, warm_up_s=100) == pytest.approx(1.0)
+    assert whole == pytest.approx(1.0, rel=0.1)
+    assert _queue([0.0, 20.0, 20.0, 30.0], [100.0, 1, 1, 1], tail_s=15.0) == pytest.approx(1.0)
+
+
+def test_jobs_that_are_refused_are_in_no_queue() -> None:
+    trace = gs.Trace.from_columns(
+        submit_s=[0.0, 20.0, 20.0, 30.0], service_s=[100.0, 1, 1, 1], gpus=[1, 1, 2, 1]
+    )
+    result = gs.simulate(trace, gs.Cluster.uniform(servers=1, gpus=1), policy="fifo")
+    assert result.metric("queue_growth") == pytest.approx(2.0)

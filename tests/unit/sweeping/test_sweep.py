@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pickle
 import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +144,9 @@ def test_a_policy_that_ends_its_worker_costs_its_own_runs() -> None:
     )
 
 
-def test_a_stop_keeps_what_was_done(tmp_path: Path) -> None:
+def test_a_stop_keeps_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpusched.sweeping.sweep._WRITE_SECONDS", 0.0)
+    monkeypatch.setattr("gpusched.sweeping.sweep._WRITE_SHARE", 1.0)  # however slow the disk is
     stop = threading.Event()
     study = small(seeds=list(range(200)))
 
@@ -250,3 +255,57 @@ def test_policies_are_compared_for_each_setting() -> None:
     broken = gs.sweep(small(traces=[{"trace": a_trace(), "filter": "gpus > 1000"}]))
     with pytest.raises(ValueError, match="small: no run was done, or all failed"):
         broken.compare()
+
+
+def test_threads_that_are_long_in_python_name_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpusched.sweeping.python_parts._LONG_S", 0.0)
+    mixed = small(policies=["fifo", NarrowFirst()])
+    with pytest.warns(gs.RunWarning, match=r'^python:NarrowFirst: .*executor="processes"') as told:
+        gs.sweep(mixed)
+    assert [warning.filename for warning in told] == [__file__]
+    for study, executor in ((mixed, "threads"), (small(), None)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            gs.sweep(study, executor=executor)
+
+
+def test_a_short_time_in_python_is_not_told() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.sweep(small(policies=[NarrowFirst()]))
+
+
+def test_a_bar_is_shown_where_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    @contextmanager
+    def watched(progress: object, label: str, what: str) -> Iterator[Any]:
+        assert (progress, label, what) == (True, small()["name"], "runs")
+        yield seen.append
+
+    monkeypatch.setattr("gpusched.sweeping.sweep.watched", watched)
+    gs.sweep(small(), progress=True)
+    assert seen[-1] == gs.Progress(8, 8)
+
+
+def test_a_queue_that_grows_below_a_load_of_one_is_told() -> None:
+    # Jobs of all GPUs and of one in turn: in strict order half of the cluster is idle.
+    number = 400
+    trace = gs.Trace.from_columns(
+        submit_s=[float(at) for at in range(number)],
+        service_s=[1.0] * number,
+        gpus=[8 if at % 2 else 1 for at in range(number)],
+    )
+    study = {
+        "name": "blocked",
+        "seeds": [1, 2, 3],
+        "policies": ["fifo", "fifo-skip"],
+        "traces": [{"trace": trace, "loads": [0.3, 0.8], "sample": 0.9}],
+        "clusters": [{"servers": 1, "gpus": 8}],
+    }
+    result = gs.sweep(study)
+    (line,) = [line for line in result.warnings if "faster than they leave" in line]
+    assert "at load 0.8: jobs come faster than they leave under fifo" in line
+    assert result.runs["queue_growth"].null_count() == 0
+    few = gs.sweep(study | {"seeds": [1, 2]})
+    assert not [line for line in few.warnings if "faster than they leave" in line]

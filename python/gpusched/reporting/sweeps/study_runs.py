@@ -20,7 +20,7 @@ AXES: Final = (
 """What runs may differ in, beside the policy, the seed and the parameters of the study."""
 _FACTS: Final = {
     "run", "policy", "seed", "wall_s", "total_s", "clairvoyant", "warnings", "error", "repeat",
-    "digest", "version", "offered_load",
+    "digest", "version", "offered_load", "window_begin_s", "window_end_s",
 }  # fmt: skip
 
 Where = Mapping[str, Any]
