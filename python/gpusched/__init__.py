@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
+    from gpusched.tuning.tune import tune as tune
+    from gpusched.tuning.tuning_result import Tuning as Tuning
 
 _HOME = {
     "Actions": "_core",
@@ -116,6 +118,7 @@ _HOME = {
     "Study": "sweeping.study",
     "SweepResult": "sweeping.sweep_result",
     "Trace": "traces.workload",
+    "Tuning": "tuning.tuning_result",
     "WhatIf": "studies.whatif.whatif_result",
     "__version__": "_core",
     "compare": "studies.comparison",
@@ -140,6 +143,7 @@ _HOME = {
     "speeds": "plugins.registry",
     "sweep": "sweeping.sweep",
     "sweep_status": "sweeping.status",
+    "tune": "tuning.tune",
     "whatif": "studies.whatif.whatif",
     "write_report": "reporting.report",
     "write_sizing": "reporting.sizing_page",
