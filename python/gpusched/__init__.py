@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from gpusched.reporting.report import write_report as write_report
     from gpusched.reporting.sizing_page import write_sizing as write_sizing
     from gpusched.reporting.sweeps.sweep_page import write_sweep as write_sweep
+    from gpusched.reporting.tuning_page import write_tuning as write_tuning
     from gpusched.results.metric_registry import metrics as metrics
     from gpusched.results.metric_registry import register_metric as register_metric
     from gpusched.results.result import Result as Result
@@ -148,6 +149,7 @@ _HOME = {
     "write_report": "reporting.report",
     "write_sizing": "reporting.sizing_page",
     "write_sweep": "reporting.sweeps.sweep_page",
+    "write_tuning": "reporting.tuning_page",
 }
 _SUBMODULES = (
     "bounds",

@@ -25,6 +25,9 @@ class Commands(OneLineErrors):
         "sweep": Command(
             "sweep:sweep", "Do all runs of a study, kept as they come: a table, and Parquet files."
         ),
+        "tune": Command(
+            "tune:tune", "Search the options of policies, and judge the best on jobs held out."
+        ),
         "size": Command(
             "size:size", "Find the fewest servers that meet a goal, or the cheapest mix."
         ),

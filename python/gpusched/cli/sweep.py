@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -17,6 +15,14 @@ from gpusched.base.wording import duration, plural
 from gpusched.cli import options
 from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED
+from gpusched.cli.places import (
+    Dask,
+    ProcessesForThreads,
+    Ray,
+    Threads,
+    executor_of,
+    worker_pipes,
+)
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.cli.sweep_tables import show_comparison, show_overview
 from gpusched.sweeping import pilot
@@ -26,9 +32,7 @@ from gpusched.sweeping.study_folder import STUDY
 from gpusched.sweeping.sweep import sweep as run_study
 from gpusched.sweeping.sweep_result import SweepResult
 
-_WHERE: Final = "Where"
 _ENDING: Final = ".sweep"
-_LOCAL: Final = "local"
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -80,48 +84,10 @@ def sweep(
             rich_help_panel=options.RUN,
         ),
     ] = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            metavar="N",
-            min=1,
-            help="Runs at a time. Default: one per CPU.",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(
-            "--processes",
-            metavar="N",
-            min=1,
-            help="Processes in place of threads: for many short runs, and for policies in Python.",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            "--dask",
-            metavar="ADDRESS",
-            help="The scheduler of a Dask cluster (extra: [bold]dask[/]).",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            "--ray",
-            metavar=f"ADDRESS|{_LOCAL}",
-            help=f"A Ray cluster; [bold]{_LOCAL}[/] starts one here (extra: [bold]ray[/]).",
-            show_default=False,
-            rich_help_panel=_WHERE,
-        ),
-    ] = None,
+    threads: Threads = None,
+    processes: ProcessesForThreads = None,
+    dask: Dask = None,
+    ray: Ray = None,
     table: Annotated[
         list[str] | None,
         typer.Option(
@@ -152,7 +118,7 @@ def sweep(
         return
     read = Study.read(file)
     _check_metrics(table)
-    executor = _executor(threads, processes, dask, ray)
+    executor = executor_of(processes, dask, ray, threads)
     if dry:
         _show_estimate(read, folder, threads or processes, processes is not None, json)
         return
@@ -178,21 +144,6 @@ def _places(study: Path, out: Path | None) -> tuple[Path, Path]:
     return study, out or Path(study.stem + _ENDING)
 
 
-def _executor(
-    threads: int | None, processes: int | None, dask: str | None, ray: str | None
-) -> str | None:
-    named = {
-        "--threads": None if threads is None else f"threads:{threads}",
-        "--processes": None if processes is None else f"processes:{processes}",
-        "--dask": None if dask is None else f"dask:{dask}",
-        "--ray": None if ray is None else "ray" if ray == _LOCAL else f"ray:{ray}",
-    }
-    given = {option: value for option, value in named.items() if value is not None}
-    if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)}: name one of them")
-    return next(iter(given.values()), None)
-
-
 def _check_metrics(wanted: list[str] | None) -> None:
     from gpusched.base.suggest import nearest
     from gpusched.results.metric_registry import metrics
@@ -206,7 +157,7 @@ def _check_metrics(wanted: list[str] | None) -> None:
 def _run(
     label: str, file: Path, folder: Path | None, executor: str | None, only: str | None
 ) -> SweepResult:
-    with _worker_pipes(), ProgressDisplay(has_time_left=True) as display:
+    with worker_pipes(), ProgressDisplay(has_time_left=True) as display:
         display.runs([label])
         try:
             with unwarned():  # the result says them, too
@@ -220,16 +171,6 @@ def _run(
         except KeyboardInterrupt:
             _tell_kept(folder)
             raise typer.Exit(INTERRUPTED) from None
-
-
-@contextmanager
-def _worker_pipes() -> Iterator[None]:
-    """Have a worker that is gone raise an error; what ends the command is its reader alone."""
-    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGPIPE, before)
 
 
 def _tell_kept(folder: Path | None) -> None:

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from gpusched.statistics.compared_runs import ComparedRuns
 from gpusched.statistics.comparing import compare_runs
+from gpusched.tuning.candidates import Candidate
 
 if TYPE_CHECKING:
     import polars as pl
 
 # A gain that shrinks to less than this part of what the search saw was for the most part luck.
 _KEPT: Final = 0.5
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A policy that is judged on what was held out.
-
-    Attributes
-    ----------
-    trial
-        Its number; None: no trial, but the baseline or the default options of a policy.
-    search_value
-        The metric in the whole search window; None if it was not run there, or failed.
-    """
-
-    label: str
-    choice: Any
-    trial: int | None
-    search_value: float | None
 
 
 def replicates(runs: pl.DataFrame, metric: str, titles: Mapping[str, str]) -> pl.DataFrame:
@@ -116,8 +98,8 @@ def verdicts(held_out: pl.DataFrame, best: str, baseline: str, better: str) -> l
     if seen is not None and gain < _KEPT * sign * (1.0 - seen):
         lines.append(
             f"{best}: the gain on held-out jobs, {gain:.1%}, is much smaller than that in the "
-            f"search, {sign * (1.0 - seen):.1%}: the search fitted its own jobs; give it more "
-            "seeds or jobs"
+            f"search, {sign * (1.0 - seen):.1%}: the search fitted its own jobs; more "
+            "of them, or more seeds, would help"
         )
     return lines
 

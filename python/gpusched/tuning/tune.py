@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gpusched.base.field_checks import check_integer
 from gpusched.base.libraries import need
@@ -16,15 +16,14 @@ from gpusched.execution.choosing import opened
 from gpusched.results.metric_registry import metrics
 from gpusched.sweeping.choices import named
 from gpusched.sweeping.study import Study
-from gpusched.tuning.held_out import Candidate, compared, verdicts
-from gpusched.tuning.search import REDUCTION, Attempt, search
+from gpusched.tuning.candidates import Candidate, best_of, content_of_policy
+from gpusched.tuning.held_out import compared, verdicts
+from gpusched.tuning.search import REDUCTION, search
 from gpusched.tuning.space import PolicySpace
+from gpusched.tuning.trial_table import edges, failures, trials_frame
 from gpusched.tuning.trials import HELD_OUT, Runner
 from gpusched.tuning.tuning_result import Tuning
 from gpusched.tuning.windows import windows_of
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _MOST: Final = 1_000_000
 _MOST_WINDOWS: Final = 1_000
@@ -189,16 +188,14 @@ def tune(
             pruner=pruner,
             told=told,
         )
-        best = _best(found, better, num_best)
-        candidates = {one.label: one for one in best}
-        first = {attempt.number: attempt.label for attempt in found}
-        for one in best:
-            assert one.trial is not None
-            policy = next(p for p in space.policies if p.label == first[one.trial])
-            default = str(policy.fixed)
-            if default not in candidates and default != baseline.label:
-                candidates[default] = reference(default, policy.fixed)
-        candidates.setdefault(baseline.label, baseline)
+        best = best_of(found, baseline, better, num_best)
+        candidates = {content_of_policy(one.choice): one for one in best}
+        tried = {attempt.number: attempt.label for attempt in found}
+        for label in dict.fromkeys(tried[one.trial] for one in best if one.trial is not None):
+            default = next(one.fixed for one in space.policies if one.label == label)
+            if content_of_policy(default) not in {*candidates, content_of_policy(baseline.choice)}:
+                candidates[content_of_policy(default)] = reference(str(default), default)
+        candidates.setdefault(content_of_policy(baseline.choice), baseline)
         judged = runner.runs(
             windows.held_out,
             {one.label: one.choice for one in candidates.values()},
@@ -211,8 +208,8 @@ def tune(
     )  # fmt: skip
     lines = [
         *verdicts(frame, best[0].label, baseline.label, better),
-        *_edges(space, next(a for a in found if a.number == best[0].trial)),
-        *_failures(found),
+        *edges(space, next(a for a in found if a.number == best[0].trial)),
+        *failures(found),
     ]
     warn(lines, stacklevel=2)
     return Tuning(
@@ -222,7 +219,7 @@ def tune(
         better=better,
         best=best[0].choice,
         baseline=baseline.label,
-        trials=_frame(found, space),
+        trials=trials_frame(found, space),
         held_out=frame,
         compared=comparison,
         runs=judged,
@@ -252,7 +249,7 @@ def _held_out_seeds(study: Study, held_out: int | Sequence[int]) -> tuple[int, .
         return tuple(held_out)
     check_integer("held_out", held_out, 1, _MOST_WINDOWS)
     first = max(study.seeds) + 1
-    return tuple(range(first, first + held_out))  # type: ignore[operator]
+    return tuple(range(first, first + held_out))
 
 
 def _baseline(study: Study, space: PolicySpace) -> tuple[str, Any]:
@@ -270,64 +267,3 @@ def _baseline(study: Study, space: PolicySpace) -> tuple[str, Any]:
 
 def _silent(_: Progress) -> None:
     pass
-
-
-def _best(found: Sequence[Attempt], better: str, number: int) -> list[Candidate]:
-    """Return the best policies that finished, the best one first.
-
-    Of those that have one and the same value only the first is there: they are one policy by
-    another name, such as those that differ in an option without effect.
-    """
-    done = [one for one in found if one.state == "finished"]
-    if not done:
-        errors = [one.error for one in found if one.error]
-        raise ValueError(f"no trial of {len(found):,} finished: {errors[0]}")
-    sign = 1 if better == "lower" else -1
-    done.sort(key=lambda one: (sign * one.scores[-1], one.number))
-    distinct: dict[float, Candidate] = {}
-    for one in done:
-        value = one.scores[-1]
-        distinct.setdefault(value, Candidate(str(one.policy), one.policy, one.number, value))
-    return list(distinct.values())[:number]
-
-
-def _edges(space: PolicySpace, best: Attempt) -> list[str]:
-    options = next(one.options for one in space.policies if one.label == best.label)
-    return [
-        f"{option} of the best, {best.values[option]!r}, lies at the {end} end of its range "
-        f"{what}: a better one may lie beyond"
-        for option, what in options.items()
-        if (end := what.edge(best.values[option]))
-    ]
-
-
-def _failures(found: Sequence[Attempt]) -> list[str]:
-    failed = [one for one in found if one.state == "failed"]
-    if not failed:
-        return []
-    return [f"{len(failed):,} of {len(found):,} trials failed; the first, {failed[0].number}: "
-            f"{failed[0].error}"]  # fmt: skip
-
-
-def _frame(found: Sequence[Attempt], space: PolicySpace) -> pl.DataFrame:
-    import polars as pl
-
-    columns = [
-        pl.Series("trial", [one.number for one in found], pl.Int64),
-        pl.Series(
-            "policy", [None if a.policy is None else str(a.policy) for a in found], pl.String
-        ),
-        pl.Series("state", [one.state for one in found], pl.String),
-        pl.Series(
-            "value",
-            [one.scores[-1] if one.state == "finished" else None for one in found],
-            pl.Float64,
-        ),
-        pl.Series("values", [one.scores for one in found], pl.List(pl.Float64)),
-        pl.Series("num_runs", [one.num_runs for one in found], pl.Int64),
-        pl.Series("error", [one.error for one in found], pl.String),
-    ]
-    for (label, option), title in space.columns.items():
-        values = [one.values[option] if one.label == label else None for one in found]
-        columns.append(pl.Series(title, [list(v) if isinstance(v, tuple) else v for v in values]))
-    return pl.DataFrame(columns)
