@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpusched.sweeping.run_names import choice_content
 from gpusched.tuning.search import Attempt
 
 

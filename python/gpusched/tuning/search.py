@@ -83,8 +83,11 @@ def search(
             direction="minimize" if better == "lower" else "maximize",
             study_name="gpusched",  # Hyperband has its brackets from it
         )
+    is_over: list[bool] = []
+    # A sampler that has nothing left to try asks for this.
+    study.stop = lambda: is_over.append(True)  # type: ignore[method-assign]
     done: list[Attempt] = []
-    while len(done) < trials:
+    while len(done) < trials and not is_over:
         asked = [study.ask() for _ in range(min(batch, trials - len(done)))]
         attempts = [_attempt(space, trial) for trial in asked]
         for rung in range(num_rungs):

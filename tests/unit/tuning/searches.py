@@ -14,6 +14,7 @@ SPACE: Final[list[dict[str, Any]]] = [
     },
     {"policy": "las", "period_s": [10, 60, 600]},
 ]
+FIELDS: Final = gs.Study.__struct_fields__
 
 
 def study(**changes: Any) -> dict[str, Any]:
@@ -30,5 +31,5 @@ def study(**changes: Any) -> dict[str, Any]:
 def tuned(space: Any = SPACE, **changes: Any) -> gs.Tuning:
     """A search of a few trials."""
     options: dict[str, Any] = {"trials": 8, "held_out": 3, "executor": "threads:1"}
-    options |= {key: changes.pop(key) for key in list(changes) if key not in study()}
+    options |= {key: changes.pop(key) for key in list(changes) if key not in FIELDS}
     return gs.tune(space, study(**changes), "mean_jct_s", **options)

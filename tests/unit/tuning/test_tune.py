@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.progress import Progress
+from gpusched.plugins.registering import unregister
 from gpusched.sweeping import sweep as sweep_module
 from gpusched.tuning import trials as trials_module
 from tests.unit.tuning.searches import SPACE, study, tuned
@@ -99,6 +102,9 @@ def test_a_sampler_of_optuna_is_taken() -> None:
     grid = optuna.samplers.GridSampler({"las period_s": [0, 1, 2]}, seed=0)
     found = tuned(space, sampler=grid, pruner="none", trials=3)
     assert sorted(found.trials["period_s"]) == [10, 60, 600]
+    # It says when it has tried all, and the search ends.
+    grid = optuna.samplers.GridSampler({"las period_s": [0, 1, 2]}, seed=0)
+    assert len(tuned(space, sampler=grid, pruner="none", trials=9).trials) == 3
 
 
 def test_it_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,15 +166,28 @@ def test_higher_is_better_where_the_metric_says_so() -> None:
     assert turned.trials["value"].min() == turned.held_out["search_value"][0]
 
 
+@pytest.fixture
+def _known_for_a_test() -> Iterator[None]:
+    yield
+    for name in ("by-width-or-age", "fails-above"):
+        with suppress(ValueError, KeyError):
+            unregister(name)
+
+
+@pytest.mark.usefixtures("_known_for_a_test")
 def test_policies_of_python_are_searched() -> None:
-    @gs.register_order("by-width-or-age", summary="Jobs by width, or by age.")
+    @gs.register_order("by-width-or-age")
     class ByWidthOrAge(gs.Order):
+        """Jobs by width, or by age."""
+
+        lifetime = "fixed"
+
         def __init__(self, weight: float = 0.5) -> None:
             super().__init__()
             self.weight = weight
 
         def rank(self, view: Any, jobs: Any) -> Any:
-            return self.weight * view.gpus[jobs] + view.submit_s[jobs] / 3600
+            return self.weight * view.gpus[jobs] + jobs
 
     space = {"policy": "by-width-or-age", "weight": {"low": 0, "high": 100}}
     found = tuned(space, trials=3, rungs=1)
@@ -177,9 +196,14 @@ def test_policies_of_python_are_searched() -> None:
     assert found.best.parameters["weight"] == found.trials.sort("value", "trial")["weight"][0]
 
 
+@pytest.mark.usefixtures("_known_for_a_test")
 def test_a_trial_that_fails_costs_itself_alone() -> None:
-    @gs.register_order("fails-above", summary="Fails at some values.")
+    @gs.register_order("fails-above")
     class FailsAbove(gs.Order):
+        """Fails at some values."""
+
+        lifetime = "fixed"
+
         def __init__(self, weight: int = 0) -> None:
             super().__init__()
             self.weight = weight
