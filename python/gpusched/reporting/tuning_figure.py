@@ -42,8 +42,13 @@ def tuning(source: Tuning, *, library: Library = "plotly") -> Any:
 
     Examples
     --------
-    >>> figure = gs.plot.tuning(tuning, library="matplotlib")  # doctest: +SKIP
-    >>> figure.savefig("search.pdf")  # doctest: +SKIP
+    >>> study = {
+    ...     "name": "tuned", "seeds": [1, 2], "traces": [{"generate": "philly", "jobs": 90}],
+    ...     "clusters": [{"servers": 2, "gpus": 8}],
+    ... }
+    >>> space = {"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}
+    >>> found = gs.tune(space, study, "mean_jct_s", trials=2, held_out=3)
+    >>> figure = gs.plot.tuning(found)
     """
     return drawn(chart(source), library)
 

@@ -55,7 +55,13 @@ def write_tuning(
 
     Examples
     --------
-    >>> gs.write_tuning(tuning, "tuning.html")  # doctest: +SKIP
+    >>> study = {
+    ...     "name": "tuned", "seeds": [1, 2], "traces": [{"generate": "philly", "jobs": 90}],
+    ...     "clusters": [{"servers": 2, "gpus": 8}],
+    ... }
+    >>> space = {"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}
+    >>> found = gs.tune(space, study, "mean_jct_s", trials=2, held_out=3)
+    >>> gs.write_tuning(found, "tuning.html", plotly="cdn")
     """
     write_text(path, render_tuning(tuning, assumptions, plotly=plotly))
 

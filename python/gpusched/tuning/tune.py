@@ -135,14 +135,14 @@ def tune(
 
     Examples
     --------
-    >>> tuning = gs.tune(
-    ...     {"policy": "2d-las", "promote": {"low": 1, "high": 1000, "log": True}},
-    ...     {"name": "t", "seeds": [1], "traces": [{"generate": "philly", "jobs": 60}],
-    ...      "clusters": [{"servers": 2, "gpus": 8}]},
-    ...     "mean_jct_s", trials=3, held_out=3,
-    ... )  # doctest: +SKIP
-    >>> tuning.best  # doctest: +SKIP
-    Policy('2d-las', promote=...)
+    >>> study = {
+    ...     "name": "tuned", "seeds": [1, 2], "traces": [{"generate": "philly", "jobs": 90}],
+    ...     "clusters": [{"servers": 2, "gpus": 8}],
+    ... }
+    >>> space = {"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}
+    >>> found = gs.tune(space, study, "mean_jct_s", trials=4, held_out=3)
+    >>> found.best.name, len(found.trials), found.held_out["num_seeds"].max()
+    ('las', 4, 3)
     """
     need("optuna", "tune", "gpusched[tune]")
     better = _direction(metric, better)

@@ -95,3 +95,10 @@ def test_what_cannot_be_cut_is_said(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         windows_of(gs.Study.of(study(**changes)), SHARES, 0.5, seeds)
+
+
+def test_seeds_that_decide_nothing_are_as_the_study_says() -> None:
+    trace = gs.generate("philly", 60, seed=3)
+    cut = windows_of(gs.Study.of(study(traces=[{"trace": trace}])), (1.0,), 0.5, [5])
+    assert [part.title for part in cut.held_out.traces] == [trace.name]
+    assert [run.seed for run in expand(cut.held_out).runs] == [5]
