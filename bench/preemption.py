@@ -22,7 +22,15 @@ METHOD = (
     "of a run without its summary, policies in turn after `sjf`, which does not preempt. A change is "
     "a start, a preemption or a resume."
 )
-COLUMNS = ("servers", "policy", "k jobs/s", "times `sjf`", "preemptions", "us per change", "us per job")
+COLUMNS = (
+    "servers",
+    "policy",
+    "k jobs/s",
+    "times `sjf`",
+    "preemptions",
+    "us per change",
+    "us per job",
+)
 
 
 def section(jobs: int, servers: tuple[int, ...], repeats: int) -> Section:

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from gpusched.reporting.report import write_report as write_report
     from gpusched.reporting.sizing_page import write_sizing as write_sizing
     from gpusched.reporting.sweeps.sweep_page import write_sweep as write_sweep
+    from gpusched.reporting.tuning_page import write_tuning as write_tuning
     from gpusched.results.metric_registry import metrics as metrics
     from gpusched.results.metric_registry import register_metric as register_metric
     from gpusched.results.result import Result as Result
@@ -83,6 +84,8 @@ if TYPE_CHECKING:
     from gpusched.traces.inventories import read_cluster as read_cluster
     from gpusched.traces.reading import read_trace as read_trace
     from gpusched.traces.workload import Trace as Trace
+    from gpusched.tuning.tune import tune as tune
+    from gpusched.tuning.tuning_result import Tuning as Tuning
 
 _HOME = {
     "Actions": "_core",
@@ -116,6 +119,7 @@ _HOME = {
     "Study": "sweeping.study",
     "SweepResult": "sweeping.sweep_result",
     "Trace": "traces.workload",
+    "Tuning": "tuning.tuning_result",
     "WhatIf": "studies.whatif.whatif_result",
     "__version__": "_core",
     "compare": "studies.comparison",
@@ -140,10 +144,12 @@ _HOME = {
     "speeds": "plugins.registry",
     "sweep": "sweeping.sweep",
     "sweep_status": "sweeping.status",
+    "tune": "tuning.tune",
     "whatif": "studies.whatif.whatif",
     "write_report": "reporting.report",
     "write_sizing": "reporting.sizing_page",
     "write_sweep": "reporting.sweeps.sweep_page",
+    "write_tuning": "reporting.tuning_page",
 }
 _SUBMODULES = (
     "bounds",

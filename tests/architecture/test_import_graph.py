@@ -23,6 +23,7 @@ FLOORS = """
     results
     engine statistics
     deciding studies sweeping
+    tuning
     papers.common reporting
     plot
     papers.registry

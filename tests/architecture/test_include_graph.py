@@ -131,7 +131,16 @@ def test_orders_and_placements_know_nothing_of_who_calls_them() -> None:
 
 
 def test_plug_ins_know_nothing_of_the_engine_and_the_engine_nothing_of_them() -> None:
-    above = {"placing", "listing", "preemption", "elastic", "gangs", "dancer", "matching", "plugins"}
+    above = {
+        "placing",
+        "listing",
+        "preemption",
+        "elastic",
+        "gangs",
+        "dancer",
+        "matching",
+        "plugins",
+    }
     for path in CORE:
         rooms = {name.partition("/")[0] for name in own_headers(path)}
         assert not (room_of(path) in above and "engine" in rooms), shown(path)

@@ -26,6 +26,9 @@ class Commands(OneLineErrors):
             "sweep:sweep",
             "Do all runs of a study, kept as they come: a table, a report, Parquet files.",
         ),
+        "tune": Command(
+            "tune:tune", "Search the options of policies, and judge the best on jobs held out."
+        ),
         "size": Command(
             "size:size", "Find the fewest servers that meet a goal, or the cheapest mix."
         ),

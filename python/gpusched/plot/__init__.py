@@ -1,8 +1,9 @@
 """Pictures, one function each: those of the report, and those of a study.
 
 The pictures of the report are of a result or a comparison; ``lines``, ``heat_map``,
-``cdf_over_seeds``, ``forest_plot``, ``pareto`` and ``sensitivity`` are of a study. Each returns a
-figure: of Plotly for notebooks, or of Matplotlib for files. Names are loaded on first use.
+``cdf_over_seeds``, ``forest_plot``, ``pareto`` and ``sensitivity`` are of a study, ``tuning`` is of
+a search. Each returns a figure: of Plotly for notebooks, or of Matplotlib for files. Names are
+loaded on first use.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from gpusched.reporting.sweeps.lines import lines as lines
     from gpusched.reporting.sweeps.pareto import pareto as pareto
     from gpusched.reporting.sweeps.sensitivity import sensitivity as sensitivity
+    from gpusched.reporting.tuning_figure import tuning as tuning
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -49,6 +51,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "sensitivity": "reporting.sweeps.sensitivity",
         "servers": "reporting.plotting.servers",
         "slowdown_cdf": "reporting.plotting.slowdown_cdf",
+        "tuning": "reporting.tuning_figure",
         "wait_by_user": "reporting.plotting.wait_by_user",
         "wait_by_width": "reporting.plotting.wait_by_width",
         "wait_cdf": "reporting.plotting.wait_cdf",

@@ -5,21 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from gpusched.base.libraries import need
 from gpusched.base.replacing import write_text
 from gpusched.base.wording import duration
 from gpusched.reporting.chart_library import INLINE, library_tag
+from gpusched.reporting.page_parts import CONFIG, MISSING, plain_page
 from gpusched.results.metric_registry import METRICS
 
 if TYPE_CHECKING:
     from gpusched.studies.sizing.sizing_result import Sizing
-
-_MISSING: Final = """<p class="caption" id="missing" hidden>The pictures need the chart library,
-which could not be loaded: is there a network?</p>
-<script>document.getElementById("missing").hidden = typeof Plotly !== "undefined"</script>"""
-_CONFIG: Final = {"displayModeBar": False, "responsive": True}
 
 
 def write_sizing(
@@ -72,12 +68,12 @@ def render_sizing(sizing: Sizing, assumptions: Sequence[str] = (), *, plotly: st
         _paragraphs([f"{trace.name}: {len(trace):,} jobs, {trace.source}", *assumptions]),
         f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in sizing.notes())}</ul>",
         library_tag(plotly),
-        _MISSING,
+        MISSING,
         f'<div class="figures">{"".join(_figures(sizing))}</div>',
         "<h2>Runs</h2>",
         runs_table(sizing),
     ]
-    return _PAGE.format(body="\n".join(sections))
+    return plain_page("servers needed", "\n".join(sections))
 
 
 def _figures(sizing: Sizing) -> Iterator[str]:
@@ -99,7 +95,7 @@ def _figures(sizing: Sizing) -> Iterator[str]:
         drawn.append((text, sizing_figures.enough_by_servers(sure, servers)))
     for number, (text, picture) in enumerate(drawn):
         html = picture.to_html(
-            full_html=False, include_plotlyjs=False, div_id=f"figure{number}", config=_CONFIG
+            full_html=False, include_plotlyjs=False, div_id=f"figure{number}", config=CONFIG
         )
         yield f'<div role="img" aria-label="{escape(text)}">{html}</div>'
 
@@ -139,31 +135,3 @@ def cell_text(column: str, value: Any) -> str:
 
 def _paragraphs(lines: Iterable[str]) -> str:
     return "".join(f'<p class="caption">{escape(line)}</p>' for line in lines)
-
-
-_PAGE: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>gpusched: servers needed</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #1f2933; max-width: 1100px;
-       margin: 1.5rem auto; padding: 0 1rem; }}
-h1 {{ font-size: 1.4rem; margin: 0 0 .5rem; }}
-h2 {{ font-size: 1.15rem; margin: 1.5rem 0 .5rem; }}
-.caption {{ color: #52606d; margin: 0; overflow-wrap: anywhere; }}
-.figures {{ display: grid; gap: 1rem; }}
-.figures > div {{ min-width: 0; }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #e3e6ea;
-         white-space: nowrap; }}
-.answer td {{ color: #00704f; font-weight: 700; }}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""

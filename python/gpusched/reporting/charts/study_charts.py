@@ -28,6 +28,8 @@ class Estimates:
         where there is none.
     finding
         What a reader who does not see it is told.
+    is_joined
+        Whether lines go from one to the next, where x is a number.
     """
 
     place: int
@@ -37,6 +39,7 @@ class Estimates:
     low: Float64
     high: Float64
     finding: str = ""
+    is_joined: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,9 +77,12 @@ def _lines(chart: Lines) -> Any:
 
 def _banded(axes: Any, curve: Estimates, *, is_across: bool) -> None:
     colour = palette.colour_of(curve.place)
-    marker = "" if len(curve.x) > 20 else MARKERS[curve.place // len(palette.COLOURS) % 4]
+    marker = MARKERS[curve.place // len(palette.COLOURS) % 4]
+    if curve.is_joined and len(curve.x) > 20:
+        marker = ""
     axes.plot(
-        curve.x, curve.y, color=colour, linestyle=DASHES[palette.dash_of(curve.place)],
+        curve.x, curve.y, color=colour,
+        linestyle=DASHES[palette.dash_of(curve.place)] if curve.is_joined else "none",
         linewidth=1.6, marker=marker, markersize=4, label=text(curve.label),
     )  # fmt: skip
     fill = axes.fill_betweenx if is_across else axes.fill_between

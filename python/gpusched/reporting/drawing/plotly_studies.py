@@ -74,7 +74,7 @@ def _lines(chart: Lines, layout: Layout) -> tuple[list[Any], Layout]:
                 drawn |= {"x": _plain(curve.x + offset), "error_y": _bars(curve.y, curve)}
             else:
                 data.append(_band(curve, is_across=chart.is_across) | {"yaxis": f"y{name}"})
-                drawn |= _joined(curve)
+                drawn |= _joined(curve) if curve.is_joined else {}
             data.append(drawn)
     if chart.names:
         layout["xaxis"] |= {

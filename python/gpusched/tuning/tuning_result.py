@@ -1,0 +1,116 @@
+"""What a search found, and what that is worth on jobs that it never saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpusched.base.wording import plural
+from gpusched.plugins.policy import Policy
+from gpusched.sweeping.study import Study
+from gpusched.tuning.space import PolicySpace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from gpusched.statistics.compared_runs import ComparedRuns
+    from gpusched.sweeping.sweep_result import SweepResult
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tuning:
+    """The outcome of :func:`gpusched.tune`.
+
+    Attributes
+    ----------
+    study, space, metric, better
+        What was searched, for which metric, and whether ``"lower"`` or ``"higher"`` is better.
+    best
+        The best policy of the search in the whole search window: what was held out had no part in
+        its choice.
+    baseline
+        Label of what all are compared with.
+    trials
+        One row per trial: ``trial``, ``policy``, ``state`` (``"finished"``, ``"pruned"`` or
+        ``"failed"``), ``value`` (the mean of the metric over all runs in the whole search window;
+        null unless it finished), ``values`` (of each window it saw, the shortest first),
+        ``num_runs``, ``error``, and a column for each option that was searched.
+    held_out
+        One row for the best few, the default options of their policies and the baseline:
+        ``trial`` (null of what was no trial), ``search_value`` and ``search_ratio`` (to the
+        baseline) in the whole search window, then of the held-out jobs the columns of
+        :class:`~gpusched.statistics.ComparedRuns`: ``mean``, ``low``, ``high``, ``ratio`` to the
+        baseline with its interval, paired, and whether that ``is_significant``.
+    compared
+        The comparison on held-out jobs itself.
+    runs
+        All held-out runs, one by one.
+    windows
+        What was searched and what was held out of each trace, a sentence each.
+    warnings
+        What to know before the best one is believed, a sentence each.
+    folder
+        Where finished runs are kept; None: nowhere.
+    """
+
+    study: Study
+    space: PolicySpace
+    metric: str
+    better: str
+    best: Policy
+    baseline: str
+    trials: pl.DataFrame
+    held_out: pl.DataFrame
+    compared: ComparedRuns
+    runs: SweepResult
+    windows: tuple[str, ...]
+    warnings: tuple[str, ...]
+    folder: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Tuning({self.study.name!r}: {self.metric}, best {self.best}, {self.counts})"
+
+    @property
+    def counts(self) -> str:
+        """How many trials there were, and what became of them, in words."""
+        states = self.trials["state"]
+        parts = [
+            f"{number:,} {state}"
+            for state in ("pruned", "failed")
+            if (number := int((states == state).sum()))
+        ]
+        told = plural(len(states), "trial")
+        return f"{told} ({', '.join(parts)})" if parts else told
+
+    @property
+    def default_value(self) -> float | None:
+        """The metric of the baseline in the whole search window."""
+        found: float | None = self.held_out.filter(policy=self.baseline)["search_value"][0]
+        return found
+
+    @property
+    def rows(self) -> tuple[list[str], list[list[str]]]:
+        """Headings and rows of texts: search and held-out jobs side by side."""
+        from gpusched.tuning.tuning_table import rows_of
+
+        return rows_of(self.held_out, self.metric, self.baseline, self.compared.level)
+
+    def table(self) -> str:
+        """Write search and held-out jobs side by side, as a table of Markdown.
+
+        ``compared.table("latex")`` has the held-out part alone for a paper.
+        """
+        headings, rows = self.rows
+        rule = ["---", *["---:"] * (len(headings) - 1)]
+        lines = [f"| {' | '.join(row)} |" for row in (headings, rule, *rows)]
+        notes = [f"{self.counts}; {self.windows[0]}", *self.windows[1:]]
+        return "\n".join([*lines, "", *notes, *self.warnings]) + "\n"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a table, for notebooks."""
+        from html import escape
+
+        from gpusched.base.html import page, table
+
+        told = "".join(f"<p>{escape(line)}</p>" for line in (*self.windows, *self.warnings))
+        return page(repr(self), table(*self.rows), told)

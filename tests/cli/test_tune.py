@@ -1,0 +1,125 @@
+"""``gpusched tune``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import gpusched as gs
+
+pytest.importorskip("optuna", reason="the extra tune is not installed")
+
+STUDY = """
+name = "tuned"
+seeds = [1, 2]
+
+[[traces]]
+generate = "philly"
+jobs = 90
+loads = [0.9]
+
+[[clusters]]
+servers = 2
+gpus = 8
+"""
+SPACE = """
+[[space]]
+policy = "2d-las"
+limits = [[3250, 7200], [60, 600]]
+
+[[space]]
+policy = "las"
+period_s = { low = 10, high = 600, log = true }
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[object, ...]:
+    """The arguments of a small search."""
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "space.toml").write_text(SPACE)
+    return ("study.toml", "--space", "space.toml", "--metric", "mean_jct_s", "--held-out", 3)
+
+
+def test_search_and_held_out_jobs_stand_side_by_side(gpusched, files) -> None:
+    result = gpusched("tune", *files, "--trials", 6, "--report", "tuning.html", "--plotly", "cdn")
+    assert result.exit_code == 0, result.stderr
+    expected = gs.tune(
+        "space.toml", "study.toml", "mean_jct_s", trials=6, held_out=3, folder="study.tune"
+    )
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"tuned: {expected.counts}"
+    assert lines[-1] == f"best: {expected.best}"
+    for row in expected.rows[1]:
+        assert any(row[0] in line and row[4] in line for line in lines), row
+    for warning in expected.warnings:
+        assert " ".join(warning.split()) in " ".join(result.stderr.split())
+    assert "finished runs are kept in study.tune/search and study.tune/held-out" in result.stderr
+    assert result.stderr.endswith("wrote tuning.html\n")
+    assert str(expected.best) in Path("tuning.html").read_text()
+
+
+def test_json_has_all_trials(gpusched_json, files) -> None:
+    made = gpusched_json("tune", *files, "--trials", 5, "--batch", 2, "--seed", 3, "--out", "here")
+    expected = gs.tune(
+        "space.toml", "study.toml", "mean_jct_s", trials=5, held_out=3, batch=2, seed=3
+    )
+    assert made["best"] == str(expected.best)
+    assert made["baseline"] == "2d-las"
+    assert made["folder"] == "here"
+    assert [row["value"] for row in made["trials"]] == expected.trials["value"].to_list()
+    assert [row["mean"] for row in made["held_out"]] == expected.held_out["mean"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--metric", "mean_jct"), "metric: unknown metric 'mean_jct'; did you mean"),
+        (("--sampler", "tpee"), "sampler: unknown 'tpee'; did you mean 'tpe'"),
+        (("--threads", "2", "--processes", "2"), "--threads and --processes: name one of them"),
+        (("--space", "nowhere.toml"), "nowhere.toml: No such file or directory"),
+        (("--trials", "0"), "--trials"),
+        (("--report", "study.toml"), "study.toml"),
+    ],
+)
+def test_a_wrong_option_is_one_line(
+    gpusched, files, arguments: tuple[str, ...], message: str
+) -> None:
+    result = gpusched("tune", *files, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_wrong_space_is_one_line(gpusched, files) -> None:
+    Path("space.toml").write_text(SPACE.replace("low", "lwo"))
+    result = gpusched("tune", *files)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "gpusched: space.toml: Object contains unknown field `lwo` - at `$.space[1].period_s`\n"
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_ends_soon_and_says_how_to_go_on(files, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY.replace("jobs = 90", "jobs = 20000"))
+    command = [sys.executable, "-m", "gpusched", "tune", *map(str, files)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        deadline = time.monotonic() + 60
+        while not list(tmp_path.glob("study.tune/search/runs/*.parquet")):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        _, stderr = process.communicate(timeout=30)
+    assert time.monotonic() - asked < 5  # a second on a machine that has time
+    assert process.returncode == 130
+    assert stderr == (
+        "interrupted: finished runs are kept in study.tune; the same command goes on from there\n"
+    )
