@@ -18,9 +18,9 @@ RATES = {"srtf": 1.5e6, "srsf": 1.5e6, "edf": 1.5e6, "2d-las": 5e5, "serverfilli
 # Microseconds for each start, preemption and resume, where these are most of the work.
 CHANGES_US = {"las": 1.0, "a-srpt-p": 1.0, "llf": 1.0}
 METHOD = (
-    "Philly-like jobs at load 0.9, `consolidated`, servers of 8 GPUs; medians of the processor time "
-    "of a run without its summary, policies in turn after `sjf`, which does not preempt. A change is "
-    "a start, a preemption or a resume."
+    "Philly-like jobs at load 0.9, `consolidated`, servers of 8 GPUs; medians of the processor "
+    "time of a run without its summary, policies in turn after `sjf`, which does not preempt. A "
+    "change is a start, a preemption or a resume."
 )
 COLUMNS = (
     "servers",

@@ -36,7 +36,8 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "preemption", "around", "memory", "threads", "sweeps", "order", "import", "reading", "peers",
+    "prediction", "preemption", "around", "memory", "threads", "sweeps", "order", "import",
+    "reading", "peers",
 )  # fmt: skip
 
 
