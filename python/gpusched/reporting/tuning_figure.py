@@ -37,6 +37,8 @@ def tuning(source: Tuning, *, library: Library = "plotly") -> Any:
     ------
     ImportError
         Without the library; the message says what to install.
+    TypeError
+        If the source is no search.
     ValueError
         If there is no such library.
 
@@ -50,6 +52,10 @@ def tuning(source: Tuning, *, library: Library = "plotly") -> Any:
     >>> found = gs.tune(space, study, "mean_jct_s", trials=2, held_out=3)
     >>> figure = gs.plot.tuning(found)
     """
+    from gpusched.tuning.tuning_result import Tuning
+
+    if not isinstance(source, Tuning):
+        raise TypeError(f"expected a Tuning, not {type(source).__name__}")
     return drawn(chart(source), library)
 
 

@@ -13,7 +13,9 @@ import pytest
 import gpusched as gs
 from gpusched.studies.comparison import Comparison
 
-OF_STUDIES = {"cdf_over_seeds", "forest_plot", "heat_map", "lines", "pareto", "sensitivity"}
+OF_STUDIES = {
+    "cdf_over_seeds", "forest_plot", "heat_map", "lines", "pareto", "sensitivity", "tuning",
+}  # fmt: skip
 EVERYWHERE = sorted(set(gs.plot.__all__) - OF_STUDIES - {"contention", "slowdown_cdf"})
 every_picture = pytest.mark.parametrize("name", EVERYWHERE)
 

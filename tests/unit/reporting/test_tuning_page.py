@@ -60,3 +60,8 @@ def test_both_libraries_draw_points_without_lines(found: gs.Tuning, library: str
         assert lines["a trial"].get_linestyle() == "None"
         assert lines["a trial"].get_marker() not in ("", "None")
         assert lines["best so far"].get_linestyle() != "None"
+
+
+def test_another_source_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected a Tuning, not int"):
+        gs.plot.tuning(3)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ import pytest
 import gpusched as gs
 from gpusched.base.progress import Progress
 from gpusched.plugins.registering import unregister
-from gpusched.sweeping import sweep as sweep_module
+from gpusched.sweeping.running import run_batch
 from gpusched.tuning import trials as trials_module
 from tests.unit.tuning.searches import SPACE, study, tuned
 
@@ -110,13 +110,12 @@ def test_a_sampler_of_optuna_is_taken() -> None:
 def test_it_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tuned(trials=8)
     done: list[str] = []
-    run_batch = sweep_module.run_batch
 
     def counted(context: Any, batch: Any) -> Any:
         done.extend(name for name, _ in batch.runs)
         return run_batch(context, batch)
 
-    monkeypatch.setattr(sweep_module, "run_batch", counted)
+    monkeypatch.setattr("gpusched.sweeping.sweep.run_batch", counted)
     stop = threading.Event()
 
     def until(progress: Progress) -> None:
