@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 State = Literal["finished", "pruned", "failed"]
 REDUCTION: Final = 3
 """A window has so many times the jobs of the one before, and one in so many goes on to it."""
-_SAMPLERS: Final = ("tpe", "random")
-_PRUNERS: Final = ("halving", "hyperband", "none")
+_TPE: Final = "tpe"
+_SAMPLERS: Final = (_TPE, "random")
+_KEEP_ALL: Final = "none"
+_PRUNERS: Final = ("halving", "hyperband", _KEEP_ALL)
 
 Scoring = Callable[[int, dict[str, Any]], dict[str, Score]]
 
@@ -144,7 +146,7 @@ def sampler_of(sampler: Any, seed: int, batch: int) -> BaseSampler:
     if isinstance(sampler, samplers.BaseSampler):
         return sampler
     _check_name("sampler", sampler, _SAMPLERS)
-    if sampler == "random":
+    if sampler != _TPE:
         return samplers.RandomSampler(seed=seed)
     if batch == 1:
         return samplers.TPESampler(seed=seed)
@@ -162,7 +164,7 @@ def pruner_of(pruner: Any, num_rungs: int) -> BasePruner:
     if isinstance(pruner, pruners.BasePruner):
         return pruner
     _check_name("pruner", pruner, _PRUNERS)
-    if pruner == "none" or num_rungs == 1:
+    if pruner == _KEEP_ALL or num_rungs == 1:
         return pruners.NopPruner()
     if pruner == "hyperband":
         most = REDUCTION ** (num_rungs - 1)

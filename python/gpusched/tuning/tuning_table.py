@@ -33,7 +33,8 @@ def rows_of(
     ]
     scale, unit = scale_of(metric.kind, values)
     decimals = decimals_of(metric.kind, [value / scale for value in values])
-    if metric.kind == "count" and any(value % 1 for value in values):
+    # A mean over runs of what is counted is rarely whole.
+    if decimals == 0 and any(value / scale % 1 for value in values):
         decimals = 1
 
     def text(value: float | None) -> str:
