@@ -66,7 +66,7 @@ def dask_workers(*, has_nanny: bool, size: int = 3) -> Iterator[Any]:
     """Start a scheduler and workers of one thread each, started again by a nanny or not."""
     import distributed
 
-    quiet = {"dashboard_address": None, "silence_logs": 50}
+    quiet = {"dashboard_address": ":0", "silence_logs": 50}
     number = size if has_nanny else 0
     with (
         distributed.LocalCluster(n_workers=number, threads_per_worker=1, **quiet) as cluster,

@@ -44,7 +44,7 @@ def dask_cluster(**options: Any) -> Iterator[str]:
     distributed = pytest.importorskip("distributed", reason="needs the extra dask")
     dask = pytest.importorskip("dask")
     given = {"n_workers": 2, "threads_per_worker": 1, "processes": True, **options}
-    quiet = {"dashboard_address": None, "silence_logs": 50}
+    quiet = {"dashboard_address": ":0", "silence_logs": 50}
     # A task that ends its worker does so once, and again alone: no more than nannies can keep up
     # with, which give up on a worker that dies as it starts.
     config = dask.config.set({"distributed.scheduler.allowed-failures": 0})
