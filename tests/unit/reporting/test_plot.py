@@ -14,9 +14,9 @@ import gpusched as gs
 from gpusched.studies.comparison import Comparison
 
 OF_STUDIES = {
-    "cdf_over_seeds", "forest_plot", "heat_map", "lines", "pareto", "sensitivity", "tuning",
+    "cdf_over_seeds", "forest_plot", "heat_map", "lines", "pareto", "sensitivity",
 }  # fmt: skip
-EVERYWHERE = sorted(set(gs.plot.__all__) - OF_STUDIES - {"contention", "slowdown_cdf"})
+EVERYWHERE = sorted(set(gs.plot.__all__) - OF_STUDIES - {"contention", "slowdown_cdf", "tuning"})
 every_picture = pytest.mark.parametrize("name", EVERYWHERE)
 
 
