@@ -34,8 +34,6 @@ OTHER_WORDS = {
     "results.shown_metrics": {"none"},  # the same
     "traces.deadlines": {"elasticflow"},  # a recipe for deadlines, after its paper
     "traces.formats.sacct_json": {"count"},  # of a resource, in the JSON of Slurm
-    "tuning.search": {"random", "none"},  # a sampler, and no pruner
-    "tuning.tuning_table": {"count"},  # a kind of figure
     "traces.swf_text": {"estimate"},  # a time of a job
 }
 
