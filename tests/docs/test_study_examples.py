@@ -24,7 +24,7 @@ def run(name: str, folder: Path, jobs: int = 120) -> str:
     done = subprocess.run(
         [sys.executable, EXAMPLES / name, str(jobs)],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "python"), *sys.path])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         capture_output=True,
         text=True,
         timeout=200,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -42,7 +43,8 @@ def test_a_width_that_saves_nothing_lowers_the_makespan_bound() -> None:
 def test_public_names_outlive_the_import_of_all_submodules() -> None:
     for module in pkgutil.walk_packages(gs.__path__, "gpusched."):
         if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+            with suppress(ModuleNotFoundError):  # of an extra
+                importlib.import_module(module.name)
     assert not [name for name in gs.__all__ if isinstance(getattr(gs, name), ModuleType)]
 
 
