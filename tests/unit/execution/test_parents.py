@@ -14,11 +14,12 @@ import pytest
 from tests.time_limit import time_limit
 
 PARENT = """
-import sys
+import signal, sys
 from gpusched.execution.choosing import opened
 from gpusched.execution.driver import run_tasks
 from tests.unit.execution import tasks
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
 if __name__ == "__main__":
     with opened("processes:2") as backend:
         for _, pid in run_tasks(tasks.pid, range({size}), backend=backend):
