@@ -49,7 +49,7 @@ class KineticChoice {
   /// A running job that ended, or stopped while `slot` is still its own; whether it was taken.
   bool remove_running(std::uint32_t slot);
   void remove_asked(const Key& job);
-  /// Takes the least job of a class that is neither taken nor running.
+  /// Takes the least job of a class out that `least_waiting` tells of.
   Key pop_waiting(ClassId id);
 
   /// Lines that have bent by now are drawn anew: `line(job)`.
@@ -75,12 +75,12 @@ class KineticChoice {
   [[nodiscard]] bool has_passed_over() const noexcept {
     return num_passed_ + num_left_running_ > 0;
   }
-  /// The least job of a class that is neither taken nor running; kNoJob if there is none.
+  /// The least job of a class that waits and is not asked for; kNoJob if there is none.
   [[nodiscard]] Key least_waiting(ClassId id);
   /// Both in the order of keys.
   void asked(std::vector<Key>& out) const;
   void passed_over(std::vector<Key>& out) const;
-  /// Waiting and running jobs, in no order, for who goes on without this.
+  /// All that wait, asked for or not, by JobId: for who goes on without this.
   [[nodiscard]] std::vector<JobId> drain_waiting();
 
   /// Whether a key was so great that the one that is calculated with rounding may compare
@@ -170,9 +170,10 @@ class KineticChoice {
   std::vector<std::uint16_t> track_at_[3];
   std::vector<std::uint16_t> left_at_[3];
   std::vector<Place> places_;
-  std::vector<RunHeap<Key>> waiting_;  // by class, not taken
-  std::vector<std::size_t> asked_of_;     // and how many are, and are taken
-  std::vector<std::int64_t> factor_of_;  // of the keys of a class
+  // By class: who waits and is not taken, how many are asked for, the factor of their keys.
+  std::vector<RunHeap<Key>> waiting_;
+  std::vector<std::size_t> asked_of_;
+  std::vector<std::int64_t> factor_of_;
   std::size_t num_waiting_ = 0;
   std::size_t num_asked_ = 0;
   std::size_t num_left_waiting_ = 0;

@@ -138,6 +138,13 @@ class KeyOrder final : public Order {
   return {.value = left.count(), .slope = -1, .until = last < run.finish ? last : kNever};
 }
 
+/// GPUs times the remaining service, likewise.
+[[nodiscard]] inline KeyLine remaining_work_line(const QueueView& view, JobId job) noexcept {
+  KeyLine line = remaining_line(view, job);
+  line.factor = view.gpus(job);
+  return line;
+}
+
 /// The attained service as a line, where speeds are fixed.
 [[nodiscard]] inline KeyLine attained_line(const QueueView& view, JobId job) noexcept {
   const State& state = view.state();

@@ -35,9 +35,8 @@ class RemainingVirtualWorkOrder final : public Order {
     return state.speed().is_fixed();
   }
   [[nodiscard]] KeyLine line(const QueueView& view, JobId job) const override {
-    KeyLine line = remaining_line(view, job);
+    KeyLine line = remaining_work_line(view, job);
     if (view.state().is_running(job)) line.value -= restart_cost(view.state(), job).count();
-    line.factor = view.gpus(job);
     return line;
   }
 

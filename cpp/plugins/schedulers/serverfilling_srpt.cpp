@@ -16,9 +16,7 @@ struct RemainingWorkKey {
     return static_cast<double>(view.gpus(job)) * key_of(view.remaining(job));
   }
   static KeyLine line(const QueueView& view, JobId job) noexcept {
-    KeyLine line = remaining_line(view, job);
-    line.factor = view.gpus(job);
-    return line;
+    return remaining_work_line(view, job);
   }
 };
 
