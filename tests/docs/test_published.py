@@ -62,10 +62,11 @@ def figures(cell: str) -> list[str]:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Sentences of a page, without code, tables and headings."""
+    """Sentences of a page, without code, headings and tables."""
     text = re.sub(r"^```.*?^```", "", text.replace(RULE, ""), flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"\]\([^)]*\)|how something published is known", "]", text)
-    text = re.sub(r"^(\||#|!\[|<!--).*$", "", text, flags=re.MULTILINE)
+    # Titles of tables, and their notes on what is lacking, which stand in the papers' files.
+    text = re.sub(r"^(\||#|!\[|<!--|\*\*[^*]+\*\*$|\(\d+\) ).*$", "", text, flags=re.MULTILINE)
     for block in re.split(r"\n\s*\n|\n(?=- )", text):
         yield from re.split(r"(?<=[.!?])\s+(?=[A-Z*`\[])", " ".join(block.split()))
 

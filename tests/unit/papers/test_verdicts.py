@@ -94,7 +94,7 @@ def test_the_table_shows_how_a_figure_is_known_and_the_rule() -> None:
     assert shown.rows[0] == (
         "makespan, Figure 1", "535 s", "text", "500 ± 39 s", "404 to 596 s", "reproduced",
     )  # fmt: skip
-    assert shown.rows[1][1:] == ("2.0 to 4.0 %", "abstract", "", "", "not comparable (1)")
+    assert shown.rows[1][1:] == ("2 to 4 %", "abstract", "", "", "not comparable (1)")
     assert shown.notes == (RULE, "(1) Unknown.")
 
 

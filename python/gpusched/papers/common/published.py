@@ -152,6 +152,6 @@ class Published:
 def shown(value: float, unit: str) -> str:
     """Write a figure: a ratio as per cent where the unit is ``%``, all else as it is."""
     if unit == "%":
-        return f"{100 * value:.1f} %"
+        return f"{100 * value:.3g} %"
     text = f"{value:g}" if abs(value) < 10 else f"{value:.0f}"
     return f"{text} {unit}".rstrip()
