@@ -64,8 +64,8 @@ class MarketClearing {
 /// The market inside a category, a number of workers for each job. Total completion time is
 /// convex in the sums of rates, so the valuation at an estimate of these sums is its slope, each
 /// cleared market is a step of the method of Frank and Wolfe towards the category's optimum over
-/// fractions of workers, and each gives a lower bound. Liu, Wang, Huang, Pan, IEEE TPDS 35(6),
-/// 2024; the valuation and its iteration are ours.
+/// fractions of workers, and each gives a lower bound. That a market solves a category is of Liu,
+/// Wang, Huang, Pan, IEEE TPDS 35(6), 2024 (the abstract); valuation and iteration are ours.
 class Market {
  public:
   struct Options {

@@ -318,7 +318,8 @@ class ASrpt final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, ASrpt, .name = "a-srpt",
     .summary = "Follows one virtual server under SRPT; gangs that communicate much may wait.",
-    .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+    .source =
+        "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563): the abstract; details are ours.",
     .flags = {Flag::clairvoyant},
     .parameters = {
         {.name = "scan",

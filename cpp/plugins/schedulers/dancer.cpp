@@ -174,7 +174,8 @@ class Dancer final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, Dancer, .name = "dancer",
     .summary = "Admits jobs whose deadlines are worth the GPUs; number and type both change.",
-    .source = "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025 (doi 10.1109/TCC.2025.3548604).",
+    .source =
+        "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025: the abstract; the mathematics is ours.",
     .flags = {Flag::preemptive, Flag::clairvoyant, Flag::elastic, Flag::deadlines},
     .parameters = Dancer::parameters(), .adjust = apply_preset)
 

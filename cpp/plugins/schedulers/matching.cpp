@@ -400,7 +400,7 @@ class Matching final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, Matching, .name = "matching",
     .summary = "A matching market of jobs and GPU types, cleared in sampled categories.",
-    .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024.",
+    .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: the abstract; details are ours.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
     .parameters = Matching::parameters())
 
