@@ -33,6 +33,22 @@ _folder = ""
 _mark: int | None = None
 
 
+def end_if_starting() -> None:
+    """End this process if it is one that starts, and imports its parent's script for that.
+
+    The script has come to where it wants processes itself, so its main part has no guard. A worker
+    that ends here is one that its parent misses, and speaks of; what the script would do next, the
+    parent does.
+
+    Raises
+    ------
+    SystemExit
+        In such a process.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)
+
+
 def begin_worker(lifeline: Connection, folder: str, marks: str) -> None:
     """Make this process one that ends with its parent, and says what it does."""
     global _folder, _mark
