@@ -13,7 +13,6 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.base.replacing import write_bytes
 from gpusched.base.stop_scopes import StopScope
 from gpusched.execution.calls import within
 from gpusched.execution.shared_files import values_of
@@ -90,7 +89,7 @@ def run_pickled(number: int, pickled: bytes) -> bytes | str:
     if len(made) <= _LONGEST_MESSAGE:
         return made
     path = Path(_folder) / f"{number}.made"
-    write_bytes(path, made)
+    path.write_bytes(made)  # it is read once it is whole, and need not outlive a loss of power
     return str(path)
 
 

@@ -80,16 +80,25 @@ class RunFacts:
         return _IS_THERE[need](self)
 
     @cached_property
+    def there(self) -> frozenset[str]:
+        """All that there is of what metrics may need."""
+        return frozenset(need for need, is_there in _IS_THERE.items() if is_there(self))
+
+    @cached_property
     def figures(self) -> _core.RunFigures:
         """Sums, counts and percentiles of the jobs, by one native pass over the columns."""
         trace, schedule = self.trace, self.schedule
-        columns: dict[str, Any] = {
+        jobs: dict[str, Any] = {
+            "submit_us": trace.submit_us, "service_us": trace.service_us, "gpus": trace.gpus,
+            "share_milli": trace.share_milli, "weight": trace.weight,
+        }  # fmt: skip
+        if self.window is None and isinstance(schedule, _core.Schedule):
+            return _core.schedule_figures(schedule, short_service_us=SHORT_SERVICE_US, **jobs)
+        columns = jobs | {
             name: np.ascontiguousarray(getattr(schedule, name), dtype)
             for name, dtype in SCHEDULE_COLUMNS.items()
             if name not in _NO_FIGURES
         }
-        columns |= {"submit_us": trace.submit_us, "service_us": trace.service_us}
-        columns |= {"gpus": trace.gpus, "share_milli": trace.share_milli, "weight": trace.weight}
         if self.window is not None:
             columns = {
                 name: None if column is None else column[self.counted]
