@@ -106,6 +106,24 @@ class RunFacts:
             }
         return _core.run_figures(short_service_us=SHORT_SERVICE_US, **columns)
 
+    def time_there_us(self, times_us: list[int]) -> list[int]:
+        """Return the time that all jobs together are there within each stretch between times.
+
+        They are from their submission to their finish, whether they count or not; what is
+        unfinished stays, and what is rejected never is.
+
+        Parameters
+        ----------
+        times_us
+            Ascending, microseconds.
+        """
+        return _core.time_there_us(
+            submit_us=self.trace.submit_us,
+            finish_us=np.ascontiguousarray(self.schedule.finish_us, np.int64),
+            status=np.ascontiguousarray(self.schedule.status, np.uint8),
+            times_us=times_us,
+        )
+
     @cached_property
     def counted(self) -> Bool:
         """Which jobs count: those that are submitted in the window."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched import _core
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
 
@@ -30,11 +29,6 @@ def _queue_growth(run: RunFacts) -> float:
     first, second = begin_us + (end_us - begin_us) // 3, begin_us + 2 * (end_us - begin_us) // 3
     if not begin_us < first < second < end_us:
         return np.nan
-    before_us, after_us = _core.time_there_us(
-        submit_us=run.trace.submit_us,
-        finish_us=np.ascontiguousarray(run.schedule.finish_us, np.int64),
-        status=np.ascontiguousarray(run.schedule.status, np.uint8),
-        times_us=[first, second, end_us],
-    )
+    before_us, after_us = run.time_there_us([first, second, end_us])
     before = before_us / (second - first)
     return after_us / (end_us - second) / before if before else np.nan
