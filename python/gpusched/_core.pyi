@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunFigures', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_figures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'total_work', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunFigures', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_figures', 'schedule_figures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'time_there_us', 'total_work', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -859,6 +859,10 @@ def run_figures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: num
     whole GPUs and for equal weights. A service under `short_service_us` counts as that in
     the slowdown.
     """
+def schedule_figures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunFigures:
+    """
+    The same of a schedule of all of the jobs, without its columns.
+    """
 def split_batch(global_batch: typing.SupportsFloat | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.float64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.float64], bool]:
     """
     Samples of each worker, and whether all found a place.
@@ -870,6 +874,12 @@ def split_whole_batch(global_batch: typing.SupportsInt | typing.SupportsIndex, r
 def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.
+    """
+def time_there_us(*, submit_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], status: numpy.typing.NDArray[numpy.uint8], times_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> list[int]:
+    """
+    Time that all jobs together are there, from submission to finish, within each stretch
+    from one of the ascending `times_us` to the next: exact. One that is unfinished stays to
+    the end, one that is rejected never is there.
     """
 def total_work(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
