@@ -11,6 +11,7 @@
 #include "base/heap.hpp"
 #include "base/index_set.hpp"
 #include "base/rng.hpp"
+#include "base/slow_twins.hpp"
 #include "bindings.hpp"
 #include "engine/finish_queue.hpp"
 #include "listing/running_index.hpp"
@@ -149,6 +150,9 @@ void bind_testing(py::module_& m) {
     const double best = GraphCut().improve(replicas, quotas, kinds, call, ranks);
     return std::pair(ranks, best);
   });
+  testing.def(
+      "take_slow_twins", [](bool takes) { takes_slow_twins = takes; }, py::arg("takes"),
+      "Whether runs that begin from now on, in this process, take the slow twins.");
   testing.def("draw", [](std::uint64_t seed, std::uint64_t stream, std::uint64_t job,
                          std::uint64_t counter) {
     return draw(seed, static_cast<Stream>(stream), job, counter);

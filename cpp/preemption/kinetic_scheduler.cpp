@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/slow_twins.hpp"
+
 namespace gpusched {
 namespace {
 
@@ -22,7 +24,8 @@ KineticScheduler::KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, Ch
 void KineticScheduler::begin(const Setup& setup) {
   const State& state = setup.state;
   slow_->begin(setup);
-  is_slow_ = displaces_ || !order_.has_lines(state) || state.classes().num_classes() > kMostClasses;
+  is_slow_ = takes_slow_twins || displaces_ || !order_.has_lines(state) ||
+             state.classes().num_classes() > kMostClasses;
   if (is_slow_) return;
   placement_ = &setup.placement;
   seed_ = setup.seed;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/slow_twins.hpp"
 #include "listing/list_scheduler.hpp"
 #include "preemption/kinetic_scheduler.hpp"
 #include "preemption/pooled_srpt.hpp"
@@ -15,8 +16,8 @@ namespace {
 /// Whether PooledSrpt gives the same schedule as the general scheduler would.
 bool is_pooled_srpt(const Order& order, const Parameters& parameters, const Placement& placement,
                     const JobTable& jobs) {
-  return order.is_remaining_service() && placement.is_pooled() && jobs.is_clairvoyant() &&
-         !jobs.has_restart_costs() && parameters.text("scan") == "skip" &&
+  return !takes_slow_twins && order.is_remaining_service() && placement.is_pooled() &&
+         jobs.is_clairvoyant() && !jobs.has_restart_costs() && parameters.text("scan") == "skip" &&
          parameters.text("epoch") == "event" && parameters.number("period_s") == 0 &&
          parameters.number("cost_s") == 0 && parameters.number("wide_cost_s") <= 0;
 }
