@@ -95,6 +95,22 @@ void bind_testing(py::module_& m) {
              if (entry == nullptr) return py::none();
              return py::make_tuple(entry->end.count(), entry->job, entry->gpus, before);
            })
+      .def("after",
+           [](const RunningIndex& index, std::int64_t end) {
+             std::vector<JobId> jobs;
+             for (auto at = index.first_after(Time{end}); at.is_valid(); index.step(at)) {
+               jobs.push_back(index.at(at).job);
+             }
+             return jobs;
+           })
+      .def("until",
+           [](const RunningIndex& index, std::int64_t end) {
+             std::vector<JobId> jobs;
+             for (auto at = index.last_until(Time{end}); at.is_valid(); index.step_back(at)) {
+               jobs.push_back(index.at(at).job);
+             }
+             return jobs;
+           })
       .def("entries", [](const RunningIndex& index) {
         std::vector<std::tuple<std::int64_t, JobId, int>> all;
         index.for_each([&](const RunningIndex::Entry& entry) {

@@ -95,6 +95,20 @@ std::int64_t RunningIndex::sum_from(Time end, JobId job, std::int64_t enough) co
   return sum;
 }
 
+RunningIndex::Cursor RunningIndex::first_after(Time end) const {
+  const Entry next{end + kTick, 0, 0};
+  const std::size_t at = find_block(next);
+  if (at == blocks_.size()) return {-1, 0};
+  return {static_cast<std::ptrdiff_t>(at), find_in(*blocks_[at], next)};
+}
+
+RunningIndex::Cursor RunningIndex::last_until(Time end) const {
+  Cursor next = first_after(end);
+  if (!next.is_valid()) return last();
+  step_back(next);
+  return next;
+}
+
 const RunningIndex::Entry* RunningIndex::reach(std::int64_t need, std::int64_t& before) const {
   before = 0;
   for (const auto& block : blocks_) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "listing/gained_servers.hpp"
 #include "preemption/claimable_gpus.hpp"
 #include "preemption/kinetic_choice.hpp"
 #include "preemption/preemptive_scheduler.hpp"
@@ -43,6 +44,9 @@ class KineticScheduler : public Scheduler {
   void keep_claimable(const State& state);
   void start_asked(const State& state, const Occupancy& free, Actions& actions);
   void start_others(const State& state, Actions& actions);
+  void start_others_of_many(const State& state, Actions& actions);
+  void start_other(const State& state, ClassId id, JobId job, Actions& actions);
+  [[nodiscard]] bool may_place_asked(const State& state);
   void preempt(const State& state, JobId job, Actions& actions);
   void ask_again(const State& state, Actions& actions);
 
@@ -60,6 +64,11 @@ class KineticScheduler : public Scheduler {
   std::vector<Refusal> refused_;
   std::uint64_t num_freed_ = 1;         // times at which anything came free, alone
   std::uint64_t num_freed_passed_ = 1;  // and counting who is passed over as free
+  // With many classes: what had come free when the closed ones were refused, and the servers that
+  // have changed since all were judged.
+  std::uint64_t closed_at_ = 0;
+  bool remembers_refusals_ = false;
+  GainedServers gained_;
   Allocation allocation_;
   std::vector<Key> asked_;
   std::vector<Key> passed_;
