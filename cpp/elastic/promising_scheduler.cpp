@@ -55,6 +55,7 @@ void PromisingScheduler::decide(const State& state, const Instant& instant, Acti
   }
   jobs_.open(state, instant);
   if (jobs_.empty()) return;
+  jobs_.withdraw_all();
   for (ProgressiveFilling& filling : ledgers_) filling.open(state.now().count());
   for (auto& [id, promise] : promises_) set_claim(state, promise);
   const bool is_boundary = state.now().count() % rules_.slot.count() == 0;
