@@ -315,7 +315,7 @@ void PromisingScheduler::offer(Promise& promise) {
   const int now = promise.job->wanted.empty() ? 0 : promise.job->wanted.front().gpus;
   const double without = now == 0 ? 0.0 : progress(now, promise.job->wanted_rate);
   // What its share costs later: GPUs for a unit of service.
-  const int share = *std::max_element(promise.plan.gpus.begin(), promise.plan.gpus.end());
+  const int share = promise.plan.most();
   double price = 0;
   for (const WidthRate& known : promise.widths) {
     if (known.gpus == share) price = share / known.rate;
