@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "listing/running_index.hpp"
 #include "seams/scheduler.hpp"
 
@@ -34,7 +35,7 @@ class HeadReservation {
   void make_on_servers(const State& state, JobId head, const RunningIndex& running);
   [[nodiscard]] bool is_in_the_way(const Allocation& allocation) const;
 
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   Time at_ = kNever;
   std::int64_t extra_ = 0;
   std::optional<Occupancy> plan_;

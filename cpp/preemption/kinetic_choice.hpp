@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "listing/running_index.hpp"
 #include "model/job_classes.hpp"
@@ -158,7 +159,7 @@ class KineticChoice {
   void put(const Place& place, std::int32_t gpus);
   void take_out(const Place& place);
 
-  const State* state_ = nullptr;
+  Ref<const State> state_;
   std::int64_t num_gpus_ = 0;
   std::int64_t total_ = 0;  // of the taken jobs
   ChoiceRule rule_ = ChoiceRule::skip;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clone.hpp"
+
 namespace gpusched {
 namespace {
 
@@ -11,7 +13,7 @@ constexpr ClassId kMostClasses = ClassTree::kFewClasses;
 
 }  // namespace
 
-KineticScheduler::KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, ChoiceRule rule,
+KineticScheduler::KineticScheduler(Owned<PreemptiveScheduler> slow, ChoiceRule rule,
                                    const Parameters& parameters)
     : slow_(std::move(slow)),
       order_(slow_->order()),
@@ -22,7 +24,8 @@ KineticScheduler::KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, Ch
 void KineticScheduler::begin(const Setup& setup) {
   const State& state = setup.state;
   slow_->begin(setup);
-  is_slow_ = displaces_ || !order_.has_lines(state) || state.classes().num_classes() > kMostClasses;
+  is_slow_ =
+      displaces_ || !order_->has_lines(state) || state.classes().num_classes() > kMostClasses;
   if (is_slow_) return;
   placement_ = &setup.placement;
   seed_ = setup.seed;
@@ -34,7 +37,7 @@ void KineticScheduler::begin(const Setup& setup) {
 }
 
 KeyLine KineticScheduler::line(const State& state, JobId job) const {
-  return order_.line(QueueView(state, seed_), job);
+  return order_->line(QueueView(state, seed_), job);
 }
 
 void KineticScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
@@ -199,7 +202,7 @@ void KineticScheduler::start_others(const State& state, Actions& actions) {
 
 void KineticScheduler::ask_again(const State& state, Actions& actions) {
   Time crossing = kNever;
-  if (order_.has_crossings()) {
+  if (order_->has_crossings()) {
     choice_.straighten([&](JobId job) { return line(state, job); });
     crossing = choice_.next_bend();
   }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "listing/backfill_queue.hpp"
 #include "listing/head_reservation.hpp"
@@ -168,7 +169,7 @@ class Easy final : public Scheduler {
     }
   }
 
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   bool is_pooled_ = false;
   BackfillQueue queue_;
   RunningIndex running_;
