@@ -21,6 +21,7 @@ from bench import (
     growth_traps,
     import_time,
     memory,
+    open_runs,
     packing,
     plans,
     preemption,
@@ -37,8 +38,8 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "preemption", "traps", "around", "memory", "threads", "sweeps", "order", "import",
-    "reading", "peers",
+    "prediction", "preemption", "traps", "open", "around", "memory", "threads", "sweeps", "order",
+    "import", "reading", "peers",
 )  # fmt: skip
 
 
@@ -103,6 +104,7 @@ def _sections(
             [preemption.section(size, (64,) if quick else (64, 512, 1024), repeats)]
         ),
         "traps": lambda: iter([growth_traps.section(min(3, repeats))]),
+        "open": lambda: iter([open_runs.section(min(size, 300_000), min(3, repeats))]),
         "around": lambda: around.sections(size, repeats),
         "memory": lambda: iter([memory.section((size,))]),
         "threads": lambda: iter([threads.section(size, repeats)]),

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/time.hpp"
 #include "listing/running_index.hpp"
 #include "seams/occupancy.hpp"
@@ -45,8 +46,8 @@ class ExpectedGpus {
   void move(const Slot& run, JobId job, bool is_release);
   void note(const Slot& run);
 
-  const State* state_ = nullptr;
-  const RunningIndex* running_ = nullptr;
+  Ref<const State> state_;
+  Ref<const RunningIndex> running_;
   std::optional<Occupancy> set_;
   Time at_ = kNoEnd;
   // While it rests: the servers that differ from those of the state, unless they are too many.

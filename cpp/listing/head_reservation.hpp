@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "listing/expected_gpus.hpp"
 #include "listing/running_index.hpp"
 #include "seams/scheduler.hpp"
@@ -51,7 +52,7 @@ class HeadReservation {
   [[nodiscard]] bool accepts(const Occupancy& free, const Request& request);
   [[nodiscard]] bool is_in_the_way(const Allocation& allocation) const;
 
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   bool is_slow_ = false;
   RunningIndex running_;
   Time at_ = kNever;

@@ -15,7 +15,7 @@ int RunningIndex::find_in(const Block& block, const Entry& entry) {
                           block.entries);
 }
 
-std::unique_ptr<RunningIndex::Block> RunningIndex::new_block() {
+Boxed<RunningIndex::Block> RunningIndex::new_block() {
   if (spare_.empty()) return std::make_unique<Block>();
   auto block = std::move(spare_.back());
   spare_.pop_back();

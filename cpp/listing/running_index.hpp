@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
 
@@ -99,16 +100,16 @@ class RunningIndex {
   /// The first block whose last entry is not before `entry`; the number of blocks if none is.
   [[nodiscard]] std::size_t find_block(const Entry& entry) const;
   [[nodiscard]] static int find_in(const Block& block, const Entry& entry);
-  [[nodiscard]] std::unique_ptr<Block> new_block();
+  [[nodiscard]] Boxed<Block> new_block();
   /// The last entry of the block before.
   [[nodiscard]] Cursor before(std::ptrdiff_t block) const noexcept {
     return block == 0 ? Cursor{-1, 0}
                       : Cursor{block - 1, blocks_[static_cast<std::size_t>(block - 1)]->size - 1};
   }
 
-  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Boxed<Block>> blocks_;
   std::vector<Entry> lasts_;
-  std::vector<std::unique_ptr<Block>> spare_;
+  std::vector<Boxed<Block>> spare_;
   std::int64_t total_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "market/exchange.hpp"
 #include "market/market_model.hpp"
 #include "solvers/assignment.hpp"
@@ -51,7 +52,7 @@ class MarketClearing {
  private:
   void spread(std::span<const std::int32_t> category);
 
-  const MarketModel* model_ = nullptr;
+  Ref<const MarketModel> model_;
   Clearing clearing_ = Clearing::transportation;
   Transportation transportation_;
   Assignment assignment_;
@@ -103,7 +104,7 @@ class Market {
   void consider(std::span<const std::int32_t> counts);
   void round_fractions(std::span<const std::int32_t> category);
 
-  const MarketModel* model_ = nullptr;
+  Ref<const MarketModel> model_;
   Options options_;
   MarketClearing clearing_;
   Exchange exchange_;

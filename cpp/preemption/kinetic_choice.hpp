@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "listing/class_tree.hpp"
 #include "listing/keyed_job.hpp"
@@ -191,7 +192,7 @@ class KineticChoice {
   void put(const Place& place, std::int32_t gpus);
   void take_out(const Place& place);
 
-  const State* state_ = nullptr;
+  Ref<const State> state_;
   std::int64_t num_gpus_ = 0;
   std::int64_t total_ = 0;  // of the taken jobs
   ChoiceRule rule_ = ChoiceRule::skip;

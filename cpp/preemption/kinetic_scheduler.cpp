@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clone.hpp"
 #include "base/slow_twins.hpp"
 
 namespace gpusched {
@@ -22,7 +23,7 @@ std::size_t num_widths(const JobClasses& classes) {
 
 }  // namespace
 
-KineticScheduler::KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, ChoiceRule rule,
+KineticScheduler::KineticScheduler(Owned<PreemptiveScheduler> slow, ChoiceRule rule,
                                    const Parameters& parameters)
     : slow_(std::move(slow)),
       order_(slow_->order()),
@@ -34,7 +35,7 @@ void KineticScheduler::begin(const Setup& setup) {
   const State& state = setup.state;
   slow_->begin(setup);
   const bool fills = rule_ == ChoiceRule::filling || rule_ == ChoiceRule::strict_filling;
-  is_slow_ = takes_slow_twins || displaces_ || !order_.has_lines(state) ||
+  is_slow_ = takes_slow_twins || displaces_ || !order_->has_lines(state) ||
              num_widths(state.classes()) > kMostWidths ||
              (fills && state.classes().num_classes() > kMostFilled);
   if (is_slow_) return;
@@ -52,7 +53,7 @@ void KineticScheduler::begin(const Setup& setup) {
 }
 
 KeyLine KineticScheduler::line(const State& state, JobId job) const {
-  return order_.line(QueueView(state, seed_), job);
+  return order_->line(QueueView(state, seed_), job);
 }
 
 void KineticScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
@@ -271,7 +272,7 @@ void KineticScheduler::start_other(const State& state, ClassId id, JobId job, Ac
 
 void KineticScheduler::ask_again(const State& state, Actions& actions) {
   Time crossing = kNever;
-  if (order_.has_crossings()) {
+  if (order_->has_crossings()) {
     choice_.straighten([&](JobId job) { return line(state, job); });
     crossing = choice_.next_bend();
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "listing/gained_servers.hpp"
 #include "preemption/claimable_gpus.hpp"
 #include "preemption/kinetic_choice.hpp"
@@ -18,8 +19,7 @@ namespace gpusched {
 class KineticScheduler : public Scheduler {
  public:
   /// `slow` was made with the parameters.
-  KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, ChoiceRule rule,
-                   const Parameters& parameters);
+  KineticScheduler(Owned<PreemptiveScheduler> slow, ChoiceRule rule, const Parameters& parameters);
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
@@ -50,14 +50,14 @@ class KineticScheduler : public Scheduler {
   void preempt(const State& state, JobId job, Actions& actions);
   void ask_again(const State& state, Actions& actions);
 
-  std::unique_ptr<PreemptiveScheduler> slow_;
+  Owned<PreemptiveScheduler> slow_;
   bool is_slow_ = true;
-  const Order& order_;  // of the slow twin
+  Ref<const Order> order_;  // of the slow twin
   ChoiceRule rule_;
   bool displaces_;
   bool gives_way_;
   bool is_pooled_ = false;
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   KineticChoice choice_;
   ClaimableGpus claimable_;

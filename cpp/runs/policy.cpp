@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/clone.hpp"
 #include "base/slow_twins.hpp"
 #include "listing/list_scheduler.hpp"
 #include "preemption/kinetic_scheduler.hpp"
@@ -41,9 +42,9 @@ std::vector<ParameterInfo> policy_parameters(const PluginInfo& info) {
   return all;
 }
 
-std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info, std::unique_ptr<Order> order,
-                                               const Parameters& parameters,
-                                               const Placement& placement, const JobTable& jobs) {
+Owned<Scheduler> make_list_scheduler(const PluginInfo& info, Owned<Order> order,
+                                     const Parameters& parameters, const Placement& placement,
+                                     const JobTable& jobs) {
   if (!info.has(Flag::preemptive)) {
     return std::make_unique<ListScheduler>(std::move(order), parameters);
   }
@@ -55,8 +56,8 @@ std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info, std::uniq
                                             parameters);
 }
 
-std::unique_ptr<Scheduler> make_scheduler(std::string_view name, const Parameters::Values& values,
-                                          const Placement& placement, const JobTable& jobs) {
+Owned<Scheduler> make_scheduler(std::string_view name, const Parameters::Values& values,
+                                const Placement& placement, const JobTable& jobs) {
   const AliasInfo* alias = Registry<Order>::find_alias(name);
   if (alias == nullptr) alias = Registry<Scheduler>::find_alias(name);
   if (alias != nullptr) {

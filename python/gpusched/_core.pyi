@@ -551,19 +551,69 @@ class Run:
         Handles all instants before the arrival of this job, which must not arrive together
         with the one before it.
         """
+    def cancel(self, job: typing.SupportsInt | typing.SupportsIndex, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Takes back a job that waits or runs; at_us is a tick after the last instant, and none
+        lies between.
+        """
     def finish(self) -> Schedule:
         """
         Goes on to the end and returns the schedule; only once.
+        """
+    def fork(self, jobs: JobTable, cluster: Cluster, description: RunDescription) -> Run:
+        """
+        A run that has come as far and goes on by itself. Jobs and cluster are those of this run,
+        and so is the description, but for objects of Python: those are copies.
+        """
+    def glimpse(self) -> Schedule:
+        """
+        The schedule so far, of a run that goes on: what holds GPUs held them until now.
+        """
+    def hand_over(self, description: RunDescription, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        From at_us on, likewise, the policy of the description decides.
+        """
+    def listen(self, is_listening: bool) -> None:
+        """
+        Whether from now on all that happens is kept for `take_events`.
+        """
+    def proceed(self, limit_us: typing.SupportsInt | typing.SupportsIndex, most: typing.SupportsInt | typing.SupportsIndex, keeps_finished: bool = False) -> int:
+        """
+        Handles at most so many instants before the limit; returns how many there were.
         """
     def so_far(self) -> Schedule:
         """
         What was done until a stop, or an error of a policy; only once. What held GPUs then
         held them until then, and is unfinished.
         """
+    def state(self) -> dict[str, typing.Any]:
+        """
+        Columns of the jobs that wait and run, of the GPUs that they hold and of those free.
+        """
+    def take_events(self) -> list[tuple[str, int]]:
+        """
+        What has happened since the last call: (what, job), in that order.
+        """
     def take_finished(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
         """
         The jobs that have finished in `advance` since the last call, in that order, and when.
         """
+    @property
+    def is_stopped(self) -> bool:
+        """
+        Whether it ended with an error that leaves `so_far`.
+        """
+    @property
+    def next_us(self) -> int | None:
+        """
+        The next instant; None where there is none.
+        """
+    @property
+    def now_us(self) -> int:
+        ...
+    @property
+    def num_instants(self) -> int:
+        ...
 class GangPlan:
     """
     Every job bound to its GPUs under one cap.

@@ -2,6 +2,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "base/registry.hpp"
 #include "listing/free_profile.hpp"
@@ -158,8 +159,8 @@ class Conservative final : public Scheduler {
     }
   }
 
-  Placement* placement_ = nullptr;
-  const RunControl* control_ = nullptr;
+  Ref<Placement> placement_;
+  Ref<const RunControl> control_;
   Heap<Reservation> ahead_;         // have not come
   std::vector<Reservation> come_;   // by instant and JobId
   std::vector<Reservation> moved_;

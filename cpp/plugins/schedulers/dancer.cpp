@@ -152,9 +152,7 @@ class Dancer final : public Scheduler {
     actions.wake(next_multiple(state.now(), book_.options.slot));
   }
 
-  [[nodiscard]] std::vector<Decision> take_decisions() override {
-    return std::move(book_.decisions);
-  }
+  [[nodiscard]] std::vector<Decision> decisions() const override { return book_.decisions; }
 
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (book_.num_broken == 0) return {};

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "listing/backfill_walk.hpp"
 #include "listing/gained_servers.hpp"
@@ -218,7 +219,7 @@ class Easy final : public Scheduler {
     if (remembers_refusals_) gained_.settle(state.occupancy());
   }
 
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   bool is_pooled_ = false;
   BackfillWalk line_;
   Allocation allocation_;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
@@ -380,7 +381,7 @@ class Matching final : public Scheduler {
   MatchingWidths widths_;
   Reallocation reallocation_;
   Consolidation consolidation_;
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::optional<ControlCheck> stop_;
   Allocation allocation_;
 
