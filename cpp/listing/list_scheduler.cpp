@@ -71,6 +71,10 @@ void ListScheduler::decide(const State& state, const Instant& instant, Actions& 
 }
 
 void ListScheduler::decide_strict(const State& state, const Instant& instant, Actions& actions) {
+  if (line_.empty() && instant.arrived.size() == 1) {
+    if (!try_start(state, instant.arrived.front(), actions)) enqueue(state, instant.arrived);
+    return;
+  }
   const JobId blocked = line_.empty() ? kNoJob : line_.top().job;
   if (!instant.arrived.empty()) enqueue(state, instant.arrived);
   if (is_clocked_) rerank(state);
