@@ -4,11 +4,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include "base/ids.hpp"
+#include "base/infinity.hpp"
 #include "model/demand.hpp"
 #include "seams/occupancy.hpp"
 
@@ -34,7 +34,7 @@ struct Ask {
 /// of those, and so on.
 class LeastScore {
  public:
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  static constexpr double kNever = kInfinity;
 
   void reset(ServerId num_servers);
 

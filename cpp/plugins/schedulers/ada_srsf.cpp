@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/heap.hpp"
+#include "base/infinity.hpp"
 #include "base/registry.hpp"
 #include "listing/waiting_queue.hpp"
 #include "model/network.hpp"
@@ -76,7 +76,7 @@ class AdaSrsf final : public Scheduler {
  private:
   using KindId = std::uint32_t;
 
-  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  static constexpr double kNoLimit = kInfinity;
   static constexpr double kRefused = -1;
 
   struct Kind {
