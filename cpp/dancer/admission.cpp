@@ -1,17 +1,13 @@
 #include "dancer/admission.hpp"
 
 #include <algorithm>
-#include <limits>
 
+#include "base/infinity.hpp"
 #include "deadlines/batch.hpp"
 #include "deadlines/cost_bounds.hpp"
 
 namespace gpusched {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 void Admission::receive(const State& state, std::span<const JobId> arrived, Actions& actions) {
   urgency_.clear();

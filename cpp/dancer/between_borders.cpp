@@ -1,15 +1,10 @@
 #include "dancer/between_borders.hpp"
 
-#include <limits>
-
+#include "base/infinity.hpp"
 #include "deadlines/slot_filling.hpp"
 
 namespace gpusched {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
+namespace {}  // namespace
 
 bool BetweenBorders::place(const State& state, JobId job, const PlanConfiguration& configuration) {
   Request request = state.request(job);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
+#include "base/infinity.hpp"
 #include "deadlines/batch.hpp"
 #include "deadlines/cost_bounds.hpp"
 #include "seams/named.hpp"
@@ -11,7 +11,6 @@
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// A plan that is cheaper by rounding alone is no reason to change.
 constexpr double kCheaper = 1.0 - 1e-9;
 

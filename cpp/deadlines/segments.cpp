@@ -1,14 +1,14 @@
 #include "deadlines/segments.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Bounds round otherwise than the sums of the oracle.
-constexpr double kCertain = 1.0 - 1e-6;
+constexpr double kSurelyDearer = 1.0 - 1e-6;
 constexpr double kPriceStep = 4.0;
 constexpr int kMostCuts = 12;
 
@@ -155,7 +155,7 @@ bool DeadlineSegments::prune(int quanta, double limit) {
     const std::int32_t left = quanta - std::max({option.same, option.first, 0});
     const double least = option.cost + ratio * static_cast<double>(left);
     // By a margin: the sums of the oracle round otherwise.
-    if (least * kCertain < limit) continue;
+    if (least * kSurelyDearer < limit) continue;
     option.cost = kInfinity;
     is_pruned = true;
   }
@@ -171,7 +171,7 @@ bool DeadlineSegments::costs_at_least(const PlanQuery& query, double work, doubl
   Relaxed low{0.0, 0.0, work};
   Relaxed high = relax(query, limit / work, work);
   for (int cut = 0; cut < kMostCuts; ++cut) {
-    if (std::max(low.cost, high.cost) * kCertain >= limit) return true;
+    if (std::max(low.cost, high.cost) * kSurelyDearer >= limit) return true;
     if (high.left > 0.0) {  // the segments do all the work at a higher price only
       low = high;
       high = relax(query, kPriceStep * high.price, work);
@@ -181,7 +181,7 @@ bool DeadlineSegments::costs_at_least(const PlanQuery& query, double work, doubl
     const double over = high.cost - high.left * high.price;
     const double under = low.cost - low.left * low.price;
     const double price = (over - under) / (low.left - high.left);
-    if ((low.cost + low.left * (price - low.price)) * kCertain < limit) return false;
+    if ((low.cost + low.left * (price - low.price)) * kSurelyDearer < limit) return false;
     if (!(price > low.price && price < high.price)) return false;
     const Relaxed found = relax(query, price, work);
     (found.left > 0.0 ? low : high) = found;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <string>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 
 namespace gpusched {
 
@@ -69,7 +69,7 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   if (!state_->has_progress() || !state_->speed().is_elastic()) return;
   const double seconds =
       state_->speed().iteration_s({job, allocation.pieces, allocation.ranks, {}});
-  if (!(seconds < std::numeric_limits<double>::infinity())) {
+  if (!(seconds < kInfinity)) {
     fail(job, "the speed knows no way to run it there");
   }
 }

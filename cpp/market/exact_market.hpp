@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -40,8 +39,6 @@ class ExactMarket {
                       const Options& options, const RunControl& control);
 
  private:
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
-
   /// One market over single workers, cleared anew after small changes: jobs that hold too cheap
   /// workers pass them on around cycles.
   struct Node {

@@ -4,12 +4,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <vector>
 
 #include "base/clone.hpp"
 #include "base/ids.hpp"
+#include "base/infinity.hpp"
 #include "model/demand.hpp"
 #include "seams/occupancy.hpp"
 
@@ -35,7 +35,7 @@ struct Ask {
 /// of those, and so on.
 class LeastScore {
  public:
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  static constexpr double kNever = kInfinity;
 
   void reset(ServerId num_servers);
 

@@ -65,6 +65,9 @@ class Assignment {
     std::int32_t what;
   };
 
+  static std::int32_t id(std::size_t index) noexcept { return static_cast<std::int32_t>(index); }
+  static std::size_t at(std::int32_t id) noexcept { return static_cast<std::size_t>(id); }
+
   void load(std::span<const double> cost, int rows, int columns);
   void run();
   void clear();

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -7,6 +6,7 @@
 
 #include "base/clone.hpp"
 #include "base/heap.hpp"
+#include "base/infinity.hpp"
 #include "base/registry.hpp"
 #include "listing/waiting_queue.hpp"
 #include "model/network.hpp"
@@ -77,7 +77,7 @@ class AdaSrsf final : public Scheduler {
  private:
   using KindId = std::uint32_t;
 
-  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  static constexpr double kNoLimit = kInfinity;
   static constexpr double kRefused = -1;
 
   struct Kind {

@@ -18,7 +18,7 @@ Freedom freedom(const std::string& name) {
           .in_type = name == "both" || name == "type"};
 }
 
-void apply_preset(Parameters& parameters) {
+void apply_dancer_preset(Parameters& parameters) {
   const std::string& preset = parameters.text("preset");
   if (preset == "count-only") parameters.preset("elastic", std::string("number"));
   if (preset == "type-only") parameters.preset("elastic", std::string("type"));
@@ -175,6 +175,6 @@ GPUSCHED_REGISTER(
     .source =
         "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025: the abstract; the mathematics is ours.",
     .flags = {Flag::preemptive, Flag::clairvoyant, Flag::elastic, Flag::deadlines},
-    .parameters = Dancer::parameters(), .adjust = apply_preset)
+    .parameters = Dancer::parameters(), .adjust = apply_dancer_preset)
 
 }  // namespace gpusched

@@ -2,11 +2,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "model/job_columns.hpp"
@@ -16,7 +16,7 @@
 namespace gpusched {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = kInfinity;
 
 /// Synchronous rounds of a global batch on unequal workers: each gets samples in proportion to its
 /// speed, so that all are done at once; then a ring reduces the gradients.
