@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,6 +55,8 @@ def without_panics() -> Iterator[None]:
     if not _Command.is_apart:
         yield
         return
+    import tempfile
+
     with _lock, tempfile.TemporaryFile() as held:
         kept = os.dup(_STDERR)
         os.dup2(held.fileno(), _STDERR)
