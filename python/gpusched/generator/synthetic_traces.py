@@ -113,14 +113,14 @@ def generate(
     user_queue = laws.zipf(random.random(profile.num_users), profile.num_queues)
     user = group_user[group]
     # What is drawn needs none of the checks of columns that others made.
-    ticks = {
-        "submit_us": seconds_to_us(us_to_seconds(submit_us)),
-        "service_us": seconds_to_us(service_s),
-    }
-    check_horizon(name, **ticks)
-    columns = ticks | {"gpus": gpus, "row": np.arange(jobs), "id": np.arange(jobs)}
+    submit_us, service_us = seconds_to_us(us_to_seconds(submit_us)), seconds_to_us(service_s)
+    check_horizon(name, submit_us, service_us)
     return Trace(
-        **{column: read_only(values) for column, values in columns.items()},
+        submit_us=read_only(submit_us),
+        service_us=read_only(service_us),
+        gpus=read_only(gpus),
+        row=read_only(np.arange(jobs)),
+        id=read_only(np.arange(jobs)),
         user=_labels(user, _names("user", profile.num_users)),
         queue=_labels(user_queue[user], _names("queue", profile.num_queues)),
         group=_labels(group, _names("group", num_groups)),

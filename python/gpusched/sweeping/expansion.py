@@ -226,11 +226,11 @@ def _check_group(
 
 def _label_columns(plan: Expansion, runs: Sequence[PlannedRun]) -> dict[str, list[Any]]:
     windows = [[str(window) for window in entry.windows] for entry in plan.study.traces]
-    of_roles = {
+    of_roles: dict[str, list[Any]] = {
         role: [plan.named[at][run.choices[at]].label for run in runs]
         for at, role in enumerate(ROLES)
     }
-    of_parameters = {
+    of_parameters: dict[str, list[Any]] = {
         axis.title: [None if run.values[at] < 0 else axis.values[run.values[at]] for run in runs]
         for at, axis in enumerate(plan.study.parameters)
     }

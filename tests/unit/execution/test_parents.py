@@ -130,4 +130,5 @@ def test_a_script_without_a_guard_ends_in_one_error_that_says_so(
     assert ended.returncode == 1, ended
     assert "failed:" not in ended.stdout
     assert ended.stderr.count("backend.BackendLost: ") == 1, ended.stderr
+    assert not list(tmp_path.glob("runs/runs/*.parquet"))  # nor did a worker leave failed runs
     assert 'needs its main part under `if __name__ == "__main__":`' in ended.stderr
