@@ -22,6 +22,7 @@ from bench import (
     memory,
     packing,
     plans,
+    policies,
     preemption,
     python_order,
     python_peers,
@@ -37,7 +38,7 @@ from bench.table import Section
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
     "prediction", "preemption", "around", "memory", "threads", "sweeps", "order", "import",
-    "reading", "peers",
+    "reading", "peers", "policies",
 )  # fmt: skip
 
 
@@ -108,6 +109,12 @@ def _sections(
         "order": lambda: iter([python_order.section(repeats)]),
         "import": lambda: iter([import_time.section(5 if quick else 21)]),
         "reading": lambda: iter([reading.section(min(3, repeats))]),
+        "policies": lambda: iter(
+            [
+                policies.section(min(size, 100_000), 512, 10.0 if quick else 60.0),
+                policies.waiting_section(10_000, 512, 10.0 if quick else 60.0),
+            ]
+        ),
         "peers": lambda: iter([python_peers.section(100_000, 3)]),
     }
     for name in PARTS:
