@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace gpusched {
 
@@ -15,7 +16,7 @@ inline constexpr std::size_t kLanes = 8;
 template <class Function>
 double least_over(std::size_t begin, std::size_t end, const Function& value) noexcept {
   std::array<double, kLanes> least;
-  least.fill(std::numeric_limits<double>::infinity());
+  least.fill(kInfinity);
   for (; begin + kLanes <= end; begin += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       const double each = value(begin + lane);

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "base/infinity.hpp"
 #include "base/time.hpp"
 
 namespace gpusched {
@@ -19,8 +19,8 @@ struct ParameterInfo {
   std::string name;
   ParameterValue fallback;
   std::string help;
-  double minimum = -std::numeric_limits<double>::infinity();
-  double maximum = std::numeric_limits<double>::infinity();
+  double minimum = -kInfinity;
+  double maximum = kInfinity;
   /// Where 0 stands for something of its own: the least value above it; 0 where any will do.
   double least_positive = 0;
   /// For texts: the values allowed; empty for any.

@@ -1,11 +1,11 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "bindings.hpp"
 #include "market/category.hpp"
 #include "market/exchange.hpp"
@@ -49,7 +49,7 @@ void bind_market_parts(py::module_& m) {
         if (category.size() != model.num_jobs()) fail_input("category: one number for each job");
         Market market;
         market.begin(model, options.market);
-        return market.solve(category, std::numeric_limits<double>::infinity());
+        return market.solve(category, kInfinity);
       },
       py::arg("problem"), py::arg("category"), py::arg("options"),
       "The market inside one category of the jobs that do not wait.");

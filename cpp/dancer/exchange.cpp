@@ -1,12 +1,12 @@
 #include "dancer/exchange.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Jobs that may be asked to make room for one newcomer on a type, and how often it is tried.
 constexpr std::size_t kMostCandidates = 8;
 constexpr int kMostTries = 4;

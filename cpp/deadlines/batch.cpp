@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
+
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kRounding = 1.0 + 1e-12;  // of a sum over jobs and slots
+constexpr double kSumRounding = 1.0 + 1e-12;  // of a sum over jobs and slots
 
 /// Positions in the order in which the jobs are decided on.
 std::vector<std::size_t> order_of(const DeadlineJobs& jobs) {
@@ -156,7 +156,7 @@ DeadlinePlans plan_deadlines(const DeadlineJobs& jobs, std::span<const std::int6
   }
   // At prices of 0 it is what all jobs are worth that could be done alone. No rounding may make it
   // too low.
-  plans.upper_bound = std::max(plans.value, std::min(kRounding * plans.upper_bound, all));
+  plans.upper_bound = std::max(plans.value, std::min(kSumRounding * plans.upper_bound, all));
   measure_ratio(planner.prices(), plans);
   return plans;
 }

@@ -4,16 +4,16 @@
 #include <limits>
 #include <vector>
 
+#include "base/infinity.hpp"
 #include "deadlines/plan_oracle.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kLongestExactWindow = 64;
 constexpr int kQuantaPerSlot = 20;
 /// Of sums, whatever rounding did to them.
-constexpr double kCertain = 1.0 - 1e-9;
+constexpr double kSurely = 1.0 - 1e-9;
 
 /// What a configuration does and costs in a slot of a window, the room left aside.
 class SlotView {
@@ -98,7 +98,7 @@ double cost_of_fractions(const SlotView& view, const PlanQuery& query) {
   std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) {
     return a.price != b.price ? a.price < b.price : a.done < b.done;
   });
-  double left = query.work * kCertain;
+  double left = query.work * kSurely;
   double cost = 0.0;
   for (const Part& part : parts) {
     cost += part.price * std::min(left, part.done);
@@ -143,7 +143,7 @@ double optimistic_cost(const DeadlinePlanner& planner, const PromiseRuns& promis
   const double cost = window.last - window.first <= kLongestExactWindow
                           ? cost_of_begun_quanta(planner, view, window, query)
                           : cost_of_fractions(view, query);
-  return cost * kCertain;
+  return cost * kSurely;
 }
 
 Scarcity scarcest(const DeadlinePlanner& planner, const PlanQuery& query) {

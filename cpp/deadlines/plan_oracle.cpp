@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Quanta left in [first, last]; what is left after an option that does `done` lies in the next
 /// segment's row up to `next_most`.

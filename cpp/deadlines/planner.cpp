@@ -2,21 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Fewer quanta than this waste too much of a short window.
 constexpr int kLeastQuanta = 200;
 constexpr int kQuantaPerSegment = 20;
 /// What rounding may cost in a run: in ticks of service, and of the work.
 constexpr double kRoundingTicks = 3.0;
-constexpr double kRounding = 1e-9;
+constexpr double kWorkRounding = 1e-9;
 /// Costs are known up to so many times the value.
 constexpr double kKnownCost = 2.0;
 
@@ -155,7 +154,7 @@ void DeadlinePlanner::see_market(const PlanQuery& query) {
 double DeadlinePlanner::needed(const PlanQuery& query, double rate) const {
   double work = query.work;
   if (!options_.is_exact) {
-    work += query.work * kRounding + kRoundingTicks * std::max(1.0, greatest_rate(query));
+    work += query.work * kWorkRounding + kRoundingTicks * std::max(1.0, greatest_rate(query));
   }
   return work + ticks_of(query.change) * rate;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "elastic/reallocation.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/state.hpp"
@@ -27,7 +28,7 @@ inline constexpr int kSeveralTypes = -1;
 /// it holds, and what is left to give in the present decision. A pool is one type.
 class ElasticJobs {
  public:
-  struct Job {
+  struct Job : Noted<Job> {
     JobId id;
     /// By type, then by width; a wider one is faster. Never empty.
     std::vector<Configuration> configurations;
@@ -127,7 +128,7 @@ class ElasticJobs {
   void start_any(const State& state, Actions& actions);
 
   Reallocation reallocation_;
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   bool own_width_only_ = false;
   std::map<JobId, Job> jobs_;
   std::vector<Job*> holders_;

@@ -30,7 +30,7 @@ void PromisingScheduler::begin(const Setup& setup) {
   state_ = &setup.state;
   control_ = &setup.control;
   jobs_.begin(setup, rules_.own_width_only);
-  jobs_.set_may_move([this](JobId job) { return may_move(job); });
+  jobs_.set_may_move([self = Ref(*this)](JobId job) { return self->may_move(job); });
   ledgers_.clear();
   for (int type = 0; type < jobs_.num_types(); ++type) {
     ledgers_.emplace_back(jobs_.total(type), rules_.slot.count());

@@ -1,11 +1,11 @@
 #include "elastic/reallocation.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <string>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {
@@ -176,7 +176,7 @@ bool Reallocation::place(const Occupancy& free, const State& state, JobId job,
   if (!state.speed().is_elastic()) return true;
   // Types that can each run it may together lack the memory.
   const double iteration_s = state.speed().iteration_s({job, out.pieces, out.ranks, {}});
-  return iteration_s < std::numeric_limits<double>::infinity();
+  return iteration_s < kInfinity;
 }
 
 /// The job goes to the GPUs found for it, whether it waits or is suspended.

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/stop_check.hpp"
 #include "model/allocation.hpp"
 #include "seams/actions.hpp"
@@ -63,7 +64,7 @@ class Reallocation {
   /// Whether a job may lose its GPUs to one that fits nowhere else; none may where this is empty.
   std::function<bool(JobId)> may_stop;
   /// Asked where the run's placement has no place for a job, though there are GPUs enough.
-  Placement* last_resort = nullptr;
+  Ref<Placement> last_resort;
 
   /// The jobs of the last `apply` that found no place, by JobId. Those that ran go on with the
   /// GPUs they had if these are still free, and wait if not.
@@ -107,9 +108,9 @@ class Reallocation {
   void carry_out(const State& state, const Target& target, Actions& actions);
   void give_up(const State& state, Actions& actions);
 
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::optional<ControlCheck> own_stop_;
-  StopCheck* stop_ = nullptr;
+  Ref<StopCheck> stop_;
   std::vector<Target> targets_;
   std::vector<Part> parts_;
   std::vector<Part> held_;

@@ -1,21 +1,21 @@
 #include "engine/livelock.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
 
 constexpr std::size_t kMostShown = 8;
-constexpr double kNoEnd = std::numeric_limits<double>::infinity();
+constexpr double kNoEnd = kInfinity;
 
 /// Three digits: these are averages and outlooks.
-std::string show(double number) {
+std::string roughly(double number) {
   std::ostringstream out;
   out.precision(3);
   out << number;
@@ -100,11 +100,11 @@ void Livelock::fail_for_turns(const State& state, const Turns& turns, const Turn
   const std::size_t known = std::min<std::size_t>(turns.last.size(), turns.num);
   fail(state,
        list_of({turns.last.begin(), turns.last.begin() + static_cast<std::ptrdiff_t>(known)}) +
-           " take turns; each of the last " + show(num) +
-           " preemptions and resizes at timers cost " + show(lost / num) + " us and gained " +
-           show(gained / num) + " us of service, and the " + show(left) +
+           " take turns; each of the last " + roughly(num) +
+           " preemptions and resizes at timers cost " + roughly(lost / num) + " us and gained " +
+           roughly(gained / num) + " us of service, and the " + roughly(left) +
            " us that are left would take " +
-           (done > 0 ? show(num * (left / done)) + " more" : std::string("for ever")) +
+           (done > 0 ? roughly(num * (left / done)) + " more" : std::string("for ever")) +
            "; decide less often (a longer period_s), lower the restart costs (cost_s, "
            "checkpoint_s, restart_s) or let running jobs go on");
 }
@@ -138,9 +138,9 @@ void Livelock::judge_instants(const State& state, const Turns& turns) {
     fail_for_turns(state, turns, instants_.turns, left, done);
   }
   fail(state,
-       "the last " + show(instants) + " decisions, " + show(passed / instants) +
+       "the last " + roughly(instants) + " decisions, " + roughly(passed / instants) +
            " us apart, were asked for by the scheduler alone, and " +
-           (instants_to_come < kNoEnd ? show(instants_to_come) + " more" : "no end of them") +
+           (instants_to_come < kNoEnd ? roughly(instants_to_come) + " more" : "no end of them") +
            " would follow; " +
            (running.empty() ? "nothing runs" : list_of(running) + " held GPUs") + ", " +
            std::to_string(work.num_jobs) +

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kNoCap = std::numeric_limits<double>::infinity();
+constexpr double kNoCap = kInfinity;
 
 template <class Visit>
 void for_each_gpu(const std::vector<GangShare>& shares, Visit visit) {

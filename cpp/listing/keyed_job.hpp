@@ -1,8 +1,7 @@
 #pragma once
 
-#include <limits>
-
 #include "base/ids.hpp"
+#include "base/infinity.hpp"
 
 namespace gpusched {
 
@@ -17,6 +16,6 @@ struct KeyedJob {
 };
 
 /// Comes after every job.
-inline constexpr KeyedJob kNoKeyedJob{std::numeric_limits<double>::infinity(), kNoJob};
+inline constexpr KeyedJob kNoKeyedJob{kInfinity, kNoJob};
 
 }  // namespace gpusched

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
@@ -57,7 +58,7 @@ const ExactMarket::Result& ExactMarket::solve(const MatchingProblem& problem,
   result_.num_searched = result_.num_branched = result_.num_steps = 0;
 
   // rest_[job, n]: the jobs from this one on hold at most n workers together.
-  rest_.assign((jobs_ + 1) * (workers_ + 1), kNever);
+  rest_.assign((jobs_ + 1) * (workers_ + 1), kInfinity);
   std::fill_n(rest_.end() - static_cast<std::ptrdiff_t>(workers_ + 1), workers_ + 1, 0.0);
   for (std::size_t job = jobs_; job > 0;) {
     --job;
@@ -78,7 +79,7 @@ const ExactMarket::Result& ExactMarket::solve(const MatchingProblem& problem,
   std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
     return a.bound < b.bound || (a.bound == b.bound && a.first < b.first);
   });
-  proven_s_ = kNever;
+  proven_s_ = kInfinity;
   for (const Candidate& candidate : candidates_) {
     if (candidate.bound >= enough()) break;
     ++result_.num_searched;
@@ -151,9 +152,9 @@ double ExactMarket::branch(std::size_t depth) {
     order.emplace_back(-part_of(job, worker), job);
   }
   std::sort(order.begin(), order.end());
-  if (order.size() < 2) return kNever;  // one decision is left, and it was considered
+  if (order.size() < 2) return kInfinity;  // one decision is left, and it was considered
   if (result_.num_steps >= options_.max_steps) return bound;
-  double least = kNever;
+  double least = kInfinity;
   for (const auto& [part, job] : order) {
     Node& child = nodes_[depth + 1];
     child = nodes_[depth];
@@ -185,7 +186,7 @@ bool ExactMarket::force(Node& node, std::size_t job, std::size_t worker) {
   via_[job] = static_cast<std::int32_t>(job);
   for (std::size_t next = 0; next < queue.size() && via_[from] < 0; ++next) {
     for (std::size_t to = 0; to < size; ++to) {
-      if (via_[to] >= 0 || cost_[queue[next] * size + to] == kNever) continue;
+      if (via_[to] >= 0 || cost_[queue[next] * size + to] == kInfinity) continue;
       via_[to] = static_cast<std::int32_t>(queue[next]);
       queue.push_back(to);
     }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/infinity.hpp"
 #include "market/exact_market.hpp"
 
 namespace gpusched {
@@ -8,7 +9,7 @@ namespace {
 
 constexpr int kRounds = 24, kFits = 60;  // cleared markets at a branch, steps that fit them
 constexpr std::size_t kMostCycles = 100'000;
-constexpr double kRounding = 1e-14;  // of sums over jobs and workers
+constexpr double kMarketRounding = 1e-14;  // of sums over jobs and workers
 
 }  // namespace
 
@@ -31,14 +32,14 @@ double ExactMarket::bound_node(std::size_t depth, bool& is_settled) {
     }
     if (!seat(node)) {
       is_settled = true;  // there is no decision below this node
-      return kNever;
+      return kInfinity;
     }
     const double error = clear(node);
     double cleared = 0.0;
     for (std::size_t worker = 0; worker < workers_; ++worker) {
       cleared += value_[static_cast<std::size_t>(node.owner[worker]) * workers_ + worker];
     }
-    const double bound = tangents - cleared - error - kRounding * (tangents + cleared);
+    const double bound = tangents - cleared - error - kMarketRounding * (tangents + cleared);
     best = std::max(best, bound);
     consider(node);
     if (best >= enough()) return best;
@@ -84,13 +85,13 @@ double ExactMarket::clear(Node& node) {
     if (!(saved < 0.0)) break;
     pass_around(node);
   }
-  return kNever;
+  return kInfinity;
 }
 
 /// What passing a worker on costs, from job to job; not by value: -1 where it must not stay.
 void ExactMarket::measure(const Node& node, bool by_value) {
   const std::size_t size = jobs_ + 1;
-  cost_.assign(size * size, kNever);
+  cost_.assign(size * size, kInfinity);
   passed_.assign(size * size, -1);
   for (std::size_t worker = 0; worker < workers_; ++worker) {
     const auto from = static_cast<std::size_t>(node.owner[worker]);
@@ -134,7 +135,7 @@ bool ExactMarket::find_cycle(double tolerance) {
   for (std::size_t middle = 0; middle < size; ++middle) {
     for (std::size_t from = 0; from < size; ++from) {
       const double first = distance_[from * size + middle];
-      if (first == kNever) continue;
+      if (first == kInfinity) continue;
       for (std::size_t to = 0; to < size; ++to) {
         const double length = first + distance_[middle * size + to];
         double& known = distance_[from * size + to];
@@ -186,8 +187,8 @@ void ExactMarket::fit_estimate() {
   for (int fit = 0; fit < kFits; ++fit) {
     std::size_t best = 0;
     std::size_t worst = size;
-    double gain = kNever;
-    double loss = -kNever;
+    double gain = kInfinity;
+    double loss = -kInfinity;
     for (std::size_t vertex = 0; vertex < size; ++vertex) {
       double slope = 0.0;
       for (std::size_t job = 0; job < jobs_; ++job) {
@@ -255,7 +256,7 @@ double ExactMarket::part_of(std::size_t job, std::size_t worker) const {
 /// The worker that the mixture divides most among those that have a choice.
 std::size_t ExactMarket::most_divided(const Node& node) {
   std::size_t chosen = 0;
-  double least = kNever;
+  double least = kInfinity;
   for (std::size_t worker = 0; worker < workers_; ++worker) {
     double most = 0.0;
     int choices = 0;

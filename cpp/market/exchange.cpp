@@ -1,15 +1,15 @@
 #include "market/exchange.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
+
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // Less than this part of the mean completion time is rounding.
-constexpr double kGain = 1e-12;
+constexpr double kTimeGain = 1e-12;
 // Of a sum of rates is what it was before too great to be subtracted from.
 constexpr double kCancelled = 0x1p-26;
 // Costs by job and pair of classes beyond which pairs of jobs are gone through.
@@ -99,12 +99,12 @@ double Exchange::after(std::size_t job, std::int32_t minus, std::int32_t plus) {
     rate += by * model_->rate(job, at);
   };
   if (plus >= 0) {
-    if (!(model_->rate(job, static_cast<std::size_t>(plus)) > 0.0)) return kNever;
+    if (!(model_->rate(job, static_cast<std::size_t>(plus)) > 0.0)) return kInfinity;
     shift(plus, 1);
   }
   if (minus >= 0) shift(minus, -1);
   if (!(rate > kCancelled * now.rate)) rate = sum_of_rates(counts, job);
-  double seconds = kNever;
+  double seconds = kInfinity;
   if (workers > 0) {
     seconds = model_->is_plain() ? model_->plain_job_s(job, rate, workers, differences > 0)
                                  : model_->job_s(job, counts);
@@ -143,7 +143,7 @@ double Exchange::score_after(const Move& move) {
 Exchange::Move Exchange::best_of(std::size_t first, std::size_t second, bool swaps, bool gives,
                                  bool gets) {
   Move best;
-  best.score = kNever;
+  best.score = kInfinity;
   const auto may_change = [&](std::size_t job, std::int32_t by) {
     if (job == num_jobs_) return true;
     const std::int32_t workers = jobs_[job].workers + by;
@@ -190,7 +190,7 @@ void Exchange::improve_by_pairs(bool may_resize) {
           const Move move = best_of(first, second, true, may_resize, may_resize);
           const double before = score();
           const double mean = sums_.seconds / static_cast<double>(num_jobs_);
-          if (!(move.score < before - kGain * mean)) break;
+          if (!(move.score < before - kTimeGain * mean)) break;
           change(move.first, move.given, move.got);
           change(move.second, move.got, move.given);
           total();
@@ -213,7 +213,7 @@ bool Exchange::give(std::size_t from, std::size_t to) {
   const bool is_swapped = from == num_jobs_;
   const Move best =
       best_of(is_swapped ? to : from, is_swapped ? from : to, false, !is_swapped, is_swapped);
-  if (!(best.score < kNever)) return false;
+  if (!(best.score < kInfinity)) return false;
   change(best.first, best.given, best.got);
   change(best.second, best.got, best.given);
   total();
@@ -224,7 +224,7 @@ bool Exchange::give(std::size_t from, std::size_t to) {
 void Exchange::cost_of(std::size_t job, bool may_resize) {
   const std::size_t nodes = num_classes_ + 1;
   double* costs = cost_.data() + job * nodes * nodes;
-  std::fill_n(costs, nodes * nodes, kNever);
+  std::fill_n(costs, nodes * nodes, kInfinity);
   const bool is_idle = job == num_jobs_;
   const auto least = is_idle ? 0 : model_->least()[job];
   const auto most = is_idle ? model_->num_workers() : model_->most()[job];
@@ -269,7 +269,7 @@ void Exchange::update_arcs(std::size_t job, std::size_t first) {
         offer(arc, job);
         continue;
       }
-      arcs_[arc] = {{kNever, kNever}, {kNobody, kNobody}};
+      arcs_[arc] = {{kInfinity, kInfinity}, {kNobody, kNobody}};
       for (std::size_t other = 0; other <= num_jobs_; ++other) offer(arc, other);
     }
   }
@@ -278,7 +278,7 @@ void Exchange::update_arcs(std::size_t job, std::size_t first) {
 /// The cheapest ring of two or three arcs, each of another job; false if none saves anything.
 bool Exchange::best_ring(std::size_t length, std::size_t first) {
   const std::size_t nodes = num_classes_ + 1;
-  const double enough = -kGain * sums_.seconds;
+  const double enough = -kTimeGain * sums_.seconds;
   ring_.cost = enough;
   const auto arc = [&](std::size_t given, std::size_t got) -> const Arc& {
     return arcs_[given * nodes + got];
@@ -334,7 +334,7 @@ void Exchange::improve_by_arcs(bool may_resize) {
   const std::size_t nodes = num_classes_ + 1;
   const std::size_t first = may_resize ? 0 : 1;
   cost_.resize((num_jobs_ + 1) * nodes * nodes);
-  arcs_.assign(nodes * nodes, {{kNever, kNever}, {kNobody, kNobody}});
+  arcs_.assign(nodes * nodes, {{kInfinity, kInfinity}, {kNobody, kNobody}});
   for (std::size_t job = 0; job <= num_jobs_; ++job) {
     cost_of(job, may_resize);
     for (std::size_t arc = 0; arc < nodes * nodes; ++arc) offer(arc, job);

@@ -1,12 +1,12 @@
 #include "market/market.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // Epsilon of the auction, in parts of the greatest valuation.
 constexpr double kEpsilon = 1e-7;
 
@@ -188,7 +188,7 @@ void Market::round_fractions(std::span<const std::int32_t> category) {
 const Market::Result& Market::solve(std::span<const std::int32_t> category, double incumbent) {
   const std::size_t jobs = model_->num_jobs();
   const std::size_t classes = model_->num_classes();
-  result_.score = kNever;
+  result_.score = kInfinity;
   result_.lower_bound = 0.0;
   result_.rounds = 0;
   result_.counts.assign(jobs * classes, 0);
@@ -239,7 +239,7 @@ const Market::Result& Market::solve(std::span<const std::int32_t> category, doub
     }
   }
   if (rounds > 1) round_fractions(category);
-  if (options_.polish && result_.score < kNever) {
+  if (options_.polish && result_.score < kInfinity) {
     exchange_.start(*model_, result_.counts);
     exchange_.polish();
     result_.score = exchange_.score();

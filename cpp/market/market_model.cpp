@@ -7,12 +7,12 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/number_text.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // Makes a job whose samples do not fit its workers' memory far worse than any that fit.
 constexpr double kOverfull = 1e6;
 // Within these all that is computed from the columns is a number, squares and cubes too.
@@ -161,7 +161,7 @@ void MarketModel::choose(const MatchingProblem& problem) {
   const auto jobs = static_cast<std::size_t>(problem.num_jobs);
   held_.assign(jobs * num_classes_, 0);
   free_.assign(capacity_.begin(), capacity_.end());
-  alone_s_.assign(jobs, kNever);
+  alone_s_.assign(jobs, kInfinity);
   for (std::size_t job = 0; job < jobs; ++job) {
     double sum = 0.0;
     double count = 0.0;
@@ -184,7 +184,7 @@ void MarketModel::choose(const MatchingProblem& problem) {
   });
   std::erase_if(chosen_, [&](std::int32_t index) {
     const auto job = static_cast<std::size_t>(index);
-    return alone_s_[job] == kNever ||
+    return alone_s_[job] == kInfinity ||
            !admit(problem, job, value_or(problem.min_workers, job, std::int32_t{1}));
   });
   std::sort(chosen_.begin(), chosen_.end());
@@ -216,7 +216,7 @@ void MarketModel::limit(const MatchingProblem& problem) {
   if (total > num_workers_) least_ = minimum_;  // more is asked for than the guard leaves
   idle_may_help_ = usable < num_workers_ || goal_.split == BatchSplit::equal || has_previous_;
   for (std::size_t job = 0; job < num_jobs() && !idle_may_help_; ++job) {
-    double slowest = kNever;
+    double slowest = kInfinity;
     double fastest = 0.0;
     for (std::size_t type = 0; type < num_classes_; ++type) {
       if (capacity_[type] == 0) continue;
@@ -311,12 +311,12 @@ double MarketModel::capped_s(std::size_t job, std::span<const std::int32_t> coun
   for (;;) {
     // The next class to be full, among those beyond the pace reached so far.
     double pace = 0.0;
-    double next = kNever;
+    double next = kInfinity;
     double full = 0.0;
     for (std::size_t type = 0; type < num_classes_; ++type) {
       if (counts[type] == 0) continue;
       const double own = is_equal ? 1.0 : rate(job, type);
-      const double end = limit[type] > 0.0 ? limit[type] / own : kNever;
+      const double end = limit[type] > 0.0 ? limit[type] / own : kInfinity;
       if (end > reached) {
         pace += counts[type] * own;
         next = std::min(next, end);
@@ -335,7 +335,7 @@ double MarketModel::capped_s(std::size_t job, std::span<const std::int32_t> coun
     for (std::size_t type = 0; type < num_classes_; ++type) {
       if (counts[type] == 0) continue;
       const double own = is_equal ? 1.0 : rate(job, type);
-      const double most = limit[type] > 0.0 ? limit[type] : kNever;
+      const double most = limit[type] > 0.0 ? limit[type] : kInfinity;
       slowest = std::max(slowest, std::min(until * own, most) / rate(job, type));
     }
     if (end <= next) return rounds_[job] * slowest;
@@ -346,14 +346,14 @@ double MarketModel::capped_s(std::size_t job, std::span<const std::int32_t> coun
 double MarketModel::compute_s(std::size_t job, std::span<const std::int32_t> counts) const {
   std::int32_t workers = 0;
   double sum = 0.0;
-  double slowest = kNever;
+  double slowest = kInfinity;
   for (std::size_t type = 0; type < num_classes_; ++type) {
     if (counts[type] == 0) continue;
     workers += counts[type];
     sum += counts[type] * rate(job, type);
     slowest = std::min(slowest, rate(job, type));
   }
-  if (!(sum > 0.0)) return kNever;
+  if (!(sum > 0.0)) return kInfinity;
   if (has_limits_) return capped_s(job, counts, workers);
   if (goal_.split == BatchSplit::equal) return work_[job] / (workers * slowest);
   return work_[job] / sum;
@@ -363,7 +363,7 @@ double MarketModel::job_s(std::size_t job, std::span<const std::int32_t> counts)
   const double compute = compute_s(job, counts);
   std::int32_t workers = 0;
   for (const std::int32_t count : counts) workers += count;
-  if (workers == 0) return kNever;
+  if (workers == 0) return kInfinity;
   const double width = workers;
   double seconds = compute + waiting_s_[job] + exchange_s_[job] * (width - 1.0) / width;
   if (restart_s_[job] > 0.0 && is_moved(job, counts)) seconds += restart_s_[job];

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/wrapping.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // Rounds of the market that sets the prices of the bound.
 constexpr std::int32_t kPriceRounds = 24;
 // Less than this part of the score is rounding.
-constexpr double kGain = 1e-12;
+constexpr double kScoreGain = 1e-12;
 // Jobs x (classes + 1)^2 up to which a step of the descent clears its market as well.
 constexpr std::int64_t kFewCells = 6000;
 // A descent begins at categories that score less than this times the best.
@@ -23,7 +22,7 @@ constexpr double kPromising = 1.02;
 constexpr std::int32_t kBoundRounds = 16;
 constexpr std::int32_t kSeedRounds = 4;
 // To be enumerated.
-constexpr double kMaxCategories = 1e6;
+constexpr double kMaxListed = 1e6;
 // Times that prices choose a category anew.
 constexpr std::int32_t kPriceSeeds = 3;
 
@@ -48,18 +47,18 @@ const MatchingMarket::Decision& MatchingMarket::solve(const MatchingProblem& pro
   model_.load(problem, options.goal);
   market_.begin(model_, options.market);
   categories_.begin(model_.least(), model_.most(), model_.num_workers(), model_.idle_may_help());
-  best_score_ = kNever;
+  best_score_ = kInfinity;
   has_prices_ = false;
   has_kept_ = false;
   effort_ = 0;
-  enumerated_bound_ = kNever;
+  enumerated_bound_ = kInfinity;
   seen_.clear();
   decision_.num_tried = 0;
   decision_.num_pruned = 0;
   decision_.num_categories = categories_.count();
   decision_.is_exhaustive = options.sampling == CategorySampling::enumerate ||
                             categories_.count() <= options.enumerate_up_to;
-  if (decision_.is_exhaustive && categories_.count() > kMaxCategories) {
+  if (decision_.is_exhaustive && categories_.count() > kMaxListed) {
     fail_input("sampler: there are too many categories to enumerate them");
   }
   seed();
@@ -138,9 +137,9 @@ void MatchingMarket::seed() {
   weight_.assign(jobs, 1.0);
   categories_.by_weight(weight_, category_);
   ++decision_.num_tried;
-  const Market::Result& equal = market_.solve(category_, kNever);
-  decision_.sampled_score = kNever;
-  if (equal.score < kNever) {
+  const Market::Result& equal = market_.solve(category_, kInfinity);
+  decision_.sampled_score = kInfinity;
+  if (equal.score < kInfinity) {
     exchange_.start(model_, equal.counts);
   } else {
     exchange_.start(model_, model_.base());
@@ -241,7 +240,7 @@ void MatchingMarket::set_prices() {
   options.tolerance = 0.0;
   options.polish = false;
   bounding_.begin(model_, options);
-  const Market::Result& found = bounding_.solve(category_, kNever);
+  const Market::Result& found = bounding_.solve(category_, kInfinity);
   estimate_.resize(jobs);
   for (std::size_t job = 0; job < jobs; ++job) estimate_[job] = exchange_.sum_of_rates(job);
   bound_.begin(model_, found.price, estimate_);
@@ -335,9 +334,9 @@ bool MatchingMarket::step() {
       if (found.score < kPromising * best_score_) refine(found.counts);
     }
     shift(from, to, -1);
-    if (best_score_ < before * (1.0 - kGain)) break;
+    if (best_score_ < before * (1.0 - kScoreGain)) break;
   }
-  return best_score_ < before * (1.0 - kGain);
+  return best_score_ < before * (1.0 - kScoreGain);
 }
 
 void MatchingMarket::report(const MatchingProblem& problem) {
@@ -347,8 +346,8 @@ void MatchingMarket::report(const MatchingProblem& problem) {
   const std::size_t jobs = model_.num_jobs();
   const std::size_t classes = model_.num_classes();
   decision_.counts.assign(all * classes, 0);
-  decision_.job_s.assign(all, kNever);
-  decision_.equal_s.assign(all, kNever);
+  decision_.job_s.assign(all, kInfinity);
+  decision_.equal_s.assign(all, kInfinity);
   for (std::size_t job = 0; job < jobs; ++job) {
     const auto row = static_cast<std::size_t>(model_.chosen()[job]);
     std::copy_n(exchange_.counts().begin() + static_cast<std::ptrdiff_t>(job * classes), classes,

@@ -1,14 +1,12 @@
 #include "market/one_type_search.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace gpusched {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
 // Less than this part of the costs at hand is rounding.
-constexpr double kGain = 1e-9;
+constexpr double kCostGain = 1e-9;
 
 }  // namespace
 
@@ -127,7 +125,7 @@ void OneTypeSearch::fill(double least_gain) {
     std::size_t of = 0;
     for (std::size_t job = 0; job < jobs_.size(); ++job) {
       const Change found = best_alone(job);
-      if (found.gain > best.gain && found.gain > std::max(least_gain, kGain) * cost_of(job)) {
+      if (found.gain > best.gain && found.gain > std::max(least_gain, kCostGain) * cost_of(job)) {
         best = found;
         of = job;
       }
@@ -192,7 +190,7 @@ void OneTypeSearch::improve(std::int64_t effort) {
         if (std::max(jobs_[first].changed, jobs_[second].changed) < before) continue;
         if (--effort < 0) return;
         const Change best = best_of_pair(first, second);
-        if (!(best.gain > kGain * (cost_of(first) + cost_of(second)))) continue;
+        if (!(best.gain > kCostGain * (cost_of(first) + cost_of(second)))) continue;
         set(first, kNone);
         set(second, kNone);
         set(first, best.first);

@@ -1,7 +1,8 @@
 #include "market/price_bound.hpp"
 
 #include <algorithm>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
@@ -13,7 +14,6 @@ constexpr double kMostSpread = 12.0;
 // How far from its rate a tangent is used, in parts of that.
 constexpr double kFar = 0.1;
 constexpr double kNear = 0.3;
-constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::int32_t kBlock = 16;
 constexpr int kRefinements = 12;
 constexpr double kRefined = 1e-3;
@@ -22,7 +22,7 @@ constexpr double kShiftTolerance = 1e-6;
 // Steps are no less than this part of what the jobs cost at least.
 constexpr double kLeastStep = 1e-15;
 // What rounding may have added to a bound, in parts of it.
-constexpr double kRounding = 1e-11;
+constexpr double kBoundRounding = 1e-11;
 
 }  // namespace
 
@@ -45,7 +45,7 @@ void PriceBound::begin(const MarketModel& model, std::span<const double> price,
     for (std::int32_t n = model.least()[job]; n <= model.most()[job]; ++n) {
       fixed_s_[job * width_ + static_cast<std::size_t>(n)] = model.fixed_s(job, n);
     }
-    slowest_[job] = kNever;
+    slowest_[job] = kInfinity;
     fastest_[job] = 0.0;
     for (std::size_t type = 0; type < price_.size(); ++type) {
       if (model.capacity()[type] == 0 || !(model.rate(job, type) > 0.0)) continue;
@@ -55,7 +55,7 @@ void PriceBound::begin(const MarketModel& model, std::span<const double> price,
     for (const double part : kSpread) {
       const double at = part * estimate[job];
       add_tangent(job, at, part == kLeastSpread ? 0.0 : kFar * at,
-                  part == kMostSpread ? kNever : at / kFar);
+                  part == kMostSpread ? kInfinity : at / kFar);
     }
     set_least(job);
   }
@@ -68,7 +68,7 @@ std::size_t PriceBound::num_blocks() const noexcept {
 /// The least bound of a job in each block of numbers of workers. Bounds only rise, so it stays one.
 void PriceBound::set_least(std::size_t job) {
   double* blocks = least_.data() + job * num_blocks();
-  std::fill_n(blocks, num_blocks(), kNever);
+  std::fill_n(blocks, num_blocks(), kInfinity);
   for (std::int32_t n = model_->least()[job]; n <= model_->most()[job]; ++n) {
     blocks[n / kBlock] = std::min(blocks[n / kBlock], of_job(job, n));
   }
@@ -159,7 +159,7 @@ double PriceBound::of_category(std::span<const std::int32_t> category) const noe
     bound += own;
     scale += own;
   }
-  return bound - kRounding * scale;
+  return bound - kBoundRounding * scale;
 }
 
 /// The bound where every worker costs `shift` more, if each job takes the number of workers from
@@ -172,7 +172,7 @@ std::int64_t PriceBound::shifted(double shift, std::span<const std::int32_t> fro
   double scale = total_price_ + std::max(more, -more);
   std::int64_t workers = 0;
   for (std::size_t job = 0; job < model_->num_jobs(); ++job) {
-    double least = kNever;
+    double least = kInfinity;
     const double* costs = table_.data() + job * width_;
     const double* fixed = fixed_s_.data() + job * width_;
     const double* blocks = least_.data() + job * num_blocks();
@@ -195,8 +195,8 @@ std::int64_t PriceBound::shifted(double shift, std::span<const std::int32_t> fro
     bound += least;
     scale += std::max(least, -least);
   }
-  if (bound - kRounding * scale > of_all_) {
-    of_all_ = bound - kRounding * scale;
+  if (bound - kBoundRounding * scale > of_all_) {
+    of_all_ = bound - kBoundRounding * scale;
     shift_ = shift;
   }
   return workers;

@@ -4,11 +4,12 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/ids.hpp"
+#include "base/infinity.hpp"
 #include "model/demand.hpp"
 #include "seams/occupancy.hpp"
 
@@ -34,7 +35,7 @@ struct Ask {
 /// of those, and so on.
 class LeastScore {
  public:
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  static constexpr double kNever = kInfinity;
 
   void reset(ServerId num_servers);
 
@@ -185,7 +186,7 @@ class PackingIndex {
                                         std::uint64_t hash) const noexcept;
 
   std::uint64_t own_ = 0;
-  std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<Boxed<Entry>> entries_;
   std::vector<std::uint32_t> buckets_;  // 1 + position in the entries; 0: empty
   std::vector<Asked> asked_;
 };

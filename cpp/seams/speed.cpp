@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 
 namespace gpusched {
 
@@ -21,7 +21,7 @@ void reserved_shares(const Network& network, std::span<const Crossing> crossings
 
 double least_reserved_bandwidth(const Cluster& cluster, TypeMask types) {
   const Network& network = cluster.network();
-  double least = std::numeric_limits<double>::infinity();
+  double least = kInfinity;
   const auto consider = [&](LinkId link) {
     least =
         std::min(least, network.bandwidth(link) / static_cast<double>(network.gpus_behind(link)));

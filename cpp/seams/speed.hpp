@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "base/flags.hpp"
 #include "base/ids.hpp"
+#include "base/infinity.hpp"
 #include "model/allocation.hpp"
 #include "model/cluster.hpp"
 #include "model/job_classes.hpp"
@@ -90,14 +90,12 @@ class Speed : public Flagged {
   /// Seconds per iteration of a gang of so many GPUs of one type of the cluster, on as few servers
   /// as hold it; infinity where it cannot run so. Asked of elastic speeds alone.
   [[nodiscard]] virtual double uniform_s(JobId /*job*/, int /*type*/, int /*gpus*/) const {
-    return std::numeric_limits<double>::infinity();
+    return kInfinity;
   }
 
   /// No gang of so many GPUs, of whatever types the job may use, does an iteration sooner. Asked of
   /// elastic speeds alone.
-  [[nodiscard]] virtual double bound_s(JobId /*job*/, int /*gpus*/) const {
-    return std::numeric_limits<double>::infinity();
-  }
+  [[nodiscard]] virtual double bound_s(JobId /*job*/, int /*gpus*/) const { return kInfinity; }
   /// The greatest width at which the job can run.
   [[nodiscard]] virtual int widest(JobId /*job*/) const { return 0; }
 

@@ -7,23 +7,18 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/lanes.hpp"
 #include "base/number_text.hpp"
+#include "solvers/magnitudes.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr std::size_t kMostBlocks = 64;  // of the columns, each with its minimum
 constexpr std::size_t kListed = 16;      // blocks whose minima are surely candidates
 constexpr std::size_t kBidsPerRow = 16;
-constexpr double kMostCost = 1e300;  // sums of these are numbers
-// Duals that have seen so much more than the costs there are would hide differences between them.
-constexpr double kCoarse = 65536.0;
-
-std::int32_t id(std::size_t index) noexcept { return static_cast<std::int32_t>(index); }
-std::size_t at(std::int32_t id) noexcept { return static_cast<std::size_t>(id); }
 
 }  // namespace
 

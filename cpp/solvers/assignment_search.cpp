@@ -1,21 +1,17 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/lanes.hpp"
 #include "solvers/assignment.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kChunk = 64;  // columns that are compared at once
 constexpr int kDense = 8;           // rows read in full before a search is dense
 constexpr std::uint32_t kPatience = 64;  // searches without a new list after one that did not help
-
-std::int32_t id(std::size_t index) noexcept { return static_cast<std::int32_t>(index); }
-std::size_t at(std::int32_t id) noexcept { return static_cast<std::size_t>(id); }
 
 }  // namespace
 

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/number_text.hpp"
+#include "solvers/magnitudes.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFirstShare = 0.25;  // of the range of values is the first epsilon
 constexpr double kShrink = 0.2;       // from one epsilon to the next
-constexpr double kMostValue = 1e300;  // sums of these are numbers
 // Of a price is the least increment, so that rounding takes no more than a quarter of it.
 constexpr double kResolution = 0x1p-48;
 // Of epsilon is bid: the rest is for rounding.
@@ -75,7 +74,7 @@ void Auction::load(std::span<const double> value, std::span<const std::int32_t> 
     double most = -kInfinity;
     for (std::size_t item = 0; item < num_items_; ++item) {
       const double each = value[job * num_items_ + item];
-      if (!(each <= kMostValue) || (each < -kMostValue && each > -kInfinity)) {
+      if (!(each <= kMostCost) || (each < -kMostCost && each > -kInfinity)) {
         fail_input("auction: value of job " + std::to_string(job) + ", item " +
                    std::to_string(item) + ": " + text_of(each) +
                    (std::isfinite(each) ? " is beyond 1e300" : " is not a number below infinity"));

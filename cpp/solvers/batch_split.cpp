@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
+
+#include "base/infinity.hpp"
 
 namespace gpusched {
 namespace {
@@ -51,8 +52,7 @@ bool pour(double global_batch, std::size_t num_workers, Weight weight, Limit lim
 
 template <class Samples>
 double limit_of(std::span<const Samples> max_samples, std::size_t worker) noexcept {
-  return is_limited(max_samples, worker) ? static_cast<double>(max_samples[worker])
-                                         : std::numeric_limits<double>::infinity();
+  return is_limited(max_samples, worker) ? static_cast<double>(max_samples[worker]) : kInfinity;
 }
 
 template <class Samples>

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
+#include "base/infinity.hpp"
+
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMaxGpus = 64;
 
 std::uint64_t lowest(std::uint64_t mask, int count) noexcept {

@@ -6,16 +6,14 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/number_text.hpp"
+#include "solvers/magnitudes.hpp"
 
 namespace gpusched {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMostUnits = std::numeric_limits<std::int32_t>::max() / 2;
-constexpr double kMostValue = 1e300;  // sums of these are numbers
-// Prices so much greater than all values hide differences between these.
-constexpr double kCoarse = 65536.0;
 
 std::int64_t sum_of(std::span<const std::int32_t> counts, const char* what) {
   std::int64_t sum = 0;
@@ -81,12 +79,12 @@ void Transportation::load(std::span<const double> value, std::span<const std::in
     for (std::size_t column = 0; column < num_columns_; ++column) {
       const double each = worths[column] = values[column];
       const double magnitude = each == -kInfinity ? 0.0 : std::fabs(each);
-      is_bad |= !(magnitude <= kMostValue);
+      is_bad |= !(magnitude <= kMostCost);
       greatest = std::max(greatest, magnitude);
     }
     if (!is_bad) continue;
     const auto bad = std::find_if(values.begin(), values.end(), [](double each) {
-      return !(std::fabs(each) <= kMostValue || each == -kInfinity);
+      return !(std::fabs(each) <= kMostCost || each == -kInfinity);
     });
     fail_input("transportation: value of row " + std::to_string(row) + ", column " +
                std::to_string(bad - values.begin()) + ": " + text_of(*bad) +

@@ -122,7 +122,7 @@ class DiscreteLas final : public Order {
   int entry_bits_ = 0;  // a key has the queue above them, the entry in them
 };
 
-void apply_preset(Parameters& parameters) {
+void apply_las_preset(Parameters& parameters) {
   if (parameters.text("preset") != "lucid") return;
   parameters.preset("limits", std::vector<double>{18000});
   parameters.preset("epoch", std::string("period"));
@@ -160,6 +160,6 @@ GPUSCHED_REGISTER(
                     .minimum = 0,
                     .maximum = 1e9},
                    turn_period()},
-    .adjust = apply_preset)
+    .adjust = apply_las_preset)
 
 }  // namespace gpusched

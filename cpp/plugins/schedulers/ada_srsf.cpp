@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
+#include "base/infinity.hpp"
 #include "base/registry.hpp"
 #include "listing/waiting_queue.hpp"
 #include "model/network.hpp"
@@ -76,7 +77,7 @@ class AdaSrsf final : public Scheduler {
  private:
   using KindId = std::uint32_t;
 
-  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  static constexpr double kNoLimit = kInfinity;
   static constexpr double kRefused = -1;
 
   struct Kind {
@@ -232,8 +233,8 @@ class AdaSrsf final : public Scheduler {
   std::size_t sharers_;
   bool is_dual_;
   double threshold_;
-  Placement* placement_ = nullptr;
-  const Speed* speed_ = nullptr;
+  Ref<Placement> placement_;
+  Ref<const Speed> speed_;
   std::optional<RingLinks> finder_;            // absent where no link matters
   std::vector<std::vector<Ring>> rings_;       // of each link
   std::vector<std::vector<LinkId>> links_of_;  // of each slot

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/infinity.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
 #include "elastic/elastic_jobs.hpp"
@@ -171,8 +172,7 @@ class AlloX final : public Scheduler {
   }
 
   void fill_costs(const State& state, int columns) {
-    cost_.assign(rows_.size() * static_cast<std::size_t>(columns),
-                 std::numeric_limits<double>::infinity());
+    cost_.assign(rows_.size() * static_cast<std::size_t>(columns), kInfinity);
     for (std::size_t row = 0; row < rows_.size(); ++row) {
       const ElasticJobs::Job& job = *rows_[row];
       double* const costs = cost_.data() + row * static_cast<std::size_t>(columns);

@@ -18,7 +18,7 @@ Freedom freedom(const std::string& name) {
           .in_type = name == "both" || name == "type"};
 }
 
-void apply_preset(Parameters& parameters) {
+void apply_dancer_preset(Parameters& parameters) {
   const std::string& preset = parameters.text("preset");
   if (preset == "count-only") parameters.preset("elastic", std::string("number"));
   if (preset == "type-only") parameters.preset("elastic", std::string("type"));
@@ -152,9 +152,7 @@ class Dancer final : public Scheduler {
     actions.wake(next_multiple(state.now(), book_.options.slot));
   }
 
-  [[nodiscard]] std::vector<Decision> take_decisions() override {
-    return std::move(book_.decisions);
-  }
+  [[nodiscard]] std::vector<Decision> decisions() const override { return book_.decisions; }
 
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (book_.num_broken == 0) return {};
@@ -174,8 +172,9 @@ class Dancer final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, Dancer, .name = "dancer",
     .summary = "Admits jobs whose deadlines are worth the GPUs; number and type both change.",
-    .source = "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025 (doi 10.1109/TCC.2025.3548604).",
+    .source =
+        "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025: the abstract; the mathematics is ours.",
     .flags = {Flag::preemptive, Flag::clairvoyant, Flag::elastic, Flag::deadlines},
-    .parameters = Dancer::parameters(), .adjust = apply_preset)
+    .parameters = Dancer::parameters(), .adjust = apply_dancer_preset)
 
 }  // namespace gpusched

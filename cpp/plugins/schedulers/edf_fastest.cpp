@@ -81,7 +81,7 @@ class EdfFastest final : public Scheduler {
 
 GPUSCHED_REGISTER(Scheduler, EdfFastest, .name = "edf-fastest",
                   .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
-                  .source = "Baseline of Zhang et al., IEEE TCC 13(2), 2025 (EDF).",
+                  .source = "Ours: edf (Liu, Layland 1973) with a choice of GPU types.",
                   .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines})
 
 }  // namespace gpusched

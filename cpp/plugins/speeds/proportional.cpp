@@ -2,11 +2,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "model/job_columns.hpp"
@@ -16,7 +16,7 @@
 namespace gpusched {
 namespace {
 
-constexpr double kInfinite = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = kInfinity;
 
 /// Synchronous rounds of a global batch on unequal workers: each gets samples in proportion to its
 /// speed, so that all are done at once; then a ring reduces the gradients.
@@ -253,7 +253,8 @@ class Proportional final : public Speed {
 GPUSCHED_REGISTER(
     Speed, Proportional, .name = "proportional",
     .summary = "Each worker gets samples in proportion to its speed, and a ring reduces gradients.",
-    .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: proportional workload assignment.",
+    .source =
+        "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: proportional assignment; equations ours.",
     .flags = {Flag::elastic, Flag::samples},
     .parameters = {{.name = "split",
                     .fallback = std::string("proportional"),

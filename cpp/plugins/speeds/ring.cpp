@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "model/job_columns.hpp"
@@ -24,7 +24,7 @@ class Ring final : public Speed {
 
   [[nodiscard]] double ideal_s(JobId job) const override {
     const Best& best = best_[classes_->of(job)];
-    double compute_s = std::numeric_limits<double>::infinity();
+    double compute_s = kInfinity;
     for (TypeMask rest = best.types; rest != 0; rest &= rest - 1) {
       compute_s = std::min(compute_s, jobs_->compute_s(job, std::countr_zero(rest)));
     }
@@ -45,7 +45,7 @@ class Ring final : public Speed {
 
   [[nodiscard]] double iteration_s(const PlacedGang& gang) const override {
     const Network& network = cluster_->network();
-    double bytes_per_s = std::numeric_limits<double>::infinity();
+    double bytes_per_s = kInfinity;
     double compute_s = 0;
     int type = -1;
     for (const Piece& piece : gang.pieces) {

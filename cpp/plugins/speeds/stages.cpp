@@ -2,11 +2,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "model/job_columns.hpp"
@@ -165,7 +165,7 @@ class Stages final : public Speed {
   [[nodiscard]] double reduction_bandwidth(const PlacedGang& gang, std::size_t num_stages,
                                            std::size_t stage) const {
     int num_servers = 0;
-    double inside = std::numeric_limits<double>::infinity();
+    double inside = kInfinity;
     double across = inside;
     for (std::size_t at = 0; at < gang.pieces.size(); ++at) {
       const double replicas = counts_[at * num_stages + stage];
@@ -268,7 +268,7 @@ class Stages final : public Speed {
 GPUSCHED_REGISTER(
     Speed, Stages, .name = "stages",
     .summary = "Pipeline stages with replicas: the slowest replica sets the pace.",
-    .source = "Luo et al., INFOCOM 2025 (arXiv 2501.05563); details are ours.",
+    .source = "Jobs as graphs: Luo et al., INFOCOM 2025 (the abstract); the equations are ours.",
     .flags = {Flag::graphs},
     .parameters = {{.name = "micro_batches",
                     .fallback = std::int64_t{0},

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/infinity.hpp"
 #include "base/registry.hpp"
 #include "model/job_columns.hpp"
 #include "seams/speed.hpp"
@@ -14,9 +14,7 @@ namespace gpusched {
 namespace {
 
 /// Of one iteration; for ever where nothing is done.
-double seconds_of(double throughput) {
-  return throughput > 0 ? 1.0 / throughput : std::numeric_limits<double>::infinity();
-}
+double seconds_of(double throughput) { return throughput > 0 ? 1.0 / throughput : kInfinity; }
 
 /// Iterations per second as measured, by GPU type and number of GPUs; linear between the numbers
 /// in the table, impossible outside of them and where an entry is 0. A gang of several types runs
@@ -30,7 +28,7 @@ class Table final : public Speed {
 
   [[nodiscard]] double uniform_s(JobId job, int type, int gpus) const override {
     if (gpus > cluster_->gpus_of(TypeMask{1} << type)) {
-      return std::numeric_limits<double>::infinity();
+      return kInfinity;
     }
     return seconds_of(throughput(columns_->throughput, job, type, gpus));
   }
@@ -66,7 +64,7 @@ class Table final : public Speed {
     }
     const int size = cluster_->largest_server(types);
     const auto fewest = static_cast<std::size_t>((gpus + size - 1) / size);
-    double least = std::numeric_limits<double>::infinity();
+    double least = kInfinity;
     for (TypeMask rest = types; rest != 0; rest &= rest - 1) {
       least =
           std::min(least, at(gang.job, std::countr_zero(rest), gpus, gang.pieces.size() > fewest));
@@ -87,7 +85,7 @@ class Table final : public Speed {
 
   /// Tables need not be monotonic: nothing at the job's own width may pass the ideal.
   [[nodiscard]] double limit(JobId job, int gpus) const {
-    return gpus == jobs_->gpus(job) ? best_[job] : std::numeric_limits<double>::infinity();
+    return gpus == jobs_->gpus(job) ? best_[job] : kInfinity;
   }
 
   [[nodiscard]] double at(JobId job, int type, int gpus, bool is_spread) const {
