@@ -24,6 +24,7 @@ from bench import (
     open_runs,
     packing,
     plans,
+    policies,
     preemption,
     python_order,
     python_peers,
@@ -39,7 +40,7 @@ from bench.table import Section
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
     "prediction", "preemption", "traps", "open", "around", "memory", "threads", "sweeps", "order",
-    "import", "reading", "peers",
+    "import", "reading", "peers", "policies",
 )  # fmt: skip
 
 
@@ -112,6 +113,12 @@ def _sections(
         "order": lambda: iter([python_order.section(repeats)]),
         "import": lambda: iter([import_time.section(5 if quick else 21)]),
         "reading": lambda: iter([reading.section(min(3, repeats))]),
+        "policies": lambda: iter(
+            [
+                policies.section(min(size, 100_000), 512, 10.0 if quick else 60.0),
+                policies.waiting_section(10_000, 512, 10.0 if quick else 60.0),
+            ]
+        ),
         "peers": lambda: iter([python_peers.section(100_000, 3)]),
     }
     for name in PARTS:
