@@ -9,6 +9,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.base.run_warning import unwarned
 from tests.parity.core import (
     MOST_INSTANTS,
     assert_same,
@@ -39,13 +40,8 @@ def opened(case: Case) -> gs.Simulation:
 
 def outcome(run: gs.Simulation) -> Outcome:
     run.run()
-    with pytest.warns(gs.RunWarning) if run.result().warnings else _nothing():
+    with unwarned():
         return outcome_of(run.result().schedule)
-
-
-class _nothing:
-    def __enter__(self) -> None: ...
-    def __exit__(self, *error: object) -> None: ...
 
 
 def expected(case: Case, changes: list[Change]) -> Outcome:

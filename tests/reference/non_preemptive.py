@@ -8,11 +8,11 @@ from .orders import Key
 
 
 class NonPreemptive:
-    """Decides at every arrival and finish; nothing is ever restarted."""
+    """Decides at every arrival and finish; restarts what another policy has preempted, no more."""
 
     def cost(self, job: Job, gpus: int) -> int:
-        """Return 0: nothing is restarted."""
-        return 0
+        """Return what the job itself costs: there is no rule of the policy."""
+        return job.checkpoint_us + job.restart_us
 
     def is_due(self, engine: Engine) -> bool:
         """Whether the present instant ends with a decision."""
