@@ -52,11 +52,11 @@ Fragmentation::Fragmentation(std::span<const TaskType> tasks, const Cluster& clu
 
 void Fragmentation::count(std::span<const TaskType> tasks, const Cluster& cluster) {
   // What a task asks of one server: a gang that no server holds asks for whole ones.
-  struct Part {
+  struct ServerShare {
     int gpus;
     std::int64_t cpu_milli;
   };
-  std::vector<Part> parts;
+  std::vector<ServerShare> parts;
   std::vector<std::int64_t> cpu;
   std::vector<std::int64_t> shares;
   for (const TaskType& task : tasks) {
