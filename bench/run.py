@@ -18,8 +18,10 @@ from bench import (
     contention_series,
     deadlines,
     graphs,
+    growth_traps,
     import_time,
     memory,
+    open_runs,
     packing,
     plans,
     preemption,
@@ -36,8 +38,8 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "preemption", "around", "memory", "threads", "sweeps", "order", "import",
-    "reading", "peers",
+    "prediction", "preemption", "traps", "open", "around", "memory", "threads", "sweeps", "order",
+    "import", "reading", "peers",
 )  # fmt: skip
 
 
@@ -101,6 +103,8 @@ def _sections(
         "preemption": lambda: iter(
             [preemption.section(size, (64,) if quick else (64, 512, 1024), repeats)]
         ),
+        "traps": lambda: iter([growth_traps.section(min(3, repeats))]),
+        "open": lambda: iter([open_runs.section(min(size, 300_000), min(3, repeats))]),
         "around": lambda: around.sections(size, repeats),
         "memory": lambda: iter([memory.section((size,))]),
         "threads": lambda: iter([threads.section(size, repeats)]),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import gpusched as gs
+from bench import bare_runs
 from bench.table import Bar, Section
 
 SHARE: Final = 1.15
@@ -20,14 +21,22 @@ SHORT: Final = 1_000
 POLICIES: Final = [
     "fifo", "fifo-skip", "sjf", "swf", "srtf", "las", "2d-las", "easy", "srsf", "spjf",
 ]  # fmt: skip
+EXAMPLE: Final = ["fifo", "sjf", "srtf", "easy"]
 METHOD = (
-    "Studies of 10 policies, generated philly jobs, on 64 servers (long runs) and 8 (short runs), "
-    "every finished run kept in a folder, two workers. `own` is what runs take one after the other "
-    "in one thread, measured on the runs of one seed and taken for all; making the jobs is no part "
-    "of it, but of the wall time. Memory is what the process that sweeps holds when a quarter of "
-    "the runs is done and at the end. It needs two idle cores."
+    "Studies of 10 policies, and of the 4 of the first example, of generated philly jobs, on 64 "
+    "servers (long runs) and 8 (short runs, under two placements), every finished run kept in a "
+    "folder, two workers. `own` is what runs take one after the other in one thread, measured on "
+    "the runs of one seed and taken for all; making the jobs is no part of it, but of the wall "
+    "time. `bare` is the floor: two processes that share nothing each do half of the runs, jobs "
+    "and summaries included, without any sweep; `bare / one` is what such a process takes longer "
+    "than alone, which no sweep can help. Both are measured on some of the seeds and taken for "
+    "all. Memory is what the process that sweeps holds when a quarter of the runs is done and at "
+    "the end. It needs two idle cores."
 )
-COLUMNS = ("runs", "jobs", "workers", "wall s", "own s / 2", "runs/s", "MiB at 1/4", "at the end")
+COLUMNS = (
+    "policies", "runs", "jobs", "workers", "wall s", "own s / 2", "bare s", "bare / one", "runs/s",
+    "MiB at 1/4", "at the end",
+)  # fmt: skip
 
 
 def section(quick: bool, sizes: tuple[int, ...] | None = None) -> Section:
@@ -43,18 +52,21 @@ def section(quick: bool, sizes: tuple[int, ...] | None = None) -> Section:
     wanted = sizes or (SHORT, LONG)
     if LONG in wanted:
         seeds = 2 if quick else 34
-        long = _study(LONG // 10 if quick else LONG, [0.7, 0.8, 0.9], seeds, servers=64)
-        measured = _measure(out, long, f"threads:{WORKERS}")
+        jobs = LONG // 10 if quick else LONG
+        long = _study(POLICIES, jobs, [0.7, 0.8, 0.9], seeds, servers=64)
+        measured = _measure(out, long, f"threads:{WORKERS}", _floor(long, 2))
         out.bars.append(Bar("long runs: wall time / own time over two", measured.ratio, SHARE))
         out.bars.append(Bar("long runs: memory at the end / at a quarter", measured.growth, GROWTH))
     if SHORT in wanted:
         loads = [0.6, 0.7, 0.8, 0.9, 0.95]
-        short = _study(SHORT, loads, 4 if quick else 100, servers=8)
-        short["placements"] = ["consolidated", "count"]
-        for executor in (f"threads:{WORKERS}", f"processes:{WORKERS}"):
-            measured = _measure(out, short, executor)
-            bar = Bar(f"short runs/s, {executor}", measured.runs_per_s, RUNS_PER_S, at_least=True)
-            out.bars.append(bar)
+        for policies, seeds in ((POLICIES, 100), (EXAMPLE, 250)):
+            short = _study(policies, SHORT, loads, 4 if quick else seeds, servers=8)
+            short["placements"] = ["consolidated", "count"]
+            floor = _floor(short, 4 if quick else 20)
+            for executor in (f"threads:{WORKERS}", f"processes:{WORKERS}"):
+                measured = _measure(out, short, executor, floor)
+                what = f"short runs/s, {len(policies)} policies, {executor}"
+                out.bars.append(Bar(what, measured.runs_per_s, RUNS_PER_S, at_least=True))
     if not out.rows:
         raise ValueError(f"--sizes: studies are of {SHORT:,} and {LONG:,} jobs")
     return out
@@ -68,17 +80,33 @@ class _Measured(NamedTuple):
     runs_per_s: float
 
 
-def _study(jobs: int, loads: list[float], seeds: int, servers: int) -> dict[str, Any]:
+class _Floor(NamedTuple):
+    """Wall time of all runs in bare processes, and how much longer one takes beside another."""
+
+    wall_s: float
+    slowdown: float
+
+
+def _study(
+    policies: list[str], jobs: int, loads: list[float], seeds: int, servers: int
+) -> dict[str, Any]:
     return {
         "name": "bench",
         "seeds": list(range(seeds)),
-        "policies": POLICIES,
+        "policies": policies,
         "traces": [{"generate": "philly", "jobs": jobs, "loads": loads}],
         "clusters": [{"servers": servers, "gpus": 8}],
     }
 
 
-def _measure(out: Section, study: dict[str, Any], executor: str) -> _Measured:
+def _floor(study: dict[str, Any], num_seeds: int) -> _Floor:
+    seeds = study["seeds"][:num_seeds]
+    one_s = bare_runs.seconds(study, seeds[::WORKERS], 1)
+    all_s = bare_runs.seconds(study, seeds, WORKERS)
+    return _Floor(all_s * len(study["seeds"]) / len(seeds), all_s / one_s)
+
+
+def _measure(out: Section, study: dict[str, Any], executor: str, floor: _Floor) -> _Measured:
     one_seed = study | {"seeds": [0]}
     gs.sweep(one_seed | {"policies": study["policies"][:1]}, executor=executor)  # loads all
     alone = gs.sweep(one_seed, executor="threads:1").runs
@@ -100,11 +128,26 @@ def _measure(out: Section, study: dict[str, Any], executor: str) -> _Measured:
     jobs = study["traces"][0]["jobs"]
     out.rows.append(
         (
-            f"{runs:,}", f"{jobs:,}", executor, f"{wall_s:.1f}", f"{own_s / WORKERS:.1f}",
+            str(len(study["policies"])), f"{runs:,}", f"{jobs:,}", executor, f"{wall_s:.1f}",
+            f"{own_s / WORKERS:.1f}", f"{floor.wall_s:.1f}", f"{floor.slowdown:.2f}",
             f"{runs / wall_s:,.0f}", f"{quarter:,.0f}", f"{held[-1][1]:,.0f}",
         )
     )  # fmt: skip
+    if len(study["policies"]) == len(POLICIES) and executor.startswith("threads"):
+        out.notes.append(_by_policy(alone, jobs))
     return _Measured(wall_s / (own_s / WORKERS), held[-1][1] / quarter, runs / wall_s)
+
+
+def _by_policy(alone: Any, jobs: int) -> str:
+    """Say what a run of each policy takes, and which part of that is the core's."""
+    import polars as pl
+
+    means = alone.group_by("policy", maintain_order=True).agg(pl.mean("wall_s", "total_s"))
+    told = ", ".join(
+        f"{policy} {1e3 * total_s:.3g} ({1e3 * wall_s:.3g})"
+        for policy, wall_s, total_s in means.iter_rows()
+    )
+    return f"Own milliseconds of a run of {jobs:,} jobs, in brackets those of the core: {told}."
 
 
 def _resident_mib() -> float:

@@ -13,6 +13,7 @@ from typing import Final
 
 import gpusched as gs
 from gpusched.bounds.registry import known_bounds
+from gpusched.papers.common.published import MEANINGS
 from gpusched.papers.registry import known_papers
 from gpusched.traces.auditing.check_registry import trace_checks
 from gpusched.traces.format_registry import trace_formats
@@ -102,6 +103,10 @@ def _papers() -> str:
     return table(("name", "paper", "source", "reproduces"), rows)
 
 
+def _known() -> str:
+    return table(("word", "what it says"), ((f"[{word}]", text) for word, text in MEANINGS.items()))
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Write a table in Markdown."""
     lines = [list(head)]
@@ -118,5 +123,6 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "bounds on deadlines": lambda: _bounds("deadlines-met"),
     "trace formats": _formats,
     "papers": _papers,
+    "words of what is published": _known,
     "checks of traces": _trace_checks,
 }

@@ -18,6 +18,7 @@ import marked_tables
 
 import gpusched as gs
 from gpusched import _core
+from gpusched.papers.registry import known_papers
 from gpusched.plugins.flags import FLAGS
 
 PAGE = Path(__file__).resolve().parent / "reference" / "policies.md"
@@ -36,12 +37,20 @@ colon, lists are written with slashes:
 [the semantics](semantics.md).
 """
 
+CREDITS = """\
+Of the papers whose experiments `gpusched reproduce` runs: what of a plug-in is theirs, and how that
+is [known](../studies/index.md#what-is-published). Their parameters and presets that are not named
+here are ours.
+"""
+
 LEGEND = """\
 *Takes GPUs back*: yes if running jobs can be preempted; otherwise whether the scan of the queue
 is strict (the first job that does not fit blocks the others) or skips what does not fit. *Knows*:
 the service time (with the predictor `oracle` the true one, so that no live scheduler could decide
 alike; results are then marked clairvoyant), or an estimate of it where the trace has one. Another
-name of a policy takes the parameters of the policy that it stands for.
+name of a policy takes the parameters of the policy that it stands for. *Source*: where the idea
+comes from; rules and defaults may differ from the authors' programs
+([what is theirs](#what-of-them-is-the-papers)).
 """
 
 
@@ -146,6 +155,22 @@ def page() -> str:
         ),
         "### Their parameters\n",
         _parameters(predictors),
+        "## What of them is the papers'\n",
+        CREDITS,
+        marked_tables.table(
+            ("plug-in", "paper", "theirs", "known", "parameters that are theirs"),
+            (
+                (
+                    f"`{credit.plug_in}`",
+                    paper.venue,
+                    credit.what,
+                    f"[{credit.known}]",
+                    ", ".join(f"`{name}`" for name in credit.parameters),
+                )
+                for paper in known_papers().values()
+                for credit in paper.known().credits
+            ),
+        ),
     ]
     return "\n".join(sections)
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace gpusched {
@@ -27,10 +29,36 @@ Buffer<Value> make_buffer(std::size_t count) {
   return Buffer<Value>(static_cast<Value*>(allocate_bytes(count * sizeof(Value))));
 }
 
-/// A sequence that grows without moving what it has: no copy, and no peak of twice the size.
+/// A sequence that grows without moving what it has: no copy, and no peak of twice the size. What
+/// is full is never written again, so that copies share it.
 template <class Value>
 class ChunkedVector {
  public:
+  ChunkedVector() = default;
+  ChunkedVector(const ChunkedVector& other) : chunks_(other.chunks_), size_(other.size_) {
+    if (chunks_.empty()) return;
+    Chunk& last = chunks_.back();
+    const auto used = static_cast<std::size_t>(other.next_ - last.values.get());
+    std::shared_ptr<Value[]> values = make_values(last.capacity);
+    std::copy_n(last.values.get(), used, values.get());
+    last.values = std::move(values);
+    next_ = last.values.get() + used;
+    end_ = last.values.get() + last.capacity;
+  }
+  ChunkedVector(ChunkedVector&& other) noexcept
+      : chunks_(std::exchange(other.chunks_, {})),
+        next_(std::exchange(other.next_, nullptr)),
+        end_(std::exchange(other.end_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
+  ChunkedVector& operator=(ChunkedVector other) noexcept {
+    std::swap(chunks_, other.chunks_);
+    std::swap(next_, other.next_);
+    std::swap(end_, other.end_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~ChunkedVector() = default;
+
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
   void push_back(const Value& value) {
@@ -51,16 +79,20 @@ class ChunkedVector {
 
  private:
   struct Chunk {
-    Buffer<Value> values;
+    std::shared_ptr<Value[]> values;
     std::size_t capacity;
   };
   static constexpr std::size_t kFirst = 256;
   static constexpr std::size_t kLargest = (std::size_t{4} << 20) / sizeof(Value);
 
+  static std::shared_ptr<Value[]> make_values(std::size_t capacity) {
+    return std::shared_ptr<Value[]>(make_buffer<Value>(capacity));
+  }
+
   void grow() {
     const std::size_t wanted = chunks_.empty() ? kFirst : 4 * chunks_.back().capacity;
     const std::size_t capacity = wanted < kLargest ? wanted : kLargest;
-    chunks_.push_back({make_buffer<Value>(capacity), capacity});
+    chunks_.push_back({make_values(capacity), capacity});
     next_ = chunks_.back().values.get();
     end_ = next_ + capacity;
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/clone.hpp"
 #include "base/flags.hpp"
 #include "base/parameters.hpp"
 
@@ -53,7 +54,7 @@ struct AliasInfo {
 template <class Seam>
 class Registry {
  public:
-  using Factory = std::function<std::unique_ptr<Seam>(const Parameters&)>;
+  using Factory = std::function<Owned<Seam>(const Parameters&)>;
   struct Entry {
     PluginInfo info;
     Factory make;
@@ -67,7 +68,7 @@ class Registry {
   template <class Plugin>
   static bool add(PluginInfo info) {
     Factory make = [flags = info.flags](const Parameters& parameters) {
-      std::unique_ptr<Seam> made;
+      Owned<Seam> made;
       if constexpr (std::is_constructible_v<Plugin, const Parameters&>) {
         made = std::make_unique<Plugin>(parameters);
       } else {

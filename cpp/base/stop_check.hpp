@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "base/clone.hpp"
 #include "base/run_control.hpp"
 
 namespace gpusched {
@@ -35,9 +36,9 @@ class ControlCheck final : public StopCheck {
   explicit ControlCheck(const RunControl& control) : control_(control) {}
 
  private:
-  void look() override { control_.check(); }
+  void look() override { control_->check(); }
 
-  const RunControl& control_;
+  Ref<const RunControl> control_;
 };
 
 }  // namespace gpusched

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "base/clone.hpp"
 #include "bindings.hpp"
 #include "data.hpp"
 #include "filling/filling.hpp"
@@ -19,7 +20,7 @@ py::typing::Dict<py::str, py::array> fill_cluster(
     const std::variant<std::string, Placement*>& placement, const Parameters::Values& values,
     std::uint64_t seed, RunControl& control) {
   const auto rows = view(arrivals, "arrivals");
-  std::unique_ptr<Placement> own;
+  Owned<Placement> own;
   if (const auto* name = std::get_if<std::string>(&placement)) own = make_placement(*name, values);
   Placement& places = own ? *own : *std::get<Placement*>(placement);
   Filling filling = [&] {

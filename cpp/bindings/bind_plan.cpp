@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "bindings.hpp"
 #include "data.hpp"
@@ -16,31 +17,26 @@
 namespace gpusched::bindings {
 namespace {
 
-std::unique_ptr<BoundScheduler> bound_scheduler(const std::string& name,
-                                                const Parameters::Values& values) {
+Owned<Scheduler> scheduler_of(const std::string& name, const Parameters::Values& values) {
   const auto* entry = Registry<Scheduler>::find(name);
-  std::unique_ptr<Scheduler> scheduler;
-  if (entry != nullptr) {
-    scheduler = entry->make(Parameters("policy " + name, entry->info.parameters, values));
-  }
-  auto* bound = dynamic_cast<BoundScheduler*>(scheduler.get());
-  if (bound == nullptr) {
-    fail_input("policy " + name + ": does not bind gangs to GPUs, so there is nothing to plan");
-  }
-  scheduler.release();
-  return std::unique_ptr<BoundScheduler>(bound);
+  if (entry == nullptr) return {};
+  return entry->make(Parameters("policy " + name, entry->info.parameters, values));
 }
 
 GangPlan plan(const OwnedJobTable& jobs, const Cluster& cluster, const std::string& policy,
               const Parameters::Values& values, std::uint64_t seed, double tolerance,
               RunControl& control) {
   if (!(tolerance >= 0.0)) fail_input("tolerance: must be at least 0");
-  const auto scheduler = bound_scheduler(policy, values);
+  const Owned<Scheduler> scheduler = scheduler_of(policy, values);
+  const auto* bound = dynamic_cast<const BoundScheduler*>(scheduler.get());
+  if (bound == nullptr) {
+    fail_input("policy " + policy + ": does not bind gangs to GPUs, so there is nothing to plan");
+  }
   const py::gil_scoped_release unlocked;  // no Python object is touched below
   GangPacker packer = make_packer(cluster, seed);
-  return std::isinf(scheduler->cap())
-             ? plan_gangs(jobs.table, packer, scheduler->rule(), tolerance, control)
-             : plan_gangs_under(scheduler->cap(), jobs.table, packer, scheduler->rule(), control);
+  return std::isinf(bound->cap())
+             ? plan_gangs(jobs.table, packer, bound->rule(), tolerance, control)
+             : plan_gangs_under(bound->cap(), jobs.table, packer, bound->rule(), control);
 }
 
 /// One field of all shares as a column.

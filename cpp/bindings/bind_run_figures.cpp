@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/check.hpp"
 #include "bindings.hpp"
@@ -26,6 +27,17 @@ std::int64_t at(const Percentiles& found, int percent) {
 template <class Member>
 auto wide(Member member) {
   return [member](const RunFigures& figures) { return exact(figures.*member); };
+}
+
+JudgedJobs jobs_of(const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
+                   const Column<std::int32_t>& gpus,
+                   const std::optional<Column<std::int32_t>>& share_milli,
+                   const std::optional<Column<double>>& weight) {
+  return {.submit_us = view(submit_us, "submit_us"),
+          .service_us = view(service_us, "service_us"),
+          .gpus = view(gpus, "gpus"),
+          .share_milli = view(share_milli, "share_milli"),
+          .weight = view(weight, "weight")};
 }
 
 }  // namespace
@@ -79,20 +91,16 @@ void bind_run_figures(py::module_& m) {
          const Ticks& start_us, const Ticks& finish_us, const Ticks& held_us,
          const Counts& preemptions, const Counts& resizes, const Counts& num_servers,
          const Column<std::uint8_t>& status, std::int64_t short_service_us) {
-        const RunColumns columns{.submit_us = view(submit_us, "submit_us"),
-                                 .service_us = view(service_us, "service_us"),
-                                 .gpus = view(gpus, "gpus"),
-                                 .share_milli = view(share_milli, "share_milli"),
-                                 .weight = view(weight, "weight"),
-                                 .start_us = view(start_us, "start_us"),
-                                 .finish_us = view(finish_us, "finish_us"),
-                                 .held_us = view(held_us, "held_us"),
-                                 .preemptions = view(preemptions, "preemptions"),
-                                 .resizes = view(resizes, "resizes"),
-                                 .num_servers = view(num_servers, "num_servers"),
-                                 .status = view(status, "status")};
-        const UnlockedPass unlocked(columns.submit_us.size());  // no Python object is touched
-        return figures_of(columns, short_service_us);
+        const JudgedJobs jobs = jobs_of(submit_us, service_us, gpus, share_milli, weight);
+        const OutcomeColumns outcome{.start_us = view(start_us, "start_us"),
+                                     .finish_us = view(finish_us, "finish_us"),
+                                     .held_us = view(held_us, "held_us"),
+                                     .preemptions = view(preemptions, "preemptions"),
+                                     .resizes = view(resizes, "resizes"),
+                                     .num_servers = view(num_servers, "num_servers"),
+                                     .status = view(status, "status")};
+        const UnlockedPass unlocked(outcome.status.size());  // no Python object is touched
+        return figures_of(jobs, outcome, short_service_us);
       },
       py::kw_only(), py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
       py::arg("gpus").noconvert(), py::arg("share_milli").noconvert(),
@@ -104,6 +112,41 @@ void bind_run_figures(py::module_& m) {
       "What a run is judged by, from its columns in one pass: a value per job each, None for\n"
       "whole GPUs and for equal weights. A service under `short_service_us` counts as that in\n"
       "the slowdown.");
+
+  m.def(
+      "schedule_figures",
+      [](const Schedule& schedule, const Ticks& submit_us, const Ticks& service_us,
+         const Counts& gpus, const std::optional<Counts>& share_milli,
+         const std::optional<Column<double>>& weight, std::int64_t short_service_us) {
+        const JudgedJobs jobs = jobs_of(submit_us, service_us, gpus, share_milli, weight);
+        const UnlockedPass unlocked(schedule.num_jobs());  // no Python object is touched
+        return figures_of(jobs, schedule, short_service_us);
+      },
+      py::arg("schedule").none(false), py::kw_only(), py::arg("submit_us").noconvert(),
+      py::arg("service_us").noconvert(), py::arg("gpus").noconvert(),
+      py::arg("share_milli").noconvert(), py::arg("weight").noconvert(),
+      py::arg("short_service_us"),
+      "The same of a schedule of all of the jobs, without its columns.");
+
+  m.def(
+      "time_there_us",
+      [](const Ticks& submit_us, const Ticks& finish_us, const Column<std::uint8_t>& status,
+         const std::vector<std::int64_t>& times_us) {
+        std::vector<Int128> found;
+        {
+          const UnlockedPass unlocked(static_cast<std::size_t>(status.size()));
+          found = time_there_us(view(submit_us, "submit_us"), view(finish_us, "finish_us"),
+                                view(status, "status"), times_us);
+        }
+        py::typing::List<py::int_> there;
+        for (const Int128 time : found) there.append(exact(time));
+        return there;
+      },
+      py::kw_only(), py::arg("submit_us").noconvert(), py::arg("finish_us").noconvert(),
+      py::arg("status").noconvert(), py::arg("times_us"),
+      "Time that all jobs together are there, from submission to finish, within each stretch\n"
+      "from one of the ascending `times_us` to the next: exact. One that is unfinished stays to\n"
+      "the end, one that is rejected never is there.");
 }
 
 }  // namespace gpusched::bindings

@@ -25,7 +25,7 @@ std::int64_t or_minus_one(Time time) { return time == kNever ? -1 : time.count()
 py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
   std::vector<IntervalRow> rows;
   {
-    const py::gil_scoped_release unlocked;
+    const UnlockedPass unlocked(schedule.num_intervals());
     rows = schedule.intervals();
   }
   const auto column = [&](auto member) {
@@ -144,7 +144,7 @@ void bind_schedule(py::module_& m) {
            "Rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
       .def_property_readonly("digest",
                              [](const Schedule& s) {
-                               const py::gil_scoped_release unlocked;
+                               const UnlockedPass unlocked(s.num_intervals());
                                return s.digest();
                              })
       .def_property_readonly("counters",

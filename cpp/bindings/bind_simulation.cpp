@@ -13,6 +13,61 @@
 #include "run_watch.hpp"
 
 namespace gpusched::bindings {
+namespace {
+
+/// What a run that is halted looks like: a dict of columns, and of numbers.
+py::typing::Dict<py::str, py::object> state_of(Run& run) {
+  const Simulation& simulation = run.halted();
+  const State& state = simulation.state();
+  std::vector<std::int64_t> waiting;
+  std::vector<std::int64_t> running;
+  std::vector<std::int64_t> start_us;
+  std::vector<std::int64_t> finish_us;
+  std::vector<std::int32_t> gpus;
+  std::vector<std::int64_t> held_job;
+  std::vector<std::int64_t> held_server;
+  std::vector<GpuMask> held_mask;
+  for (const JobId job : run.live()) {
+    if (!state.holds(job)) {
+      waiting.push_back(job);
+      continue;
+    }
+    const Slot& slot = state.slot(job);
+    running.push_back(job);
+    start_us.push_back(slot.start.count());
+    finish_us.push_back(slot.finish.count());
+    gpus.push_back(slot.gpus);
+    for (const Piece& piece : slot.pieces) {
+      held_job.push_back(job);
+      held_server.push_back(piece.server);
+      held_mask.push_back(piece.mask);
+    }
+  }
+  const Occupancy& occupancy = state.occupancy();
+  std::vector<std::int32_t> free;
+  if (!occupancy.is_pooled()) {
+    for (ServerId server = 0; server < occupancy.cluster().num_servers(); ++server) {
+      free.push_back(occupancy.free_gpus(server));
+    }
+  }
+  py::typing::Dict<py::str, py::object> columns;
+  columns["waiting"] = column_of(std::move(waiting));
+  columns["running"] = column_of(std::move(running));
+  columns["start_us"] = column_of(std::move(start_us));
+  columns["finish_us"] = column_of(std::move(finish_us));
+  columns["gpus"] = column_of(std::move(gpus));
+  columns["held_job"] = column_of(std::move(held_job));
+  columns["held_server"] = column_of(std::move(held_server));
+  columns["held_mask"] = column_of(std::move(held_mask));
+  columns["free_gpus"] = column_of(std::move(free));
+  columns["num_free"] = py::int_(occupancy.num_free());
+  columns["num_arrived"] = py::int_(state.num_arrived());
+  columns["num_finished"] = py::int_(simulation.num_finished());
+  columns["num_rejected"] = py::int_(simulation.num_rejected());
+  return columns;
+}
+
+}  // namespace
 
 void bind_simulation(py::module_& m) {
   py::class_<RunControl>(m, "RunControl", "Stops a run from another thread and shows its progress.")
@@ -89,6 +144,64 @@ void bind_simulation(py::module_& m) {
           },
           "The jobs that have finished in `advance` since the last call, in that order, and when.")
       .def("finish", &Run::finish, "Goes on to the end and returns the schedule; only once.")
+      .def(
+          "proceed",
+          [](Run& run, std::int64_t limit_us, std::uint64_t most, bool keeps_finished) {
+            return run.proceed(Time{limit_us}, most, keeps_finished);
+          },
+          py::arg("limit_us"), py::arg("most"), py::arg("keeps_finished") = false,
+          "Handles at most so many instants before the limit; returns how many there were.")
+      .def_property_readonly(
+          "next_us",
+          [](Run& run) -> std::optional<std::int64_t> {
+            const Time next = run.next();
+            if (next == kNever) return std::nullopt;
+            return next.count();
+          },
+          "The next instant; None where there is none.")
+      .def_property_readonly("now_us",
+                             [](const Run& run) { return run.halted().state().now().count(); })
+      .def_property_readonly("num_instants",
+                             [](const Run& run) { return run.halted().num_instants(); })
+      .def_property_readonly("is_stopped", &Run::is_stopped,
+                             "Whether it ended with an error that leaves `so_far`.")
+      .def("glimpse", &Run::glimpse,
+           "The schedule so far, of a run that goes on: what holds GPUs held them until now.")
+      .def(
+          "fork",
+          [](Run& run, const OwnedJobTable& jobs, const Cluster& cluster,
+             const RunDescription& description) { return run.fork(jobs, cluster, description); },
+          py::arg("jobs").none(false), py::arg("cluster").none(false),
+          py::arg("description").none(false), py::keep_alive<0, 2>(), py::keep_alive<0, 3>(),
+          py::keep_alive<0, 4>(),
+          "A run that has come as far and goes on by itself. Jobs and cluster are those of this run,\n"
+          "and so is the description, but for objects of Python: those are copies.")
+      .def(
+          "cancel", [](Run& run, JobId job, std::int64_t at_us) { run.cancel(job, Time{at_us}); },
+          py::arg("job"), py::arg("at_us"),
+          "Takes back a job that waits or runs; at_us is a tick after the last instant, and none\n"
+          "lies between.")
+      .def(
+          "hand_over",
+          [](Run& run, const RunDescription& description, std::int64_t at_us) {
+            run.hand_over(description, Time{at_us});
+          },
+          py::arg("description").none(false), py::arg("at_us"), py::keep_alive<1, 2>(),
+          "From at_us on, likewise, the policy of the description decides.")
+      .def("listen", &Run::listen, py::arg("is_listening"),
+           "Whether from now on all that happens is kept for `take_events`.")
+      .def(
+          "take_events",
+          [](Run& run) {
+            std::vector<std::pair<const char*, JobId>> events;
+            for (const Event& event : run.take_events()) {
+              events.emplace_back(kEventNames[static_cast<std::size_t>(event.kind)], event.job);
+            }
+            return events;
+          },
+          "What has happened since the last call: (what, job), in that order.")
+      .def("state", &state_of,
+           "Columns of the jobs that wait and run, of the GPUs that they hold and of those free.")
       .def("so_far", &Run::so_far,
            "What was done until a stop, or an error of a policy; only once. What held GPUs then\n"
            "held them until then, and is unfinished.");

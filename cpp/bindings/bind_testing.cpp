@@ -11,6 +11,7 @@
 #include "base/heap.hpp"
 #include "base/index_set.hpp"
 #include "base/rng.hpp"
+#include "base/slow_twins.hpp"
 #include "bindings.hpp"
 #include "engine/finish_queue.hpp"
 #include "listing/running_index.hpp"
@@ -94,6 +95,22 @@ void bind_testing(py::module_& m) {
              if (entry == nullptr) return py::none();
              return py::make_tuple(entry->end.count(), entry->job, entry->gpus, before);
            })
+      .def("after",
+           [](const RunningIndex& index, std::int64_t end) {
+             std::vector<JobId> jobs;
+             for (auto at = index.first_after(Time{end}); at.is_valid(); index.step(at)) {
+               jobs.push_back(index.at(at).job);
+             }
+             return jobs;
+           })
+      .def("until",
+           [](const RunningIndex& index, std::int64_t end) {
+             std::vector<JobId> jobs;
+             for (auto at = index.last_until(Time{end}); at.is_valid(); index.step_back(at)) {
+               jobs.push_back(index.at(at).job);
+             }
+             return jobs;
+           })
       .def("entries", [](const RunningIndex& index) {
         std::vector<std::tuple<std::int64_t, JobId, int>> all;
         index.for_each([&](const RunningIndex::Entry& entry) {
@@ -149,6 +166,9 @@ void bind_testing(py::module_& m) {
     const double best = GraphCut().improve(replicas, quotas, kinds, call, ranks);
     return std::pair(ranks, best);
   });
+  testing.def(
+      "take_slow_twins", [](bool takes) { takes_slow_twins = takes; }, py::arg("takes"),
+      "Whether runs that begin from now on, in this process, take the slow twins.");
   testing.def("draw", [](std::uint64_t seed, std::uint64_t stream, std::uint64_t job,
                          std::uint64_t counter) {
     return draw(seed, static_cast<Stream>(stream), job, counter);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/clone.hpp"
 #include "base/parameters.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
@@ -53,7 +54,7 @@ class TimedScheduler final : public Scheduler {
     num_finished_.push_back(static_cast<std::int32_t>(instant.finished.size()));
   }
   [[nodiscard]] RestartRule restart_rule() const override { return inner_->restart_rule(); }
-  [[nodiscard]] std::vector<Decision> take_decisions() override { return inner_->take_decisions(); }
+  [[nodiscard]] std::vector<Decision> decisions() const override { return inner_->decisions(); }
   [[nodiscard]] std::vector<std::string> warnings() const override { return inner_->warnings(); }
 
   [[nodiscard]] py::typing::Dict<py::str, py::array> times() const {
@@ -66,7 +67,7 @@ class TimedScheduler final : public Scheduler {
   }
 
  private:
-  std::unique_ptr<Scheduler> inner_;
+  Owned<Scheduler> inner_;
   std::vector<std::int64_t> at_us_;
   std::vector<std::int32_t> num_arrived_;
   std::vector<std::int32_t> num_finished_;

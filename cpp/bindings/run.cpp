@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/check.hpp"
+#include "run_watch.hpp"
 #include "trampolines.hpp"
 
 namespace gpusched::bindings {
@@ -16,6 +17,18 @@ Run::Run(const OwnedJobTable& jobs, const Cluster& cluster, const RunDescription
   std::optional<py::gil_scoped_release> unlocked;
   if (is_native_) unlocked.emplace();  // no Python object is touched below
   run_ = std::make_unique<DescribedRun>(jobs_, cluster, description, control_);
+}
+
+Run::Run(const Run& from, const RunDescription& description)
+    : jobs_(from.jobs_),
+      is_native_(from.is_native_),
+      control_(own_control_),
+      run_(from.run_->fork(description, own_control_)),
+      finished_(from.finished_),
+      finish_us_(from.finish_us_),
+      live_(from.live_),
+      num_seen_(from.num_seen_) {
+  own_control_.watch = std::make_unique<RunWatch>(py::none());
 }
 
 void Run::check_open() const {
@@ -86,6 +99,95 @@ void Run::advance(std::uint64_t num_jobs) {
       }
     }
   });
+}
+
+std::uint64_t Run::proceed(Time limit, std::uint64_t most, bool keeps_finished) {
+  std::uint64_t num_instants = 0;
+  guarded([&] {
+    control_.check();
+    Simulation& simulation = run_->simulation();
+    while (num_instants < most && simulation.step(limit)) {
+      ++num_instants;
+      control_.check();
+      if (!keeps_finished) continue;
+      for (const JobId job : simulation.finished()) {
+        finished_.push_back(job);
+        finish_us_.push_back(simulation.state().now().count());
+      }
+    }
+  });
+  return num_instants;
+}
+
+const Simulation& Run::halted() const {
+  check_open();
+  return run_->simulation();
+}
+
+Time Run::next() {
+  check_open();
+  return run_->simulation().next();
+}
+
+Schedule Run::glimpse() {
+  check_open();
+  return run_->simulation().so_far();
+}
+
+std::unique_ptr<Run> Run::fork(const OwnedJobTable& jobs, const Cluster& cluster,
+                               const RunDescription& description) {
+  if (&jobs.table != &jobs_ || &cluster != &halted().state().cluster()) {
+    throw InvalidInput("fork: the jobs and the cluster are not those of the run");
+  }
+  std::unique_ptr<Run> made(new Run(*this, description));
+  // What a scheduler of Python is shown is of its own run.
+  if (Scheduler* const* given = std::get_if<Scheduler*>(&description.policy)) {
+    if (auto* scheduler = dynamic_cast<PyScheduler*>(*given)) {
+      scheduler->join(made->run_->setup(), made->live());
+    }
+  }
+  return made;
+}
+
+void Run::check_next(Time at) {
+  const Simulation& simulation = halted();
+  const bool has_begun = simulation.num_instants() > 0;
+  if (at.count() < 0 || (has_begun && at <= simulation.state().now())) {
+    throw InvalidInput("at_us: the instant is over");
+  }
+  if (next() < at) throw InvalidInput("at_us: another instant comes first");
+}
+
+void Run::cancel(JobId job, Time at) {
+  check_next(at);
+  const State& state = halted().state();
+  if (job >= state.num_arrived() || (!state.is_waiting(job) && !state.holds(job))) {
+    throw InvalidInput("cancel: job " + std::to_string(job) + " neither waits nor runs");
+  }
+  run_->simulation().cancel(job, at);
+}
+
+void Run::hand_over(const RunDescription& description, Time at) {
+  check_next(at);
+  guarded([&] { run_->hand_over(description, at); });
+  is_native_ = description.is_native();
+}
+
+void Run::listen(bool is_listening) {
+  check_open();
+  run_->simulation().tell(is_listening ? &events_ : nullptr);
+}
+
+std::vector<Event> Run::take_events() {
+  check_open();
+  return std::exchange(events_, {});
+}
+
+const std::vector<JobId>& Run::live() {
+  const State& state = halted().state();
+  for (; num_seen_ < state.num_arrived(); ++num_seen_) live_.push_back(num_seen_);
+  std::erase_if(live_, [&](JobId job) { return !state.is_waiting(job) && !state.holds(job); });
+  return live_;
 }
 
 std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> Run::take_finished() {

@@ -7,6 +7,7 @@
 
 #include "base/run_control.hpp"
 #include "data.hpp"
+#include "engine/event.hpp"
 #include "engine/schedule.hpp"
 #include "model/cluster.hpp"
 #include "runs/run_description.hpp"
@@ -29,12 +30,39 @@ class Run {
   /// What was done until a stop, once: what held GPUs held them until then.
   Schedule so_far();
 
+  /// Whether it ended with an error that leaves `so_far`.
+  [[nodiscard]] bool is_stopped() const noexcept { return phase_ == Phase::stopped; }
+
+  /// Handles at most so many instants before `limit`, and returns how many there were.
+  /// `keeps_finished`: for `take_finished`.
+  std::uint64_t proceed(Time limit, std::uint64_t most, bool keeps_finished);
+  /// The next instant; kNever where there is none.
+  [[nodiscard]] Time next();
+  /// The run so far, which goes on: what holds GPUs held them until now.
+  [[nodiscard]] Schedule glimpse();
+  /// A run that has come as far and goes on by itself; see DescribedRun::fork.
+  [[nodiscard]] std::unique_ptr<Run> fork(const OwnedJobTable& jobs, const Cluster& cluster,
+                                          const RunDescription& description);
+  /// See Simulation::cancel and DescribedRun::hand_over; `at` is the next tick that was not handled.
+  void cancel(JobId job, Time at);
+  void hand_over(const RunDescription& description, Time at);
+  /// Whether from now on all that happens is kept for `take_events`.
+  void listen(bool is_listening);
+  [[nodiscard]] std::vector<Event> take_events();
+  /// Jobs that wait or run, by id.
+  [[nodiscard]] const std::vector<JobId>& live();
+  /// Throws InvalidInput while the run is at work, and once it has ended with an error.
+  const Simulation& halted() const;
+
  private:
   enum class Phase : std::uint8_t { halted, working, stopped, over };
+
+  Run(const Run& from, const RunDescription& description);
 
   template <class Work>
   void guarded(Work work);
   void check_open() const;
+  void check_next(Time at);
 
   const JobTable& jobs_;
   bool is_native_;
@@ -45,6 +73,9 @@ class Run {
   std::unique_ptr<DescribedRun> run_;
   std::vector<std::int64_t> finished_;
   std::vector<std::int64_t> finish_us_;
+  std::vector<Event> events_;
+  std::vector<JobId> live_;
+  JobId num_seen_ = 0;  // of the jobs that have arrived, in `live_`
 };
 
 }  // namespace gpusched::bindings

@@ -162,6 +162,15 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     }
   }
 
+  /// Goes on in a run that was forked from that of another scheduler, as which this one is.
+  void join(const Setup& setup, const std::vector<JobId>& active) {
+    if (state_.view) fail_second_run();
+    const std::uint64_t run = setup.state.run_id();
+    state_ = Shown(std::make_shared<StateView>(run, setup.seed, &setup.placement));
+    state_.view->update({{}, active, false});
+    actions_ = Shown(std::make_shared<ActionsView>(setup));
+  }
+
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     // Copied: the call may begin another run, and by that be refused.
     const Shown<StateView> shown = state_;

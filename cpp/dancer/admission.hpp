@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "dancer/between_borders.hpp"
 #include "dancer/book.hpp"
 #include "dancer/exchange.hpp"
@@ -22,7 +23,7 @@ class Admission {
   Admission(DancerBook& book, BetweenBorders& within, bool exchanges)
       : book_(book), within_(within), exchanges_(exchanges) {}
 
-  void begin() { exchange_.begin(*book_.planner, book_.jobs, *book_.control); }
+  void begin() { exchange_.begin(*book_->planner, book_->jobs, *book_->control); }
 
   /// Decides on the jobs that have just arrived, those of the greatest value for their work first.
   void receive(const State& state, std::span<const JobId> arrived, Actions& actions);
@@ -32,8 +33,8 @@ class Admission {
  private:
   void offer_first(const State& state, Index index, Actions& actions);
 
-  DancerBook& book_;
-  BetweenBorders& within_;
+  Ref<DancerBook> book_;
+  Ref<BetweenBorders> within_;
   bool exchanges_;
   SlotExchange exchange_;
   std::vector<PlanStep> steps_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "dancer/book.hpp"
 #include "seams/actions.hpp"
 #include "seams/placement.hpp"
@@ -41,9 +42,9 @@ class BetweenBorders {
   void find_yielding(const State& state, int type);
   void count_spare(const State& state);
 
-  DancerBook& book_;
+  Ref<DancerBook> book_;
   bool fills_;
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::vector<Index> yielding_;
   std::vector<std::int64_t> spare_;
   Allocation allocation_;

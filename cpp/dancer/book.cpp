@@ -17,7 +17,7 @@ void DancerBook::begin(const Setup& setup) {
   jobs.clear();
   unused.clear();
   several.clear();
-  index = make_buffer<Index>(setup.state.jobs().num_jobs());
+  index.assign(setup.state.jobs().num_jobs(), 0);
   live.clear();
   open.clear();
   rest.clear();

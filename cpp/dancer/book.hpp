@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "base/buffer.hpp"
+#include "base/clone.hpp"
 #include "base/run_control.hpp"
 #include "dancer/jobs.hpp"
 #include "deadlines/planner.hpp"
@@ -41,11 +41,11 @@ struct DancerBook {
   PlannerOptions options;
   std::optional<DeadlinePlanner> planner;
   ConfigurationSets sets;
-  const RunControl* control = nullptr;
+  Ref<const RunControl> control;
 
   std::vector<DancerJob> jobs;
   std::vector<Index> unused;
-  Buffer<Index> index;          ///< of each job that has arrived and not finished
+  std::vector<Index> index;     ///< of each job that has arrived and not finished
   // Each of these jobs is in one of the following.
   std::vector<Index> live;      ///< with promises
   std::vector<Index> open;      ///< that could still meet their deadlines, most urgent first

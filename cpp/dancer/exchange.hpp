@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/run_control.hpp"
 #include "dancer/jobs.hpp"
 #include "deadlines/planner.hpp"
@@ -54,9 +55,9 @@ class SlotExchange {
   [[nodiscard]] bool move(const State& state, double most, Actions& actions);
   void move_back(Actions& actions);
 
-  DeadlinePlanner* planner_ = nullptr;
-  std::vector<DancerJob>* jobs_ = nullptr;
-  const RunControl* control_ = nullptr;
+  Ref<DeadlinePlanner> planner_;
+  Ref<std::vector<DancerJob>> jobs_;
+  Ref<const RunControl> control_;
   std::vector<Way> ways_;
   std::vector<std::pair<double, Index>> candidates_;
   std::vector<Displaced> displaced_;

@@ -19,7 +19,10 @@ std::span<const PlanConfiguration> ConfigurationSets::of(const State& state, Job
   const Key key{state.classes().of(job), state.jobs().has_profiles() ? columns.profile[job] : 0,
                 state.min_gpus(job), state.max_gpus(job)};
   const auto [found, is_new] = known_.try_emplace(key, nullptr);
-  if (is_new) found->second = &sets_.emplace_back(find(state, job));
+  if (is_new) {
+    sets_.push_back(std::make_shared<const std::vector<PlanConfiguration>>(find(state, job)));
+    found->second = sets_.back().get();
+  }
   return *found->second;
 }
 

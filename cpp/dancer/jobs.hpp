@@ -42,7 +42,7 @@ class ConfigurationSets {
                                                        std::int64_t available) const;
 
   Freedom freedom_;
-  std::deque<std::vector<PlanConfiguration>> sets_;
+  std::vector<std::shared_ptr<const std::vector<PlanConfiguration>>> sets_;  // shared by copies
   std::map<Key, const std::vector<PlanConfiguration>*> known_;
 };
 

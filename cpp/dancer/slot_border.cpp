@@ -39,124 +39,124 @@ void SlotBorder::pass(const State& state, Actions& actions) {
 }
 
 void SlotBorder::review(const State& state) {
-  for (std::size_t i = 0; i < book_.live.size();) {
-    const Index index = book_.live[i];
+  for (std::size_t i = 0; i < book_->live.size();) {
+    const Index index = book_->live[i];
     keep(state, index);
-    if (i < book_.live.size() && book_.live[i] == index) ++i;
+    if (i < book_->live.size() && book_->live[i] == index) ++i;
   }
 }
 
 /// What the job did beyond its plan shortens the plan; what it lacks is planned anew.
 void SlotBorder::keep(const State& state, Index index) {
-  DancerJob& own = book_.jobs[index];
-  cut_until(own.steps, book_.slot);
+  DancerJob& own = book_->jobs[index];
+  cut_until(own.steps, book_->slot);
   const PlanQuery query = own.query(state);
   steps_.assign(own.steps.begin(), own.steps.end());
-  if (book_.planner->trim(query, steps_)) {
+  if (book_->planner->trim(query, steps_)) {
     if (steps_ == own.steps) return;
-    book_.planner->withdraw(query, own.steps);
+    book_->planner->withdraw(query, own.steps);
     own.steps.assign(steps_.begin(), steps_.end());
-    book_.planner->promise(query, own.steps);
+    book_->planner->promise(query, own.steps);
   } else if (!repair(query, own) && query.deadline <= query.now) {
-    book_.lose_hope(state, index);
+    book_->lose_hope(state, index);
   }
 }
 
 /// Whatever it costs.
 bool SlotBorder::repair(const PlanQuery& query, DancerJob& job) {
-  book_.planner->withdraw(query, job.steps);
+  book_->planner->withdraw(query, job.steps);
   PlanQuery anything = query;
   anything.value = kInfinity;
   double cost = 0.0;
-  const bool is_found = book_.planner->find(anything, steps_, cost) == PlanVerdict::found;
+  const bool is_found = book_->planner->find(anything, steps_, cost) == PlanVerdict::found;
   if (is_found) job.steps.assign(steps_.begin(), steps_.end());
-  book_.planner->promise(query, job.steps);
+  book_->planner->promise(query, job.steps);
   return is_found;
 }
 
 void SlotBorder::replan(const State& state) {
-  const auto count = std::min(book_.live.size(), static_cast<std::size_t>(rules_.num_replans));
+  const auto count = std::min(book_->live.size(), static_cast<std::size_t>(rules_.num_replans));
   for (std::size_t i = 0; i < count; ++i) {
-    DancerJob& own = book_.jobs[book_.live[replan_turn_++ % book_.live.size()]];
+    DancerJob& own = book_->jobs[book_->live[replan_turn_++ % book_->live.size()]];
     const PlanQuery query = own.query(state);
-    book_.planner->withdraw(query, own.steps);
+    book_->planner->withdraw(query, own.steps);
     double cost = 0.0;
     // Not by doing later what can be done now: nobody may want the GPUs of this slot.
-    if (book_.planner->find_affordable(query, steps_, cost) &&
-        cost < book_.planner->cost_of(query, own.steps) * kCheaper &&
+    if (book_->planner->find_affordable(query, steps_, cost) &&
+        cost < book_->planner->cost_of(query, own.steps) * kCheaper &&
         (own.steps.empty() || steps_.back().end <= own.steps.back().end) &&
-        (configuration_at(own.steps, book_.slot) < 0 ||
-         configuration_at(steps_, book_.slot) >= 0)) {
+        (configuration_at(own.steps, book_->slot) < 0 ||
+         configuration_at(steps_, book_->slot) >= 0)) {
       own.steps.assign(steps_.begin(), steps_.end());
     }
-    book_.planner->promise(query, own.steps);
+    book_->planner->promise(query, own.steps);
   }
 }
 
 void SlotBorder::sort_open(const State& state) {
   urgency_.clear();
-  const std::vector<Index> all(book_.open);
+  const std::vector<Index> all(book_->open);
   for (const Index index : all) {
-    if (book_.jobs[index].is_in_time(state)) {
-      urgency_.emplace_back(-value_density(book_.jobs[index].query(state)), index);
+    if (book_->jobs[index].is_in_time(state)) {
+      urgency_.emplace_back(-value_density(book_->jobs[index].query(state)), index);
     } else {
-      book_.lose_hope(state, index);
+      book_->lose_hope(state, index);
     }
   }
   std::sort(urgency_.begin(), urgency_.end(), [&](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first
-                              : book_.jobs[a.second].job < book_.jobs[b.second].job;
+                              : book_->jobs[a.second].job < book_->jobs[b.second].job;
   });
-  book_.open.clear();
-  for (const auto& [density, index] : urgency_) book_.open.push_back(index);
+  book_->open.clear();
+  for (const auto& [density, index] : urgency_) book_->open.push_back(index);
 }
 
 void SlotBorder::retry(const State& state) {
-  const std::vector<Index> all(book_.open);
+  const std::vector<Index> all(book_->open);
   std::int64_t left = rules_.num_retries;
   // Those that the last slots did not come to.
   std::size_t skipped = retry_turn_ < all.size() ? retry_turn_ : 0;
   retry_turn_ = 0;
   for (std::size_t i = skipped; i < all.size(); ++i) {
-    book_.control->check();
-    const PlanQuery query = book_.jobs[all[i]].query(state);
-    if (!(least_cost(*book_.planner, query) < query.value)) continue;
+    book_->control->check();
+    const PlanQuery query = book_->jobs[all[i]].query(state);
+    if (!(least_cost(*book_->planner, query) < query.value)) continue;
     if (left-- == 0) {
       retry_turn_ = i;
       break;
     }
-    if (admission_.offer_again(state, all[i])) std::erase(book_.open, all[i]);
+    if (admission_->offer_again(state, all[i])) std::erase(book_->open, all[i]);
   }
 }
 
 void SlotBorder::hand_out(const State& state) {
   spare_ = gpus_by_type(state);
   for (std::size_t type = 0; type < spare_.size(); ++type) {
-    spare_[type] -= book_.planner->ledger().promised(static_cast<int>(type), book_.slot);
+    spare_[type] -= book_->planner->ledger().promised(static_cast<int>(type), book_->slot);
   }
   fill_.clear();
   filled_.clear();
-  for (const Index index : book_.live) {
-    const DancerJob& own = book_.jobs[index];
+  for (const Index index : book_->live) {
+    const DancerJob& own = book_->jobs[index];
     const PlanQuery query = own.query(state);
     fill_.push_back({.query = query,
-                     .worth = book_.planner->cost_of(query, own.steps),
-                     .base = configuration_at(own.steps, book_.slot),
-                     .next = configuration_at(own.steps, book_.slot + 1)});
+                     .worth = book_->planner->cost_of(query, own.steps),
+                     .base = configuration_at(own.steps, book_->slot),
+                     .next = configuration_at(own.steps, book_->slot + 1)});
     fill_.back().chosen = fill_.back().base;
     filled_.push_back(index);
   }
   const std::size_t num_live = fill_.size();
-  for (const Index index : book_.open) {
-    fill_.push_back({.query = book_.jobs[index].query(state), .worth = book_.jobs[index].value});
+  for (const Index index : book_->open) {
+    fill_.push_back({.query = book_->jobs[index].query(state), .worth = book_->jobs[index].value});
     filled_.push_back(index);
   }
   // What saves a deadline comes before what hastens a job that will meet its own.
   const auto all = std::span(fill_);
   SlotFilling::rescue(all.subspan(num_live), spare_);
   if (rules_.fills) {
-    filling_.fill(all.first(num_live), spare_, book_.options.slot);
-    filling_.fill(all.subspan(num_live), spare_, book_.options.slot);
+    filling_.fill(all.first(num_live), spare_, book_->options.slot);
+    filling_.fill(all.subspan(num_live), spare_, book_->options.slot);
   }
   hand_out_rest(state);
 }
@@ -167,16 +167,16 @@ void SlotBorder::hand_out_rest(const State& state) {
     const auto& c = query.configurations[static_cast<std::size_t>(configuration)];
     spare_[static_cast<std::size_t>(c.type)] -= c.gpus;
     fill_.push_back({.query = query, .base = configuration, .chosen = configuration});
-    filled_.push_back(book_.index[job]);
+    filled_.push_back(book_->index[job]);
   };
-  for (const JobId job : book_.rest_running) {
-    const DancerJob& own = book_.jobs[book_.index[job]];
+  for (const JobId job : book_->rest_running) {
+    const DancerJob& own = book_->jobs[book_->index[job]];
     const PlanQuery query = own.query(state);
     if (has_spare(query, own.held, -1, spare_)) give(job, own.held, query);
   }
   int misses = 0;
-  for (auto job = book_.rest.begin(); job != book_.rest.end() && misses < kMaxFillMisses; ++job) {
-    const DancerJob& own = book_.jobs[book_.index[*job]];
+  for (auto job = book_->rest.begin(); job != book_->rest.end() && misses < kMaxFillMisses; ++job) {
+    const DancerJob& own = book_->jobs[book_->index[*job]];
     const PlanQuery query = own.query(state);
     const int best = fastest_as_asked(query, own.asked, spare_);
     if (best < 0) {
@@ -189,12 +189,12 @@ void SlotBorder::hand_out_rest(const State& state) {
 
 /// Whether the job keeps its promise if it is moved now and pays for it.
 bool SlotBorder::may_move(const State& state, JobId job) {
-  const DancerJob& own = book_.jobs[book_.index[job]];
+  const DancerJob& own = book_->jobs[book_->index[job]];
   if (own.promise != Promise::made) return true;
   PlanQuery query = own.query(state);
   query.pending = query.change;
-  return follow(query, own.steps, book_.options.slot, kInfinity).done >=
-         book_.planner->needed(query, 0.0);
+  return follow(query, own.steps, book_->options.slot, kInfinity).done >=
+         book_->planner->needed(query, 0.0);
 }
 
 void SlotBorder::apply(const State& state, Actions& actions) {
@@ -203,26 +203,26 @@ void SlotBorder::apply(const State& state, Actions& actions) {
     if (fill_[i].chosen < 0) continue;
     const auto& c = fill_[i].query.configurations[static_cast<std::size_t>(fill_[i].chosen)];
     const std::array part{Part{is_pooled ? 0 : c.type, c.gpus}};
-    reallocation_.add(book_.jobs[filled_[i]].job, part);
+    reallocation_.add(book_->jobs[filled_[i]].job, part);
   }
   reallocation_.may_move = [&](JobId job) { return may_move(state, job); };
   reallocation_.may_stop = [&](JobId job) {
-    return book_.jobs[book_.index[job]].promise != Promise::made;
+    return book_->jobs[book_->index[job]].promise != Promise::made;
   };
   reallocation_.apply(state, actions);
-  for (const JobId job : book_.rest_running) book_.jobs[book_.index[job]].held = -1;
-  book_.rest.insert(book_.rest_running.begin(), book_.rest_running.end());
-  book_.rest_running.clear();
+  for (const JobId job : book_->rest_running) book_->jobs[book_->index[job]].held = -1;
+  book_->rest.insert(book_->rest_running.begin(), book_->rest_running.end());
+  book_->rest_running.clear();
   const auto& refused = reallocation_.refused();
   for (std::size_t i = 0; i < fill_.size(); ++i) {
-    DancerJob& own = book_.jobs[filled_[i]];
+    DancerJob& own = book_->jobs[filled_[i]];
     const bool is_refused = std::binary_search(refused.begin(), refused.end(), own.job);
     // What was refused goes on as before, or waits.
     const bool was_kept = is_refused && state.is_running(own.job);
     own.held = was_kept ? fill_[i].query.current : is_refused ? -1 : fill_[i].chosen;
     if (own.promise == Promise::none && own.held >= 0) {
-      book_.rest.erase(own.job);
-      book_.rest_running.insert(own.job);
+      book_->rest.erase(own.job);
+      book_->rest_running.insert(own.job);
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "dancer/admission.hpp"
 #include "dancer/book.hpp"
 #include "deadlines/slot_filling.hpp"
@@ -49,11 +50,11 @@ class SlotBorder {
   void apply(const State& state, Actions& actions);
   [[nodiscard]] bool may_move(const State& state, JobId job);
 
-  DancerBook& book_;
-  Admission& admission_;
+  Ref<DancerBook> book_;
+  Ref<Admission> admission_;
   Rules rules_;
+  Owned<Placement> anywhere_;  // before who refers to it
   Reallocation reallocation_;
-  std::unique_ptr<Placement> anywhere_;
   std::size_t replan_turn_ = 0;
   std::size_t retry_turn_ = 0;
   SlotFilling filling_;

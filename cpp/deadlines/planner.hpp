@@ -31,8 +31,8 @@ enum class PlanVerdict : std::uint8_t {
 class DeadlinePlanner {
  public:
   DeadlinePlanner(const PlannerOptions& options, std::span<const std::int64_t> type_gpus);
-  DeadlinePlanner(const DeadlinePlanner&) = delete;  // its parts know each other
-  DeadlinePlanner& operator=(const DeadlinePlanner&) = delete;
+  DeadlinePlanner(const DeadlinePlanner&) = default;
+  DeadlinePlanner& operator=(const DeadlinePlanner&) = delete;  // its parts know each other
 
   [[nodiscard]] const PlannerOptions& options() const noexcept { return options_; }
   [[nodiscard]] const Prices& prices() const noexcept { return prices_; }

@@ -31,9 +31,9 @@ void DeadlineSegments::cut(const PlanWindow& window, Time change) {
   const std::int64_t slots = window.last - window.first;
   segments_.clear();
   // A change must be over within its segment.
-  const std::int64_t slot = options_.slot.count();
+  const std::int64_t slot = options_->slot.count();
   const std::int64_t least = change.count() < slot ? 1 : 2 * change.count() / slot + 1;
-  const std::int64_t count = std::clamp<std::int64_t>(slots / least, 1, options_.segments);
+  const std::int64_t count = std::clamp<std::int64_t>(slots / least, 1, options_->segments);
   const std::int64_t spare = slots - count * least;
   // What is far away is cut more coarsely: lengths grow evenly.
   std::int64_t begin = 0;
@@ -47,16 +47,17 @@ void DeadlineSegments::cut(const PlanWindow& window, Time change) {
 }
 
 void DeadlineSegments::sum_up() {
-  const int num_types = prices_.num_types();
+  const int num_types = prices_->num_types();
   sums_.clear();
   for (const Segment& segment : segments_) {
     for (int type = 0; type < num_types; ++type) {
-      const auto table = prices_.table(type);
-      SegmentSum sum{0.0, prices_.gpus(type), 0};
+      const auto table = prices_->table(type);
+      SegmentSum sum{0.0, prices_->gpus(type), 0};
       for (std::int64_t slot = segment.begin; slot < segment.end; ++slot) {
-        const int promised = ledger_.promised(type, slot);
+        const int promised = ledger_->promised(type, slot);
         const double price = table[static_cast<std::size_t>(promised)];
-        sum.price += slot == window_.first ? price * share_of(window_, slot, options_.slot) : price;
+        sum.price +=
+            slot == window_.first ? price * share_of(window_, slot, options_->slot) : price;
         sum.least = std::min(sum.least, promised);
         sum.most = std::max(sum.most, promised);
       }
@@ -66,7 +67,7 @@ void DeadlineSegments::sum_up() {
 }
 
 void DeadlineSegments::make_options(const PlanQuery& query, double quantum, int quanta) {
-  const auto num_types = static_cast<std::size_t>(prices_.num_types());
+  const auto num_types = static_cast<std::size_t>(prices_->num_types());
   const std::size_t num_configurations = query.configurations.size();
   plan_options_.resize(segments_.size() * num_configurations);
   PlanOption* out = plan_options_.data();
@@ -96,11 +97,11 @@ PlanOption DeadlineSegments::option_of(const PlanQuery& query, const Segment& se
       option.changed = quanta_of(ticks_of(all - paid_by_all) * c.rate, quantum, quanta);
     }
   };
-  const Time begin = std::max(window_.begin, options_.slot * segment.begin);
-  const Time end = std::min(window_.end, options_.slot * segment.end);
+  const Time begin = std::max(window_.begin, options_->slot * segment.begin);
+  const Time end = std::min(window_.end, options_->slot * segment.end);
   const bool is_current = static_cast<int>(index) == query.current && begin == query.now;
   const Time pending = is_current ? query.pending : Time{0};
-  if (sum.most + c.gpus <= prices_.gpus(c.type)) {
+  if (sum.most + c.gpus <= prices_->gpus(c.type)) {
     if (end > begin) set(sum.price * width, end - begin, query.change, pending);
     return option;
   }
@@ -120,11 +121,11 @@ PlanOption DeadlineSegments::option_of(const PlanQuery& query, const Segment& se
     std::int64_t past = slot;
     double price = 0.0;
     for (; past < segment.end && has_room(c, past); ++past) {
-      const double full = prices_.of(c.type, ledger_.promised(c.type, past));
-      price += full * share_of(window_, past, options_.slot);
+      const double full = prices_->of(c.type, ledger_->promised(c.type, past));
+      price += full * share_of(window_, past, options_->slot);
     }
-    const Time from = std::max(window_.begin, options_.slot * slot);
-    const Time until = std::min(window_.end, options_.slot * past);
+    const Time from = std::max(window_.begin, options_->slot * slot);
+    const Time until = std::min(window_.end, options_->slot * past);
     if (until - from > query.change + pending) {
       cost += price * width;
       begins = begins || slot == segment.begin;
@@ -190,23 +191,23 @@ bool DeadlineSegments::costs_at_least(const PlanQuery& query, double work, doubl
 
 DeadlineSegments::Relaxed DeadlineSegments::relax(const PlanQuery& query, double price,
                                                   double work) const {
-  const auto num_types = static_cast<std::size_t>(prices_.num_types());
-  const double slot = ticks_of(options_.slot);
+  const auto num_types = static_cast<std::size_t>(prices_->num_types());
+  const double slot = ticks_of(options_->slot);
   Relaxed found{price, price * work, work};
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     double gain = 0.0;  // of a tick
     double rate = 0.0;
     for (const PlanConfiguration& c : query.configurations) {
       const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
-      if (sum.least + c.gpus > prices_.gpus(c.type)) continue;
+      if (sum.least + c.gpus > prices_->gpus(c.type)) continue;
       const double own =
-          price * c.rate - prices_.of(c.type, sum.least) / slot * static_cast<double>(c.gpus);
+          price * c.rate - prices_->of(c.type, sum.least) / slot * static_cast<double>(c.gpus);
       if (own <= gain) continue;
       gain = own;
       rate = c.rate;
     }
-    const Time begin = std::max(window_.begin, options_.slot * segments_[i].begin);
-    const Time end = std::min(window_.end, options_.slot * segments_[i].end);
+    const Time begin = std::max(window_.begin, options_->slot * segments_[i].begin);
+    const Time end = std::min(window_.end, options_->slot * segments_[i].end);
     if (end <= begin) continue;
     found.cost -= gain * ticks_of(end - begin);
     found.left -= rate * ticks_of(end - begin);
@@ -225,8 +226,8 @@ void DeadlineSegments::read_steps(const PlanQuery& query, std::span<const std::i
     for (std::int64_t slot = segments_[i].begin; slot < segments_[i].end;) {
       std::int64_t past = slot;
       while (past < segments_[i].end && has_room(c, past)) ++past;
-      const Time from = std::max(window_.begin, options_.slot * slot);
-      const Time until = std::min(window_.end, options_.slot * past);
+      const Time from = std::max(window_.begin, options_->slot * slot);
+      const Time until = std::min(window_.end, options_->slot * past);
       const bool is_whole = slot == segments_[i].begin && past == segments_[i].end;
       if (is_whole || (past > slot && until - from > query.change + pending)) {
         if (!steps.empty() && steps.back().end == slot &&

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/time.hpp"
 #include "deadlines/plan.hpp"
 #include "deadlines/plan_ledger.hpp"
@@ -88,13 +89,13 @@ class DeadlineSegments {
   [[nodiscard]] Relaxed relax(const PlanQuery& query, double price, double work) const;
   [[nodiscard]] bool has_room(const PlanConfiguration& configuration,
                               std::int64_t slot) const noexcept {
-    return ledger_.promised(configuration.type, slot) + configuration.gpus <=
-           prices_.gpus(configuration.type);
+    return ledger_->promised(configuration.type, slot) + configuration.gpus <=
+           prices_->gpus(configuration.type);
   }
 
-  const PlannerOptions& options_;
-  const Prices& prices_;
-  const PromiseLedger& ledger_;
+  Ref<const PlannerOptions> options_;
+  Ref<const Prices> prices_;
+  Ref<const PromiseLedger> ledger_;
   PlanWindow window_;
   std::vector<Segment> segments_;
   std::vector<SegmentSum> sums_;  // by segment, then type

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "model/allocation.hpp"
 #include "seams/scheduler.hpp"
 
@@ -28,7 +29,7 @@ class Consolidation {
     Allocation to;
   };
 
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::vector<Move> moves_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 namespace gpusched {
 namespace {
@@ -33,6 +34,8 @@ void ElasticJobs::begin(const Setup& setup, bool own_width_only) {
   reallocation_.begin(setup);
   own_width_only_ = own_width_only;
   jobs_.clear();
+  holders_.clear();
+  touched_.clear();
   const Cluster& cluster = setup.state.cluster();
   if (setup.state.occupancy().is_pooled()) {
     total_.assign(1, cluster.num_gpus());
@@ -42,8 +45,8 @@ void ElasticJobs::begin(const Setup& setup, bool own_width_only) {
       total_.push_back(cluster.gpus_of(TypeMask{1} << type));
     }
   }
-  left_ = total_;
-  all_left_ = cluster.num_gpus();
+  left_ = unheld_ = total_;
+  all_left_ = all_unheld_ = cluster.num_gpus();
 }
 
 void ElasticJobs::describe(const State& state, Job& job) const {
@@ -86,19 +89,71 @@ void ElasticJobs::describe_mixed(const State& state, Job& job) const {
 }
 
 void ElasticJobs::open(const State& state, const Instant& instant) {
-  for (const JobId id : instant.finished) jobs_.erase(id);
+  for (Job* job : touched_) {
+    job->wanted = job->held;
+    job->wanted_rate = job->held_rate;
+    job->is_touched = false;
+  }
+  touched_.clear();
+  for (const JobId id : instant.finished) {
+    const auto found = jobs_.find(id);
+    hold(found->second, {}, 0);
+    jobs_.erase(found);
+  }
   for (const JobId id : instant.arrived) {
     Job job{};
     job.id = id;
     describe(state, job);
     jobs_.emplace_hint(jobs_.end(), id, std::move(job));
   }
-  for (auto& [id, job] : jobs_) {
-    job.wanted.clear();
-    job.wanted_rate = 0;
-  }
+  left_ = unheld_;
+  all_left_ = all_unheld_;
+}
+
+void ElasticJobs::take_all_back() {
   left_ = total_;
-  all_left_ = state.cluster().num_gpus();
+  all_left_ = std::accumulate(total_.begin(), total_.end(), std::int64_t{0});
+}
+
+void ElasticJobs::withdraw_all() {
+  take_all_back();
+  for (Job* job : holders_) drop(*job);
+}
+
+void ElasticJobs::drop(Job& job) {
+  touch(job);
+  job.wanted.clear();
+  job.wanted_rate = 0;
+}
+
+void ElasticJobs::touch(Job& job) {
+  if (job.is_touched) return;
+  job.is_touched = true;
+  touched_.push_back(&job);
+}
+
+/// From now on the job holds these GPUs.
+void ElasticJobs::hold(Job& job, std::span<const Part> parts, double rate) {
+  const auto count = [&](std::span<const Part> changed, int sign) {
+    for (const Part& part : changed) {
+      unheld_[index(part.type)] += sign * part.gpus;
+      all_unheld_ += sign * part.gpus;
+    }
+  };
+  if (job.held.empty() != parts.empty()) {
+    if (parts.empty()) {
+      holders_.back()->holder = job.holder;
+      holders_[job.holder] = holders_.back();
+      holders_.pop_back();
+    } else {
+      job.holder = holders_.size();
+      holders_.push_back(&job);
+    }
+  }
+  count(job.held, 1);
+  count(parts, -1);
+  job.held.assign(parts.begin(), parts.end());
+  job.held_rate = rate;
 }
 
 void ElasticJobs::take(std::span<const Part> parts, int sign) noexcept {
@@ -123,7 +178,7 @@ bool ElasticJobs::fits(const Job& job, const Configuration& configuration) const
 
 bool ElasticJobs::give(Job& job, const Configuration& configuration) {
   if (!fits(job, configuration)) return false;
-  withdraw(job);
+  withdraw(job);  // and is touched
   if (configuration.type != kSeveralTypes) {
     job.wanted.push_back({configuration.type, configuration.gpus});
   } else {
@@ -143,6 +198,7 @@ bool ElasticJobs::give(Job& job, const Configuration& configuration) {
 
 bool ElasticJobs::keep(Job& job) {
   if (job.held.empty()) return false;
+  touch(job);
   take(job.wanted, -1);
   const bool is_enough = std::all_of(job.held.begin(), job.held.end(), [&](const Part& part) {
     return part.gpus <= left(part.type);
@@ -156,6 +212,7 @@ bool ElasticJobs::keep(Job& job) {
 }
 
 void ElasticJobs::withdraw(Job& job) {
+  touch(job);
   take(job.wanted, -1);
   job.wanted.clear();
   job.wanted_rate = 0;
@@ -185,18 +242,23 @@ bool ElasticJobs::is_restarting(const State& state, const Job& job) {
 }
 
 void ElasticJobs::apply(const State& state, Actions& actions) {
-  for (const auto& [id, job] : jobs_) {
-    if (!job.wanted.empty()) reallocation_.add(id, job.wanted);
+  std::sort(touched_.begin(), touched_.end(),
+            [](const Job* a, const Job* b) { return a->id < b->id; });
+  for (const Job* job : touched_) {
+    if (job->wanted == job->held) continue;
+    if (job->wanted.empty()) {
+      reallocation_.drop(job->id);
+    } else {
+      reallocation_.add(job->id, job->wanted);
+    }
   }
-  reallocation_.apply(state, actions);
+  reallocation_.apply(state, actions, Reallocation::Others::stay);
   const std::vector<JobId>& refused = reallocation_.refused();
-  for (auto& [id, job] : jobs_) {
-    if (!state.is_running(id)) {
-      job.held.clear();
-      job.held_rate = 0;
-    } else if (!std::binary_search(refused.begin(), refused.end(), id)) {
-      job.held = job.wanted;
-      job.held_rate = job.wanted_rate;
+  for (Job* job : touched_) {
+    if (!state.is_running(job->id)) {
+      hold(*job, {}, 0);
+    } else if (!std::binary_search(refused.begin(), refused.end(), job->id)) {
+      hold(*job, job->wanted, job->wanted_rate);
     }
   }
   if (state.num_running() == 0 && !jobs_.empty()) start_any(state, actions);
@@ -208,9 +270,14 @@ void ElasticJobs::start_any(const State& state, Actions& actions) {
     if (record.start != kNever && record.idle_since == state.now()) continue;
     if (!placement_->place(state.occupancy(), state.request(id), allocation_)) continue;
     actions.start(id, allocation_);
-    parts_of(state.cluster(), allocation_.gpus, allocation_.pieces, job.held);
-    job.held_rate =
-        job.held.size() == 1 ? state.rate(id, job.held.front().type, job.held.front().gpus) : 1.0;
+    parts_of(state.cluster(), allocation_.gpus, allocation_.pieces, started_);
+    const Part& first = started_.front();
+    hold(job, started_, started_.size() == 1 ? state.rate(id, first.type, first.gpus) : 1.0);
+    if (!job.is_touched) {
+      touch(job);
+      std::sort(touched_.begin(), touched_.end(),
+                [](const Job* a, const Job* b) { return a->id < b->id; });
+    }
     return;
   }
   // Those that have just stopped cannot start at the same instant.

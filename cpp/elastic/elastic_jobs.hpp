@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "elastic/reallocation.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/state.hpp"
@@ -27,7 +28,7 @@ inline constexpr int kSeveralTypes = -1;
 /// it holds, and what is left to give in the present decision. A pool is one type.
 class ElasticJobs {
  public:
-  struct Job {
+  struct Job : Noted<Job> {
     JobId id;
     /// By type, then by width; a wider one is faster. Never empty.
     std::vector<Configuration> configurations;
@@ -37,6 +38,10 @@ class ElasticJobs {
     std::vector<Part> wanted;  ///< from this decision on; empty: nothing
     double held_rate = 0;
     double wanted_rate = 0;
+    std::int64_t line_key = 0;  ///< where it stands in a WaitingLine
+    std::size_t holder = 0;     ///< where it stands among those that hold GPUs
+    bool is_waiting = false;    ///< whether it stands in a WaitingLine
+    bool is_touched = false;    ///< whether what it wants may differ from what it holds
 
     [[nodiscard]] bool is_mixed() const noexcept {
       return configurations.front().type == kSeveralTypes;
@@ -53,11 +58,19 @@ class ElasticJobs {
   /// `own_width_only`: jobs are never given another width than their own.
   void begin(const Setup& setup, bool own_width_only = false);
 
-  /// Forgets the finished, takes up the arrived; nothing is wanted, and all GPUs are to be given.
+  /// Forgets the finished, takes up the arrived; everybody wants what it holds, and the other GPUs
+  /// are to be given. What follows costs time for those alone who are given something else.
   void open(const State& state, const Instant& instant);
+  /// Nobody wants anything, and all GPUs are to be given.
+  void withdraw_all();
 
   /// By JobId. Addresses hold as long as the job lives.
   [[nodiscard]] std::map<JobId, Job>& all() noexcept { return jobs_; }
+  [[nodiscard]] Job& job(JobId id) { return jobs_.find(id)->second; }
+  /// Those that hold GPUs, in no order.
+  [[nodiscard]] std::span<Job* const> holders() const noexcept { return holders_; }
+  /// Who may hold other GPUs than before the last `apply`, by JobId.
+  [[nodiscard]] std::span<Job* const> touched() const noexcept { return touched_; }
   [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }
 
   [[nodiscard]] int num_types() const noexcept { return static_cast<int>(total_.size()); }
@@ -73,6 +86,16 @@ class ElasticJobs {
   bool keep(Job& job);
   /// Wants nothing.
   void withdraw(Job& job);
+  /// All GPUs are to be given, though everybody still wants what it holds: each holder is then
+  /// retained or dropped.
+  void take_all_back();
+  /// Who wants what it holds, so many GPUs of a type, goes on so.
+  void retain(int type, int gpus) noexcept {
+    left_[index(type)] -= gpus;
+    all_left_ -= gpus;
+  }
+  /// Wants nothing, and its GPUs have been taken back.
+  void drop(Job& job);
 
   /// The fastest configuration that fits what is left and is at most so wide; ties to fewer GPUs,
   /// then the lower type. Null if none fits.
@@ -100,16 +123,23 @@ class ElasticJobs {
   void describe(const State& state, Job& job) const;
   void describe_mixed(const State& state, Job& job) const;
   void take(std::span<const Part> parts, int sign) noexcept;
+  void touch(Job& job);
+  void hold(Job& job, std::span<const Part> parts, double rate);
   void start_any(const State& state, Actions& actions);
 
   Reallocation reallocation_;
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   bool own_width_only_ = false;
   std::map<JobId, Job> jobs_;
+  std::vector<Job*> holders_;
+  std::vector<Job*> touched_;
   std::vector<std::int64_t> total_;
+  std::vector<std::int64_t> unheld_;
   std::vector<std::int64_t> left_;
+  std::int64_t all_unheld_ = 0;
   std::int64_t all_left_ = 0;
   Allocation allocation_;
+  std::vector<Part> started_;
 };
 
 }  // namespace gpusched

@@ -30,7 +30,7 @@ void PromisingScheduler::begin(const Setup& setup) {
   state_ = &setup.state;
   control_ = &setup.control;
   jobs_.begin(setup, rules_.own_width_only);
-  jobs_.set_may_move([this](JobId job) { return may_move(job); });
+  jobs_.set_may_move([self = Ref(*this)](JobId job) { return self->may_move(job); });
   ledgers_.clear();
   for (int type = 0; type < jobs_.num_types(); ++type) {
     ledgers_.emplace_back(jobs_.total(type), rules_.slot.count());
@@ -55,6 +55,7 @@ void PromisingScheduler::decide(const State& state, const Instant& instant, Acti
   }
   jobs_.open(state, instant);
   if (jobs_.empty()) return;
+  jobs_.withdraw_all();
   for (ProgressiveFilling& filling : ledgers_) filling.open(state.now().count());
   for (auto& [id, promise] : promises_) set_claim(state, promise);
   const bool is_boundary = state.now().count() % rules_.slot.count() == 0;
@@ -314,7 +315,7 @@ void PromisingScheduler::offer(Promise& promise) {
   const int now = promise.job->wanted.empty() ? 0 : promise.job->wanted.front().gpus;
   const double without = now == 0 ? 0.0 : progress(now, promise.job->wanted_rate);
   // What its share costs later: GPUs for a unit of service.
-  const int share = *std::max_element(promise.plan.gpus.begin(), promise.plan.gpus.end());
+  const int share = promise.plan.most();
   double price = 0;
   for (const WidthRate& known : promise.widths) {
     if (known.gpus == share) price = share / known.rate;

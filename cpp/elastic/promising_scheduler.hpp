@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "seams/placement.hpp"
@@ -36,12 +37,12 @@ class PromisingScheduler : public Scheduler {
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
-  [[nodiscard]] std::vector<Decision> take_decisions() override { return std::move(decisions_); }
+  [[nodiscard]] std::vector<Decision> decisions() const override { return decisions_; }
   [[nodiscard]] std::vector<std::string> warnings() const override;
 
  private:
   struct Promise {
-    ElasticJobs::Job* job;
+    Ref<ElasticJobs::Job> job;
     int type;
     std::vector<WidthRate> widths;
     SlotPlan plan;
@@ -85,10 +86,10 @@ class PromisingScheduler : public Scheduler {
   }
 
   PromiseRules rules_;
-  std::unique_ptr<Placement> anywhere_;
+  Owned<Placement> anywhere_;
   ElasticJobs jobs_;
-  const State* state_ = nullptr;
-  const RunControl* control_ = nullptr;
+  Ref<const State> state_;
+  Ref<const RunControl> control_;
   std::vector<ProgressiveFilling> ledgers_;  // by type
   std::map<JobId, Promise> promises_;
   std::vector<Promise*> line_;  // of one type, in the order of plans

@@ -85,7 +85,7 @@ void Reallocation::add(JobId job, std::span<const Part> parts) {
   targets_.push_back({job, gpus, begin, static_cast<std::uint32_t>(parts_.size())});
 }
 
-void Reallocation::apply(const State& state, Actions& actions) {
+void Reallocation::apply(const State& state, Actions& actions, Others others) {
   refused_.clear();
   changed_.clear();
   const auto by_job = [](const Target& a, const Target& b) { return a.job < b.job; };
@@ -96,7 +96,9 @@ void Reallocation::apply(const State& state, Actions& actions) {
     if (targets_[i - 1].job != targets_[i].job) continue;
     throw InvariantError("job " + std::to_string(targets_[i].job) + ": reallocated twice");
   }
-  preempt_others(state, actions);
+  if (others == Others::stop) find_others(state);
+  std::sort(others_.begin(), others_.end());
+  for (const JobId job : others_) actions.preempt(job);
   suspend_changed(state, actions);
   std::sort(changed_.begin(), changed_.end(), [](const Target& a, const Target& b) {
     return a.gpus != b.gpus ? a.gpus > b.gpus : a.job < b.job;
@@ -118,15 +120,13 @@ void Reallocation::apply(const State& state, Actions& actions) {
   clear();
 }
 
-void Reallocation::preempt_others(const State& state, Actions& actions) {
+void Reallocation::find_others(const State& state) {
   others_.clear();
   state.for_each_running([&](const Slot& run) {
     const auto target = std::lower_bound(targets_.begin(), targets_.end(), run.job,
                                          [](const Target& a, JobId job) { return a.job < job; });
     if (target == targets_.end() || target->job != run.job) others_.push_back(run.job);
   });
-  std::sort(others_.begin(), others_.end());
-  for (const JobId job : others_) actions.preempt(job);
 }
 
 void Reallocation::suspend_changed(const State& state, Actions& actions) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/stop_check.hpp"
 #include "model/allocation.hpp"
 #include "seams/actions.hpp"
@@ -39,24 +40,31 @@ class Reallocation {
   /// once per job.
   void add(JobId job, std::span<const Part> parts);
 
-  /// Forgets what was added.
+  /// The job, which runs, shall hold nothing. Of use where the others stay.
+  void drop(JobId job) { others_.push_back(job); }
+
+  /// Forgets what was added and dropped.
   void clear() noexcept {
     targets_.clear();
     parts_.clear();
+    others_.clear();
   }
 
-  /// Running jobs that were not added are preempted. Whose parts have not changed keep their
+  /// What becomes of running jobs that were neither added nor dropped.
+  enum class Others : std::uint8_t { stop, stay };
+
+  /// Running jobs that were dropped are preempted, and the others if they stop. Whose parts have not changed keep their
   /// GPUs. The others get GPUs anew, wider first, then by JobId, each part from the placement.
   /// Where no place is found though enough GPUs of the type are free, narrower unchanged jobs
   /// move, the smallest first; and where jobs may be stopped, a server is cleared. Empties the list.
-  void apply(const State& state, Actions& actions);
+  void apply(const State& state, Actions& actions, Others others = Others::stop);
 
   /// Whether a job may be moved to make room; all may where this is empty.
   std::function<bool(JobId)> may_move;
   /// Whether a job may lose its GPUs to one that fits nowhere else; none may where this is empty.
   std::function<bool(JobId)> may_stop;
   /// Asked where the run's placement has no place for a job, though there are GPUs enough.
-  Placement* last_resort = nullptr;
+  Ref<Placement> last_resort;
 
   /// The jobs of the last `apply` that found no place, by JobId. Those that ran go on with the
   /// GPUs they had if these are still free, and wait if not.
@@ -90,7 +98,7 @@ class Reallocation {
                            std::span<const Part> parts, Allocation& out,
                            Placement* placement = nullptr);
   [[nodiscard]] bool has_free(const Occupancy& free, std::span<const Part> parts) const;
-  void preempt_others(const State& state, Actions& actions);
+  void find_others(const State& state);
   void suspend_changed(const State& state, Actions& actions);
   void settle(const State& state, JobId job, const Allocation& allocation, Actions& actions);
   [[nodiscard]] bool defragment(const State& state, const Target& target, Actions& actions);
@@ -100,9 +108,9 @@ class Reallocation {
   void carry_out(const State& state, const Target& target, Actions& actions);
   void give_up(const State& state, Actions& actions);
 
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::optional<ControlCheck> own_stop_;
-  StopCheck* stop_ = nullptr;
+  Ref<StopCheck> stop_;
   std::vector<Target> targets_;
   std::vector<Part> parts_;
   std::vector<Part> held_;

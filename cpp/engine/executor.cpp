@@ -10,22 +10,22 @@
 namespace gpusched {
 
 void Executor::fail(JobId job, const char* what) const {
-  throw InvariantError("at " + std::to_string(state_.now().count()) + " us, job " +
+  throw InvariantError("at " + std::to_string(state_->now().count()) + " us, job " +
                        std::to_string(job) + ": " + what);
 }
 
 void Executor::check_width(JobId job, const Allocation& allocation) const {
   const int gpus = allocation.gpus;
-  if (gpus == state_.jobs().gpus(job)) return;
-  if (gpus >= state_.min_gpus(job) && gpus <= state_.max_gpus(job)) return;
-  if (!state_.speed().is_elastic()) fail(job, "the allocation is not the whole gang");
+  if (gpus == state_->jobs().gpus(job)) return;
+  if (gpus >= state_->min_gpus(job) && gpus <= state_->max_gpus(job)) return;
+  if (!state_->speed().is_elastic()) fail(job, "the allocation is not the whole gang");
   fail(job, ("a width of " + std::to_string(gpus) + " GPUs is outside its limits").c_str());
 }
 
 void Executor::check_piece(JobId job, const Piece& piece) const {
-  const Occupancy& free = state_.occupancy();
-  const Demand* demand = state_.jobs().demand(job);
-  if (piece.mask == 0 && state_.jobs().gpus(job) > 0) {
+  const Occupancy& free = state_->occupancy();
+  const Demand* demand = state_->jobs().demand(job);
+  if (piece.mask == 0 && state_->jobs().gpus(job) > 0) {
     fail(job, "a piece of the allocation has no GPU");
   }
   if (demand != nullptr && demand->is_share()) {
@@ -41,7 +41,7 @@ void Executor::check_piece(JobId job, const Piece& piece) const {
 }
 
 void Executor::check_gang(JobId job, const Allocation& allocation) const {
-  const Occupancy& free = state_.occupancy();
+  const Occupancy& free = state_->occupancy();
   check_width(job, allocation);
   if (free.is_pooled()) {
     if (!allocation.pieces.empty()) fail(job, "a pool has no servers to name");
@@ -51,7 +51,7 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   int sum = 0;
   ServerId previous = -1;
   bool is_sorted = true;
-  const TypeMask types = state_.jobs().types(job);
+  const TypeMask types = state_->jobs().types(job);
   for (const Piece& piece : allocation.pieces) {
     if (piece.server < 0 || piece.server >= free.cluster().num_servers()) {
       fail(job, "there is no such server");
@@ -66,36 +66,38 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   }
   if (sum != allocation.gpus) fail(job, "the allocation is not the whole gang");
   if (!is_sorted) fail(job, "the servers of an allocation must be named once each, in order");
-  if (!state_.has_progress() || !state_.speed().is_elastic()) return;
-  const double seconds = state_.speed().iteration_s({job, allocation.pieces, allocation.ranks, {}});
+  if (!state_->has_progress() || !state_->speed().is_elastic()) return;
+  const double seconds =
+      state_->speed().iteration_s({job, allocation.pieces, allocation.ranks, {}});
   if (!(seconds < kInfinity)) {
     fail(job, "the speed knows no way to run it there");
   }
 }
 
 [[gnu::flatten]] void Executor::start(JobId job, const Allocation& allocation) {
-  if (!state_.is_waiting(job)) fail(job, "only a waiting job can start");
+  if (!state_->is_waiting(job)) fail(job, "only a waiting job can start");
   check_gang(job, allocation);
-  const JobRecord& record = state_.record_of(job);
-  if (record.start != kNever && record.idle_since == state_.now()) {
+  const JobRecord& record = state_->record_of(job);
+  if (record.start != kNever && record.idle_since == state_->now() && !is_handed_over_) {
     fail(job, "stopped in this decision and cannot start in it");
   }
-  begin_run(state_.take_slot(), job, allocation);
+  begin_run(state_->take_slot(), job, allocation);
+  note(EventKind::start, job);
 }
 
 void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocation) {
-  JobRecord& record = state_.record_of(job);
-  const Time now = state_.now();
+  JobRecord& record = state_->record_of(job);
+  const Time now = state_->now();
   record.slot = id;
-  Slot& slot = state_.slot_at(id);
+  Slot& slot = state_->slot_at(id);
   slot.cost = Time{0};
   if (record.start == kNever) {
     record.start = now;
   } else if (!rule_.on_work) {
-    slot.cost = state_.jobs().restart_cost(job) + rule_.extra(allocation.gpus);
+    slot.cost = state_->jobs().restart_cost(job) + rule_.extra(allocation.gpus);
   }
   // Now < 2^62, a cost < 2^55, the service and the work added to it < 2^61 + 2^54: no sum overflows.
-  const Time work = state_.true_remaining(job);
+  const Time work = state_->true_remaining(job);
   slot.start = now;
   slot.finish = now + slot.cost + work;
   slot.job = job;
@@ -108,81 +110,82 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   record.held += slot.cost + work;
   record.paid += slot.cost;
   record.num_servers = static_cast<std::int32_t>(allocation.pieces.size());
-  state_.acquire(slot);
+  state_->acquire(slot);
   ++slot.version;
-  if (progress_.is_active()) {
-    progress_.start(id, allocation.ranks);  // the finish is right once the decision has ended
+  if (progress_->is_active()) {
+    progress_->start(id, allocation.ranks);  // the finish is right once the decision has ended
   } else {
-    finishes_.push(slot.finish, id, slot.version);
+    finishes_->push(slot.finish, id, slot.version);
   }
 }
 
 Slot& Executor::running_slot(JobId job, const char* verb) {
-  if (job >= state_.num_arrived() || !state_.is_running(job)) {
+  if (job >= state_->num_arrived() || !state_->is_running(job)) {
     fail(job, (std::string("only a running job can ") + verb).c_str());
   }
-  return state_.slot_at(state_.record_of(job).slot);
+  return state_->slot_at(state_->record_of(job).slot);
 }
 
 void Executor::suspend(JobId job) {
   Slot& slot = running_slot(job, "be suspended");
   if (slot.is_suspended) fail(job, "is suspended already");
-  if (slot.start == state_.now()) fail(job, "started in this decision and cannot stop in it");
+  if (slot.start == state_->now()) fail(job, "started in this decision and cannot stop in it");
   slot.is_suspended = true;
-  state_.release(slot);
+  state_->release(slot);
   suspended_.push_back(job);
 }
 
 bool Executor::restore(JobId job) {
   Slot& slot = running_slot(job, "be restored");
   if (!slot.is_suspended) fail(job, "only a suspended job can be restored");
-  const Demand* demand = state_.jobs().demand(job);
-  const Occupancy& free = state_.occupancy();
+  const Demand* demand = state_->jobs().demand(job);
+  const Occupancy& free = state_->occupancy();
   const bool fits = free.is_pooled()    ? free.num_free() >= slot.gpus
                     : demand != nullptr ? free.is_free(slot.pieces, *demand)
                                         : free.is_free(slot.pieces);
   if (!fits) return false;
-  state_.acquire(slot);
+  state_->acquire(slot);
   slot.is_suspended = false;
   return true;
 }
 
 void Executor::preempt(JobId job) {
   Slot& slot = running_slot(job, "be preempted");
-  if (slot.start == state_.now()) fail(job, "started in this decision and cannot stop in it");
-  if (!slot.is_suspended) state_.release(slot);
+  if (slot.start == state_->now()) fail(job, "started in this decision and cannot stop in it");
+  if (!slot.is_suspended) state_->release(slot);
   slot.is_suspended = false;
   end_run(slot);
-  JobRecord& record = state_.record_of(job);
+  JobRecord& record = state_->record_of(job);
   ++record.preemptions;
-  record.idle_since = state_.now();
-  state_.give_back_slot(record.slot);
+  record.idle_since = state_->now();
+  state_->give_back_slot(record.slot);
+  note(EventKind::preempt, job);
 }
 
 /// Service done in the run that ends now; progress has been settled.
 Time Executor::service_of_run(const Slot& slot, std::uint32_t id) const noexcept {
-  if (!progress_.is_active()) return std::max(Time{0}, state_.now() - slot.start - slot.cost);
-  const double done = state_.progress_of(slot.job).done - state_.pace_at(id).first_done;
+  if (!progress_->is_active()) return std::max(Time{0}, state_->now() - slot.start - slot.cost);
+  const double done = state_->progress_of(slot.job).done - state_->pace_at(id).first_done;
   return Time{static_cast<std::int64_t>(done)};
 }
 
 /// Times with GPUs were noted at the start as if the job ran to its end.
 void Executor::void_finish(Slot& slot, JobRecord& record) noexcept {
-  record.held -= slot.finish - state_.now();
-  record.paid -= std::max(Time{0}, slot.start + slot.cost - state_.now());
+  record.held -= slot.finish - state_->now();
+  record.paid -= std::max(Time{0}, slot.start + slot.cost - state_->now());
   record.phase = Phase::waiting;
   record.finish = kNever;
 }
 
 /// The slot stays the job's. Its finish is void.
 void Executor::end_run(Slot& slot) {
-  const Time now = state_.now();
-  JobRecord& record = state_.record_of(slot.job);
-  if (progress_.is_active()) progress_.stop(record.slot);
+  const Time now = state_->now();
+  JobRecord& record = state_->record_of(slot.job);
+  if (progress_->is_active()) progress_->stop(record.slot);
   void_finish(slot, record);
   Time added{0};
   if (rule_.on_work) {
-    added = state_.jobs().restart_cost(slot.job) + rule_.extra(slot.gpus);
+    added = state_->jobs().restart_cost(slot.job) + rule_.extra(slot.gpus);
     record.redo += added;
     // With this a finish stays below 2^62 + 2^61 + 2^56, and the type holds it.
     if (record.redo.count() > kMaxTicks / 2) {
@@ -196,14 +199,14 @@ void Executor::end_run(Slot& slot) {
   } else {
     turns_.added += added.count();
   }
-  log_.append(slot.job, slot.start, now, slot.pieces);
-  finishes_.spoil();
+  log_->append(slot.job, slot.start, now, slot.pieces);
+  finishes_->spoil();
 }
 
 void Executor::resize(JobId job, const Allocation& allocation) {
   Slot& slot = running_slot(job, "be resized");
-  if (slot.start == state_.now()) fail(job, "started in this decision and cannot change in it");
-  if (allocation.gpus != state_.jobs().gpus(job) && !state_.speed().is_elastic()) {
+  if (slot.start == state_->now()) fail(job, "started in this decision and cannot change in it");
+  if (allocation.gpus != state_->jobs().gpus(job) && !state_->speed().is_elastic()) {
     fail_input("resize: job " + std::to_string(job) +
                " runs under a speed that knows its run time for its own width alone");
   }
@@ -211,22 +214,23 @@ void Executor::resize(JobId job, const Allocation& allocation) {
     fail(job, "a resize must change its GPUs");
   }
   const bool is_suspended = slot.is_suspended;
-  if (!is_suspended) state_.release(slot);
+  if (!is_suspended) state_->release(slot);
   try {
     check_gang(job, allocation);
   } catch (...) {
-    if (!is_suspended) state_.acquire(slot);
+    if (!is_suspended) state_->acquire(slot);
     throw;
   }
   end_run(slot);
-  begin_run(state_.record_of(job).slot, job, allocation);
-  if (num_resizes_.empty()) num_resizes_.resize(state_.jobs().num_jobs());
+  begin_run(state_->record_of(job).slot, job, allocation);
+  if (num_resizes_.empty()) num_resizes_.resize(state_->jobs().num_jobs());
   ++num_resizes_[job];
+  note(EventKind::resize, job);
 }
 
 void Executor::wake(Time at) {
-  if (at <= state_.now()) {
-    throw InvariantError("at " + std::to_string(state_.now().count()) +
+  if (at <= state_->now()) {
+    throw InvariantError("at " + std::to_string(state_->now().count()) +
                          " us: a wake-up must lie ahead");
   }
   wake_ = std::min(wake_, at);
@@ -234,44 +238,65 @@ void Executor::wake(Time at) {
 
 void Executor::preempt_suspended() {
   for (const JobId job : suspended_) {
-    if (!state_.is_running(job)) continue;
-    const Slot& slot = state_.slot(job);
+    if (!state_->is_running(job)) continue;
+    const Slot& slot = state_->slot(job);
     if (slot.job == job && slot.is_suspended) preempt(job);
   }
   suspended_.clear();
 }
 
 void Executor::move_finishes() {
-  for (const std::uint32_t id : progress_.update()) {
-    Slot& slot = state_.slot_at(id);
-    JobRecord& record = state_.record_of(slot.job);
-    const Time finish = progress_.finish_of(id);
-    const bool is_started = slot.start == state_.now();  // and has no entry yet
+  for (const std::uint32_t id : progress_->update()) {
+    Slot& slot = state_->slot_at(id);
+    JobRecord& record = state_->record_of(slot.job);
+    const Time finish = progress_->finish_of(id);
+    const bool is_started = slot.start == state_->now();  // and has no entry yet
     if (!is_started) {
       ++slot.version;
-      finishes_.spoil();
+      finishes_->spoil();
     }
     record.held += finish - slot.finish;
     record.finish = slot.finish = finish;
-    finishes_.push(finish, id, slot.version);
+    finishes_->push(finish, id, slot.version);
   }
-  finishes_.tidy();
+  finishes_->tidy();
 }
 
 void Executor::finish(std::uint32_t id) {
-  const Slot& slot = state_.slot_at(id);
-  if (progress_.is_active()) progress_.finish(id);
-  state_.release(slot);
-  log_.append(slot.job, slot.start, slot.finish, slot.pieces);
-  state_.give_back_slot(id);
+  const Slot& slot = state_->slot_at(id);
+  if (progress_->is_active()) progress_->finish(id);
+  state_->release(slot);
+  log_->append(slot.job, slot.start, slot.finish, slot.pieces);
+  note(EventKind::finish, slot.job);
+  state_->give_back_slot(id);
+}
+
+void Executor::cancel(std::uint32_t id) {
+  const JobId job = state_->slot_at(id).job;
+  state_->release(state_->slot_at(id));
+  cut_off(id);
+  finishes_->spoil();
+  state_->record_of(job).phase = Phase::cancelled;
+  state_->slot_at(id).job = job;
+  state_->give_back_slot(id);
+  note(EventKind::cancel, job);
+}
+
+void Executor::hand_over(const RestartRule& rule) {
+  turns_.is_timer = false;
+  for (const Slot& slot : state_->all_slots()) {
+    if (slot.is_busy()) preempt(slot.job);
+  }
+  rule_ = rule;
+  is_handed_over_ = true;
 }
 
 void Executor::cut_off(std::uint32_t id) {
-  Slot& slot = state_.slot_at(id);
-  JobRecord& record = state_.record_of(slot.job);
-  if (progress_.is_active()) progress_.stop(id);
+  Slot& slot = state_->slot_at(id);
+  JobRecord& record = state_->record_of(slot.job);
+  if (progress_->is_active()) progress_->stop(id);
   void_finish(slot, record);
-  log_.append(slot.job, slot.start, state_.now(), slot.pieces);
+  log_->append(slot.job, slot.start, state_->now(), slot.pieces);
   slot.job = kNoJob;
 }
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
+#include "engine/event.hpp"
 #include "engine/finish_queue.hpp"
 #include "engine/interval_log.hpp"
 #include "engine/livelock.hpp"
@@ -39,11 +41,22 @@ class Executor final : public Actions {
   /// Jobs that stayed suspended are preempted; rates and finishes are brought up to date.
   void end_decision() {
     if (!suspended_.empty()) preempt_suspended();
-    finishes_.tidy();
-    if (progress_.is_active()) move_finishes();
+    finishes_->tidy();
+    if (progress_->is_active()) move_finishes();
+    is_handed_over_ = false;
+  }
+  /// All that happens is written there, too; null: nowhere.
+  void tell(std::vector<Event>* events) noexcept { events_ = events; }
+  void note(EventKind kind, JobId job) {
+    if (events_ != nullptr) [[unlikely]]
+      events_->push_back({kind, job});
   }
   /// The run of the slot has come to its end: its job has done all its work.
   void finish(std::uint32_t id);
+  /// The run of the slot ends now, with work left: its user takes the job back.
+  void cancel(std::uint32_t id);
+  /// A new policy: every job that runs is preempted, and may start again in the same decision.
+  void hand_over(const RestartRule& rule);
   /// The run as a whole ends: the job of the slot holds its GPUs until now.
   void cut_off(std::uint32_t id);
 
@@ -63,15 +76,17 @@ class Executor final : public Actions {
   void preempt_suspended();
   void move_finishes();
 
-  RunState& state_;
-  Progress& progress_;
-  FinishQueue& finishes_;
-  IntervalLog& log_;
+  Ref<RunState> state_;
+  Ref<Progress> progress_;
+  Ref<FinishQueue> finishes_;
+  Ref<IntervalLog> log_;
   RestartRule rule_;
   Turns turns_;
   std::vector<JobId> suspended_;
   std::vector<std::int32_t> num_resizes_;  // of each job; empty before the first
   Time wake_ = kNever;
+  bool is_handed_over_ = false;  // in this decision
+  std::vector<Event>* events_ = nullptr;
 };
 
 }  // namespace gpusched

@@ -8,22 +8,22 @@ namespace gpusched {
 
 void Feasibility::begin(Placement& placement, std::uint64_t seed, const Scheduler& scheduler,
                         const RunControl& control) {
-  if (state_.jobs().has_demands()) check_demands(placement, scheduler);
-  placement.begin({seed, state_});
-  const JobClasses& classes = state_.classes();
+  if (state_->jobs().has_demands()) check_demands(placement, scheduler);
+  placement.begin({seed, *state_});
+  const JobClasses& classes = state_->classes();
   Allocation scratch;
   refused_.resize(classes.num_classes());
   for (ClassId id = 0; id < classes.num_classes(); ++id) {
     control.check();  // there may be as many classes as jobs
     if (placement.is_pooled()) {
-      if (classes.types(id) != state_.cluster().all_types()) {
+      if (classes.types(id) != state_->cluster().all_types()) {
         fail_input("placement: job " + std::to_string(classes.example(id)) +
                    " allows only some GPU types, and one pool has no types");
       }
       continue;
     }
     if (scheduler.chooses_gpus()) continue;
-    refused_[id] = !placement.place(state_.occupancy(), classes.request(id), scratch);
+    refused_[id] = !placement.place(state_->occupancy(), classes.request(id), scratch);
   }
 }
 
@@ -32,15 +32,15 @@ void Feasibility::check_demands(const Placement& placement, const Scheduler& sch
     fail_input("cpu, memory, gpu_share: the policy chooses GPUs itself and knows nothing else");
   }
   if (!placement.has(Flag::demands) ||
-      (state_.jobs().has_shares() && !placement.has(Flag::shares))) {
+      (state_->jobs().has_shares() && !placement.has(Flag::shares))) {
     fail_input("cpu, memory, gpu_share: the placement knows nothing but whole GPUs");
   }
   // Tasks that ask for no GPU can be filled into servers, and orders and queues count in GPUs.
-  for (JobId job = 0; job < state_.jobs().num_jobs(); ++job) {
-    if (state_.jobs().gpus(job) > 0) continue;
+  for (JobId job = 0; job < state_->jobs().num_jobs(); ++job) {
+    if (state_->jobs().gpus(job) > 0) continue;
     fail_input("gpus: row " + std::to_string(job) + " is 0; a job of a run needs at least 1");
   }
-  if (state_.jobs().has_shares() && !state_.speed().has(Flag::shares)) {
+  if (state_->jobs().has_shares() && !state_->speed().has(Flag::shares)) {
     fail_input("gpu_share: the speed knows nothing of jobs that share a GPU; use fixed");
   }
 }

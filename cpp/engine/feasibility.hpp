@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/run_control.hpp"
 #include "model/job_classes.hpp"
 #include "seams/placement.hpp"
@@ -24,10 +25,10 @@ class Feasibility {
 
   /// Why the job can never run; `none` if it can.
   [[nodiscard]] RejectReason judge(JobId job) const {
-    const ClassId id = state_.classes().of(job);
-    if (id == JobClasses::kNoClass) return state_.classes().reject_reason(job);
+    const ClassId id = state_->classes().of(job);
+    if (id == JobClasses::kNoClass) return state_->classes().reject_reason(job);
     if (refused_[id]) return RejectReason::refused_when_empty;
-    if (state_.has_progress() && !state_.speed().can_run(job)) {
+    if (state_->has_progress() && !state_->speed().can_run(job)) {
       return RejectReason::no_configuration;
     }
     return RejectReason::none;
@@ -36,7 +37,7 @@ class Feasibility {
  private:
   void check_demands(const Placement& placement, const Scheduler& scheduler) const;
 
-  const State& state_;
+  Ref<const State> state_;
   std::vector<bool> refused_;  // of each class
 };
 

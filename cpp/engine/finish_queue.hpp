@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "base/time.hpp"
 #include "seams/state.hpp"
@@ -73,11 +74,11 @@ class FinishQueue {
 
  private:
   [[nodiscard]] bool is_stale(const FinishEvent& entry) const noexcept {
-    const Slot& slot = state_.slots()[entry.slot];
+    const Slot& slot = state_->slots()[entry.slot];
     return !slot.is_busy() || slot.version != entry.version;
   }
 
-  const State& state_;
+  Ref<const State> state_;
   Heap<FinishEvent> entries_;
   std::size_t num_stale_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "engine/meeting_places.hpp"
 #include "engine/run_state.hpp"
 #include "model/network.hpp"
@@ -43,9 +44,9 @@ class Progress {
   [[nodiscard]] double rate_of(std::uint32_t slot, bool is_free);
   void verify() const;
 
-  RunState& state_;
-  Speed& speed_;
-  const Contention& contention_;
+  Ref<RunState> state_;
+  Ref<Speed> speed_;
+  Ref<const Contention> contention_;
   bool is_active_;
   bool verify_;
   bool is_shared_;

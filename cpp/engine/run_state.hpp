@@ -31,6 +31,9 @@ class RunState final : public State {
     records_[job].reason = reason;
   }
 
+  /// A job that waits never will run: its user took it back.
+  void cancel(JobId job) noexcept { records_[job].phase = Phase::cancelled; }
+
   /// A slot for a job that starts. The caller fills it, its pace and the record.
   [[nodiscard]] std::uint32_t take_slot() {
     if (free_slots_.empty()) {

@@ -36,6 +36,7 @@ Status Schedule::status(JobId job) const noexcept {
     case Phase::rejected:
       return Status::rejected;
     case Phase::waiting:
+    case Phase::cancelled:
       break;
   }
   return Status::unfinished;

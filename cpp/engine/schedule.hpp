@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -55,6 +56,8 @@ class Schedule {
   [[nodiscard]] const std::vector<Decision>& decisions() const noexcept { return decisions_; }
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  /// How often a job held GPUs for a while, on one server or several.
+  [[nodiscard]] std::size_t num_intervals() const noexcept { return log_.size(); }
   [[nodiscard]] std::vector<IntervalRow> intervals() const { return log_.rows(num_jobs_); }
   /// SHA-256 over the interval rows, then the rejects as (job, reason), all little-endian int64.
   [[nodiscard]] std::string digest() const;

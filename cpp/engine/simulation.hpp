@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/run_control.hpp"
+#include "engine/event.hpp"
 #include "engine/executor.hpp"
 #include "engine/feasibility.hpp"
 #include "engine/finish_queue.hpp"
@@ -39,18 +42,46 @@ class Simulation {
 
   /// Handles the next instant if it lies before `limit`; false when there is none.
   bool step(Time limit = kNever);
+  /// The next instant; kNever where there is none.
+  [[nodiscard]] Time next() {
+    return std::min({finishes_.next(), next_arrival(), executor_.wake_up(), outside_.at});
+  }
   /// Runs to the end. Throws Stopped at the first instant after a stop was asked for.
   void run();
+  /// Takes back a job that has arrived and is not done: what waits never starts, what runs ends at
+  /// the instant `at`, a decision in any case. `at` lies after the last instant, and no other instant
+  /// lies between. Throws InvalidInput if the scheduler cannot do without a job that waits.
+  void cancel(JobId job, Time at);
+  /// From `at` on, likewise, another scheduler decides. Every job that runs is preempted then; all
+  /// jobs that wait arrive anew. It outlives the simulation.
+  void hand_over(Scheduler& scheduler, Time at);
+
   /// Ends the simulation, whether all jobs are done or not.
   [[nodiscard]] Schedule finish();
+  /// What `finish` would return; the simulation goes on.
+  [[nodiscard]] Schedule so_far() const { return Cloning::copy(*this)->finish(); }
+
+  /// From now on all that happens is written there too, until it is called with null. The list
+  /// outlives the simulation.
+  void tell(std::vector<Event>* events) noexcept { executor_.tell(events); }
 
   [[nodiscard]] const State& state() const noexcept { return state_; }
   /// The jobs that finished at the present instant.
   [[nodiscard]] std::span<const JobId> finished() const noexcept { return finished_; }
   [[nodiscard]] std::uint64_t num_finished() const noexcept { return num_finished_; }
+  [[nodiscard]] std::uint64_t num_rejected() const noexcept { return num_rejected_; }
+  [[nodiscard]] std::uint64_t num_instants() const noexcept { return counters_.num_instants; }
 
  private:
+  /// What is done to the run from outside, at one instant.
+  struct Outside {
+    Time at = kNever;
+    std::vector<JobId> cancelled;  // that run
+    Ref<Scheduler> scheduler;      // the next one; none: it stays
+  };
+
   void apply_finishes();
+  void apply_outside();
   void apply_arrivals();
   [[nodiscard]] Time next_arrival() const;
   [[noreturn]] void fail_at_the_end_of_time(Time finish);
@@ -59,14 +90,18 @@ class Simulation {
   Progress progress_;
   FinishQueue finishes_{state_};
   IntervalLog log_;
-  Scheduler& scheduler_;
-  RunControl& control_;
+  Ref<Scheduler> scheduler_;
+  Ref<Placement> placement_;
+  std::uint64_t seed_;
+  Ref<RunControl> control_;
   Executor executor_;
   Feasibility feasibility_{state_};
   Livelock livelock_;
+  Outside outside_;
   std::vector<JobId> finished_;
   std::vector<JobId> arrived_;
   std::uint64_t num_finished_ = 0;
+  std::uint64_t num_rejected_ = 0;
   Counters counters_;
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/parameters.hpp"
 #include "gangs/gang_plan.hpp"
 #include "listing/waiting_queue.hpp"
@@ -86,7 +87,7 @@ class BoundScheduler : public Scheduler {
   std::uint64_t num_raised_ = 0;
   std::uint64_t num_placed_ = 0;
   bool reads_truth_ = false;
-  const RunControl* control_ = nullptr;
+  Ref<const RunControl> control_;
   std::optional<GangPacker> packer_;
   std::vector<Binding> bindings_;
   std::vector<std::uint32_t> free_bindings_;

@@ -96,12 +96,10 @@ std::size_t BackfillQueue::find(const Line& line, std::size_t from, std::int64_t
   return kNotFound;
 }
 
-JobId BackfillQueue::first() const noexcept {
-  JobId first = kNoJob;
-  for (const Line& line : lines_) {
-    if (line.num_waiting > 0) first = std::min(first, line.jobs[line.head]);
-  }
-  return first;
+Time BackfillQueue::shortest(ClassId id) const noexcept {
+  const Line& line = lines_[id];
+  if (line.num_waiting == 0) return kNever;
+  return Time{*std::min_element(line.super_least.begin(), line.super_least.end())};
 }
 
 JobId BackfillQueue::next(ClassId id, JobId after, Time longest) const noexcept {

@@ -25,12 +25,13 @@ class BackfillQueue {
     return lines_[id].num_waiting;
   }
 
+  /// No waiting job of the class is estimated to be shorter; kNever if there is none.
+  [[nodiscard]] Time shortest(ClassId id) const noexcept;
+
   /// Jobs of a class are added in order of their JobIds.
   void add(JobId job);
   void remove(JobId job);
 
-  /// The waiting job with the lowest JobId; kNoJob if there is none.
-  [[nodiscard]] JobId first() const noexcept;
   /// The first waiting job of the class after `after` (kNoJob: from the start) whose estimate is
   /// at most `longest`; kNoJob if there is none.
   [[nodiscard]] JobId next(ClassId id, JobId after, Time longest) const noexcept;

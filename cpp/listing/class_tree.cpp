@@ -16,11 +16,17 @@ void ClassTree::begin(const JobClasses& classes) {
   nodes_.resize(begin);
 }
 
-ClassTree::Needs ClassTree::needs_of(ClassId id, bool is_refused) const noexcept {
-  const Demand* demand = is_refused ? classes_->demand(id) : nullptr;
-  if (demand == nullptr) return {classes_->room(id), 0, 0};
-  const int workers = std::max(1, classes_->gpus(id));
-  return {classes_->room(id), demand->cpu_milli * workers, demand->memory_mib * workers};
+ClassTree::Needs ClassTree::needs_of(const Leaves& leaves, std::size_t id) const noexcept {
+  const auto own = static_cast<ClassId>(id);
+  Needs needs;
+  needs.room = classes_->room(own);
+  if (!leaves.shortest.empty()) needs.shortest = leaves.shortest[id];
+  const Demand* demand = leaves.is_refused[id] != 0 ? classes_->demand(own) : nullptr;
+  if (demand == nullptr) return needs;
+  const int workers = std::max(1, classes_->gpus(own));
+  needs.cpu_milli = demand->cpu_milli * workers;
+  needs.memory_mib = demand->memory_mib * workers;
+  return needs;
 }
 
 void ClassTree::update(ClassId id, const Leaves& leaves) noexcept {
@@ -34,6 +40,7 @@ void ClassTree::update(ClassId id, const Leaves& leaves) noexcept {
     into.needs.room = std::min(into.needs.room, child.needs.room);
     into.needs.cpu_milli = std::min(into.needs.cpu_milli, child.needs.cpu_milli);
     into.needs.memory_mib = std::min(into.needs.memory_mib, child.needs.memory_mib);
+    into.needs.shortest = std::min(into.needs.shortest, child.needs.shortest);
   };
   std::size_t at = id / kFanout;
   Node node;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/time.hpp"
 
 namespace gpusched {
@@ -50,7 +51,7 @@ class FreeProfile {
 
   Time now_{0};
   std::int64_t level_ = 0;  // now
-  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Boxed<Block>> blocks_;
   std::vector<Time> lasts_;
   // By length; what these take they only give back as time goes on.
   std::vector<Step> sliding_;

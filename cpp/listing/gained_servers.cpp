@@ -1,7 +1,6 @@
 #include "listing/gained_servers.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace gpusched {
 namespace {
@@ -22,10 +21,9 @@ void GainedServers::collect(const Occupancy& free) {
   }
 }
 
-ClassTree::Needs GainedServers::most(const Occupancy& free, std::int64_t room) const noexcept {
-  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
-  if (are_too_many_) return {room, kAny, kAny};
-  ClassTree::Needs most{room, 0, 0};
+ClassTree::Most GainedServers::most(const Occupancy& free, std::int64_t room) const noexcept {
+  if (are_too_many_) return {room};
+  ClassTree::Most most{room, 0, 0};
   for (const ServerId server : servers_) {
     most.cpu_milli = std::max(most.cpu_milli, free.free_cpu_milli(server));
     most.memory_mib = std::max(most.memory_mib, free.free_memory_mib(server));

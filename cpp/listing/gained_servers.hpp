@@ -19,7 +19,7 @@ class GainedServers {
   void collect(const Occupancy& free);
 
   /// No class that one of them could host needs more than this, beside at most `room` free GPUs.
-  [[nodiscard]] ClassTree::Needs most(const Occupancy& free, std::int64_t room) const noexcept;
+  [[nodiscard]] ClassTree::Most most(const Occupancy& free, std::int64_t room) const noexcept;
   /// Whether one of them can host the ask.
   [[nodiscard]] bool can_host(const Occupancy& free, const Ask& ask) const noexcept;
 

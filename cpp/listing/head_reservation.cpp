@@ -1,71 +1,140 @@
 #include "listing/head_reservation.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/slow_twins.hpp"
 
 namespace gpusched {
 
 void HeadReservation::begin(const Setup& setup) {
   placement_ = &setup.placement;
+  is_slow_ = takes_slow_twins;
+  running_.clear();
   at_ = kNever;
   extra_ = 0;
-  plan_.reset();
-  if (!placement_->is_pooled()) plan_.emplace(setup.state.occupancy());
+  expected_.begin(setup.state, running_);
+  head_ = kNoJob;
+  has_gained_ = false;
   allocation_.reset(0);
   reserved_.assign(static_cast<std::size_t>(setup.state.cluster().num_servers()), 0);
 }
 
-void HeadReservation::make(const State& state, JobId head, const RunningIndex& running) {
+void HeadReservation::start(const State& state, JobId job) {
+  const Time end = expected_end(state, job);
+  running_.insert({end, job, state.jobs().gpus(job)});
+  if (!placement_->is_pooled() && !is_slow_) expected_.start(job, end);
+}
+
+void HeadReservation::finish(const State& state, JobId job) {
+  const Time end = expected_end(state, job);
+  running_.erase(end, job);
+  has_gained_ = has_gained_ || end > state.now();
+  if (!placement_->is_pooled() && !is_slow_) expected_.finish(job, end);
+}
+
+void HeadReservation::make(const State& state, JobId head) {
   if (placement_->is_pooled()) {
-    make_in_pool(state, head, running);
+    make_in_pool(state, head);
   } else {
-    make_on_servers(state, head, running);
+    make_on_servers(state, head);
   }
 }
 
-void HeadReservation::make_in_pool(const State& state, JobId head, const RunningIndex& running) {
+void HeadReservation::make_in_pool(const State& state, JobId head) {
   const std::int64_t free = state.occupancy().num_free();
   const int gpus = state.jobs().gpus(head);
   std::int64_t before = 0;
-  at_ = std::max(running.reach(gpus - free, before)->end, state.now() + kTick);
-  extra_ = free + running.sum_until(at_) - gpus;
+  at_ = std::max(running_.reach(gpus - free, before)->end, state.now() + kTick);
+  extra_ = free + running_.sum_until(at_) - gpus;
 }
 
-void HeadReservation::make_on_servers(const State& state, JobId head, const RunningIndex& running) {
+void HeadReservation::make_on_servers(const State& state, JobId head) {
   for (const Piece& piece : allocation_.pieces) {
     reserved_[static_cast<std::size_t>(piece.server)] = 0;
   }
   allocation_.reset(0);
-  Occupancy& plan = *plan_;
-  plan = state.occupancy();
-  const Time soonest = state.now() + kTick;
   at_ = kNever;
-  Time at = kNever;
-  bool is_found = false;
-  const Request request = state.request(head);
-  const auto look = [&] {
-    if (placement_->widest(plan, request.types) < request.room()) return;
-    is_found = placement_->place(plan, request, allocation_);
-    if (is_found) at_ = at;
-  };
-  running.for_each([&](const RunningIndex::Entry& entry) {
-    if (is_found) return;
-    const Time end = std::max(entry.end, soonest);
-    if (at != kNever && end != at) look();
-    if (is_found) return;
-    at = end;
-    const Slot& run = state.slot(entry.job);
-    if (const Demand* demand = state.jobs().demand(entry.job)) {
-      plan.release(run.gpus, run.pieces, *demand);
-    } else {
-      plan.release(run.gpus, run.pieces);
-    }
-  });
-  if (!is_found) look();
+  if (is_slow_) {
+    find_from_now(state, state.request(head));
+  } else {
+    has_gained_ = has_gained_ || head != head_;
+    find_from_last(state, state.request(head));
+    head_ = head;
+    has_gained_ = false;
+  }
   for (const Piece& piece : allocation_.pieces) {
     // Who asks for more than GPUs may lack CPU where the head's GPUs are left alone.
     reserved_[static_cast<std::size_t>(piece.server)] =
         state.jobs().has_demands() ? ~GpuMask{0} : piece.mask;
   }
+}
+
+bool HeadReservation::accepts(const Occupancy& free, const Request& request) {
+  return placement_->widest(free, request.types) >= request.room() &&
+         placement_->place(free, request, tried_);
+}
+
+/// The slow twin: running jobs are released one after the other, until the head is accepted.
+void HeadReservation::find_from_now(const State& state, const Request& request) {
+  Occupancy free = state.occupancy();
+  const Time soonest = state.now() + kTick;
+  for (auto next = running_.first_after(Time{-1}); next.is_valid();) {
+    const Time end = std::max(running_.at(next).end, soonest);
+    for (; next.is_valid() && running_.at(next).end <= end; running_.step(next)) {
+      const JobId job = running_.at(next).job;
+      const Slot& run = state.slot(job);
+      if (const Demand* demand = state.jobs().demand(job)) {
+        free.release(run.gpus, run.pieces, *demand);
+      } else {
+        free.release(run.gpus, run.pieces);
+      }
+    }
+    if (!accepts(free, request)) continue;
+    at_ = end;
+    allocation_ = tried_;
+    return;
+  }
+}
+
+/// What is refused stays refused until GPUs come free. So the first instant at which the head is
+/// accepted is the first in the whole line of expected ends, and the last one found is where to
+/// look for the next: it does not come before that one unless somebody has ended early.
+void HeadReservation::find_from_last(const State& state, const Request& request) {
+  const Time soonest = state.now() + kTick;
+  expected_.resume();
+  if (expected_.at() < soonest) expected_.advance(soonest);
+  bool is_found = expected_.last_end() != ExpectedGpus::kNoEnd && accepts(expected_.set(), request);
+  const bool may_be_earlier = is_found && has_gained_;
+  while (!is_found) {
+    const Time end = expected_.next_end();
+    if (end == kNever) return;
+    expected_.advance(end);
+    is_found = accepts(expected_.set(), request);
+  }
+  std::swap(allocation_, tried_);
+  for (Time end = expected_.last_end(); may_be_earlier && end > soonest;
+       end = expected_.last_end()) {
+    expected_.retreat(end);
+    if (expected_.last_end() != ExpectedGpus::kNoEnd && accepts(expected_.set(), request)) {
+      std::swap(allocation_, tried_);
+      continue;
+    }
+    expected_.advance(end);
+    break;
+  }
+  at_ = std::max(expected_.last_end(), soonest);
+}
+
+std::int64_t HeadReservation::spare(const State& state) const noexcept {
+  const Occupancy& free = state.occupancy();
+  std::int64_t sum = free.num_free();
+  for (const Piece& piece : allocation_.pieces) {
+    const GpuMask reserved = reserved_[static_cast<std::size_t>(piece.server)];
+    sum -= std::popcount(free.free_mask(piece.server) & reserved);
+  }
+  return sum;
 }
 
 bool HeadReservation::is_in_the_way(const Allocation& allocation) const {

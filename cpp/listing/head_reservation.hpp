@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
+#include "base/clone.hpp"
+#include "listing/expected_gpus.hpp"
 #include "listing/running_index.hpp"
 #include "seams/scheduler.hpp"
 
@@ -16,29 +17,51 @@ class HeadReservation {
  public:
   void begin(const Setup& setup);
 
-  /// `running`: the running jobs by their expected ends, of which one that has passed counts as
-  /// the next tick.
-  void make(const State& state, JobId head, const RunningIndex& running);
+  /// Every job that starts, and every one that ends, before others start.
+  void start(const State& state, JobId job);
+  void finish(const State& state, JobId job);
+  /// The running jobs by their expected ends.
+  [[nodiscard]] const RunningIndex& running() const noexcept { return running_; }
+
+  /// An end that has passed counts as the next tick.
+  void make(const State& state, JobId head);
+  /// Nobody has to wait: none is made for some time.
+  void rest() noexcept { expected_.rest(); }
 
   /// kNever before the first is made.
   [[nodiscard]] Time at() const noexcept { return at_; }
   /// GPUs of a pool that the head leaves over.
   [[nodiscard]] std::int64_t extra() const noexcept { return extra_; }
 
+  /// How many GPUs of the servers are free now and not promised: whoever needs more and does not
+  /// end by then is in the way.
+  [[nodiscard]] std::int64_t spare(const State& state) const noexcept;
   /// Whether the head is unharmed if the job starts now on these GPUs: it ends by then, or it
   /// leaves alone what the head needs. In a pool it is counted as started.
   [[nodiscard]] bool admits(const State& state, JobId job, const Allocation& allocation);
 
  private:
-  void make_in_pool(const State& state, JobId head, const RunningIndex& running);
-  void make_on_servers(const State& state, JobId head, const RunningIndex& running);
+  [[nodiscard]] static Time expected_end(const State& state, JobId job) {
+    return state.record(job).start + state.jobs().estimate(job);
+  }
+
+  void make_in_pool(const State& state, JobId head);
+  void make_on_servers(const State& state, JobId head);
+  void find_from_now(const State& state, const Request& request);
+  void find_from_last(const State& state, const Request& request);
+  [[nodiscard]] bool accepts(const Occupancy& free, const Request& request);
   [[nodiscard]] bool is_in_the_way(const Allocation& allocation) const;
 
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
+  bool is_slow_ = false;
+  RunningIndex running_;
   Time at_ = kNever;
   std::int64_t extra_ = 0;
-  std::optional<Occupancy> plan_;
+  ExpectedGpus expected_;
+  JobId head_ = kNoJob;      // of the last reservation
+  bool has_gained_ = false;  // and whether a job has ended since before it was expected to
   Allocation allocation_;
+  Allocation tried_;
   std::vector<GpuMask> reserved_;  // of each server
 };
 

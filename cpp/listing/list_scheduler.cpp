@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "base/clone.hpp"
+
 namespace gpusched {
 
-ListScheduler::ListScheduler(std::unique_ptr<Order> order, const Parameters& parameters)
+ListScheduler::ListScheduler(Owned<Order> order, const Parameters& parameters)
     : order_(std::move(order)),
       is_strict_(parameters.text("scan") == "strict"),
       is_clocked_(order_->lifetime() == KeyLifetime::clock) {}
@@ -45,10 +47,19 @@ void ListScheduler::enqueue(const State& state, std::span<const JobId> jobs) {
   }
 }
 
-void ListScheduler::rerank(const State& state) {
+std::vector<JobId> ListScheduler::drain() {
   std::vector<JobId> jobs = queue_.drain();
   for (; !line_.empty(); line_.pop()) jobs.push_back(line_.top().job);
+  return jobs;
+}
+
+void ListScheduler::rerank(const State& state) { enqueue(state, drain()); }
+
+bool ListScheduler::withdraw(const State& state, JobId job) {
+  std::vector<JobId> jobs = drain();
+  std::erase(jobs, job);
   enqueue(state, jobs);
+  return true;
 }
 
 void ListScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
@@ -60,6 +71,10 @@ void ListScheduler::decide(const State& state, const Instant& instant, Actions& 
 }
 
 void ListScheduler::decide_strict(const State& state, const Instant& instant, Actions& actions) {
+  if (line_.empty() && instant.arrived.size() == 1) {
+    if (!try_start(state, instant.arrived.front(), actions)) enqueue(state, instant.arrived);
+    return;
+  }
   const JobId blocked = line_.empty() ? kNoJob : line_.top().job;
   if (!instant.arrived.empty()) enqueue(state, instant.arrived);
   if (is_clocked_) rerank(state);

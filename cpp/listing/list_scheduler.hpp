@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/parameters.hpp"
 #include "listing/gained_servers.hpp"
 #include "listing/waiting_queue.hpp"
@@ -15,16 +16,18 @@ namespace gpusched {
 /// can be placed. `strict` stops at the first that cannot, `skip` goes on.
 class ListScheduler final : public Scheduler {
  public:
-  ListScheduler(std::unique_ptr<Order> order, const Parameters& parameters);
+  ListScheduler(Owned<Order> order, const Parameters& parameters);
 
   /// What every non-preemptive order takes; `strict` is the default scan.
   static std::vector<ParameterInfo> parameters(bool strict);
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override;
 
  private:
   void enqueue(const State& state, std::span<const JobId> jobs);
+  [[nodiscard]] std::vector<JobId> drain();
   void rerank(const State& state);
   void scan_skip(const State& state, Actions& actions);
   void decide_strict(const State& state, const Instant& instant, Actions& actions);
@@ -32,10 +35,10 @@ class ListScheduler final : public Scheduler {
   [[nodiscard]] KeyedJob least_placeable(const State& state, ClassId& id) const;
   bool try_start(const State& state, JobId job, Actions& actions);
 
-  std::unique_ptr<Order> order_;
+  Owned<Order> order_;
   bool is_strict_;
   bool is_clocked_;
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   RunHeap<KeyedJob> line_;  // the waiting jobs when strict
   WaitingQueue queue_;      // and when skipping

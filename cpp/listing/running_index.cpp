@@ -15,7 +15,7 @@ int RunningIndex::find_in(const Block& block, const Entry& entry) {
                           block.entries);
 }
 
-std::unique_ptr<RunningIndex::Block> RunningIndex::new_block() {
+Boxed<RunningIndex::Block> RunningIndex::new_block() {
   if (spare_.empty()) return std::make_unique<Block>();
   auto block = std::move(spare_.back());
   spare_.pop_back();
@@ -93,6 +93,20 @@ std::int64_t RunningIndex::sum_from(Time end, JobId job, std::int64_t enough) co
     break;
   }
   return sum;
+}
+
+RunningIndex::Cursor RunningIndex::first_after(Time end) const {
+  const Entry next{end + kTick, 0, 0};
+  const std::size_t at = find_block(next);
+  if (at == blocks_.size()) return {-1, 0};
+  return {static_cast<std::ptrdiff_t>(at), find_in(*blocks_[at], next)};
+}
+
+RunningIndex::Cursor RunningIndex::last_until(Time end) const {
+  Cursor next = first_after(end);
+  if (!next.is_valid()) return last();
+  step_back(next);
+  return next;
 }
 
 const RunningIndex::Entry* RunningIndex::reach(std::int64_t need, std::int64_t& before) const {

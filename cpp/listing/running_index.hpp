@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
 
@@ -55,7 +56,7 @@ class RunningIndex {
   /// Widths of the entries that end at or before `end`.
   [[nodiscard]] std::int64_t sum_until(Time end) const;
 
-  /// A walk from the last entry down. No entry may come or go meanwhile.
+  /// A place in the index. No entry may come or go while it is used.
   struct Cursor {
     std::ptrdiff_t block;
     int position;
@@ -63,8 +64,15 @@ class RunningIndex {
     [[nodiscard]] bool is_valid() const noexcept { return block >= 0; }
   };
   [[nodiscard]] Cursor last() const noexcept { return before(std::ssize(blocks_)); }
+  /// The first entry that ends after `end`, and the last that does not.
+  [[nodiscard]] Cursor first_after(Time end) const;
+  [[nodiscard]] Cursor last_until(Time end) const;
   [[nodiscard]] const Entry& at(const Cursor& cursor) const noexcept {
     return blocks_[static_cast<std::size_t>(cursor.block)]->entries[cursor.position];
+  }
+  void step(Cursor& cursor) const noexcept {
+    if (++cursor.position < blocks_[static_cast<std::size_t>(cursor.block)]->size) return;
+    cursor = cursor.block + 1 < std::ssize(blocks_) ? Cursor{cursor.block + 1, 0} : Cursor{-1, 0};
   }
   void step_back(Cursor& cursor) const noexcept {
     if (cursor.position > 0) {
@@ -92,16 +100,16 @@ class RunningIndex {
   /// The first block whose last entry is not before `entry`; the number of blocks if none is.
   [[nodiscard]] std::size_t find_block(const Entry& entry) const;
   [[nodiscard]] static int find_in(const Block& block, const Entry& entry);
-  [[nodiscard]] std::unique_ptr<Block> new_block();
+  [[nodiscard]] Boxed<Block> new_block();
   /// The last entry of the block before.
   [[nodiscard]] Cursor before(std::ptrdiff_t block) const noexcept {
     return block == 0 ? Cursor{-1, 0}
                       : Cursor{block - 1, blocks_[static_cast<std::size_t>(block - 1)]->size - 1};
   }
 
-  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Boxed<Block>> blocks_;
   std::vector<Entry> lasts_;
-  std::vector<std::unique_ptr<Block>> spare_;
+  std::vector<Boxed<Block>> spare_;
   std::int64_t total_ = 0;
 };
 

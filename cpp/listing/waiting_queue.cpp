@@ -1,7 +1,5 @@
 #include "listing/waiting_queue.hpp"
 
-#include <limits>
-
 namespace gpusched {
 
 void WaitingQueue::begin(const JobClasses& classes) {
@@ -30,9 +28,8 @@ std::vector<JobId> WaitingQueue::drain() {
 
 KeyedJob WaitingQueue::least_in_tree(const JobClasses::Group& group, std::int64_t widest,
                                      ClassId& id) const noexcept {
-  constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
   const auto fits = [](ClassId) { return true; };
-  return tree_.least(leaves(), group.begin, group.end, {widest, kAny, kAny}, fits, id);
+  return tree_.least(leaves(), group.begin, group.end, {widest}, fits, id);
 }
 
 }  // namespace gpusched

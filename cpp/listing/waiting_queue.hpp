@@ -54,7 +54,7 @@ class WaitingQueue {
   /// As the first, in the tree: of the classes that were refused only those that need at most
   /// `most` and for which `fits(id)` holds.
   template <class Fits>
-  [[nodiscard]] KeyedJob least(const JobClasses::Group& group, const ClassTree::Needs& most,
+  [[nodiscard]] KeyedJob least(const JobClasses::Group& group, const ClassTree::Most& most,
                                Fits fits, ClassId& id) const {
     return tree_.least(leaves(), group.begin, group.end, most, fits, id);
   }

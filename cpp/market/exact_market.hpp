@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/run_control.hpp"
 #include "market/market_model.hpp"
 #include "market/matching_market.hpp"
@@ -75,7 +76,7 @@ class ExactMarket {
   [[nodiscard]] double enough() const noexcept { return best_s_ * (1.0 - options_.tolerance); }
 
   Options options_;
-  const RunControl* control_ = nullptr;
+  Ref<const RunControl> control_;
   std::vector<std::size_t> cycle_;  // jobs, each of which gets a worker from the next one
   MatchingMarket market_;
   MarketModel model_;

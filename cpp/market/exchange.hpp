@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/stop_check.hpp"
 #include "market/market_model.hpp"
 
@@ -89,11 +90,11 @@ class Exchange {
     return {counts_.data() + job * num_classes_, num_classes_};
   }
 
-  const MarketModel* model_ = nullptr;
+  Ref<const MarketModel> model_;
   std::size_t num_jobs_ = 0;
   std::size_t num_classes_ = 0;
   bool may_use_arcs_ = true;
-  StopCheck* stop_ = nullptr;
+  Ref<StopCheck> stop_;
   MarketModel::Sums sums_;
   std::vector<Job> jobs_;
   std::vector<std::int32_t> counts_;   // by job; the idle ones are those of a last job

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "market/exchange.hpp"
 #include "market/market_model.hpp"
 #include "solvers/assignment.hpp"
@@ -51,7 +52,7 @@ class MarketClearing {
  private:
   void spread(std::span<const std::int32_t> category);
 
-  const MarketModel* model_ = nullptr;
+  Ref<const MarketModel> model_;
   Clearing clearing_ = Clearing::transportation;
   Transportation transportation_;
   Assignment assignment_;
@@ -64,8 +65,8 @@ class MarketClearing {
 /// The market inside a category, a number of workers for each job. Total completion time is
 /// convex in the sums of rates, so the valuation at an estimate of these sums is its slope, each
 /// cleared market is a step of the method of Frank and Wolfe towards the category's optimum over
-/// fractions of workers, and each gives a lower bound. Liu, Wang, Huang, Pan, IEEE TPDS 35(6),
-/// 2024; the valuation and its iteration are ours.
+/// fractions of workers, and each gives a lower bound. That a market solves a category is of Liu,
+/// Wang, Huang, Pan, IEEE TPDS 35(6), 2024 (the abstract); valuation and iteration are ours.
 class Market {
  public:
   struct Options {
@@ -103,7 +104,7 @@ class Market {
   void consider(std::span<const std::int32_t> counts);
   void round_fractions(std::span<const std::int32_t> category);
 
-  const MarketModel* model_ = nullptr;
+  Ref<const MarketModel> model_;
   Options options_;
   MarketClearing clearing_;
   Exchange exchange_;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/stop_check.hpp"
 
 namespace gpusched {
@@ -153,7 +154,7 @@ class MarketModel {
   // While jobs are chosen: by index of the problem.
   std::vector<std::int32_t> order_, held_, free_, base_, before_, by_;
   std::vector<double> alone_s_;
-  StopCheck* stop_ = nullptr;
+  Ref<StopCheck> stop_;
 };
 
 }  // namespace gpusched

@@ -20,9 +20,10 @@ enum class CategorySampling : std::uint8_t {
 };
 
 /// Places jobs on unequal workers at one instant: draws categories, clears the market in each,
-/// keeps the best and descends from it. Liu, Wang, Huang, Pan, "Sampling-Based Multi-Job Placement
-/// for Heterogeneous Deep Learning Clusters", IEEE TPDS 35(6), 2024. One object decides many
-/// times; nothing is allocated where an earlier problem was as large.
+/// keeps the best and descends from it. After the abstract of Liu, Wang, Huang, Pan, "Sampling-Based
+/// Multi-Job Placement for Heterogeneous Deep Learning Clusters", IEEE TPDS 35(6), 2024; all beyond
+/// categories, markets and sampling is ours. One object decides many times; nothing is allocated
+/// where an earlier problem was as large.
 class MatchingMarket {
  public:
   struct Options {

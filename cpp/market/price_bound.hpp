@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "market/market_model.hpp"
 
 namespace gpusched {
@@ -52,8 +53,8 @@ class PriceBound {
   std::int64_t shifted(double shift, std::span<const std::int32_t> from,
                        std::span<const std::int32_t> to);
 
-  const MarketModel* model_ = nullptr;
-  StopCheck* stop_ = nullptr;
+  Ref<const MarketModel> model_;
+  Ref<StopCheck> stop_;
   std::size_t width_ = 0;
   std::vector<double> price_;
   double total_price_ = 0.0;

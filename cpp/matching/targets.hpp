@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "elastic/reallocation.hpp"
 #include "matching/jobs.hpp"
 #include "seams/state.hpp"
@@ -41,7 +42,7 @@ class MatchingTargets {
   void take(std::span<const Part> parts);
   static void add(const Part& more, std::vector<Part>& parts);
 
-  const MatchingJobs* jobs_ = nullptr;
+  Ref<const MatchingJobs> jobs_;
   std::vector<std::vector<Part>> targets_, held_;
   std::vector<std::int32_t> idle_;  // of each type
   std::vector<Part> wider_;

@@ -38,7 +38,7 @@ struct Leftover {
 /// server that such a task has no use for there, weighted by how popular the type is (Weng et al.,
 /// ATC 2023). A task that lacks CPU or GPUs, or asks for another GPU type, can use nothing; a
 /// share all GPUs with that much left; a gang the wholly free ones. One that spans servers counts
-/// as its worth of one. Memory is left out, as in the paper.
+/// as its worth of one. Memory is left out, as in the authors' program.
 ///
 /// Counted in integers: (weight of the tasks) x (thousandths of a GPU).
 class Fragmentation {

@@ -159,7 +159,7 @@ void HeavyEdge::improve(JobId job, const StageGraph& graph) {
   reserved_shares(cluster_.network(), crossings_, shares_);
   const auto seconds = [&](std::span<const std::int32_t> ranks) {
     permute(ranks, permuted_);
-    return speed_.iteration_s({job, pieces_, permuted_, shares_});
+    return speed_->iteration_s({job, pieces_, permuted_, shares_});
   };
   graph_cut_.improve(graph.replicas, quotas_, kinds_, seconds, ranks_);
 }

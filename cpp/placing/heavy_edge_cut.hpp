@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "model/allocation.hpp"
 #include "model/cluster.hpp"
 #include "model/job_table.hpp"
@@ -45,7 +46,7 @@ class HeavyEdge {
 
   const JobTable& jobs_;
   const Cluster& cluster_;
-  const Speed& speed_;
+  Ref<const Speed> speed_;
   bool swaps_;
   bool has_cuts_;
   GraphCut graph_cut_;

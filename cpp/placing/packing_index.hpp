@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/ids.hpp"
 #include "base/infinity.hpp"
 #include "model/demand.hpp"
@@ -185,7 +186,7 @@ class PackingIndex {
                                         std::uint64_t hash) const noexcept;
 
   std::uint64_t own_ = 0;
-  std::vector<std::unique_ptr<Entry>> entries_;
+  std::vector<Boxed<Entry>> entries_;
   std::vector<std::uint32_t> buckets_;  // 1 + position in the entries; 0: empty
   std::vector<Asked> asked_;
 };

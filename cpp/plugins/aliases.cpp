@@ -15,15 +15,15 @@ GPUSCHED_ALIAS(Order, .name = "qssf",
                .values = {{"scan", std::string("strict")}})
 GPUSCHED_ALIAS(Order, .name = "wcs-duration",
                .summary = "Work conserving: whatever fits, shortest predicted job first.",
-               .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+               .source = "Told to be a baseline of Luo et al., INFOCOM 2025; the rule is ours.",
                .target = "spjf", .values = {{"scan", std::string("skip")}})
 GPUSCHED_ALIAS(Order, .name = "wcs-subtime",
                .summary = "Work conserving: whatever fits, first come first.",
-               .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+               .source = "Told to be a baseline of Luo et al., INFOCOM 2025; the rule is ours.",
                .target = "fifo", .values = {{"scan", std::string("skip")}})
 GPUSCHED_ALIAS(Order, .name = "wcs-workload",
                .summary = "Work conserving: whatever fits, smallest predicted workload first.",
-               .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+               .source = "Told to be a baseline of Luo et al., INFOCOM 2025; the rule is ours.",
                .target = "spwf", .values = {{"scan", std::string("skip")}})
 
 }  // namespace gpusched

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "model/allocation.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/state.hpp"
@@ -42,7 +43,7 @@ class ClaimableGpus {
     return first_gpu_[static_cast<std::size_t>(server)];
   }
 
-  const State* state_ = nullptr;
+  Ref<const State> state_;
   bool is_possible_ = false;
   bool is_kept_ = false;
   std::optional<Occupancy> set_;  // none before it is needed

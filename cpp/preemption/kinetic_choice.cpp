@@ -38,6 +38,9 @@ void KineticChoice::begin(const State& state, ChoiceRule rule) {
   bends_.clear();
   is_inexact_ = false;
   num_settled_ = 0;
+  has_many_classes_ = classes.num_classes() > ClassTree::kFewClasses &&
+                      (rule == ChoiceRule::skip || rule == ChoiceRule::strict);
+  if (has_many_classes_) begin_many_classes();
 }
 
 std::uint16_t KineticChoice::track_of(Kind kind, std::int64_t factor, int gpus, int slope,
@@ -76,8 +79,7 @@ KineticChoice::Key KineticChoice::key_of(const Track& track,
 void KineticChoice::add_waiting(JobId job, const KeyLine& line) {
   const ClassId id = state_->classes().of(job);
   factor_of_[id] = line.factor;
-  waiting_[id].push({product(line), job});
-  ++num_waiting_;
+  push_waiting(id, {product(line), job});
 }
 
 KineticChoice::Key KineticChoice::least_waiting(ClassId id) {
@@ -104,8 +106,7 @@ KineticChoice::Key KineticChoice::least_left(ClassId id) const {
 KineticChoice::Key KineticChoice::pop_waiting(ClassId id) {
   const Key least = least_waiting(id);
   if (!waiting_[id].empty() && waiting_[id].top().job == least.job) {
-    waiting_[id].pop();
-    --num_waiting_;
+    pop_head(id);
     return least;
   }
   const int gpus = state_->classes().gpus(id);
@@ -237,8 +238,7 @@ void KineticChoice::take(const Candidate& candidate) {
     return;
   }
   const Key job = waiting_[candidate.waiting].top();
-  waiting_[candidate.waiting].pop();
-  --num_waiting_;
+  pop_head(candidate.waiting);
   const std::int64_t factor = factor_of_[candidate.waiting];
   const std::uint16_t track = track_of(kAsked, factor, candidate.gpus, 0, is_left);
   tracks_[track].taken.insert({Time{job.value / factor}, job.job, candidate.gpus});
@@ -271,8 +271,7 @@ void KineticChoice::pass_over(std::uint16_t track, const RunningIndex::Entry& en
     const Key job = key_of(tracks_[track], entry);
     tracks_[track].taken.erase(entry.end, entry.job);
     count(track, entry.job, -1);
-    waiting_[state_->classes().of(entry.job)].push(job);
-    ++num_waiting_;
+    push_waiting(state_->classes().of(entry.job), job);
     return;
   }
   Place& place = places_[state_->record(entry.job).slot];

@@ -5,7 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
+#include "listing/class_tree.hpp"
+#include "listing/keyed_job.hpp"
 #include "listing/running_index.hpp"
 #include "model/job_classes.hpp"
 #include "seams/order.hpp"
@@ -71,12 +74,24 @@ class KineticChoice {
   [[nodiscard]] std::size_t num_waiting() const noexcept {
     return num_waiting_ + num_asked_ + num_left_waiting_;
   }
+  [[nodiscard]] std::size_t num_asked() const noexcept { return num_asked_; }
   [[nodiscard]] std::size_t num_asked(ClassId id) const noexcept { return asked_of_[id]; }
   [[nodiscard]] bool has_passed_over() const noexcept {
     return num_passed_ + num_left_running_ > 0;
   }
   /// The least job of a class that waits and is not asked for; kNoJob if there is none.
   [[nodiscard]] Key least_waiting(ClassId id);
+  /// Where classes are many and no filling is done: those that wait and are not asked for, in a tree
+  /// in which a class can be closed.
+  [[nodiscard]] bool has_many_classes() const noexcept { return has_many_classes_; }
+  template <class Fits>
+  [[nodiscard]] KeyedJob least_waiting(const JobClasses::Group& group, const ClassTree::Most& most,
+                                       Fits fits, ClassId& id) const {
+    return tree_.least({heads_, is_refused_}, group.begin, group.end, most, fits, id);
+  }
+  /// `is_refused`: that it was refused is known until it is empty.
+  void close(ClassId id, bool is_refused);
+  void reopen();
   /// Both in the order of keys.
   void asked(std::vector<Key>& out) const;
   void passed_over(std::vector<Key>& out) const;
@@ -120,6 +135,19 @@ class KineticChoice {
   };
   static constexpr std::uint16_t kNone = 0xffff;
 
+  /// The least job of a class that waits and is not taken.
+  struct ClassHead {
+    Key key;
+    ClassId id;
+
+    friend bool operator<(const ClassHead& a, const ClassHead& b) noexcept { return a.key < b.key; }
+  };
+  /// The classes of one width by their least jobs; those of old may still be among them.
+  struct WidthHeads {
+    Heap<ClassHead> heads;
+    std::vector<ClassId> classes;
+  };
+
   /// A job that is neither asked for nor taken: a class's least that waits, or the first that was
   /// passed over of a track and a width.
   struct Candidate {
@@ -130,6 +158,12 @@ class KineticChoice {
     std::uint16_t width = 0;
   };
 
+  void begin_many_classes();
+  void push_waiting(ClassId id, const Key& job);
+  void pop_head(ClassId id);
+  void note_head(ClassId id);
+  /// Null where no job of the width waits that is not taken.
+  [[nodiscard]] const ClassHead* least_of_width(std::size_t width);
   [[nodiscard]] std::uint16_t track_of(Kind kind, std::int64_t factor, int gpus, int slope,
                                        bool is_left);
   /// The track of those who are left out, of those who are served, or back.
@@ -158,7 +192,7 @@ class KineticChoice {
   void put(const Place& place, std::int32_t gpus);
   void take_out(const Place& place);
 
-  const State* state_ = nullptr;
+  Ref<const State> state_;
   std::int64_t num_gpus_ = 0;
   std::int64_t total_ = 0;  // of the taken jobs
   ChoiceRule rule_ = ChoiceRule::skip;
@@ -174,6 +208,13 @@ class KineticChoice {
   std::vector<RunHeap<Key>> waiting_;
   std::vector<std::size_t> asked_of_;
   std::vector<std::int64_t> factor_of_;
+  bool has_many_classes_ = false;
+  std::vector<WidthHeads> of_width_;  // with many classes only, as all up to the tree
+  std::vector<KeyedJob> heads_;       // none where the class is closed
+  std::vector<char> is_refused_;
+  std::vector<char> is_closed_;
+  std::vector<ClassId> closed_;
+  ClassTree tree_;
   std::size_t num_waiting_ = 0;
   std::size_t num_asked_ = 0;
   std::size_t num_left_waiting_ = 0;

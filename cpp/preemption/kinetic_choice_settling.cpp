@@ -13,13 +13,24 @@ KineticChoice::Candidate KineticChoice::least_candidate(Accept accept) {
   const auto is_better = [&](const Key& key, int gpus) {
     return (best.key.job == kNoJob || key < best.key) && accept(key, gpus);
   };
-  for (ClassId id = 0; num_waiting_ > 0 && id < classes.num_classes(); ++id) {
+  // Of one width who comes later is accepted only if the first is.
+  for (std::size_t i = 0; has_many_classes_ && num_waiting_ > 0 && i < widths_.size(); ++i) {
+    const ClassHead* head = least_of_width(i);
+    if (head == nullptr || !is_better(head->key, widths_[i])) continue;
+    best = {head->key, widths_[i], head->id, 0, 0};
+  }
+  for (ClassId id = 0; !has_many_classes_ && num_waiting_ > 0 && id < classes.num_classes(); ++id) {
     if (waiting_[id].empty()) continue;
     const Key& head = waiting_[id].top();
     if (is_better(head, classes.gpus(id))) best = {head, classes.gpus(id), id, 0, 0};
   }
   for (std::size_t i = 0; num_passed_ > 0 && i < tracks_.size(); ++i) {
-    for (std::size_t j = 0; j < tracks_[i].passed.size(); ++j) {
+    // Where the width is the factor of the keys there is no other one.
+    const bool has_one_width = tracks_[i].factor != 1 && !tracks_[i].passed.empty();
+    const std::size_t first =
+        has_one_width ? width_at_[static_cast<std::size_t>(tracks_[i].factor)] : 0;
+    const std::size_t last = has_one_width ? first + 1 : tracks_[i].passed.size();
+    for (std::size_t j = first; j < last; ++j) {
       const RunningIndex& passed = tracks_[i].passed[j];
       if (passed.empty()) continue;
       const Key head = key_of(tracks_[i], passed.front());

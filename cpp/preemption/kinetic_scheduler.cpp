@@ -3,15 +3,27 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clone.hpp"
+#include "base/slow_twins.hpp"
+
 namespace gpusched {
 namespace {
 
-/// With more classes than this, who fits is found by a tree, which the slow twin has.
-constexpr ClassId kMostClasses = ClassTree::kFewClasses;
+/// With more classes than this a filling, which looks at all of them, is left to the slow twin.
+constexpr ClassId kMostFilled = ClassTree::kFewClasses;
+/// With more widths than this, too: each has a line of running jobs of its own under some orders.
+constexpr std::size_t kMostWidths = 256;
+
+std::size_t num_widths(const JobClasses& classes) {
+  std::vector<int> widths;
+  for (ClassId id = 0; id < classes.num_classes(); ++id) widths.push_back(classes.gpus(id));
+  std::sort(widths.begin(), widths.end());
+  return static_cast<std::size_t>(std::unique(widths.begin(), widths.end()) - widths.begin());
+}
 
 }  // namespace
 
-KineticScheduler::KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, ChoiceRule rule,
+KineticScheduler::KineticScheduler(Owned<PreemptiveScheduler> slow, ChoiceRule rule,
                                    const Parameters& parameters)
     : slow_(std::move(slow)),
       order_(slow_->order()),
@@ -22,7 +34,10 @@ KineticScheduler::KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, Ch
 void KineticScheduler::begin(const Setup& setup) {
   const State& state = setup.state;
   slow_->begin(setup);
-  is_slow_ = displaces_ || !order_.has_lines(state) || state.classes().num_classes() > kMostClasses;
+  const bool fills = rule_ == ChoiceRule::filling || rule_ == ChoiceRule::strict_filling;
+  is_slow_ = takes_slow_twins || displaces_ || !order_->has_lines(state) ||
+             num_widths(state.classes()) > kMostWidths ||
+             (fills && state.classes().num_classes() > kMostFilled);
   if (is_slow_) return;
   placement_ = &setup.placement;
   seed_ = setup.seed;
@@ -31,10 +46,14 @@ void KineticScheduler::begin(const Setup& setup) {
   claimable_.begin(state);
   refused_.assign(state.classes().num_classes(), {});
   num_freed_ = num_freed_passed_ = 1;
+  closed_at_ = 0;
+  remembers_refusals_ = choice_.has_many_classes() && state.jobs().has_demands() &&
+                        placement_->judges_servers_alone();
+  gained_.settle(state.occupancy());
 }
 
 KeyLine KineticScheduler::line(const State& state, JobId job) const {
-  return order_.line(QueueView(state, seed_), job);
+  return order_->line(QueueView(state, seed_), job);
 }
 
 void KineticScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
@@ -105,13 +124,22 @@ void KineticScheduler::preempt(const State& state, JobId job, Actions& actions) 
   preempted_.push_back(job);
 }
 
+bool KineticScheduler::may_place_asked(const State& state) {
+  if (choice_.has_many_classes()) {
+    choice_.asked(asked_);
+    return std::any_of(asked_.begin(), asked_.end(), [&](const Key& job) {
+      return refused_[state.classes().of(job.job)].with_passed != num_freed_passed_;
+    });
+  }
+  for (ClassId id = 0; id < refused_.size(); ++id) {
+    if (choice_.num_asked(id) > 0 && refused_[id].with_passed != num_freed_passed_) return true;
+  }
+  return false;
+}
+
 /// Steps 3 and 4, if anything that is asked for may fit now and did not before.
 void KineticScheduler::place_asked(const State& state, Actions& actions) {
-  bool may_fit = false;
-  for (ClassId id = 0; id < refused_.size() && !may_fit; ++id) {
-    may_fit = choice_.num_asked(id) > 0 && refused_[id].with_passed != num_freed_passed_;
-  }
-  if (!may_fit) return;
+  if (choice_.num_asked() == 0 || !may_place_asked(state)) return;
   suspended_.clear();
   if (!choice_.has_passed_over()) {
     start_asked(state, state.occupancy(), actions);
@@ -167,6 +195,10 @@ void KineticScheduler::suspend_holders(const State& state, Actions& actions) {
 
 /// Step 5.
 void KineticScheduler::start_others(const State& state, Actions& actions) {
+  if (choice_.has_many_classes()) {
+    start_others_of_many(state, actions);
+    return;
+  }
   const JobClasses& classes = state.classes();
   // Shares may still fit where no GPU is wholly free.
   const bool has_shares = state.jobs().has_shares();
@@ -187,19 +219,60 @@ void KineticScheduler::start_others(const State& state, Actions& actions) {
       refused_[best_id].alone = num_freed_;
       continue;
     }
-    actions.start(best.job, allocation_);
-    choice_.pop_waiting(best_id);
-    choice_.add_running(best.job, line(state, best.job), false);
-    if (claimable_.is_kept()) {
-      const std::uint32_t slot = state.record(best.job).slot;
-      claimable_.note(state.slots()[slot], slot);
+    start_other(state, best_id, best.job, actions);
+  }
+}
+
+/// A class that was refused stays closed until anything has come free.
+void KineticScheduler::start_others_of_many(const State& state, Actions& actions) {
+  const Occupancy& free = state.occupancy();
+  const JobClasses& classes = state.classes();
+  if (free.num_free() == 0 && !state.jobs().has_shares()) return;
+  if (closed_at_ != num_freed_) choice_.reopen();
+  closed_at_ = num_freed_;
+  if (remembers_refusals_) gained_.collect(free);
+  const auto fits = [&](ClassId id) {
+    const int gpus = classes.gpus(id);
+    return !remembers_refusals_ ||
+           gained_.can_host(free, {classes.types(id), gpus, false, *classes.demand(id), gpus});
+  };
+  for (;;) {
+    KeyedJob best = kNoKeyedJob;
+    ClassId best_id = 0;
+    for (const auto& group : classes.groups()) {
+      const std::int64_t widest = placement_->widest(free, group.types);
+      const ClassTree::Most most =
+          remembers_refusals_ ? gained_.most(free, widest) : ClassTree::Most{widest};
+      ClassId id = 0;
+      const KeyedJob head = choice_.least_waiting(group, most, fits, id);
+      if (!(head < best)) continue;
+      best = head;
+      best_id = id;
+    }
+    if (best.job == kNoJob) break;
+    if (placement_->place(free, state.request(best.job), allocation_)) {
+      start_other(state, best_id, best.job, actions);
+    } else {
+      choice_.close(best_id, remembers_refusals_ &&
+                                 classes.gpus(best_id) <=
+                                     state.cluster().largest_server(classes.types(best_id)));
     }
   }
+  if (remembers_refusals_) gained_.settle(free);
+}
+
+void KineticScheduler::start_other(const State& state, ClassId id, JobId job, Actions& actions) {
+  actions.start(job, allocation_);
+  choice_.pop_waiting(id);
+  choice_.add_running(job, line(state, job), false);
+  if (!claimable_.is_kept()) return;
+  const std::uint32_t slot = state.record(job).slot;
+  claimable_.note(state.slots()[slot], slot);
 }
 
 void KineticScheduler::ask_again(const State& state, Actions& actions) {
   Time crossing = kNever;
-  if (order_.has_crossings()) {
+  if (order_->has_crossings()) {
     choice_.straighten([&](JobId job) { return line(state, job); });
     crossing = choice_.next_bend();
   }

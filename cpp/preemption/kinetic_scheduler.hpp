@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/clone.hpp"
+#include "listing/gained_servers.hpp"
 #include "preemption/claimable_gpus.hpp"
 #include "preemption/kinetic_choice.hpp"
 #include "preemption/preemptive_scheduler.hpp"
@@ -17,8 +19,7 @@ namespace gpusched {
 class KineticScheduler : public Scheduler {
  public:
   /// `slow` was made with the parameters.
-  KineticScheduler(std::unique_ptr<PreemptiveScheduler> slow, ChoiceRule rule,
-                   const Parameters& parameters);
+  KineticScheduler(Owned<PreemptiveScheduler> slow, ChoiceRule rule, const Parameters& parameters);
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
@@ -43,23 +44,31 @@ class KineticScheduler : public Scheduler {
   void keep_claimable(const State& state);
   void start_asked(const State& state, const Occupancy& free, Actions& actions);
   void start_others(const State& state, Actions& actions);
+  void start_others_of_many(const State& state, Actions& actions);
+  void start_other(const State& state, ClassId id, JobId job, Actions& actions);
+  [[nodiscard]] bool may_place_asked(const State& state);
   void preempt(const State& state, JobId job, Actions& actions);
   void ask_again(const State& state, Actions& actions);
 
-  std::unique_ptr<PreemptiveScheduler> slow_;
+  Owned<PreemptiveScheduler> slow_;
   bool is_slow_ = true;
-  const Order& order_;  // of the slow twin
+  Ref<const Order> order_;  // of the slow twin
   ChoiceRule rule_;
   bool displaces_;
   bool gives_way_;
   bool is_pooled_ = false;
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   KineticChoice choice_;
   ClaimableGpus claimable_;
   std::vector<Refusal> refused_;
   std::uint64_t num_freed_ = 1;         // times at which anything came free, alone
   std::uint64_t num_freed_passed_ = 1;  // and counting who is passed over as free
+  // With many classes: what had come free when the closed ones were refused, and the servers that
+  // have changed since all were judged.
+  std::uint64_t closed_at_ = 0;
+  bool remembers_refusals_ = false;
+  GainedServers gained_;
   Allocation allocation_;
   std::vector<Key> asked_;
   std::vector<Key> passed_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace gpusched {
 
@@ -75,6 +76,22 @@ void PooledSrpt::settle(const State& state) {
   }
 }
 
+/// A job that gave way to one and came back when another did never stopped.
+void PooledSrpt::forget_returned() {
+  if (evicted_.empty()) return;
+  returned_.clear();
+  for (const JobId job : started_) returned_.push_back({job, false});
+  std::sort(returned_.begin(), returned_.end());
+  const auto find = [&](JobId job) {
+    return std::lower_bound(returned_.begin(), returned_.end(), Returned{job, false});
+  };
+  std::erase_if(evicted_, [&](JobId job) {
+    const auto found = find(job);
+    return found != returned_.end() && found->job == job && !std::exchange(found->has_stayed, true);
+  });
+  std::erase_if(started_, [&](JobId job) { return find(job)->has_stayed; });
+}
+
 void PooledSrpt::decide(const State& state, const Instant& instant, Actions& actions) {
   for (const JobId job : instant.finished) {
     running_.erase(state.now(), job);
@@ -96,8 +113,7 @@ void PooledSrpt::decide(const State& state, const Instant& instant, Actions& act
   started_.clear();
   evicted_.clear();
   settle(state);
-  // A job that gave way to one and came back when another did never stopped.
-  std::erase_if(evicted_, [&](JobId job) { return std::erase(started_, job) > 0; });
+  forget_returned();
   for (const JobId job : evicted_) actions.preempt(job);
   for (const JobId job : started_) {
     allocation_.reset(state.jobs().gpus(job));

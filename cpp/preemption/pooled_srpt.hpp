@@ -29,11 +29,20 @@ class PooledSrpt final : public Scheduler {
     }
   };
 
+  /// A job that was started, and whether it had been evicted, so that it runs on.
+  struct Returned {
+    JobId job;
+    bool has_stayed;
+
+    friend bool operator<(const Returned& a, const Returned& b) noexcept { return a.job < b.job; }
+  };
+
   void push(const State& state, JobId job, Time remaining);
   [[nodiscard]] bool fits(const State& state, int gpus, const Waiting& job) const;
   void admit(const State& state, ClassId id);
   void evict(const State& state);
   void settle(const State& state);
+  void forget_returned();
 
   std::int64_t num_gpus_ = 0;
   RunningIndex running_;
@@ -45,6 +54,7 @@ class PooledSrpt final : public Scheduler {
   std::vector<std::int64_t> retry_at_;
   std::vector<JobId> started_;
   std::vector<JobId> evicted_;
+  std::vector<Returned> returned_;
   Allocation allocation_;
 };
 

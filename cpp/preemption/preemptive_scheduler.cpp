@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/clone.hpp"
 
 namespace gpusched {
 namespace {
@@ -24,7 +25,7 @@ RestartRule restart_rule_of(const Parameters& parameters) {
 
 }  // namespace
 
-PreemptiveScheduler::PreemptiveScheduler(std::unique_ptr<Order> order, const Parameters& parameters)
+PreemptiveScheduler::PreemptiveScheduler(Owned<Order> order, const Parameters& parameters)
     : order_(std::move(order)),
       rule_(restart_rule_of(parameters)),
       lifetime_(order_->lifetime()),

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/parameters.hpp"
 #include "listing/waiting_queue.hpp"
 #include "seams/order.hpp"
@@ -15,7 +16,7 @@ namespace gpusched {
 /// of the cluster go on. The five steps stand in docs/reference/semantics.md.
 class PreemptiveScheduler : public Scheduler {
  public:
-  PreemptiveScheduler(std::unique_ptr<Order> order, const Parameters& parameters);
+  PreemptiveScheduler(Owned<Order> order, const Parameters& parameters);
 
   /// What every preemptive order takes.
   static std::vector<ParameterInfo> parameters();
@@ -69,7 +70,7 @@ class PreemptiveScheduler : public Scheduler {
   [[nodiscard]] bool is_due(const State& state) const;
   [[nodiscard]] Time next_crossing(const State& state) const;
 
-  std::unique_ptr<Order> order_;
+  Owned<Order> order_;
   RestartRule rule_;
   KeyLifetime lifetime_;
   bool is_strict_;
@@ -77,7 +78,7 @@ class PreemptiveScheduler : public Scheduler {
   bool displaces_;
   bool is_periodic_;
   Time period_;
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   std::int64_t active_gpus_ = 0;  // of running and waiting jobs together
   Allocation allocation_;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/clone.hpp"
+#include "base/slow_twins.hpp"
 #include "listing/list_scheduler.hpp"
 #include "preemption/kinetic_scheduler.hpp"
 #include "preemption/pooled_srpt.hpp"
@@ -15,8 +17,8 @@ namespace {
 /// Whether PooledSrpt gives the same schedule as the general scheduler would.
 bool is_pooled_srpt(const Order& order, const Parameters& parameters, const Placement& placement,
                     const JobTable& jobs) {
-  return order.is_remaining_service() && placement.is_pooled() && jobs.is_clairvoyant() &&
-         !jobs.has_restart_costs() && parameters.text("scan") == "skip" &&
+  return !takes_slow_twins && order.is_remaining_service() && placement.is_pooled() &&
+         jobs.is_clairvoyant() && !jobs.has_restart_costs() && parameters.text("scan") == "skip" &&
          parameters.text("epoch") == "event" && parameters.number("period_s") == 0 &&
          parameters.number("cost_s") == 0 && parameters.number("wide_cost_s") <= 0;
 }
@@ -40,9 +42,9 @@ std::vector<ParameterInfo> policy_parameters(const PluginInfo& info) {
   return all;
 }
 
-std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info, std::unique_ptr<Order> order,
-                                               const Parameters& parameters,
-                                               const Placement& placement, const JobTable& jobs) {
+Owned<Scheduler> make_list_scheduler(const PluginInfo& info, Owned<Order> order,
+                                     const Parameters& parameters, const Placement& placement,
+                                     const JobTable& jobs) {
   if (!info.has(Flag::preemptive)) {
     return std::make_unique<ListScheduler>(std::move(order), parameters);
   }
@@ -54,8 +56,8 @@ std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info, std::uniq
                                             parameters);
 }
 
-std::unique_ptr<Scheduler> make_scheduler(std::string_view name, const Parameters::Values& values,
-                                          const Placement& placement, const JobTable& jobs) {
+Owned<Scheduler> make_scheduler(std::string_view name, const Parameters::Values& values,
+                                const Placement& placement, const JobTable& jobs) {
   const AliasInfo* alias = Registry<Order>::find_alias(name);
   if (alias == nullptr) alias = Registry<Scheduler>::find_alias(name);
   if (alias != nullptr) {

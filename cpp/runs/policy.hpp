@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "model/job_table.hpp"
@@ -18,16 +19,14 @@ namespace gpusched {
 
 /// The scheduler of a registered policy: a scheduler of that name, or an order of that name in a
 /// list scheduler; an alias stands for either. Throws InvalidInput for an unknown name or parameter.
-[[nodiscard]] std::unique_ptr<Scheduler> make_scheduler(std::string_view name,
-                                                        const Parameters::Values& values,
-                                                        const Placement& placement,
-                                                        const JobTable& jobs);
+[[nodiscard]] Owned<Scheduler> make_scheduler(std::string_view name,
+                                              const Parameters::Values& values,
+                                              const Placement& placement, const JobTable& jobs);
 
 /// The list scheduler for an order that is not registered here, as the flags of `info` ask.
-[[nodiscard]] std::unique_ptr<Scheduler> make_list_scheduler(const PluginInfo& info,
-                                                             std::unique_ptr<Order> order,
-                                                             const Parameters& parameters,
-                                                             const Placement& placement,
-                                                             const JobTable& jobs);
+[[nodiscard]] Owned<Scheduler> make_list_scheduler(const PluginInfo& info, Owned<Order> order,
+                                                   const Parameters& parameters,
+                                                   const Placement& placement,
+                                                   const JobTable& jobs);
 
 }  // namespace gpusched

@@ -3,6 +3,7 @@
 #include <span>
 #include <utility>
 
+#include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "runs/policy.hpp"
 #include "seams/named.hpp"
@@ -16,18 +17,18 @@ class BorrowedOrder final : public Order {
   explicit BorrowedOrder(Order& order) : order_(order), lifetime_(order.lifetime()) {}
 
   [[nodiscard]] KeyLifetime lifetime() const override { return lifetime_; }
-  [[nodiscard]] bool remembers() const override { return order_.remembers(); }
+  [[nodiscard]] bool remembers() const override { return order_->remembers(); }
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
-    order_.rank(view, jobs, key);
+    order_->rank(view, jobs, key);
   }
 
  private:
-  Order& order_;
+  Ref<Order> order_;
   KeyLifetime lifetime_;
 };
 
-std::unique_ptr<Scheduler> scheduler_for(Order& order, const RunDescription& description,
-                                         const Placement& placement, const JobTable& jobs) {
+Owned<Scheduler> scheduler_for(Order& order, const RunDescription& description,
+                               const Placement& placement, const JobTable& jobs) {
   PluginInfo info;
   info.flags = description.policy_flags;
   const Parameters parameters("policy", policy_parameters(info), description.policy_values);
@@ -39,21 +40,59 @@ std::unique_ptr<Scheduler> scheduler_for(Order& order, const RunDescription& des
 
 DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
                            const RunDescription& description, RunControl& control)
-    : speed_(make_speed(description.speed, description.speed_values)),
+    : control_(control),
+      seed_(description.seed),
+      speed_(make_speed(description.speed, description.speed_values)),
       contention_(make_contention(description.contention, description.contention_values)) {
   if (const auto* name = std::get_if<std::string>(&description.placement)) {
     placement_ = make_placement(*name, description.placement_values);
   }
-  Placement& placement = placement_ ? *placement_ : *std::get<Placement*>(description.placement);
-  if (const auto* name = std::get_if<std::string>(&description.policy)) {
-    scheduler_ = make_scheduler(*name, description.policy_values, placement, jobs);
-  } else if (const auto* order = std::get_if<Order*>(&description.policy)) {
-    scheduler_ = scheduler_for(**order, description, placement, jobs);
-  }
-  Scheduler& scheduler = scheduler_ ? *scheduler_ : *std::get<Scheduler*>(description.policy);
-  simulation_.emplace(jobs, cluster, scheduler, placement,
+  placing_ = placement_ ? placement_.get() : std::get<Placement*>(description.placement);
+  make_policy(jobs, description);
+  simulation_.emplace(jobs, cluster, *scheduling_, *placing_,
                       Simulation::Pacing{*speed_, *contention_, description.verify},
                       description.seed, control);
+}
+
+void DescribedRun::make_policy(const JobTable& jobs, const RunDescription& description) {
+  Owned<Scheduler> made;
+  Ref<Order> ordering;
+  if (const auto* name = std::get_if<std::string>(&description.policy)) {
+    made = make_scheduler(*name, description.policy_values, *placing_, jobs);
+  } else if (const auto* order = std::get_if<Order*>(&description.policy)) {
+    ordering = *order;
+    made = scheduler_for(**order, description, *placing_, jobs);
+  }
+  last_scheduler_ = std::move(scheduler_);
+  scheduler_ = std::move(made);
+  scheduling_ = scheduler_ ? scheduler_.get() : std::get<Scheduler*>(description.policy);
+  ordering_ = ordering;
+}
+
+void DescribedRun::hand_over(const RunDescription& described, Time at) {
+  const JobTable& jobs = simulation_->state().jobs();
+  make_policy(jobs, described);
+  if (jobs.has_demands() && scheduling_->chooses_gpus()) {
+    fail_input("cpu, memory, gpu_share: the policy chooses GPUs itself and knows nothing else");
+  }
+  simulation_->hand_over(*scheduling_, at);
+}
+
+std::unique_ptr<DescribedRun> DescribedRun::fork(const RunDescription& described,
+                                                 RunControl& control) const {
+  const Cloning whole;
+  Cloning::note(control_, 1, &control);
+  if (Placement* const* placement = std::get_if<Placement*>(&described.placement)) {
+    Cloning::note(placing_, 1, *placement);
+  }
+  if (Scheduler* const* scheduler = std::get_if<Scheduler*>(&described.policy)) {
+    Cloning::note(scheduling_, 1, *scheduler);
+  } else if (Order* const* order = std::get_if<Order*>(&described.policy)) {
+    Cloning::note(ordering_, 1, *order);
+  }
+  std::unique_ptr<DescribedRun> made = Cloning::copy(*this);
+  made->simulation_->tell(nullptr);
+  return made;
 }
 
 }  // namespace gpusched

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "base/clone.hpp"
 #include "base/flags.hpp"
 #include "base/parameters.hpp"
 #include "base/run_control.hpp"
@@ -52,12 +53,39 @@ class DescribedRun {
                RunControl& control);
 
   [[nodiscard]] Simulation& simulation() noexcept { return *simulation_; }
+  [[nodiscard]] const Simulation& simulation() const noexcept { return *simulation_; }
+  /// What its scheduler was given.
+  [[nodiscard]] Setup setup() const noexcept {
+    return {simulation_->state(), *placing_, seed_, *control_};
+  }
+
+  /// From the instant `at` on another policy decides, see Simulation::hand_over: that of `described`,
+  /// which is this run's in all else.
+  void hand_over(const RunDescription& described, Time at);
+
+  /// A run that has come as far and goes on by itself, with copies of all plug-ins; what is
+  /// `described` with objects of the caller has other ones, which take the place of those that this
+  /// run was described with and are as those are now. Jobs and cluster are shared.
+  [[nodiscard]] std::unique_ptr<DescribedRun> fork(const RunDescription& described,
+                                                   RunControl& control) const;
 
  private:
-  std::unique_ptr<Placement> placement_;
-  std::unique_ptr<Scheduler> scheduler_;
-  std::unique_ptr<Speed> speed_;
-  std::unique_ptr<Contention> contention_;
+  friend class Cloning;
+  DescribedRun(const DescribedRun&) = default;
+
+  void make_policy(const JobTable& jobs, const RunDescription& description);
+
+  // Who is referred to stands before who refers to it.
+  Ref<RunControl> control_;
+  std::uint64_t seed_;
+  Owned<Speed> speed_;
+  Owned<Contention> contention_;
+  Owned<Placement> placement_;
+  Ref<Placement> placing_;  // that, or the caller's
+  Owned<Scheduler> last_scheduler_;  // until the one after it takes over
+  Owned<Scheduler> scheduler_;
+  Ref<Scheduler> scheduling_;
+  Ref<Order> ordering_;  // the caller's
   std::optional<Simulation> simulation_;
 };
 

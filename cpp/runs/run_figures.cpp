@@ -29,16 +29,28 @@ class Sum {
   double rest_ = 0.0;
 };
 
-void check(const RunColumns& columns) {
-  const std::size_t size = columns.submit_us.size();
-  const auto fits = [&](auto column) { return column.size() == size; };
-  const auto fits_or_empty = [&](auto column) { return column.empty() || fits(column); };
-  if (!fits(columns.service_us) || !fits(columns.gpus) || !fits(columns.start_us) ||
-      !fits(columns.finish_us) || !fits(columns.held_us) || !fits(columns.preemptions) ||
-      !fits(columns.resizes) || !fits(columns.num_servers) || !fits(columns.status) ||
-      !fits_or_empty(columns.share_milli) || !fits_or_empty(columns.weight)) {
+/// What became of one job.
+struct Outcome {
+  std::int64_t start_us;
+  std::int64_t finish_us;
+  std::int64_t held_us;
+  std::int32_t preemptions;
+  std::int32_t resizes;
+  std::int32_t num_servers;
+  Status status;
+};
+
+template <class... Columns>
+void check_length(std::size_t size, const Columns&... columns) {
+  if (((columns.size() != size) || ...)) {
     throw std::invalid_argument("all columns must have one length");
   }
+}
+
+void check(const JudgedJobs& jobs, std::size_t size) {
+  check_length(size, jobs.submit_us, jobs.service_us, jobs.gpus);
+  if (!jobs.share_milli.empty()) check_length(size, jobs.share_milli);
+  if (!jobs.weight.empty()) check_length(size, jobs.weight);
 }
 
 /// Sorts no more than the percentiles ask for.
@@ -58,65 +70,63 @@ Percentiles percentiles_of(std::vector<std::int64_t>& values) {
   return found;
 }
 
-}  // namespace
-
-RunFigures figures_of(const RunColumns& columns, std::int64_t short_service_us) {
-  check(columns);
+template <class OutcomeOf>
+RunFigures summed(const JudgedJobs& jobs, std::int64_t short_service_us, OutcomeOf outcome_of) {
   RunFigures figures;
   std::vector<std::int64_t> flows;
   std::vector<std::int64_t> waits;
-  flows.reserve(columns.submit_us.size());
-  waits.reserve(columns.submit_us.size());
+  flows.reserve(jobs.submit_us.size());
+  waits.reserve(jobs.submit_us.size());
   Sum log_jct;
   Sum slowdown;
   Sum area_jct;
   Sum area;
   Sum weighted_jct;
   Sum weights;
-  for (std::size_t job = 0; job < columns.submit_us.size(); ++job) {
-    const std::int64_t submit = columns.submit_us[job];
-    const std::int64_t service = columns.service_us[job];
-    const std::int64_t held = columns.held_us[job];
+  for (std::size_t job = 0; job < jobs.submit_us.size(); ++job) {
+    const Outcome outcome = outcome_of(job);
+    const std::int64_t submit = jobs.submit_us[job];
+    const std::int64_t service = jobs.service_us[job];
     const std::int64_t share =
-        columns.share_milli.empty() ? std::int64_t{kWholeGpu} : columns.share_milli[job];
-    const Int128 width = Int128{columns.gpus[job]} * share;
-    figures.held_gpu_milli_us += width * held;
-    figures.num_preemptions += columns.preemptions[job];
-    figures.num_resizes += columns.resizes[job];
-    switch (columns.status[job]) {
-      case static_cast<std::uint8_t>(Status::rejected):
+        jobs.share_milli.empty() ? std::int64_t{kWholeGpu} : jobs.share_milli[job];
+    const Int128 width = Int128{jobs.gpus[job]} * share;
+    figures.held_gpu_milli_us += width * outcome.held_us;
+    figures.num_preemptions += outcome.preemptions;
+    figures.num_resizes += outcome.resizes;
+    switch (outcome.status) {
+      case Status::rejected:
         ++figures.num_rejected;
         continue;
-      case static_cast<std::uint8_t>(Status::unfinished):
+      case Status::unfinished:
         ++figures.num_unfinished;
         figures.accepted_gpu_milli_us += width * service;
         continue;
-      case static_cast<std::uint8_t>(Status::finished):
+      case Status::finished:
         break;
       default:
         throw std::invalid_argument("status: there is no such one");
     }
     if (figures.num_finished++ == 0) {
       figures.first_submit_us = submit;
-      figures.last_finish_us = columns.finish_us[job];
+      figures.last_finish_us = outcome.finish_us;
     }
-    figures.last_finish_us = std::max(figures.last_finish_us, columns.finish_us[job]);
-    const std::int64_t flow = columns.finish_us[job] - submit;
+    figures.last_finish_us = std::max(figures.last_finish_us, outcome.finish_us);
+    const std::int64_t flow = outcome.finish_us - submit;
     figures.flow_us += flow;
-    figures.wait_us += flow - held;
-    figures.delay_us += columns.start_us[job] - submit;
+    figures.wait_us += flow - outcome.held_us;
+    figures.delay_us += outcome.start_us - submit;
     figures.since_first_us += submit - figures.first_submit_us;
     flows.push_back(flow);
-    waits.push_back(flow - held);
-    figures.num_servers += columns.num_servers[job];
+    waits.push_back(flow - outcome.held_us);
+    figures.num_servers += outcome.num_servers;
     figures.accepted_gpu_milli_us += width * service;
     figures.useful_gpu_milli_us += width * service;
 
     const double jct = static_cast<double>(flow) / kUsPerSecond;
     const double length = static_cast<double>(std::max(service, short_service_us)) / kUsPerSecond;
     const double job_area =
-        static_cast<double>(columns.gpus[job]) * (static_cast<double>(service) / kUsPerSecond);
-    const double weight = columns.weight.empty() ? 1.0 : columns.weight[job];
+        static_cast<double>(jobs.gpus[job]) * (static_cast<double>(service) / kUsPerSecond);
+    const double weight = jobs.weight.empty() ? 1.0 : jobs.weight[job];
     log_jct.add(std::log(jct));
     slowdown.add(std::max(1.0, jct / length));
     area_jct.add(jct * job_area);
@@ -133,6 +143,59 @@ RunFigures figures_of(const RunColumns& columns, std::int64_t short_service_us) 
   figures.weighted_jct = weighted_jct.value();
   figures.weight = weights.value();
   return figures;
+}
+
+}  // namespace
+
+RunFigures figures_of(const JudgedJobs& jobs, const OutcomeColumns& outcome,
+                      std::int64_t short_service_us) {
+  check(jobs, outcome.status.size());
+  check_length(outcome.status.size(), outcome.start_us, outcome.finish_us, outcome.held_us,
+               outcome.preemptions, outcome.resizes, outcome.num_servers);
+  return summed(jobs, short_service_us, [&](std::size_t job) {
+    return Outcome{.start_us = outcome.start_us[job],
+                   .finish_us = outcome.finish_us[job],
+                   .held_us = outcome.held_us[job],
+                   .preemptions = outcome.preemptions[job],
+                   .resizes = outcome.resizes[job],
+                   .num_servers = outcome.num_servers[job],
+                   .status = static_cast<Status>(outcome.status[job])};
+  });
+}
+
+RunFigures figures_of(const JudgedJobs& jobs, const Schedule& schedule,
+                      std::int64_t short_service_us) {
+  check(jobs, schedule.num_jobs());
+  return summed(jobs, short_service_us, [&](std::size_t at) {
+    const auto job = static_cast<JobId>(at);
+    const JobRecord& record = schedule.record(job);
+    return Outcome{.start_us = record.start.count(),
+                   .finish_us = record.finish.count(),
+                   .held_us = record.held.count(),
+                   .preemptions = record.preemptions,
+                   .resizes = schedule.num_resizes(job),
+                   .num_servers = record.num_servers,
+                   .status = schedule.status(job)};
+  });
+}
+
+std::vector<Int128> time_there_us(std::span<const std::int64_t> submit_us,
+                                  std::span<const std::int64_t> finish_us,
+                                  std::span<const std::uint8_t> status,
+                                  std::span<const std::int64_t> times_us) {
+  check_length(submit_us.size(), finish_us, status);
+  std::vector<Int128> there(std::max<std::size_t>(times_us.size(), 1) - 1);
+  for (std::size_t at = 0; at < there.size(); ++at) {
+    const std::int64_t begin = times_us[at];
+    const std::int64_t end = times_us[at + 1];
+    for (std::size_t job = 0; job < submit_us.size(); ++job) {
+      if (static_cast<Status>(status[job]) == Status::rejected) continue;
+      const bool is_finished = static_cast<Status>(status[job]) == Status::finished;
+      const std::int64_t leaves = is_finished ? std::min(finish_us[job], end) : end;
+      there[at] += std::max<std::int64_t>(0, leaves - std::max(submit_us[job], begin));
+    }
+  }
+  return there;
 }
 
 }  // namespace gpusched

@@ -3,19 +3,26 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
+
+#include "engine/schedule.hpp"
 
 namespace gpusched {
 
 __extension__ typedef __int128 Int128;
 
-/// What a run is judged by, a value per job. `share_milli` and `weight` may be empty: whole GPUs,
-/// and a weight of 1 each.
-struct RunColumns {
+/// What jobs are judged by, a value each. `share_milli` and `weight` may be empty: whole GPUs, and a
+/// weight of 1 each.
+struct JudgedJobs {
   std::span<const std::int64_t> submit_us;
   std::span<const std::int64_t> service_us;
   std::span<const std::int32_t> gpus;
   std::span<const std::int32_t> share_milli;
   std::span<const double> weight;
+};
+
+/// What a schedule that was read, or a part of one, made of jobs: a value each.
+struct OutcomeColumns {
   std::span<const std::int64_t> start_us;
   std::span<const std::int64_t> finish_us;
   std::span<const std::int64_t> held_us;
@@ -71,6 +78,19 @@ struct RunFigures {
 
 /// One pass over the columns, and two partial sorts. std::invalid_argument where their lengths
 /// differ or a status is unknown.
-[[nodiscard]] RunFigures figures_of(const RunColumns& columns, std::int64_t short_service_us);
+[[nodiscard]] RunFigures figures_of(const JudgedJobs& jobs, const OutcomeColumns& outcome,
+                                    std::int64_t short_service_us);
+
+/// The same of a schedule as it is.
+[[nodiscard]] RunFigures figures_of(const JudgedJobs& jobs, const Schedule& schedule,
+                                    std::int64_t short_service_us);
+
+/// Time that all jobs together are there, from their submission to their finish, within each
+/// stretch from one of the ascending `times_us` to the next. One that is unfinished stays, one that
+/// is rejected never is. std::invalid_argument where lengths differ.
+[[nodiscard]] std::vector<Int128> time_there_us(std::span<const std::int64_t> submit_us,
+                                                std::span<const std::int64_t> finish_us,
+                                                std::span<const std::uint8_t> status,
+                                                std::span<const std::int64_t> times_us);
 
 }  // namespace gpusched

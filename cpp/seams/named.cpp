@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "base/check.hpp"
+#include "base/clone.hpp"
 #include "base/registry.hpp"
 
 namespace gpusched {
@@ -12,15 +13,14 @@ namespace {
 
 /// A plug-in of a seam where a name stands for one file and its own parameters.
 template <class Seam>
-std::unique_ptr<Seam> make_plugin(const char* kind, std::string_view name,
-                                  const Parameters::Values& values) {
+Owned<Seam> make_plugin(const char* kind, std::string_view name, const Parameters::Values& values) {
   if (const AliasInfo* alias = Registry<Seam>::find_alias(name)) {
     return make_plugin<Seam>(kind, alias->target, alias->with_defaults(values));
   }
   const auto* entry = Registry<Seam>::find(name);
   if (entry == nullptr)
     fail_input(std::string(kind) + ": unknown name '" + std::string(name) + "'");
-  std::unique_ptr<Seam> made = entry->make(
+  Owned<Seam> made = entry->make(
       Parameters(std::string(kind) + " " + std::string(name), entry->info.parameters, values));
   if constexpr (std::is_same_v<Seam, Speed>) made->describe(entry->info);
   return made;
@@ -28,16 +28,15 @@ std::unique_ptr<Seam> make_plugin(const char* kind, std::string_view name,
 
 }  // namespace
 
-std::unique_ptr<Placement> make_placement(std::string_view name, const Parameters::Values& values) {
+Owned<Placement> make_placement(std::string_view name, const Parameters::Values& values) {
   return make_plugin<Placement>("placement", name, values);
 }
 
-std::unique_ptr<Speed> make_speed(std::string_view name, const Parameters::Values& values) {
+Owned<Speed> make_speed(std::string_view name, const Parameters::Values& values) {
   return make_plugin<Speed>("speed", name, values);
 }
 
-std::unique_ptr<Contention> make_contention(std::string_view name,
-                                            const Parameters::Values& values) {
+Owned<Contention> make_contention(std::string_view name, const Parameters::Values& values) {
   return make_plugin<Contention>("contention", name, values);
 }
 

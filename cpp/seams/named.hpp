@@ -3,6 +3,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/clone.hpp"
 #include "base/parameters.hpp"
 #include "seams/contention.hpp"
 #include "seams/placement.hpp"
@@ -11,11 +12,10 @@
 namespace gpusched {
 
 /// Each throws InvalidInput for an unknown name or parameter.
-[[nodiscard]] std::unique_ptr<Placement> make_placement(std::string_view name,
-                                                        const Parameters::Values& values);
-[[nodiscard]] std::unique_ptr<Speed> make_speed(std::string_view name,
+[[nodiscard]] Owned<Placement> make_placement(std::string_view name,
+                                              const Parameters::Values& values);
+[[nodiscard]] Owned<Speed> make_speed(std::string_view name, const Parameters::Values& values);
+[[nodiscard]] Owned<Contention> make_contention(std::string_view name,
                                                 const Parameters::Values& values);
-[[nodiscard]] std::unique_ptr<Contention> make_contention(std::string_view name,
-                                                          const Parameters::Values& values);
 
 }  // namespace gpusched

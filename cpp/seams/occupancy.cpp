@@ -88,6 +88,13 @@ void Occupancy::release(int gpus, std::span<const Piece> pieces) noexcept {
   }
 }
 
+void Occupancy::copy_server(const Occupancy& other, ServerId server) noexcept {
+  const int gpus = other.free_gpus(server) - free_gpus(server);
+  num_free_ += gpus;
+  ++num_releases_;
+  move(server, other.free_mask(server), gpus);
+}
+
 bool Occupancy::is_free(std::span<const Piece> pieces, const Demand& demand) const noexcept {
   return std::all_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
     if (!has_room(piece.server, demand, std::max(1, piece.gpus))) return false;

@@ -48,6 +48,8 @@ class Occupancy {
   /// Both move `gpus` in all; the pieces must be free, or held. Empty under a pool.
   void acquire(int gpus, std::span<const Piece> pieces) noexcept;
   void release(int gpus, std::span<const Piece> pieces) noexcept;
+  /// Frees of a server what is free of it there, and nothing else. Where whole GPUs alone are kept.
+  void copy_server(const Occupancy& other, ServerId server) noexcept;
 
   /// Whether more than whole GPUs is kept. Only then may the next eight be called.
   [[nodiscard]] bool has_demands() const noexcept { return !free_cpu_.empty(); }

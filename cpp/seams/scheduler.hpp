@@ -43,9 +43,11 @@ class Scheduler : public Flagged {
   /// rejected only if it is wider than all servers that it may use.
   [[nodiscard]] bool chooses_gpus() const noexcept { return has(Flag::places); }
   [[nodiscard]] virtual RestartRule restart_rule() const { return {}; }
-  /// Every job that it admitted or turned down, in the order of the decisions. Asked once, at the
-  /// end of a run.
-  [[nodiscard]] virtual std::vector<Decision> take_decisions() { return {}; }
+  /// A job that waits is taken back: it forgets the job, between two decisions. False, and nothing
+  /// is changed, if it cannot.
+  [[nodiscard]] virtual bool withdraw(const State& /*state*/, JobId /*job*/) { return false; }
+  /// Every job that it admitted or turned down, in the order of the decisions.
+  [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }
   /// What a user should know of the run, a sentence each.
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
 };

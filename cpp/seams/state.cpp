@@ -13,7 +13,7 @@ std::int64_t State::remaining_ticks(JobId job) const noexcept {
 double State::rate(JobId job, int type, int gpus) const {
   const TypeMask types = jobs_.types(job) & cluster().all_types();
   if ((types >> type & 1) == 0 || gpus < min_gpus(job) || gpus > max_gpus(job)) return 0.0;
-  return speed_.is_elastic() ? speed_.ideal_s(job) / speed_.uniform_s(job, type, gpus) : 1.0;
+  return speed_->is_elastic() ? speed_->ideal_s(job) / speed_->uniform_s(job, type, gpus) : 1.0;
 }
 
 }  // namespace gpusched

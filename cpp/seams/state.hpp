@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "base/buffer.hpp"
+#include "base/clone.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "model/allocation.hpp"
@@ -17,7 +19,7 @@
 
 namespace gpusched {
 
-enum class Phase : std::uint8_t { waiting, running, rejected };
+enum class Phase : std::uint8_t { waiting, running, rejected, cancelled };
 
 /// All that is known of one job, in one cache line. Written when the job arrives, starts or is
 /// preempted; a finish touches nothing, because `finish`, `held` and `paid` are written at the
@@ -75,7 +77,6 @@ struct JobProgress {
 /// What a scheduler may see of a run. Whoever runs it writes it, as what derives from this class.
 class State {
  public:
-  State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   /// Tells runs of one process apart, which addresses do not.
@@ -83,8 +84,8 @@ class State {
 
   [[nodiscard]] Time now() const noexcept { return now_; }
   [[nodiscard]] const JobTable& jobs() const noexcept { return jobs_; }
-  [[nodiscard]] const Speed& speed() const noexcept { return speed_; }
-  [[nodiscard]] const JobClasses& classes() const noexcept { return classes_; }
+  [[nodiscard]] const Speed& speed() const noexcept { return *speed_; }
+  [[nodiscard]] const JobClasses& classes() const noexcept { return *classes_; }
   [[nodiscard]] const Occupancy& occupancy() const noexcept { return occupancy_; }
   [[nodiscard]] const Cluster& cluster() const noexcept { return occupancy_.cluster(); }
 
@@ -103,6 +104,12 @@ class State {
   [[nodiscard]] bool is_running(JobId job) const noexcept {
     const JobRecord& record = records_[job];
     return record.phase == Phase::running && record.finish > now_;
+  }
+  /// Whether the job is in a slot, also at the very instant of its finish before that is handled.
+  [[nodiscard]] bool holds(JobId job) const noexcept {
+    const JobRecord& record = records_[job];
+    return record.phase == Phase::running && record.slot < slots_.size() &&
+           slots_[record.slot].job == job;
   }
   [[nodiscard]] bool is_waiting(JobId job) const noexcept {
     return job < num_arrived_ && records_[job].phase == Phase::waiting;
@@ -137,10 +144,10 @@ class State {
   [[nodiscard]] double rate(JobId job, int type, int gpus) const;
   /// The widths that a job may run at.
   [[nodiscard]] int min_gpus(JobId job) const noexcept {
-    return speed_.is_elastic() ? jobs_.min_gpus(job) : jobs_.gpus(job);
+    return speed_->is_elastic() ? jobs_.min_gpus(job) : jobs_.gpus(job);
   }
   [[nodiscard]] int max_gpus(JobId job) const noexcept {
-    return speed_.is_elastic() ? jobs_.max_gpus(job) : jobs_.gpus(job);
+    return speed_->is_elastic() ? jobs_.max_gpus(job) : jobs_.gpus(job);
   }
   /// Whether speeds depend on allocations, so that each slot has a pace.
   [[nodiscard]] bool has_progress() const noexcept { return !progress_.empty(); }
@@ -160,16 +167,33 @@ class State {
         bool has_shapes)
       : jobs_(jobs),
         speed_(speed),
-        classes_(jobs, cluster),
+        classes_(std::make_shared<const JobClasses>(jobs, cluster)),
         occupancy_(cluster, pooled, jobs.has_demands() && !pooled, has_shapes && !pooled),
         records_(make_buffer<JobRecord>(jobs.num_jobs())),
         progress_(speed.is_fixed() ? 0 : jobs.num_jobs()),
         run_id_(next_run_id()) {}
+  /// Another run, which has come as far.
+  State(const State& other)
+      : jobs_(other.jobs_),
+        speed_(other.speed_),
+        classes_(other.classes_),
+        occupancy_(other.occupancy_),
+        records_(make_buffer<JobRecord>(other.jobs_.num_jobs())),
+        progress_(other.progress_),
+        slots_(other.slots_),
+        paces_(other.paces_),
+        free_slots_(other.free_slots_),
+        now_(other.now_),
+        num_arrived_(other.num_arrived_),
+        num_running_(other.num_running_),
+        run_id_(next_run_id()) {
+    std::copy_n(other.records_.get(), num_arrived_, records_.get());
+  }
   ~State() = default;
 
   const JobTable& jobs_;
-  const Speed& speed_;
-  JobClasses classes_;
+  Ref<const Speed> speed_;
+  std::shared_ptr<const JobClasses> classes_;  // shared by copies
   Occupancy occupancy_;
   Buffer<JobRecord> records_;
   std::vector<JobProgress> progress_;

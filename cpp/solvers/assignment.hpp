@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/stop_check.hpp"
 
 namespace gpusched {
@@ -30,6 +31,8 @@ class Assignment {
   };
 
   Assignment() = default;
+  /// Of a solver that solves anew before a row changes: what it borrowed is not copied.
+  Assignment(const Assignment&) = default;
   Assignment(Assignment&&) = default;
   Assignment& operator=(Assignment&&) = default;
 
@@ -111,7 +114,7 @@ class Assignment {
   std::vector<const double*> cost_;  // of each row
   std::vector<double> transposed_;
   std::vector<std::vector<double>> changed_;  // rows that were changed
-  StopCheck* stop_ = nullptr;
+  Ref<StopCheck> stop_;
 
   // Duals are as coarse as the greatest numbers that went into them since all were computed anew.
   double coarsest_ = 0;

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/stop_check.hpp"
 
 namespace gpusched {
@@ -65,7 +66,7 @@ class Auction {
   std::size_t num_items_ = 0;
   std::int32_t idle_demand_ = 0;
   double range_ = 0;  // of a job's values, forbidden pairs at a finite one
-  StopCheck* stop_ = nullptr;
+  Ref<StopCheck> stop_;
 
   std::vector<double> worth_;  // beyond a job's least value
   std::vector<double> least_;  // value of a job

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,13 +26,38 @@ struct Claim {
 
 /// GPUs in each slot, from slot `first` on; none after the last.
 struct SlotPlan {
-  std::int64_t first = 0;
-  std::vector<int> gpus;
+  /// Slots with equally many GPUs, up to the one before `end`, counted from the first.
+  struct Stretch {
+    std::int64_t end;
+    int gpus;
+  };
 
+  std::int64_t first = 0;
+  std::vector<Stretch> stretches;
+
+  [[nodiscard]] std::int64_t size() const noexcept {
+    return stretches.empty() ? 0 : stretches.back().end;
+  }
+  void push(int gpus, std::int64_t slots) {
+    const std::int64_t end = size() + slots;
+    if (!stretches.empty() && stretches.back().gpus == gpus) {
+      stretches.back().end = end;
+    } else {
+      stretches.push_back({end, gpus});
+    }
+  }
   [[nodiscard]] int at(std::int64_t slot) const noexcept {
-    const std::int64_t i = slot - first;
-    return i < 0 || i >= static_cast<std::int64_t>(gpus.size()) ? 0
-                                                                : gpus[static_cast<std::size_t>(i)];
+    if (slot < first) return 0;
+    const auto found = std::upper_bound(stretches.begin(), stretches.end(), slot - first,
+                                        [](std::int64_t value, const Stretch& known) {
+                                          return value < known.end;
+                                        });
+    return found == stretches.end() ? 0 : found->gpus;
+  }
+  [[nodiscard]] int most() const noexcept {
+    int gpus = 0;
+    for (const Stretch& known : stretches) gpus = std::max(gpus, known.gpus);
+    return gpus;
   }
 };
 
@@ -70,6 +96,10 @@ class ProgressiveFilling {
 
  private:
   [[nodiscard]] bool fill_share(const Claim& claim, std::size_t share, SlotPlan& plan);
+  /// As `suffices`, slot by slot: what it is asked where rounding could matter.
+  [[nodiscard]] bool suffices_by_slot(const Claim& claim, const SlotPlan& plan, double lost) const;
+  /// Slots behind the i-th in which as many GPUs are free as in it, at most `most`.
+  [[nodiscard]] std::int64_t alike(std::size_t i, std::int64_t most) const noexcept;
   [[nodiscard]] std::int64_t free_at(std::size_t i) const noexcept {
     return num_gpus_ - (i < used_.size() ? used_[i] : 0);
   }

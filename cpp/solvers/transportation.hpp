@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/stop_check.hpp"
 
 namespace gpusched {
@@ -79,7 +80,7 @@ class Transportation {
   std::size_t width_ = 0;  // columns, the idle one among them
   bool has_idle_row_ = false;
   std::int32_t idle_units_ = 0;
-  StopCheck* stop_ = nullptr;
+  Ref<StopCheck> stop_;
 
   std::vector<double> worth_;
   std::vector<std::int32_t> flow_;

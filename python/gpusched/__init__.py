@@ -41,8 +41,11 @@ if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster as Cluster
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
     from gpusched.clusters.network import Domain as Domain
+    from gpusched.engine.open_run import Simulation as Simulation
+    from gpusched.engine.open_state import SimulationState as SimulationState
     from gpusched.engine.simulation import run as run
     from gpusched.engine.simulation import simulate as simulate
+    from gpusched.engine.stepped_run import SimulationEvent as SimulationEvent
     from gpusched.generator.synthetic_traces import generate as generate
     from gpusched.plugins.info import PluginInfo as PluginInfo
     from gpusched.plugins.policy import ContentionChoice as ContentionChoice
@@ -113,6 +116,9 @@ _HOME = {
     "RunWarning": "base.run_warning",
     "Scheduler": "_core",
     "ServerGroup": "clusters.cluster",
+    "Simulation": "engine.open_run",
+    "SimulationEvent": "engine.stepped_run",
+    "SimulationState": "engine.open_state",
     "Sizing": "studies.sizing.sizing_result",
     "SpeedChoice": "plugins.policy",
     "State": "_core",

@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunFigures', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_figures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'total_work', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunFigures', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_figures', 'schedule_figures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'time_there_us', 'total_work', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -551,19 +551,69 @@ class Run:
         Handles all instants before the arrival of this job, which must not arrive together
         with the one before it.
         """
+    def cancel(self, job: typing.SupportsInt | typing.SupportsIndex, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Takes back a job that waits or runs; at_us is a tick after the last instant, and none
+        lies between.
+        """
     def finish(self) -> Schedule:
         """
         Goes on to the end and returns the schedule; only once.
+        """
+    def fork(self, jobs: JobTable, cluster: Cluster, description: RunDescription) -> Run:
+        """
+        A run that has come as far and goes on by itself. Jobs and cluster are those of this run,
+        and so is the description, but for objects of Python: those are copies.
+        """
+    def glimpse(self) -> Schedule:
+        """
+        The schedule so far, of a run that goes on: what holds GPUs held them until now.
+        """
+    def hand_over(self, description: RunDescription, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        From at_us on, likewise, the policy of the description decides.
+        """
+    def listen(self, is_listening: bool) -> None:
+        """
+        Whether from now on all that happens is kept for `take_events`.
+        """
+    def proceed(self, limit_us: typing.SupportsInt | typing.SupportsIndex, most: typing.SupportsInt | typing.SupportsIndex, keeps_finished: bool = False) -> int:
+        """
+        Handles at most so many instants before the limit; returns how many there were.
         """
     def so_far(self) -> Schedule:
         """
         What was done until a stop, or an error of a policy; only once. What held GPUs then
         held them until then, and is unfinished.
         """
+    def state(self) -> dict[str, typing.Any]:
+        """
+        Columns of the jobs that wait and run, of the GPUs that they hold and of those free.
+        """
+    def take_events(self) -> list[tuple[str, int]]:
+        """
+        What has happened since the last call: (what, job), in that order.
+        """
     def take_finished(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
         """
         The jobs that have finished in `advance` since the last call, in that order, and when.
         """
+    @property
+    def is_stopped(self) -> bool:
+        """
+        Whether it ended with an error that leaves `so_far`.
+        """
+    @property
+    def next_us(self) -> int | None:
+        """
+        The next instant; None where there is none.
+        """
+    @property
+    def now_us(self) -> int:
+        ...
+    @property
+    def num_instants(self) -> int:
+        ...
 class GangPlan:
     """
     Every job bound to its GPUs under one cap.
@@ -859,6 +909,10 @@ def run_figures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: num
     whole GPUs and for equal weights. A service under `short_service_us` counts as that in
     the slowdown.
     """
+def schedule_figures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunFigures:
+    """
+    The same of a schedule of all of the jobs, without its columns.
+    """
 def split_batch(global_batch: typing.SupportsFloat | typing.SupportsIndex, rates: numpy.typing.NDArray[numpy.float64], max_samples: numpy.typing.NDArray[numpy.float64], is_equal: bool) -> tuple[numpy.typing.NDArray[numpy.float64], bool]:
     """
     Samples of each worker, and whether all found a place.
@@ -870,6 +924,12 @@ def split_whole_batch(global_batch: typing.SupportsInt | typing.SupportsIndex, r
 def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """
     Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.
+    """
+def time_there_us(*, submit_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], status: numpy.typing.NDArray[numpy.uint8], times_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> list[int]:
+    """
+    Time that all jobs together are there, from submission to finish, within each stretch
+    from one of the ascending `times_us` to the next: exact. One that is unfinished stays to
+    the end, one that is rejected never is there.
     """
 def total_work(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """

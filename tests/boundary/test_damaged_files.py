@@ -6,6 +6,7 @@ import gzip
 import io
 import struct
 import tarfile
+import tracemalloc
 import zipfile
 import zlib
 from pathlib import Path
@@ -331,7 +332,9 @@ def test_an_array_that_claims_more_than_there_is_takes_no_space(tmp_path: Path, 
     np.lib.format.write_array_header_1_0(file, header)
     (tmp_path / "a.npy").write_bytes(file.getvalue())
     refused(tmp_path / "a.npy", gs.read_trace, "0 bytes do not hold shape")
-    (tmp_path / "a.npz").write_bytes(zip_of("submit_s.npy", file.getvalue()))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for name in ("submit_s", "service_s", "gpus"):
+            archive.writestr(f"{name}.npy", file.getvalue())
     refused(tmp_path / "a.npz", gs.read_trace, "0 bytes do not hold shape")
 
 
@@ -431,3 +434,24 @@ def test_a_file_is_named_even_where_its_name_occurs_in_every_message(
     ):
         with pytest.raises(ValueError, match=rf"^{name}(:|, line 1)"):
             read(name)
+
+
+def test_a_numpy_archive_without_our_columns_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "zeros.npz"
+    np.savez_compressed(path, zeros=np.zeros(32 << 20, dtype=np.int8))
+    tracemalloc.start()
+    refused(path, gs.read_trace, "column 'submit_s' is missing; there are zeros")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 8 << 20
+
+
+def test_an_array_of_no_bytes_holds_no_rows(tmp_path: Path) -> None:
+    header = io.BytesIO()
+    shape = {"descr": "<U0", "fortran_order": False, "shape": (1 << 40,)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    path = tmp_path / "none.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("submit_s", "service_s", "gpus"):
+            archive.writestr(f"{name}.npy", header.getvalue())
+    refused(path, gs.read_trace, "<U0 takes no space")

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tests.campaigns.lawful import lawful_trial
-from tests.campaigns.trials import Trial, Twin, Whimsical
+from tests.campaigns.trials import FastPath, Trial, Twin, Whimsical
 from tests.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, PREEMPTIVE, orders
 from tests.reference.cases import Case, cases
 from tests.reference.contention_cases import contended_cases
 from tests.reference.demand_cases import demand_cases
 from tests.reference.drawing import Seeded, Source
 from tests.reference.elastic_cases import ELASTIC, elastic_cases
+from tests.reference.large import deep_queues
 from tests.reference.packing import NAMES as PACKINGS
 from tests.reference.packing import OWN
 from tests.reference.packing_cases import packing_cases
@@ -90,6 +91,11 @@ def of_elastic(source: Source) -> Trial:
     return Whimsical(elastic_cases.draw(source, speed), source.one_of(("replanned", "dealt")))
 
 
+def of_fast_path(source: Source) -> Trial:
+    """Preemptive policies on queues too deep for the readable engine, by their slow twins."""
+    return FastPath(deep_queues.draw(source, source.one_of(PREEMPTIVE), source.one_of(PLACEMENTS)))
+
+
 SEAMS: Mapping[str, Callable[[Source], Trial]] = {
     "order": of_order,
     "placement": of_placement,
@@ -97,6 +103,7 @@ SEAMS: Mapping[str, Callable[[Source], Trial]] = {
     "scheduler": of_scheduler,
     "demands": of_demands,
     "elastic": of_elastic,
+    "fast-path": of_fast_path,
 }
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import gpusched as gs
+from gpusched.base.run_warning import unwarned
 from tests.parity.core import choice_text, make_cluster, make_trace, outcome_of, predictor_of
 from tests.parity.native import run_native
 from tests.parity.native_whims import WHIMS
+from tests.parity.slow_twins import slow_twins
 from tests.reference import Outcome
 from tests.reference.cases import Case
 from tests.reference.elastic_cases import ElasticCase
@@ -51,19 +53,24 @@ def attempt(run: Callable[[], Outcome]) -> Outcome | Exception:
         return error
 
 
-def compare(expected: Outcome | Exception, actual: Outcome | Exception) -> str:
+def compare(
+    expected: Outcome | Exception,
+    actual: Outcome | Exception,
+    first: str = "readable engine",
+    second: str = "core",
+) -> str:
     """Return the verdict on what both engines made of a case, or raise a Difference."""
     if isinstance(expected, RuntimeError):
         return ENDLESS
     if isinstance(expected, ValueError) and isinstance(actual, ValueError):
         return REFUSED
-    for engine, found in (("readable engine", expected), ("core", actual)):
+    for engine, found in ((first, expected), (second, actual)):
         if isinstance(found, Exception):
             raise Difference(f"{engine}: {type(found).__name__}: {found}") from found
     for field in dataclasses.fields(Outcome):
         one, other = getattr(expected, field.name), getattr(actual, field.name)
         if one != other:
-            raise Difference(f"{field.name}: {one} in the readable engine, {other} in the core")
+            raise Difference(f"{field.name}: {one} in the {first}, {other} in the {second}")
     return SAME
 
 
@@ -173,6 +180,35 @@ class Whimsical:
         """Take jobs away."""
         for case in fewer_jobs(self.case):
             yield Whimsical(case, self.kind)
+
+
+@dataclass(frozen=True)
+class FastPath:
+    """What a scheduler does where something has changed equals its slow twin, which does it all."""
+
+    case: Case
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """Policy, placement and speed."""
+        return Twin(self.case).names
+
+    def check(self) -> str:
+        """Compare every column and the digest."""
+        with unwarned():
+            fast = attempt(lambda: outcome_of(simulate(self.case).schedule))
+            with slow_twins():
+                slow = attempt(lambda: outcome_of(simulate(self.case).schedule))
+        return compare(slow, fast, "slow twin", "fast path")
+
+    def save(self, path: Path) -> str | None:
+        """Write the case."""
+        return saved(self.case, path)
+
+    def smaller(self) -> Iterator[Trial]:
+        """Take jobs away."""
+        for case in fewer_jobs(self.case):
+            yield FastPath(case)
 
 
 @dataclass(frozen=True)

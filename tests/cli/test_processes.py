@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import polars
 import pytest
 
 import gpusched as gs
@@ -95,3 +96,25 @@ def test_looking_at_help_loads_no_heavy_library() -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_damaged_page_of_parquet_is_one_line(tmp_path: Path) -> None:
+    num_jobs = 40
+    path = tmp_path / "jobs.parquet"
+    columns = {
+        "submit_s": range(num_jobs),
+        "service_s": [5 + job % 3 for job in range(num_jobs)],
+        "gpus": [1 + job % 4 for job in range(num_jobs)],
+    }
+    polars.DataFrame(columns).write_parquet(path, compression="uncompressed", statistics=False)
+    # Positions in a dictionary, of 2 bits each, are said to have 255: Polars panics of that.
+    damaged = path.read_bytes().replace(b"\x02\x0b", b"\xff\x0b")
+    assert damaged != path.read_bytes()
+    path.write_bytes(damaged)
+
+    done = run("trace", "info", str(path), cwd=tmp_path)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"gpusched: {path}: truncated or damaged Parquet")

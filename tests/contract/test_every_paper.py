@@ -95,6 +95,7 @@ def test_the_command_lists_a_paper_and_what_it_would_run(name: str) -> None:
         ("reproduces", (), "reproduces must name"),
         ("seeds", 1, "seeds: 1 must be at least 2"),
         ("name", "fgd", "the name 'fgd' is taken"),
+        ("name", "all", "the word stands for all papers"),
     ],
 )
 def test_a_wrong_registration_is_refused(field: str, value: object, message: str) -> None:

@@ -168,6 +168,8 @@ class RunningIndexMachine(RuleBasedStateMachine):
         expected = sum(gpus for *at, gpus in self.twin if tuple(at) >= (end, job))
         assert self.native.sum_from(end, job) == expected
         assert self.native.sum_until(end) == sum(g for e, _, g in self.twin if e <= end)
+        assert self.native.after(end) == [own for e, own, _ in self.twin if e > end]
+        assert self.native.until(end) == [own for e, own, _ in self.twin if e <= end][::-1]
 
     @precondition(lambda self: self.twin)
     @rule(fraction=st.floats(0, 1))
@@ -378,6 +380,7 @@ def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     # test_plan_oracle_laws
     elsewhere |= {"plan_with_bound", "portable_root", "price_table", "solve_plan"}
     elsewhere |= {"TimedScheduler"}  # test_timed_scheduler
+    elsewhere |= {"take_slow_twins"}  # test_fast_paths_equal_slow_twins
     elsewhere |= {"ClearedCategory", "clear_category", "draw_category"}  # test_market,
     elsewhere |= {"register_bare_speed", "forget_bare_speed"}  # test_every_speed
     elsewhere |= {"improve_placement", "bound_placements"}  # and test_market_laws

@@ -15,7 +15,7 @@ from .ada_srsf import AdaSrsf
 from .conservative import Conservative
 from .discretised_las import DiscretisedLas
 from .easy import Easy
-from .engine import Engine, Scheduler
+from .engine import Change, Engine, Scheduler
 from .horizon import check_horizon
 from .make_speed import make_speed
 from .model import (
@@ -120,6 +120,7 @@ def make_engine(
     network: Network | None = None,
     room: Sequence[tuple[int | None, int | None]] = (),
     max_instants: int = 200_000,
+    changes: Sequence[Change] = (),
 ) -> Engine:
     """Return an engine whose jobs a scheduler decides about; arguments as of :func:`replay`."""
     check_horizon(jobs)
@@ -137,6 +138,7 @@ def make_engine(
         max_instants=max_instants,
         room=room,
         network=network,
+        changes=changes,
     )
 
 
@@ -167,7 +169,8 @@ def replay(
         of :data:`CONTENTIONS`), ``speed_params`` and ``contention_params`` as in ``gpusched``.
         ``network``: what ``ring`` needs, beside a profile of every job, and ``stages``, beside a
         graph. ``room``: CPU (thousandths of a core) and memory (MiB) of each server, None for as
-        much as anybody asks for. ``max_instants``: a guard against rules that never end (work
+        much as anybody asks for. ``changes``: what is done to the replay in its course.
+        ``max_instants``: a guard against rules that never end (work
         added faster than it is done).
 
     Returns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from . import packing
@@ -33,6 +34,15 @@ class Scheduler(Protocol):
         """Return the next instant to decide at if nothing else happens before."""
 
 
+@dataclass(frozen=True)
+class Change:
+    """What is done to a replay at an instant: a job is taken back, or another scheduler comes."""
+
+    at_us: int
+    job: int | None = None
+    scheduler: Scheduler | None = None
+
+
 class Engine:
     """The state of one replay."""
 
@@ -49,6 +59,7 @@ class Engine:
         max_instants: int,
         room: Sequence[tuple[int | None, int | None]] = (),
         network: Network | None = None,
+        changes: Sequence[Change] = (),
     ) -> None:
         in_order = sorted(jobs, key=lambda job: job.submit_us)
         costs = [scheduler.cost(job, job.gpus) for job in in_order]
@@ -62,6 +73,8 @@ class Engine:
         self.restart = restart
         self.seed = seed
         self.max_instants = max_instants
+        self.changes = sorted(changes, key=lambda change: change.at_us)
+        self.is_changed = False  # the scheduler, at this instant
         self.now = 0
         self.free = self.cluster.idle()
         self.active: list[Active] = []
@@ -110,7 +123,7 @@ class Engine:
     def start(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
         """Start or resume a waiting job; its placement says the ranks if they are not given."""
         assert not job.running
-        assert job.start < 0 or job.released < self.now
+        assert job.start < 0 or job.released < self.now or self.is_changed
         is_resume = job.start >= 0
         job.start = job.start if is_resume else self.now
         self.hold(job, allocation, ranks, pays=is_resume)
@@ -197,6 +210,33 @@ class Engine:
         self.suspended.remove(job)
         return True
 
+    def cancel(self, job: Active) -> bool:
+        """Take back a job that is not done; whether it ran."""
+        if job not in self.active:
+            return False
+        self.active.remove(job)
+        if not job.running:
+            return False
+        job.settle(self.now)
+        self.release(job, min(job.done, job.work))
+        return True
+
+    def change(self, finished: list[Active], arrived: list[Active]) -> bool:
+        """Do what is to be done at this instant, after its finishes; whether there was anything."""
+        now = [change for change in self.changes if change.at_us == self.now]
+        for change in now:
+            if change.job is not None and self.cancel(self.jobs[change.job]):
+                finished.append(self.jobs[change.job])
+        for change in now:
+            if change.scheduler is not None:
+                for job in self.running:
+                    self.preempt(job)
+                self.scheduler = change.scheduler
+                self.is_changed = True
+                finished.clear()
+                arrived += self.waiting
+        return bool(now)
+
     def run(self) -> Outcome:
         """Replay all jobs."""
         future = list(self.jobs)
@@ -207,6 +247,7 @@ class Engine:
                 instants.append(future[0].job.submit_us)
             if wake is not None:
                 instants.append(wake)
+            instants += [change.at_us for change in self.changes[:1]]
             if not instants:
                 return self.outcome()
             self.now = min(instants)
@@ -219,13 +260,18 @@ class Engine:
                 job.status = FINISHED
                 self.active.remove(job)
             arrived: list[Active] = []
+            self.is_changed = False
+            if self.change(finished, arrived):
+                self.changes = [change for change in self.changes if change.at_us > self.now]
+            new: list[Active] = []
             while future and future[0].job.submit_us == self.now:
                 job = future.pop(0)
                 if job.reason:
                     job.status = REJECTED
                 else:
-                    arrived.append(job)
-            self.active += arrived
+                    new.append(job)
+            self.active += new
+            arrived += new
 
             if self.scheduler.is_due(self):
                 self.scheduler.decide(self, finished, arrived)

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import BY_DEADLINE, PREEMPTIVE, Job
 from .cases import Case
+from .drawing import Generator, Source
 from .model import WHOLE
 from .scales import ALL_TYPES, SECOND, TYPES
 
@@ -119,3 +120,16 @@ def many_widths(policy: str, placement: str, seed: int, num_widths: int = 1_500)
         jobs.append(Job(submit, rng.randint(1, 100), gpus))
         submit += round(rng.expovariate(1.0) * 70 * gpus / (64 * len(servers)))
     return Case(jobs, servers, policy, placement, {}, {}, seed)
+
+
+@Generator
+def deep_queues(source: Source, policy: str, placement: str) -> Case:
+    """A replay of up to 450 jobs that come up to thirty times as fast as they can be served.
+
+    Of ten widths and a few sets of GPU types, as fast paths ask for that keep a queue for each.
+    """
+    case = large_case(policy, placement, source.between(0, 2**32))
+    haste, copies = source.one_of([1, 3, 10, 30]), source.one_of([1, 2, 3])
+    jobs = [replace(job, submit_us=job.submit_us // haste) for job in case.jobs * copies]
+    params = {name: value for name, value in case.policy_params.items() if name != "displace"}
+    return replace(case, jobs=jobs, policy_params=params)

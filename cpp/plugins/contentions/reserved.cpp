@@ -16,6 +16,6 @@ class Reserved final : public Contention {
 
 GPUSCHED_REGISTER(Contention, Reserved, .name = "reserved",
                   .summary = "Each ring owns of a link as much as it holds of the GPUs behind it.",
-                  .source = "Luo et al., INFOCOM 2025, NIC shares.")
+                  .source = "Ours, for bounds that depend on a job's own placement alone.")
 
 }  // namespace gpusched

@@ -54,7 +54,7 @@ class RemainingVirtualWorkOrder final : public Order {
 GPUSCHED_REGISTER(
     Order, RemainingVirtualWorkOrder, .name = "a-srpt-p",
     .summary = "Preemptive A-SRPT: least remaining virtual work; a restart must pay for itself.",
-    .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+    .source = "Ours: the order of A-SRPT (a-srpt), with preemption.",
     .flags = {Flag::preemptive, Flag::clairvoyant})
 
 }  // namespace gpusched

@@ -13,7 +13,7 @@ using StrictDurationOrder = KeyOrder<StrictDuration>;
 GPUSCHED_REGISTER(
     Order, StrictDurationOrder, .name = "spjf",
     .summary = "Shortest predicted job first; one that does not fit blocks the others.",
-    .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+    .source = "Told to be a baseline of Luo et al., INFOCOM 2025; the rule is ours.",
     .flags = {Flag::strict, Flag::clairvoyant})
 
 }  // namespace gpusched

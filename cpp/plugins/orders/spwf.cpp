@@ -15,7 +15,7 @@ using StrictWorkloadOrder = KeyOrder<StrictWorkload>;
 GPUSCHED_REGISTER(
     Order, StrictWorkloadOrder, .name = "spwf",
     .summary = "Smallest predicted workload first; one that does not fit blocks the others.",
-    .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+    .source = "Told to be a baseline of Luo et al., INFOCOM 2025; the rule is ours.",
     .flags = {Flag::strict, Flag::clairvoyant})
 
 }  // namespace gpusched

@@ -32,7 +32,8 @@ class HeavyEdgePlacement final : public Placement {
 GPUSCHED_REGISTER(
     Placement, HeavyEdgePlacement, .name = "heavy-edge",
     .summary = "Best fit on one server, else few servers with the job graph cut at light edges.",
-    .source = "Luo et al., INFOCOM 2025 (Heavy-Edge).", .flags = {Flag::scatters},
+    .source = "The aim: Luo et al., INFOCOM 2025 (the abstract); the algorithm is ours.",
+    .flags = {Flag::scatters},
     .parameters = {{.name = "swaps",
                     .fallback = true,
                     .help = "exchange replicas between servers where that shortens an iteration"},

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/buffer.hpp"
+#include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "base/registry.hpp"
 #include "listing/waiting_queue.hpp"
@@ -47,7 +47,7 @@ class ASrpt final : public Scheduler {
     const bool has_links = !setup.state.speed().is_fixed();
     if (has_links) finder_.emplace(setup.state.cluster().network());
     machine_.begin(setup.state.cluster().num_gpus());
-    jobs_ = make_buffer<Known>(setup.state.jobs().num_jobs());
+    jobs_.assign(setup.state.jobs().num_jobs(), {});
     kinds_.clear();
     kind_of_.clear();
     lines_.clear();
@@ -293,11 +293,11 @@ class ASrpt final : public Scheduler {
   double tau_;
   double heavy_;
   double near_;
-  std::unique_ptr<Placement> fragments_;
-  Placement* placement_ = nullptr;
+  Owned<Placement> fragments_;
+  Ref<Placement> placement_;
   std::optional<RingLinks> finder_;  // absent where no link matters
   VirtualMachine machine_;
-  Buffer<Known> jobs_;
+  std::vector<Known> jobs_;
   std::vector<Kind> kinds_;
   std::map<std::tuple<ClassId, std::int32_t, std::int32_t>, KindId> kind_of_;
   std::vector<Line> lines_;
@@ -318,7 +318,8 @@ class ASrpt final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, ASrpt, .name = "a-srpt",
     .summary = "Follows one virtual server under SRPT; gangs that communicate much may wait.",
-    .source = "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563).",
+    .source =
+        "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563): the abstract; details are ours.",
     .flags = {Flag::clairvoyant},
     .parameters = {
         {.name = "scan",

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "base/infinity.hpp"
 #include "base/registry.hpp"
@@ -232,8 +233,8 @@ class AdaSrsf final : public Scheduler {
   std::size_t sharers_;
   bool is_dual_;
   double threshold_;
-  Placement* placement_ = nullptr;
-  const Speed* speed_ = nullptr;
+  Ref<Placement> placement_;
+  Ref<const Speed> speed_;
   std::optional<RingLinks> finder_;            // absent where no link matters
   std::vector<std::vector<Ring>> rings_;       // of each link
   std::vector<std::vector<LinkId>> links_of_;  // of each slot

@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/waiting_line.hpp"
 #include "solvers/assignment.hpp"
 
 namespace gpusched {
@@ -46,6 +48,7 @@ class AlloX final : public Scheduler {
   void begin(const Setup& setup) override {
     jobs_.begin(setup, true);
     solver_.listen_to(&stop_.emplace(setup.control));
+    waiting_.clear();
     type_of_.clear();
     has_changed_ = false;
   }
@@ -59,31 +62,26 @@ class AlloX final : public Scheduler {
     const bool is_review = period_ == Time{0} || state.now().count() % period_.count() == 0;
     const bool is_due = has_changed_ && is_review;
     if (is_due) has_changed_ = false;
+    const auto key = [&](const ElasticJobs::Job& job) { return key_of(gpu_time(state, job)); };
+    arrived_.clear();
+    for (const JobId id : instant.arrived) arrived_.push_back(&jobs_.job(id));
+    waiting_.add(arrived_, key);
     line_.clear();
-    for (auto& [id, job] : jobs_.all()) {
-      const bool stays = !is_due || !preempts_ || ElasticJobs::is_restarting(state, job);
-      if (stays && jobs_.keep(job)) continue;
-      line_.push_back({gpu_time(state, job), &job});
-    }
-    std::stable_sort(line_.begin(), line_.end(),
-                     [](const Entry& a, const Entry& b) { return a.gpu_time < b.gpu_time; });
+    if (is_due && preempts_) take_back(state);
     if (is_due) {
       match(state);
       start_matched();
     }
-    for (const Entry& entry : line_) {
-      if (jobs_.all_left() == 0) break;
-      fill(*entry.job);
-    }
+    for_each_in_line([&](const WaitingLine::Entry& entry) {
+      if (entry.least <= jobs_.all_left()) fill(*entry.job);
+      return jobs_.all_left() > 0;
+    });
     jobs_.apply(state, actions);
+    waiting_.update(jobs_, key);
     if (period_ > Time{0} && has_changed_) actions.wake(next_multiple(state.now(), period_));
   }
 
  private:
-  struct Entry {
-    double gpu_time;
-    ElasticJobs::Job* job;
-  };
   /// Columns [begin, end) of the matching: the places of one type, `machines` of each k = 1, 2, ..
   struct Queue {
     int begin;
@@ -112,15 +110,41 @@ class AlloX final : public Scheduler {
            fastest_rate(job);
   }
 
+  /// Those that run are matched like those that wait, unless they pay for a restart.
+  void take_back(const State& state) {
+    jobs_.take_all_back();
+    for (ElasticJobs::Job* job : jobs_.holders()) {
+      if (ElasticJobs::is_restarting(state, *job)) {
+        for (const Part& part : job->held) jobs_.retain(part.type, part.gpus);
+        continue;
+      }
+      jobs_.drop(*job);
+      line_.push_back({key_of(gpu_time(state, *job)), job->id, 0, job});
+    }
+    std::sort(line_.begin(), line_.end());
+  }
+
+  /// Those whose GPUs were taken back and those that wait, by the GPU time left, until `visit`
+  /// returns false.
+  template <class Visit>
+  void for_each_in_line(Visit visit) const {
+    const std::span<const WaitingLine::Entry> waiting = waiting_.all();
+    auto next = line_.begin();
+    for (std::size_t at = 0; at < waiting.size() || next != line_.end();) {
+      const bool is_next = next != line_.end() && (at == waiting.size() || *next < waiting[at]);
+      if (!visit(is_next ? *next++ : waiting[at++])) return;
+    }
+  }
+
   void match(const State& state) {
     rows_.clear();
     std::int64_t gpus = 0;
-    for (const Entry& entry : line_) {
-      if (rows_.size() == window_) break;
-      if (entry.job->is_mixed()) continue;
+    for_each_in_line([&](const WaitingLine::Entry& entry) {
+      if (entry.job->is_mixed()) return true;
       rows_.push_back(entry.job);
       gpus += state.jobs().gpus(entry.job->id);
-    }
+      return rows_.size() < window_;
+    });
     matches_.clear();
     if (rows_.empty()) return;
     const auto num_rows = static_cast<std::int64_t>(rows_.size());
@@ -203,7 +227,9 @@ class AlloX final : public Scheduler {
   ElasticJobs jobs_;
   Assignment solver_;
   std::map<JobId, int> type_of_;  // of the jobs of the last matching
-  std::vector<Entry> line_;
+  WaitingLine waiting_;
+  std::vector<ElasticJobs::Job*> arrived_;
+  std::vector<WaitingLine::Entry> line_;  // those that run and whose GPUs were taken back
   std::vector<ElasticJobs::Job*> rows_;
   std::vector<Queue> queues_;
   std::vector<double> cost_;

@@ -2,11 +2,11 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "base/registry.hpp"
 #include "listing/free_profile.hpp"
 #include "listing/head_reservation.hpp"
-#include "listing/running_index.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {
@@ -22,7 +22,6 @@ class Conservative final : public Scheduler {
     control_ = &setup.control;
     come_.clear();
     ahead_.clear();
-    running_.clear();
     profile_.reset(setup.state.cluster().num_gpus());
     head_.begin(setup);
   }
@@ -33,7 +32,7 @@ class Conservative final : public Scheduler {
     bool is_early = false;
     for (const JobId job : instant.finished) {
       const Time end = state.record(job).start + state.jobs().estimate(job);
-      running_.erase(end, job);
+      head_.finish(state, job);
       if (end <= now) continue;
       profile_.take(now, end, -state.jobs().gpus(job));
       is_early = true;
@@ -45,6 +44,7 @@ class Conservative final : public Scheduler {
       }
       start_due(state, actions);
     }
+    if (come_.empty()) head_.rest();
   }
 
  private:
@@ -62,7 +62,7 @@ class Conservative final : public Scheduler {
 
   void reserve(const State& state, std::span<const JobId> arrived, bool is_early) {
     // Who runs for longer than estimated does so until the next tick, whenever one asks.
-    const std::int64_t overdue = running_.sum_until(state.now());
+    const std::int64_t overdue = head_.running().sum_until(state.now());
     if (overdue > 0) profile_.slide(kTick, overdue);
     if (is_early) move_up(state);
     for (const JobId job : arrived) {
@@ -142,7 +142,7 @@ class Conservative final : public Scheduler {
         continue;
       }
       if (first != kNoJob) {
-        if (!is_made) head_.make(state, first, running_);
+        if (!is_made) head_.make(state, first);
         is_made = true;
         if (!head_.admits(state, job, allocation_)) {
           if (!placement_->names_depend_on_job()) longest = head_.at() - state.now();
@@ -150,7 +150,7 @@ class Conservative final : public Scheduler {
         }
       }
       actions.start(job, allocation_);
-      running_.insert({state.now() + length, job, allocation_.gpus});
+      head_.start(state, job);
       held.has_started = true;
       // Other GPUs are free now: what stood in the way before may not any more.
       for (Time& any : longest_) {
@@ -159,12 +159,11 @@ class Conservative final : public Scheduler {
     }
   }
 
-  Placement* placement_ = nullptr;
-  const RunControl* control_ = nullptr;
+  Ref<Placement> placement_;
+  Ref<const RunControl> control_;
   Heap<Reservation> ahead_;         // have not come
   std::vector<Reservation> come_;   // by instant and JobId
   std::vector<Reservation> moved_;
-  RunningIndex running_;
   HeadReservation head_;
   std::vector<Time> longest_;  // of each class: who is longer cannot start now
   FreeProfile profile_;

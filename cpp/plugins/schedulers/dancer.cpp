@@ -152,9 +152,7 @@ class Dancer final : public Scheduler {
     actions.wake(next_multiple(state.now(), book_.options.slot));
   }
 
-  [[nodiscard]] std::vector<Decision> take_decisions() override {
-    return std::move(book_.decisions);
-  }
+  [[nodiscard]] std::vector<Decision> decisions() const override { return book_.decisions; }
 
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (book_.num_broken == 0) return {};
@@ -174,7 +172,8 @@ class Dancer final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, Dancer, .name = "dancer",
     .summary = "Admits jobs whose deadlines are worth the GPUs; number and type both change.",
-    .source = "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025 (doi 10.1109/TCC.2025.3548604).",
+    .source =
+        "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025: the abstract; the mathematics is ours.",
     .flags = {Flag::preemptive, Flag::clairvoyant, Flag::elastic, Flag::deadlines},
     .parameters = Dancer::parameters(), .adjust = apply_dancer_preset)
 

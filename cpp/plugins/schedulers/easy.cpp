@@ -1,10 +1,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/registry.hpp"
-#include "listing/backfill_queue.hpp"
+#include "listing/backfill_walk.hpp"
+#include "listing/gained_servers.hpp"
 #include "listing/head_reservation.hpp"
-#include "listing/running_index.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {
@@ -17,24 +18,36 @@ class Easy final : public Scheduler {
   void begin(const Setup& setup) override {
     placement_ = &setup.placement;
     is_pooled_ = placement_->is_pooled();
-    queue_.begin(setup.state.jobs(), setup.state.classes());
-    running_.clear();
-    reserved_for_ = kNoJob;
+    line_.begin(setup.state.jobs(), setup.state.classes());
+    reserved_for_ = refused_ = kNoJob;
     is_settled_ = false;
+    remembers_refusals_ =
+        line_.has_tree() && setup.state.jobs().has_demands() && placement_->judges_servers_alone();
+    gained_.settle(setup.state.occupancy());
     head_.begin(setup);
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     for (const JobId job : instant.finished) {
-      const Time end = expected_end(state, job);
-      running_.erase(end, job);
-      if (end != state.now()) reserved_for_ = kNoJob;
+      head_.finish(state, job);
+      if (state.record(job).start + state.jobs().estimate(job) != state.now()) {
+        reserved_for_ = kNoJob;
+      }
     }
-    for (const JobId job : instant.arrived) queue_.add(job);
-
-    JobId head = queue_.first();
-    while (head != kNoJob && try_start(state, head, actions)) head = queue_.first();
-    if (head == kNoJob || queue_.size() == 1 || is_full(state)) return;
+    if (instant.has_released) refused_ = kNoJob;
+    for (const JobId job : instant.arrived) {
+      if (line_.queue().empty()) {
+        if (try_start(state, job, actions)) continue;
+        refused_ = job;
+      }
+      line_.add(job);
+    }
+    const JobId head = start_heads(state, actions);
+    if (head == kNoJob) {
+      head_.rest();
+      return;
+    }
+    if (line_.queue().size() == 1 || is_full(state)) return;
     // Ends that come as expected leave the head's reservation as it is, and so do starts that
     // end before it. Where nothing ended or started either, none of the jobs passed over before
     // fits now, and only the newcomers are judged.
@@ -50,24 +63,28 @@ class Easy final : public Scheduler {
       }
       return;
     }
-    if (is_still ? any_placeable(state, instant.arrived) : any_placeable(state)) {
+    is_settled_ = true;
+    if (is_still) {
+      for (const JobId job : instant.arrived) backfill_server(state, job, actions);
+    } else if (is_any_placeable(state)) {
       if (!stands) reserve(state, head);
-      is_settled_ = true;
-      scan_servers(state, is_still ? instant.arrived.front() - 1 : head, actions);
-    } else {
-      is_settled_ = true;
+      scan_servers(state, head, actions);
     }
   }
 
  private:
-  [[nodiscard]] static Time expected_end(const State& state, JobId job) {
-    return state.record(job).start + state.jobs().estimate(job);
+  /// Returns the first that has to wait.
+  JobId start_heads(const State& state, Actions& actions) {
+    for (;;) {
+      const JobId head = line_.first();
+      if (head == kNoJob || head == refused_) return head;
+      if (!try_start(state, head, actions)) return refused_ = head;
+      line_.remove(head);
+    }
   }
 
   [[nodiscard]] Time first_end() const {
-    std::int64_t before = 0;
-    const auto* entry = running_.reach(1, before);
-    return entry == nullptr ? kNever : entry->end;
+    return head_.running().empty() ? kNever : head_.running().front().end;
   }
 
   /// Shares may still fit where no GPU is wholly free.
@@ -75,19 +92,11 @@ class Easy final : public Scheduler {
     return state.occupancy().num_free() == 0 && !state.jobs().has_shares();
   }
 
-  [[nodiscard]] bool any_placeable(const State& state, std::span<const JobId> jobs) const {
-    return std::any_of(jobs.begin(), jobs.end(), [&](JobId job) {
-      const Request request = state.request(job);
-      return request.room() <= placement_->widest(state.occupancy(), request.types);
-    });
-  }
-
-  [[nodiscard]] bool any_placeable(const State& state) const {
-    const JobClasses& classes = state.classes();
-    for (const auto& group : classes.groups()) {
-      const std::int64_t widest = placement_->widest(state.occupancy(), group.types);
-      for (ClassId id = group.begin; id < group.end && classes.room(id) <= widest; ++id) {
-        if (queue_.num_waiting(id) > 0) return true;
+  [[nodiscard]] bool is_any_placeable(const State& state) const {
+    for (const auto& group : state.classes().groups()) {
+      ClassId id = 0;
+      if (line_.next(group, placement_->widest(state.occupancy(), group.types), id) != kNoJob) {
+        return true;
       }
     }
     return false;
@@ -101,8 +110,7 @@ class Easy final : public Scheduler {
       if (state.now() + state.jobs().estimate(job) > head_.at()) reserved_for_ = kNoJob;
     }
     actions.start(job, allocation_);
-    queue_.remove(job);
-    running_.insert({state.now() + state.jobs().estimate(job), job, state.jobs().gpus(job)});
+    head_.start(state, job);
   }
 
   bool try_start(const State& state, JobId job, Actions& actions) {
@@ -112,15 +120,18 @@ class Easy final : public Scheduler {
   }
 
   void reserve(const State& state, JobId head) {
-    head_.make(state, head, running_);
+    head_.make(state, head);
     reserved_for_ = head;
   }
 
-  void backfill_pool(const State& state, JobId job, Actions& actions) {
+  bool backfill_pool(const State& state, JobId job, Actions& actions) {
     const int gpus = state.jobs().gpus(job);
-    if (gpus > state.occupancy().num_free()) return;
+    if (gpus > state.occupancy().num_free()) return false;
     allocation_.reset(gpus);
-    if (head_.admits(state, job, allocation_)) start(state, job, actions);
+    if (!head_.admits(state, job, allocation_)) return false;
+    start(state, job, actions);
+    line_.remove(job);
+    return true;
   }
 
   void scan_pool(const State& state, JobId head, Actions& actions) {
@@ -130,7 +141,7 @@ class Easy final : public Scheduler {
       for (ClassId id = 0; id < classes.num_classes(); ++id) {
         if (classes.gpus(id) > state.occupancy().num_free()) break;  // one group, by width
         const Time longest = classes.gpus(id) <= head_.extra() ? kNever : head_.at() - state.now();
-        best = std::min(best, queue_.next(id, after, longest));
+        best = std::min(best, line_.queue().next(id, after, longest));
       }
       if (best == kNoJob) return;
       backfill_pool(state, best, actions);
@@ -138,46 +149,86 @@ class Easy final : public Scheduler {
     }
   }
 
-  void scan_servers(const State& state, JobId head, Actions& actions) {
-    const JobClasses& classes = state.classes();
-    const Time longest = head_.at() == kNever ? kNever : head_.at() - state.now();
-    limit_.assign(classes.num_classes(), kNever);
-    is_closed_.assign(classes.num_classes(), 0);
-    for (JobId after = head;;) {
-      JobId job = kNoJob;
-      ClassId best = 0;
-      for (ClassId id = 0; id < classes.num_classes(); ++id) {
-        if (is_closed_[id] != 0 || classes.room(id) > state.occupancy().num_free()) continue;
-        const JobId next = queue_.next(id, after, limit_[id]);
-        if (next < job) {
-          job = next;
-          best = id;
-        }
-      }
-      if (job == kNoJob) return;
-      after = job;
-      if (!placement_->place(state.occupancy(), state.request(job), allocation_)) {
-        is_closed_[best] = 1;
-      } else if (head_.admits(state, job, allocation_)) {
-        start(state, job, actions);
-        // Other GPUs are free now: what stood in the way before may not any more.
-        limit_.assign(classes.num_classes(), kNever);
-      } else if (!placement_->names_depend_on_job()) {
-        limit_[best] = longest;
-      }
+  /// A newcomer, where no other job fits.
+  void backfill_server(const State& state, JobId job, Actions& actions) {
+    if (placement_->place(state.occupancy(), state.request(job), allocation_) &&
+        head_.admits(state, job, allocation_)) {
+      start(state, job, actions);
+      line_.remove(job);
     }
   }
 
-  Placement* placement_ = nullptr;
+  [[nodiscard]] JobId next_placeable(const State& state, std::int64_t spare, Time longest,
+                                     ClassId& id) const {
+    const Occupancy& free = state.occupancy();
+    const JobClasses& classes = state.classes();
+    const auto fits = [&](ClassId refused) {
+      if (!remembers_refusals_) return true;
+      const int gpus = classes.gpus(refused);
+      return gained_.can_host(free, {classes.types(refused), gpus, false, *classes.demand(refused),
+                                     gpus});
+    };
+    JobId best = kNoJob;
+    for (const auto& group : classes.groups()) {
+      ClassId at = 0;
+      JobId next = kNoJob;
+      const std::int64_t widest = placement_->widest(free, group.types);
+      if (line_.has_tree()) {
+        ClassTree::Most most =
+            remembers_refusals_ ? gained_.most(free, widest) : ClassTree::Most{widest};
+        most.spare = spare;
+        most.longest = longest.count();
+        next = line_.next(group, most, fits, at);
+      } else {
+        next = line_.next(group, widest, at);
+      }
+      if (next >= best) continue;
+      best = next;
+      id = at;
+    }
+    return best;
+  }
+
+  void scan_servers(const State& state, JobId head, Actions& actions) {
+    const JobClasses& classes = state.classes();
+    const Time longest = head_.at() == kNever ? kNever : head_.at() - state.now();
+    if (remembers_refusals_) gained_.collect(state.occupancy());
+    line_.depart(head);
+    for (std::int64_t spare = head_.spare(state);;) {
+      ClassId id = 0;
+      const JobId job = next_placeable(state, spare, longest, id);
+      if (job == kNoJob) break;
+      if (classes.room(id) > spare && state.jobs().estimate(job) > longest) {
+        line_.pass_over(id, longest);
+      } else if (!placement_->place(state.occupancy(), state.request(job), allocation_)) {
+        if (remembers_refusals_ &&
+            classes.gpus(id) <= state.cluster().largest_server(classes.types(id))) {
+          line_.refuse(id);
+        } else {
+          line_.close(id);
+        }
+      } else if (head_.admits(state, job, allocation_)) {
+        start(state, job, actions);
+        spare = head_.spare(state);
+        line_.start(id, spare);
+      } else {
+        line_.pass_over(id, placement_->names_depend_on_job() ? kNever : longest);
+      }
+    }
+    line_.arrive();
+    if (remembers_refusals_) gained_.settle(state.occupancy());
+  }
+
+  Ref<Placement> placement_;
   bool is_pooled_ = false;
-  BackfillQueue queue_;
-  RunningIndex running_;
+  BackfillWalk line_;
   Allocation allocation_;
   JobId reserved_for_ = kNoJob;
+  JobId refused_ = kNoJob;   // the head, and nothing was released since
   bool is_settled_ = false;  // nothing started since the whole queue was judged
   HeadReservation head_;
-  std::vector<Time> limit_;
-  std::vector<char> is_closed_;
+  bool remembers_refusals_ = false;
+  GainedServers gained_;
 };
 
 }  // namespace

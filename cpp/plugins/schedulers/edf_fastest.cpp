@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "base/registry.hpp"
@@ -19,12 +18,24 @@ class EdfFastest final : public Scheduler {
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    for (const JobId job : instant.finished) line_.erase(find(state, job));
+    std::erase_if(line_, [&](const Entry& entry) {
+      return std::binary_search(instant.finished.begin(), instant.finished.end(), entry.id);
+    });
     jobs_.open(state, instant);
-    for (const JobId job : instant.arrived) line_.insert(find(state, job), entry(state, job));
-    for (const auto& [deadline, id] : line_) {
-      if (jobs_.all_left() == 0) break;
-      ElasticJobs::Job& job = jobs_.all().find(id)->second;
+    for (const JobId id : instant.arrived) {
+      const Entry entry{state.jobs().deadline(id), id, 0, 0, &jobs_.job(id)};
+      line_.insert(std::lower_bound(line_.begin(), line_.end(), entry), entry);
+    }
+    jobs_.take_all_back();
+    for (const Entry& entry : line_) {
+      // Who holds the best that it could have keeps it, if it is left: nothing else is looked up.
+      if (entry.gpus > 0 && entry.gpus <= jobs_.left(entry.type)) {
+        jobs_.retain(entry.type, entry.gpus);
+        continue;
+      }
+      ElasticJobs::Job& job = *entry.job;
+      if (!job.held.empty()) jobs_.drop(job);
+      if (jobs_.all_left() == 0) continue;
       const Configuration* best = jobs_.fastest(job, std::numeric_limits<int>::max());
       if (best == nullptr) continue;
       // Of two equally fast ones the job keeps what it holds.
@@ -32,14 +43,34 @@ class EdfFastest final : public Scheduler {
       jobs_.give(job, *best);
     }
     jobs_.apply(state, actions);
+    for (const ElasticJobs::Job* job : jobs_.touched()) note(state, *job);
   }
 
  private:
-  using Entry = std::pair<Time, JobId>;
+  struct Entry {
+    Time deadline;
+    JobId id;
+    int type;  ///< what it holds, if that is the best that it could have
+    int gpus;  ///< 0 if it is not
+    ElasticJobs::Job* job;
 
-  static Entry entry(const State& state, JobId job) { return {state.jobs().deadline(job), job}; }
-  [[nodiscard]] std::vector<Entry>::iterator find(const State& state, JobId job) {
-    return std::lower_bound(line_.begin(), line_.end(), entry(state, job));
+    friend bool operator<(const Entry& a, const Entry& b) noexcept {
+      return a.deadline != b.deadline ? a.deadline < b.deadline : a.id < b.id;
+    }
+  };
+
+  /// Writes down what the job holds now.
+  void note(const State& state, const ElasticJobs::Job& job) {
+    const Entry known{state.jobs().deadline(job.id), job.id, 0, 0, nullptr};
+    Entry& entry = *std::lower_bound(line_.begin(), line_.end(), known);
+    entry.gpus = 0;
+    if (job.held.size() != 1) return;
+    const bool is_best =
+        std::all_of(job.configurations.begin(), job.configurations.end(),
+                    [&](const Configuration& other) { return other.rate <= job.held_rate; });
+    if (!is_best || job.is_mixed()) return;
+    entry.type = job.held.front().type;
+    entry.gpus = job.held.front().gpus;
   }
 
   ElasticJobs jobs_;
@@ -50,7 +81,7 @@ class EdfFastest final : public Scheduler {
 
 GPUSCHED_REGISTER(Scheduler, EdfFastest, .name = "edf-fastest",
                   .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
-                  .source = "Baseline of Zhang et al., IEEE TCC 13(2), 2025 (EDF).",
+                  .source = "Ours: edf (Liu, Layland 1973) with a choice of GPU types.",
                   .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines})
 
 }  // namespace gpusched

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
@@ -380,7 +381,7 @@ class Matching final : public Scheduler {
   MatchingWidths widths_;
   Reallocation reallocation_;
   Consolidation consolidation_;
-  Placement* placement_ = nullptr;
+  Ref<Placement> placement_;
   std::optional<ControlCheck> stop_;
   Allocation allocation_;
 
@@ -400,7 +401,7 @@ class Matching final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, Matching, .name = "matching",
     .summary = "A matching market of jobs and GPU types, cleared in sampled categories.",
-    .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024.",
+    .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: the abstract; details are ours.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
     .parameters = Matching::parameters())
 

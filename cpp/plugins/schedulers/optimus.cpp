@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/heap.hpp"
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/waiting_line.hpp"
 
 namespace gpusched {
 namespace {
@@ -30,21 +33,28 @@ class Optimus final : public Scheduler {
              .choices = {"one", "double"}}};
   }
 
-  void begin(const Setup& setup) override { jobs_.begin(setup); }
+  void begin(const Setup& setup) override {
+    jobs_.begin(setup);
+    waiting_.clear();
+  }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     jobs_.open(state, instant);
     if (jobs_.empty()) return;
+    const auto key = [&](const ElasticJobs::Job& job) { return state.remaining(job.id).count(); };
+    arrived_.clear();
+    for (const JobId id : instant.arrived) arrived_.push_back(&jobs_.job(id));
+    waiting_.add(arrived_, key);
     const bool is_due = period_ == Time{0} || state.now().count() % period_.count() == 0;
-    for (auto& [id, job] : jobs_.all()) {
-      if (!is_due || ElasticJobs::is_restarting(state, job)) jobs_.keep(job);
-    }
+    line_.clear();
+    if (is_due) take_back(state);
     give_least(state);
     if (is_due) {
       grow(state);
       spare_restarts(state);
     }
     jobs_.apply(state, actions);
+    waiting_.update(jobs_, key);
     if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
   }
 
@@ -60,22 +70,31 @@ class Optimus final : public Scheduler {
       return a.gain != b.gain ? a.gain > b.gain : a.job->id < b.job->id;
     }
   };
-  struct Candidate {
-    Time remaining;
-    ElasticJobs::Job* job;
-  };
 
-  void give_least(const State& state) {
-    line_.clear();
-    for (auto& [id, job] : jobs_.all()) {
-      if (job.wanted.empty()) line_.push_back({state.remaining(id), &job});
+  /// Those that run are candidates like those that wait, unless they pay for a restart.
+  void take_back(const State& state) {
+    jobs_.take_all_back();
+    for (ElasticJobs::Job* job : jobs_.holders()) {
+      if (ElasticJobs::is_restarting(state, *job)) {
+        for (const Part& part : job->held) jobs_.retain(part.type, part.gpus);
+        continue;
+      }
+      jobs_.drop(*job);
+      line_.push_back({state.remaining(job->id).count(), job->id, 0, job});
     }
-    std::stable_sort(line_.begin(), line_.end(), [](const Candidate& a, const Candidate& b) {
-      return a.remaining < b.remaining;
-    });
-    for (const Candidate& candidate : line_) {
-      if (jobs_.all_left() == 0) break;
-      ElasticJobs::Job& job = *candidate.job;
+    std::sort(line_.begin(), line_.end());
+  }
+
+  /// The candidate with the least left first.
+  void give_least(const State& state) {
+    const std::span<const WaitingLine::Entry> waiting = waiting_.all();
+    auto next = line_.begin();
+    for (std::size_t at = 0; jobs_.all_left() > 0;) {
+      const bool is_next = next != line_.end() && (at == waiting.size() || *next < waiting[at]);
+      if (!is_next && at == waiting.size()) break;
+      const WaitingLine::Entry& entry = is_next ? *next++ : waiting[at++];
+      if (entry.least > jobs_.all_left()) continue;
+      ElasticJobs::Job& job = *entry.job;
       const Configuration* least = least_width(state, job);
       if (least == nullptr) continue;
       const bool is_held = least->type == kSeveralTypes && !job.held.empty();
@@ -105,9 +124,9 @@ class Optimus final : public Scheduler {
 
   void grow(const State& state) {
     steps_.clear();
-    for (auto& [id, job] : jobs_.all()) {
-      const bool is_kept = ElasticJobs::is_restarting(state, job);
-      if (job.wanted.size() == 1 && !job.is_mixed() && !is_kept) offer(state, job);
+    // Who pays for a restart was not touched.
+    for (ElasticJobs::Job* job : jobs_.touched()) {
+      if (job->wanted.size() == 1 && !job->is_mixed()) offer(state, *job);
     }
     while (!steps_.empty() && jobs_.all_left() > 0) {
       const Step step = steps_.top();
@@ -144,17 +163,19 @@ class Optimus final : public Scheduler {
 
   /// Who could grow but would not end earlier for it stays as it is.
   void spare_restarts(const State& state) {
-    for (auto& [id, job] : jobs_.all()) {
-      if (job.wanted.size() != 1 || job.held_type() != job.wanted.front().type) continue;
-      const bool grows = job.wanted.front().gpus > job.held_gpus();
-      if (grows && !ElasticJobs::is_worth(state, job, job.wanted_rate)) jobs_.keep(job);
+    for (ElasticJobs::Job* job : jobs_.touched()) {
+      if (job->wanted.size() != 1 || job->held_type() != job->wanted.front().type) continue;
+      const bool grows = job->wanted.front().gpus > job->held_gpus();
+      if (grows && !ElasticJobs::is_worth(state, *job, job->wanted_rate)) jobs_.keep(*job);
     }
   }
 
   Time period_;
   bool doubles_;
   ElasticJobs jobs_;
-  std::vector<Candidate> line_;
+  WaitingLine waiting_;
+  std::vector<ElasticJobs::Job*> arrived_;
+  std::vector<WaitingLine::Entry> line_;  // those that run and whose GPUs were taken back
   Heap<Step> steps_;
 };
 

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <cstdint>
 #include <limits>
-#include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/waiting_line.hpp"
 
 namespace gpusched {
 namespace {
@@ -26,37 +29,60 @@ class ThemisGreedy final : public Scheduler {
 
   void begin(const Setup& setup) override {
     jobs_.begin(setup, true);
-    lease_end_.clear();
+    waiting_.clear();
+    leases_.clear();
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    for (const JobId job : instant.finished) lease_end_.erase(job);
+    for (const JobId job : instant.finished) end_lease(jobs_.job(job));
     jobs_.open(state, instant);
-    bidders_.clear();
-    for (auto& [id, job] : jobs_.all()) {
-      const auto lease = lease_end_.find(id);
-      if (lease != lease_end_.end() && lease->second > state.now() && jobs_.keep(job)) continue;
-      bidders_.push_back({unfairness(state, id), &job});
-    }
-    std::stable_sort(bidders_.begin(), bidders_.end(),
-                     [](const Bidder& a, const Bidder& b) { return a.rho > b.rho; });
-    for (const Bidder& bidder : bidders_) {
-      if (jobs_.all_left() == 0) break;
-      ElasticJobs::Job& job = *bidder.job;
+    const auto key = [](const ElasticJobs::Job&) { return std::int64_t{0}; };
+    arrived_.clear();
+    for (const JobId id : instant.arrived) arrived_.push_back(&jobs_.job(id));
+    waiting_.add(arrived_, key);
+    find_bidders(state);
+    while (!bidders_.empty() && jobs_.all_left() > 0) {
+      ElasticJobs::Job& job = *bidders_.front().job;
+      std::pop_heap(bidders_.begin(), bidders_.end());
+      bidders_.pop_back();
       const Configuration* best = jobs_.fastest(job, std::numeric_limits<int>::max());
       if (best == nullptr) continue;
       const bool stays = !job.held.empty() && !ElasticJobs::is_worth(state, job, best->rate);
       if (!stays || !jobs_.keep(job)) jobs_.give(job, *best);
     }
     jobs_.apply(state, actions);
+    waiting_.update(jobs_, key);
     lease(state, actions);
   }
 
  private:
   struct Bidder {
     double rho;
+    JobId id;
     ElasticJobs::Job* job;
+
+    /// For a heap with the one on top that suffers most.
+    friend bool operator<(const Bidder& a, const Bidder& b) noexcept {
+      return a.rho != b.rho ? a.rho < b.rho : a.id > b.id;
+    }
   };
+  using Lease = std::pair<Time, JobId>;
+
+  /// Those whose lease has run out, and those that wait and could have something of what is left.
+  void find_bidders(const State& state) {
+    bidders_.clear();
+    for (auto at = leases_.begin(); at != leases_.end() && at->first <= state.now();) {
+      ElasticJobs::Job& job = jobs_.job(at->second);
+      at = leases_.erase(at);
+      jobs_.withdraw(job);
+      bidders_.push_back({unfairness(state, job.id), job.id, &job});
+    }
+    for (const WaitingLine::Entry& entry : waiting_.all()) {
+      if (entry.least > jobs_.all_left()) continue;
+      bidders_.push_back({unfairness(state, entry.id), entry.id, entry.job});
+    }
+    std::make_heap(bidders_.begin(), bidders_.end());
+  }
 
   static double unfairness(const State& state, JobId job) {
     const Time elapsed = state.now() - state.jobs().submit(job);
@@ -65,27 +91,26 @@ class ThemisGreedy final : public Scheduler {
            static_cast<double>(alone.count());
   }
 
+  /// Of what a job holds: when it ends stands with the job, too.
+  void end_lease(ElasticJobs::Job& job) { leases_.erase({Time{job.line_key}, job.id}); }
+
   /// A lease that a restart began counts from when the restart is paid, so that it has a use.
   void lease(const State& state, Actions& actions) {
-    Time next = kNever;
-    bool waits = false;
-    for (const auto& [id, job] : jobs_.all()) {
-      if (!state.is_running(id)) {
-        lease_end_.erase(id);
-        waits = true;
-        continue;
-      }
-      Time& end = lease_end_[id];
-      const Slot& run = state.slot(id);
-      if (end <= state.now()) end = std::max(state.now(), run.start + run.cost) + period_;
-      next = std::min(next, end);
+    for (ElasticJobs::Job* job : jobs_.touched()) {
+      if (job->held.empty()) continue;
+      const Slot& run = state.slot(job->id);
+      const Time end = std::max(state.now(), run.start + run.cost) + period_;
+      job->line_key = end.count();
+      leases_.emplace(end, job->id);
     }
-    if (waits && next != kNever) actions.wake(next);
+    if (!waiting_.all().empty() && !leases_.empty()) actions.wake(leases_.begin()->first);
   }
 
   Time period_;
   ElasticJobs jobs_;
-  std::map<JobId, Time> lease_end_;  // of the running jobs
+  WaitingLine waiting_;
+  std::vector<ElasticJobs::Job*> arrived_;
+  std::set<Lease> leases_;  // of the running jobs, by their ends
   std::vector<Bidder> bidders_;
 };
 

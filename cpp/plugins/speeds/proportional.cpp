@@ -253,7 +253,8 @@ class Proportional final : public Speed {
 GPUSCHED_REGISTER(
     Speed, Proportional, .name = "proportional",
     .summary = "Each worker gets samples in proportion to its speed, and a ring reduces gradients.",
-    .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: proportional workload assignment.",
+    .source =
+        "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: proportional assignment; equations ours.",
     .flags = {Flag::elastic, Flag::samples},
     .parameters = {{.name = "split",
                     .fallback = std::string("proportional"),

@@ -268,7 +268,7 @@ class Stages final : public Speed {
 GPUSCHED_REGISTER(
     Speed, Stages, .name = "stages",
     .summary = "Pipeline stages with replicas: the slowest replica sets the pace.",
-    .source = "Luo et al., INFOCOM 2025 (arXiv 2501.05563); details are ours.",
+    .source = "Jobs as graphs: Luo et al., INFOCOM 2025 (the abstract); the equations are ours.",
     .flags = {Flag::graphs},
     .parameters = {{.name = "micro_batches",
                     .fallback = std::int64_t{0},

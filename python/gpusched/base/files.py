@@ -18,6 +18,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from gpusched.base.hints import HintedError
+from gpusched.base.native_messages import is_panic
 
 MAX_BYTES: Final = 4 << 30
 """Bytes of a file, unpacked, that are read unless a reader is told otherwise: 4 GiB."""
@@ -112,10 +113,10 @@ def in_a_line(message: str) -> str:
 
 
 def _is_of_polars(error: BaseException) -> bool:
-    """Whether Polars raised it; its panics are no Exception."""
+    """Whether Polars raised it, or gave up."""
     polars = sys.modules.get("polars")
     return polars is not None and (
-        isinstance(error, polars.exceptions.PolarsError) or type(error).__name__ == "PanicException"
+        isinstance(error, polars.exceptions.PolarsError) or is_panic(error)
     )
 
 

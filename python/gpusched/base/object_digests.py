@@ -32,8 +32,14 @@ def is_installed(module: str | None) -> bool:
         return True
     if path is None:  # built in, or made by hand
         return root in sys.stdlib_module_names
-    folders = (sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-    return "-packages" in path or any(path.startswith(folder) for folder in folders)
+    return "-packages" in path or path.startswith(_installed_folders())
+
+
+@functools.cache  # Python works each of them out anew whenever it is asked
+def _installed_folders() -> tuple[str, ...]:
+    return tuple(
+        sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")
+    )
 
 
 class UnreadableError(Exception):
@@ -229,7 +235,8 @@ def _is_set(slot: types.MemberDescriptorType, thing: Any) -> bool:
     return True
 
 
-def _globals_of(code: types.CodeType) -> set[str]:
+@functools.lru_cache(maxsize=4096)
+def _globals_of(code: types.CodeType) -> frozenset[str]:
     """Names that the code, and functions inside of it, look up in their module."""
     used = {
         str(step.argval)
@@ -237,7 +244,7 @@ def _globals_of(code: types.CodeType) -> set[str]:
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
     }
     inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return used.union(*map(_globals_of, inner))
+    return frozenset(used).union(*map(_globals_of, inner))
 
 
 def _names_of(code: types.CodeType) -> set[str]:

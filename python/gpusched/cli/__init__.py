@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from gpusched.base.native_messages import set_messages_apart
 from gpusched.cli.errors import INTERRUPTED, OneLineErrors, warn_in_a_line
 from gpusched.cli.lazy_commands import Command
 
@@ -102,6 +103,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a mark that cannot be shown is no failure
+    set_messages_apart()
     warn_in_a_line()
     try:
         app()

@@ -7,18 +7,18 @@ from typing import Annotated, Final
 
 import typer
 
-from gpusched.base.progress import Progress
 from gpusched.base.replacing import check_folder
 from gpusched.base.wording import plural
 from gpusched.cli import options
-from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
+from gpusched.cli.console import flush, remark, show_json, show_lines
 from gpusched.cli.errors import INTERRUPTED, report_failures
+from gpusched.cli.paper_tables import QUICK_SEEDS, show_paper_table, show_stages, shown_by
 from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
 from gpusched.cli.progress import ProgressDisplay
+from gpusched.cli.reproduce_all import every_paper
 from gpusched.execution.kept_runs import forget, num_kept
 from gpusched.papers import registry as papers
 from gpusched.papers.common.reproduction import Interrupted
-from gpusched.papers.common.text_table import Table
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -34,16 +34,22 @@ gpusched reproduce a-srpt --quick [dim]# A-SRPT on two clusters[/]
 gpusched reproduce dancer --dask tcp://10.0.0.1:8786
 
 gpusched reproduce fgd --dry-run [dim]# what would be run[/]
+
+gpusched reproduce all --out all [dim]# every paper, and one page of all verdicts[/]
 """
 
-_QUICK_SEEDS: Final = 4
 _KEPT: Final = "unfinished"  # in the folder of the files
 
 
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="PAPER", help="Which one. Default: list them.", show_default=False),
+        typer.Argument(
+            metavar="PAPER",
+            help="Which one, or [bold]all[/]: one page of what all papers publish and what ours "
+            "is. Default: list them.",
+            show_default=False,
+        ),
     ] = None,
     seeds: Annotated[
         int | None,
@@ -51,7 +57,7 @@ def reproduce(
             "--seeds",
             metavar="N",
             min=2,
-            help=f"Random instances. Default: the paper's, at most {_QUICK_SEEDS} with --quick.",
+            help=f"Random instances. Default: the paper's, at most {QUICK_SEEDS} with --quick.",
             show_default=False,
             rich_help_panel=options.RUN,
         ),
@@ -91,7 +97,8 @@ def reproduce(
         Path | None,
         options.folder(
             "figures, tables.md, runs.csv and results.json (extra: [bold]plot[/]). Until all are "
-            "done, finished runs are kept there: the same command goes on after an interruption."
+            "done, finished runs are kept there: the same command goes on after an interruption. "
+            "With [bold]all[/]: reproductions.md."
         ),
     ] = None,
     processes: Processes = None,
@@ -103,11 +110,18 @@ def reproduce(
     if name is None:
         _list(json)
         return
-    paper = papers.paper(name)
     executor = executor_of(processes, dask, ray)
-    wanted = seeds or (min(_QUICK_SEEDS, paper.seeds) if quick else paper.seeds)
+    if name == papers.ALL:
+        every_paper(seeds, quick, exact, data, dry_run, out, executor, json)
+        return
+    paper = papers.paper(name)
+    wanted = seeds or (min(QUICK_SEEDS, paper.seeds) if quick else paper.seeds)
     if dry_run:
-        _show_stages(paper, paper.stages(seeds=wanted, quick=quick, exact=exact, data=data), json)
+        stages = paper.stages(seeds=wanted, quick=quick, exact=exact, data=data)
+        if json:
+            show_json({"paper": name, "stages": stages})
+        else:
+            show_stages(paper, stages)
         return
     if out is not None:
         from gpusched.papers.common.drawing import need_matplotlib
@@ -121,14 +135,6 @@ def reproduce(
     interrupted = False
     failed: dict[str, Exception] = {}
     with worker_pipes(), ProgressDisplay() as display:
-        stages: list[str] = []
-
-        def progress(update: Progress) -> None:
-            if update.part not in stages:
-                stages.append(update.part)
-                display.runs([update.part])
-            display.update(update)
-
         try:
             result = paper.reproduce(
                 seeds=wanted,
@@ -137,7 +143,7 @@ def reproduce(
                 data=data,
                 keep=kept,
                 executor=executor,
-                progress=progress,
+                progress=shown_by(display),
             )
         except Interrupted as interruption:
             if interruption.reproduction is None:
@@ -154,7 +160,7 @@ def reproduce(
         show_lines([paper.title], style="bold")
         show_lines([paper.source], style="dim")
         for table in result.tables():
-            _show(table)
+            show_paper_table(table)
     if interrupted:
         remark(["interrupted: these are the seeds that were done; no files"], style="yellow")
         _tell_kept(kept)
@@ -190,29 +196,3 @@ def _list(json: bool) -> None:
         show_lines([paper.name], style="bold")
         show_lines([paper.title, paper.summary])
         show_lines([paper.source], style="dim")
-
-
-def _show_stages(paper: papers.Paper, stages: dict[str, int], json: bool) -> None:
-    if json:
-        show_json({"paper": paper.name, "stages": stages})
-        return
-    show_lines([paper.title], style="bold")
-    show_lines([f"reproduces {', '.join(paper.reproduces)}"])
-    table = new_table()
-    table.add_column("stage")
-    table.add_column("parts", justify="right")
-    for stage, parts in stages.items():
-        table.add_row(stage, f"{parts:,}")
-    show_table(table)
-
-
-def _show(table: Table) -> None:
-    show_lines(["", table.title], style="bold")
-    shown = new_table()
-    shown.add_column(table.headings[0])
-    for heading in table.headings[1:]:
-        shown.add_column(heading.replace(", ", "\n"), justify="right")
-    for row in table.rows:
-        shown.add_row(*row)
-    show_table(shown, wrap=True)
-    show_lines(table.notes, style="dim")

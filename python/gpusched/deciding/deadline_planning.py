@@ -36,8 +36,9 @@ def plan_deadlines(
     Each job gets the schedule over configurations (a GPU type and a number of GPUs) and slots
     that is cheapest at the present prices, by dynamic programming, and is admitted if it costs
     less than the job's value. The price of a GPU in a slot grows with the GPUs promised. Nothing
-    is run, and no plan is changed later: the policy ``dancer`` does both. The primal-dual form of
-    Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025.
+    is run, and no plan is changed later: the policy ``dancer`` does both. A
+    primal-dual form after the abstract of Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025; the
+    mathematics is derived here.
 
     Parameters
     ----------

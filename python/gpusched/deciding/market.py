@@ -57,8 +57,8 @@ def place_jobs(
     Draws categories (a number of workers for each job), clears a matching market in each (who
     holds which), keeps the best and descends from it worker by worker. Liu, Wang, Huang, Pan,
     "Sampling-Based Multi-Job Placement for Heterogeneous Deep Learning Clusters", IEEE TPDS 35(6),
-    2024; the valuations, bounds, seeds and the descent are ours. The decision for given arguments
-    is the same on every machine.
+    2024, has the idea in its abstract; equations, valuations, bounds, seeds and descent are ours.
+    The decision for given arguments is the same on every machine.
 
     Parameters
     ----------

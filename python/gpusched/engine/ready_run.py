@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import copyreg
 import dataclasses
 import threading
@@ -9,13 +10,15 @@ import time
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from gpusched import _core
 from gpusched.base.arrays import Int64
 from gpusched.base.draws import check_seed
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, supervised
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.seams import Chosen, placement_seam, policy_seam, speed_seam
+from gpusched.engine.seams import Chosen, placement_seam, policy_seam, speed_seam, untouched
 from gpusched.plugins.identity import identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
@@ -28,6 +31,7 @@ from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
     from gpusched.prediction import PredictionReport, Predictor
+    from gpusched.prediction.online import OnlineRun
 
 
 def _as_arrays(schedule: _core.Schedule) -> Any:
@@ -45,6 +49,10 @@ class Ready:
     ----------
     spec
         What it will do, known before it does it.
+    policy, placement
+        What decides, ready for the core.
+    jobs, servers
+        The core's views of the trace, without one that learns, and of the cluster.
     """
 
     def __init__(
@@ -67,8 +75,8 @@ class Ready:
         self.trace = trace
         self._seed = check_seed(seed)
         self._verify = verify
-        self._policy = policy_seam(policy)
-        self._placement = placement_seam(placement)
+        self.policy = policy_seam(policy)
+        self.placement = placement_seam(placement)
         self._speed, self._contention = speed_seam(trace, speed, contention)
         from gpusched.prediction.choose import resolve
 
@@ -76,27 +84,22 @@ class Ready:
         self._learner = None if isinstance(found, PredictedBy) else found
         self._predicted = found if isinstance(found, PredictedBy) else TRUTH
         learns = None if self._learner is None else identify("predictor", self._learner)
-        uses_estimates = self._policy.has("estimate")
+        self._cluster = cluster
         if self._learner is None:
-            self._jobs = job_table(
-                trace,
-                cluster,
-                self._predicted,
-                uses_estimates=uses_estimates,
-                speed=self._speed.name,
-            )
+            self.jobs = self._job_table()
         else:  # which writes into the columns as the run goes
             self._columns = job_columns(
                 trace,
                 cluster,
-                uses_estimates=uses_estimates,
+                uses_estimates=self.policy.has("estimate"),
                 speed=self._speed.name,
                 fills_estimates=False,
             )
-        known = (self._policy.python, self._placement.python, learns)
+        known = (self.policy.python, self.placement.python, learns)
+        self.servers = core_cluster(cluster)
         self.spec = RunSpec(
-            policy=self._policy.label,
-            placement=self._placement.label,
+            policy=self.policy.label,
+            placement=self.placement.label,
             predictor=str(predictor) if self._learner is None else self._learner.label,
             seed=self._seed,
             cluster=cluster,
@@ -107,64 +110,70 @@ class Ready:
             python=tuple(thing for thing in known if thing is not None),
         )
 
+    def _job_table(self) -> _core.JobTable:
+        return job_table(
+            self.trace,
+            self._cluster,
+            self._predicted,
+            uses_estimates=self.policy.has("estimate"),
+            speed=self._speed.name,
+        )
+
     @property
-    def _is_native(self) -> bool:
+    def is_native(self) -> bool:
         """Whether the run calls nothing in Python."""
-        seams = (self._policy.native, self._placement.native)
+        seams = (self.policy.native, self.placement.native)
         return self._learner is None and all(isinstance(seam, str) for seam in seams)
 
     def run(self, progress: OnProgress | None, stop: threading.Event | None) -> Result:
         """Run it, once."""
-        servers = core_cluster(self.spec.cluster)
         control = _core.RunControl()
         made: list[_core.Run] = []
         done: list[tuple[Schedule, PredictionReport | None]] = []
         begin = time.perf_counter()
 
-        def make_run(jobs: _core.JobTable) -> _core.Run:
-            run = self._core_run(jobs, servers, control)
-            made.append(run)
-            return run
-
-        def make_learning_run(predicted_us: Int64) -> _core.Run:
-            return make_run(_core.JobTable(**{**self._columns, "predicted_us": predicted_us}))
-
         def work() -> float:
             nonlocal begin
             begin = time.perf_counter()
-            if self._learner is None:
-                done.append((make_run(self._jobs).finish(), None))
-            else:
-                from gpusched.prediction.online import run_online
-
-                estimate_us = self._columns.get("estimate_us")
-                found = run_online(
-                    make_learning_run,
-                    self.trace,
-                    self._learner,
-                    seed=self._seed,
-                    estimate_us=estimate_us,
-                )
-                done.append(found)
+            online = self.begin(control, made)
+            done.append((made[-1].finish(), None) if online is None else online.finish())
             return time.perf_counter() - begin
 
         try:
             wall_s = supervised(
-                work, control, progress, stop, len(self.trace), is_native=self._is_native
+                work, control, progress, stop, len(self.trace), is_native=self.is_native
             )
         except Cancelled as error:
             wall_s = time.perf_counter() - begin
             if done:
-                error.result = self._result(*done[0], wall_s)
+                error.result = self.result(*done[0], wall_s)
             elif made:
                 schedule = _so_far(made[-1], str(error))
-                error.result = self._result(schedule, None, wall_s, is_partial=True)
+                error.result = self.result(schedule, None, wall_s, is_partial=True)
             raise
         finally:
             made.clear()  # a run keeps its policy, whose error may keep this frame
-        return self._result(*done[0], wall_s)
+        return self.result(*done[0], wall_s)
 
-    def _result(
+    def begin(self, control: _core.RunControl, made: list[_core.Run]) -> OnlineRun | None:
+        """Put the core's run at its beginning into ``made``; return what predicts in its course."""
+
+        def make_learning_run(predicted_us: Int64) -> _core.Run:
+            jobs = _core.JobTable(**{**self._columns, "predicted_us": predicted_us})
+            made.append(_core.Run(jobs, self.servers, self.description(), control))
+            return made[-1]
+
+        if self._learner is None:
+            made.append(_core.Run(self.jobs, self.servers, self.description(), control))
+            return None
+        from gpusched.prediction.online import OnlineRun
+
+        estimate_us = self._columns.get("estimate_us")
+        return OnlineRun(
+            make_learning_run, self.trace, self._learner, seed=self._seed, estimate_us=estimate_us
+        )
+
+    def result(
         self,
         schedule: Schedule,
         report: PredictionReport | None,
@@ -183,19 +192,41 @@ class Ready:
             is_partial=is_partial,
         )
 
-    def _core_run(
-        self, jobs: _core.JobTable, servers: _core.Cluster, control: _core.RunControl
-    ) -> _core.Run:
+    def untouched(self) -> Ready:
+        """Return it with its objects of Python as they are now, for later."""
+        return self.with_seams(untouched(self.policy), untouched(self.placement))
+
+    def joined(self, jobs: Trace) -> Ready:
+        """Return it with more jobs, whose times are those of its trace."""
+        from gpusched.traces.intake.merging import merged
+
+        here = dataclasses.replace(jobs, epoch=self.trace.epoch, origin_s=self.trace.origin_s)
+        made = copy.copy(self)
+        made.trace = merged([self.trace, here], ["the run", "jobs"])
+        made.jobs = made._job_table()
+        made.spec = msgspec.structs.replace(self.spec, trace=TraceSource.of(made.trace))
+        return made
+
+    def with_seams(self, policy: Chosen, placement: Chosen) -> Ready:
+        """Return the same with other objects, or another policy, in these places."""
+        made = copy.copy(self)
+        made.policy, made.placement = policy, placement
+        if policy.label != self.policy.label:
+            made.spec = msgspec.structs.replace(self.spec, policy=policy.label)
+        return made
+
+    def description(self) -> _core.RunDescription:
+        """Return what the core is told of the run beside its jobs and its cluster."""
         # Nothing of this call holds the description of a Python object: a plug-in that keeps its
         # error, and so these frames, would never be freed.
-        describe = _known_description if self._is_native else _description
-        chosen = (self._policy, self._placement, self._speed, self._contention)
-        return _core.Run(jobs, servers, describe(*chosen, self._seed, self._verify), control)
+        describe = _known_description if self.is_native else _description
+        chosen = (self.policy, self.placement, self._speed, self._contention)
+        return describe(*chosen, self._seed, self._verify)
 
     def _sees_truth(self) -> bool:
         learner = self._learner
         is_true = learner.needs_truth if learner is not None else self._predicted.is_truth
-        policy = self._policy
+        policy = self.policy
         return is_true and (
             policy.has("clairvoyant") or (policy.has("estimate") and self.trace.estimate_us is None)
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,6 +48,32 @@ class Chosen:
     def has(self, flag: str) -> bool:
         """Whether it has the flag; a ValueError if there is no such flag."""
         return has(self.flags, flag)
+
+
+class _Uncopied:
+    """Stands for an object of Python that could not be copied when it was given."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def copied(chosen: Chosen) -> Chosen:
+    """Return it with a copy of its own where it is an object of Python."""
+    if isinstance(chosen.native, _Uncopied):
+        raise TypeError(
+            f"{chosen.label} could not be copied when the run began: {chosen.native.error}"
+        ) from chosen.native.error
+    if isinstance(chosen.native, str):
+        return chosen
+    return replace(chosen, native=copy.deepcopy(chosen.native))
+
+
+def untouched(chosen: Chosen) -> Chosen:
+    """Return it as it is now, for later: an object that cannot be copied is told of only then."""
+    try:
+        return copied(chosen)
+    except Exception as error:
+        return replace(chosen, native=_Uncopied(error))
 
 
 def policy_seam(policy: str | Policy | _core.Order | _core.Scheduler) -> Chosen:

@@ -12,6 +12,8 @@ from typing import Any
 
 from gpusched.execution.backend import BackendLost, Fate, Handle
 from gpusched.execution.handles import Reference, Shared, referred
+from gpusched.execution.process_worker import end_if_starting
+from gpusched.execution.processes import GUARD
 from gpusched.execution.shared_files import to_file, values_of
 
 
@@ -28,6 +30,8 @@ class GivenExecutor:
         self._numbers = count()
         self._shared = Shared(self._to_file)
         self._is_local = isinstance(executor, ProcessPoolExecutor)
+        if self._is_local:
+            end_if_starting()
 
     def _to_file(self, value: Any) -> Handle:
         return to_file(value, Path(self._folder.name) / f"{next(self._numbers)}.shared")
@@ -64,7 +68,7 @@ class GivenExecutor:
         if isinstance(error, BrokenExecutor):
             raise BackendLost(
                 f"{type(self._executor).__name__}: a worker died, and with it the executor; "
-                'executor="processes" goes on after such'
+                f'executor="processes" goes on after such. In both {GUARD}'
             ) from error
         return Fate.FAILED
 

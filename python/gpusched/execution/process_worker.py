@@ -13,7 +13,6 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.base.replacing import write_bytes
 from gpusched.base.stop_scopes import StopScope
 from gpusched.execution.calls import within
 from gpusched.execution.shared_files import values_of
@@ -31,6 +30,22 @@ _LONGEST_MESSAGE: Final = 8_192
 _scope: Final = StopScope()  # the parent listens for Ctrl-C
 _folder = ""
 _mark: int | None = None
+
+
+def end_if_starting() -> None:
+    """End this process if it is one that starts, and imports its parent's script for that.
+
+    The script has come to where it wants processes itself, so its main part has no guard. A worker
+    that ends here is one that its parent misses, and speaks of; what the script would do next, the
+    parent does.
+
+    Raises
+    ------
+    SystemExit
+        In such a process.
+    """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(1)
 
 
 def begin_worker(lifeline: Connection, folder: str, marks: str) -> None:
@@ -74,7 +89,7 @@ def run_pickled(number: int, pickled: bytes) -> bytes | str:
     if len(made) <= _LONGEST_MESSAGE:
         return made
     path = Path(_folder) / f"{number}.made"
-    write_bytes(path, made)
+    path.write_bytes(made)  # it is read once it is whole, and need not outlive a loss of power
     return str(path)
 
 

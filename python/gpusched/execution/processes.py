@@ -22,6 +22,7 @@ from gpusched.execution.process_worker import (
     ENDED,
     begin_worker,
     begun_in,
+    end_if_starting,
     is_ready,
     run_pickled,
     unpickled,
@@ -29,12 +30,18 @@ from gpusched.execution.process_worker import (
 from gpusched.execution.shared_files import to_file
 
 _CONTEXT: Final = multiprocessing.get_context("spawn")
+GUARD: Final = (
+    "each process imports the script that uses it, which therefore needs its main part under "
+    '`if __name__ == "__main__":`'
+)
+"""What to know before processes are started."""
 
 
 class Processes:
     """Processes that are started anew where one of them died."""
 
     def __init__(self, num_slots: int) -> None:
+        end_if_starting()
         self._num_slots = num_slots
         self._folder = tempfile.TemporaryDirectory(prefix="gpusched-")
         self._shared = Shared(self._write)
@@ -102,11 +109,10 @@ class Processes:
         self._alone = self._started(1)
         try:
             self._submit_to(self._alone, is_ready, ()).result()
-        except BrokenExecutor as error:
+        except BrokenExecutor:
             raise BackendLost(
-                "worker processes end as they start. A script that uses them needs its main part "
-                'under `if __name__ == "__main__":`'
-            ) from error
+                f"worker processes end as they start: {GUARD}; executor='threads' needs none"
+            ) from None
 
     def interrupt(self) -> None:
         """End all processes at once."""

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from gpusched.base.replacing import write_bytes
 from gpusched.execution.backend import Handle
 
 # Count and sizes of the parts come first; each part begins where any array may.
@@ -36,7 +35,8 @@ def to_file(value: Any, path: Path) -> FileHandle:
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     parts = [memoryview(head), *(buffer.raw() for buffer in buffers)]
-    write_bytes(path, _laid_out(parts))
+    with open(path, "wb") as file:  # nobody knows of it before it is whole
+        file.writelines(_laid_out(parts))
     handle = FileHandle(str(path))
     weakref.finalize(handle, path.unlink, missing_ok=True)
     return handle

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
-from gpusched.base.arrays import Float64, Int32, Int64
+from gpusched.base.arrays import Float64, Int32, Int64, read_only
 from gpusched.generator.published_clusters import HOURS, WEEKDAYS, Profile
 
 _NUM_KNOTS: Final = 8_192
@@ -53,25 +54,40 @@ def run_time_table(profile: Profile) -> tuple[Float64, Float64]:
     return np.append(probability, 1.0), np.append(seconds, cap) + profile.floor_s
 
 
-def width_counts(profile: Profile, num_jobs: int, widest: int) -> tuple[Int32, Int64]:
-    """Return widths, at most ``widest``, and the number of jobs of each; they sum to ``num_jobs``.
+def width_shares(profile: Profile) -> Float64:
+    """Return the part of the jobs that has each width of a profile, in ascending order.
 
-    The relative frequencies are tilted by the power of the width that gives the profile's mean;
-    numbers of jobs are rounded by largest remainders.
+    The relative frequencies are tilted by the power of the width that gives the profile's mean.
     """
-    widths = np.array(sorted(profile.widths), dtype=np.int32)
+    widths = _widths(profile)
     base = np.array([profile.widths[width] for width in widths.tolist()])
 
     def shares(power: float) -> Float64:
         tilted = base * widths**power
         return np.asarray(tilted / tilted.sum(), dtype=np.float64)
 
-    power = _bisect(lambda p: float(shares(p) @ widths) - profile.mean_gpus, -4.0, 4.0)
-    wanted = shares(power) * num_jobs
+    return shares(_bisect(lambda p: float(shares(p) @ widths) - profile.mean_gpus, -4.0, 4.0))
+
+
+def width_counts(
+    profile: Profile, shares: Float64, num_jobs: int, widest: int
+) -> tuple[Int32, Int64]:
+    """Return widths, at most ``widest``, and the number of jobs of each; they sum to ``num_jobs``.
+
+    Parameters
+    ----------
+    shares
+        What :func:`width_shares` gives; numbers of jobs are rounded by largest remainders.
+    """
+    wanted = shares * num_jobs
     counts = np.floor(wanted).astype(np.int64)
     largest = np.argsort(counts - wanted, kind="stable")[: num_jobs - int(counts.sum())]
     counts[largest] += 1
-    return np.minimum(widths, widest).astype(np.int32), counts
+    return np.minimum(_widths(profile), widest).astype(np.int32), counts
+
+
+def _widths(profile: Profile) -> Int32:
+    return np.array(sorted(profile.widths), dtype=np.int32)
 
 
 def arrivals(uniform: Float64, span_us: int) -> Int64:
@@ -103,16 +119,22 @@ def interpolate(x: Float64, y: Float64, at: Float64) -> Float64:
     Unlike ``np.interp`` it rounds alike on all machines: no fused multiply-add.
     """
     left = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(x) - 2)
-    step = np.diff(x)
-    slope = np.diff(y) / np.where(step > 0, step, 1.0)
-    return np.asarray(y[left] + (at - x[left]) * slope[left], dtype=np.float64)
+    x_left, y_left = x[left], y[left]
+    step = x[left + 1] - x_left
+    slope = (y[left + 1] - y_left) / np.where(step > 0, step, 1.0)
+    return np.asarray(y_left + (at - x_left) * slope, dtype=np.float64)
 
 
 def zipf(uniform: Float64, num_names: int, exponent: float = 1.0) -> Int64:
     """Map ``uniform`` numbers to 0..num_names-1, the k-th with weight 1 / (k+1)^exponent."""
-    cumulative = np.cumsum([(k + 1) ** -exponent for k in range(num_names)])
+    cumulative = _zipf_weights(num_names, exponent)
     index = np.searchsorted(cumulative, uniform * cumulative[-1], side="right")
     return np.asarray(np.minimum(index, num_names - 1), dtype=np.int64)
+
+
+@lru_cache(maxsize=64)
+def _zipf_weights(num_names: int, exponent: float) -> Float64:
+    return read_only(np.cumsum([(k + 1) ** -exponent for k in range(num_names)]))
 
 
 def pick(uniform: Float64, shares: Sequence[float]) -> Int32:

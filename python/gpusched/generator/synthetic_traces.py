@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import numpy as np
 
-from gpusched.base.arrays import Float64, Int64
+from gpusched.base.arrays import Float64, Int32, Int64, read_only
 from gpusched.base.labels import Labels
 from gpusched.base.suggest import nearest
-from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, us_to_seconds
+from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us, us_to_seconds
 from gpusched.clusters.cluster import Cluster
 from gpusched.generator import laws
 from gpusched.generator.published_clusters import PROFILES
+from gpusched.traces.assembly import check_horizon
 from gpusched.traces.workload import Trace
 
 DEFAULT_CLUSTER: Final = Cluster.uniform(servers=64, gpus=8)
@@ -94,7 +94,7 @@ def generate(
     # One generator, named: NumPy may change what default_rng stands for.
     random = np.random.Generator(np.random.PCG64(seed))
 
-    widths, counts = laws.width_counts(profile, jobs, _widest(cluster))
+    widths, counts = laws.width_counts(profile, _shares(name), jobs, _widest(cluster))
     width_index = np.repeat(np.arange(len(widths)), counts)
     num_groups, group = _groups(random.random(jobs), width_index, counts, profile.jobs_per_group)
     position = _positions(random, num_groups, group)
@@ -112,18 +112,22 @@ def generate(
     group_user = laws.zipf(random.random(num_groups), profile.num_users)
     user_queue = laws.zipf(random.random(profile.num_users), profile.num_queues)
     user = group_user[group]
-    trace = Trace.from_columns(
-        submit_s=us_to_seconds(submit_us),
-        service_s=service_s,
-        gpus=gpus,
-        user=Labels(user.astype(np.int32), _names("user", profile.num_users)),
-        queue=Labels(user_queue[user].astype(np.int32), _names("queue", profile.num_queues)),
-        group=Labels(group.astype(np.int32), _names("group", num_groups)),
+    # What is drawn needs none of the checks of columns that others made.
+    ticks = {
+        "submit_us": seconds_to_us(us_to_seconds(submit_us)),
+        "service_us": seconds_to_us(service_s),
+    }
+    check_horizon(name, **ticks)
+    columns = ticks | {"gpus": gpus, "row": np.arange(jobs), "id": np.arange(jobs)}
+    return Trace(
+        **{column: read_only(values) for column, values in columns.items()},
+        user=_labels(user, _names("user", profile.num_users)),
+        queue=_labels(user_queue[user], _names("queue", profile.num_queues)),
+        group=_labels(group, _names("group", num_groups)),
         status=_statuses(random.random(jobs), profile.statuses),
         name=name,
+        source=f"generate({name!r}, jobs={jobs}, load={load:g}, cluster={cluster}, seed={seed})",
     )
-    source = f"generate({name!r}, jobs={jobs}, load={load:g}, cluster={cluster}, seed={seed})"
-    return dataclasses.replace(trace, source=source)
 
 
 def _widest(cluster: Cluster) -> int:
@@ -150,6 +154,11 @@ def _positions(random: np.random.Generator, num_groups: int, group: Int64) -> In
     # The difference of two uniform numbers: a hat around the group's date, wrapped at the ends.
     offset = (random.random(len(group)) - random.random(len(group))) * _GROUP_SPREAD
     return np.argsort(np.mod(date[group] + offset, 1.0), kind="stable")
+
+
+@cache
+def _shares(name: str) -> Float64:
+    return laws.width_shares(PROFILES[name])
 
 
 @cache
@@ -180,9 +189,15 @@ def _run_times(
 def _statuses(uniform: Float64, shares: Mapping[str, float]) -> Labels | None:
     if not shares:
         return None
-    return Labels(laws.pick(uniform, [*shares.values(), 0.0]), (*shares, "unknown"))
+    return _labels(laws.pick(uniform, [*shares.values(), 0.0]), (*shares, "unknown"))
 
 
+def _labels(codes: Int32 | Int64, names: tuple[str, ...]) -> Labels:
+    return Labels(read_only(codes.astype(np.int32, copy=False)), names)
+
+
+# Traces of one size have the same names.
+@lru_cache(maxsize=8)
 def _names(kind: str, count: int) -> tuple[str, ...]:
     digits = len(str(count))
     return tuple(f"{kind}{number:0{digits}d}" for number in range(1, count + 1))

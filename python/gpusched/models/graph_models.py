@@ -52,7 +52,7 @@ _TRANSFORMERS: Final = {
     ),
 }  # fmt: skip
 MODELS: Final = ("resnet152", "vgg19", *_TRANSFORMERS)
-"""The models of the experiments of A-SRPT (Luo et al., INFOCOM 2025)."""
+"""The models of our study of A-SRPT."""
 
 
 def graph_for(

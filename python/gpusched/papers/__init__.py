@@ -1,1 +1,1 @@
-"""Experiments of papers, run again: a folder per paper."""
+"""Experiments of papers, or after them: a folder per paper, with what is known of it."""

@@ -16,9 +16,12 @@ from gpusched.base import progress as base_progress
 from gpusched.base.progress import OnProgress
 from gpusched.base.real_data import data_at
 from gpusched.base.registry import Registry, told
+from gpusched.papers.common.published import Published
 from gpusched.papers.common.reproduction import Reproduction
 from gpusched.papers.common.stages import running
 
+ALL: Final = "all"
+"""What the command calls all of them together; no paper has that name."""
 _LEAST_SEEDS: Final = 2  # an interval needs two
 
 
@@ -41,6 +44,8 @@ class Paper:
         How many random instances it takes by itself.
     has_exact
         Whether it knows the option ``exact``.
+    published
+        The module whose ``PUBLISHED`` says what is known of the paper, and how; empty: none.
     """
 
     name: str
@@ -53,6 +58,7 @@ class Paper:
     text: str = ""
     seeds: int = 20
     has_exact: bool = False
+    published: str = ""
 
     @property
     def source(self) -> str:
@@ -63,6 +69,10 @@ class Paper:
     def options(self) -> tuple[str, ...]:
         """The options of :meth:`reproduce` that it knows."""
         return ("seeds", "quick", *(("exact",) if self.has_exact else ()))
+
+    def known(self) -> Published:
+        """Return what is known of the paper, and how; nothing where it does not say."""
+        return import_module(self.published).PUBLISHED if self.published else Published(())
 
     def stages(
         self,
@@ -157,8 +167,10 @@ def register_paper(paper: Paper) -> None:
     Raises
     ------
     ValueError
-        If its name is taken or a text is missing.
+        If its name is taken or is :data:`ALL`, or a text is missing.
     """
+    if paper.name == ALL:
+        raise ValueError(f"paper {ALL}: the word stands for all papers")
     texts = {name: getattr(paper, name) for name in ("title", "authors", "venue", "summary")}
     told("paper", paper.name, module=paper.module, **texts)
     if not paper.reproduces:

@@ -36,7 +36,9 @@ class Forest(Learner):
     """A random forest for the logarithm of the service, fitted anew as jobs finish."""
 
     feature_names = FEATURES
-    source = "Luo et al., INFOCOM 2025; Breiman, Machine Learning 2001"
+    source = (
+        "Luo et al., INFOCOM 2025 (the abstract), features ours; Breiman, Machine Learning 2001"
+    )
     limits: ClassVar = {
         "trees": (1, 10_000),
         "leaf": (1, 1_000_000),

@@ -54,7 +54,7 @@ class Oracle(_OfTrace):
 class Noise(_AtOnce):
     """The true service times exp(N(0, sigma)), drawn per job from the seed of the run."""
 
-    source = "Luo et al., INFOCOM 2025 (robustness to errors)"
+    source = "ours, to see what errors of a known size do"
     needs_truth = True
     limits: ClassVar = {"sigma": (0, 20)}
     notes: ClassVar = {"sigma": "standard deviation of the logarithm of the error"}
@@ -74,7 +74,7 @@ class Noise(_AtOnce):
 class Bias(_AtOnce):
     """The true service times a constant factor."""
 
-    source = "Luo et al., INFOCOM 2025 (robustness to errors)"
+    source = "ours, to see what errors of a known size do"
     needs_truth = True
     limits: ClassVar = {"factor": (1e-6, 1e6)}
     notes: ClassVar = {"factor": "2 says twice as long as it takes"}

@@ -18,7 +18,7 @@ _BATCH_NOTE = "most jobs predicted together, 0 for 1/500 of those so far (at mos
 class GroupMean(Learner):
     """The mean service of the same user and group, of the group, of the user, else the median."""
 
-    source = "common practice; the cold start of Luo et al., INFOCOM 2025"
+    source = "common practice; the order of what is asked is ours"
     limits: ClassVar = {"batch_jobs": _BATCH}
     notes: ClassVar = {"batch_jobs": _BATCH_NOTE}
 

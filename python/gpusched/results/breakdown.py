@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.pairs import sorted_pairs
 from gpusched.base.ticks import us_to_seconds
 from gpusched.results.gpu_time import US_PER_H, held_gpu_us, sums
 from gpusched.results.job_groups import job_groups
@@ -47,13 +48,12 @@ def breakdown(result: RunLog, by: str, window: RunWindow | None = None) -> polar
 
 def _times(name: str, codes: Int64, ticks: Int64, chosen: Bool, size: int) -> dict[str, Float64]:
     """Mean and nearest-rank percentiles of each group, seconds; NaN of none."""
-    group, time_us = codes[chosen], ticks[chosen]
-    order = np.lexsort((time_us, group))
-    ordered: AnyArray = us_to_seconds(time_us[order])
+    group, time_us = sorted_pairs(codes[chosen], ticks[chosen])
+    ordered: AnyArray = us_to_seconds(time_us)
     count = np.bincount(group, minlength=size)
     last = np.cumsum(count)
     with np.errstate(invalid="ignore"):
-        mean = sums(group[order], ordered, size) / count
+        mean = sums(group, ordered, size) / count
     columns = {f"mean_{name}_s": mean}
     for percent in PERCENTILES:
         # The nearest rank, as in traces.trace_facts: the least value that so many do not exceed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -79,8 +79,23 @@ class ResultMetrics:
         """
         window = RunWindow.checked(self.trace, warm_up_s, tail_s)
         if window not in self._summaries:
-            self._summaries[window] = self._summarised(window)
+            self._summaries[window] = self._summarised(self._facts(window))
         return dict(self._summaries[window])
+
+    def summary_with(
+        self, keys: Iterable[str], *, warm_up_s: float | None = None, tail_s: float | None = None
+    ) -> Summary:
+        """Return :meth:`summary` and more metrics, of one look at the run; it is not kept.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`summary` and :meth:`metric`.
+        """
+        from gpusched.results.summarising import metric_of
+
+        facts = self._facts(RunWindow.checked(self.trace, warm_up_s, tail_s))
+        return self._summarised(facts) | {key: metric_of(facts, key) for key in keys}
 
     def metric(
         self, key: str, *, warm_up_s: float | None = None, tail_s: float | None = None
@@ -106,10 +121,9 @@ class ResultMetrics:
     def _summaries(self) -> dict[RunWindow | None, Summary]:
         return {}
 
-    def _summarised(self, window: RunWindow | None) -> Summary:
+    def _summarised(self, facts: RunFacts) -> Summary:
         from gpusched.results.summarising import summarise
 
-        facts = self._facts(window)
         begin_us, end_us = facts.ends_us
         ends: Summary = {"window_begin_s": begin_us / US_PER_S, "window_end_s": end_us / US_PER_S}
         return {
@@ -120,7 +134,7 @@ class ResultMetrics:
             "contention": self.spec.contention,
             "clairvoyant": self.clairvoyant,
             "seed": self.spec.seed,
-            **({} if window is None else ends),
+            **({} if facts.window is None else ends),
             **summarise(facts),
             "digest": self.digest,
         }

@@ -80,22 +80,49 @@ class RunFacts:
         return _IS_THERE[need](self)
 
     @cached_property
+    def there(self) -> frozenset[str]:
+        """All that there is of what metrics may need."""
+        return frozenset(need for need, is_there in _IS_THERE.items() if is_there(self))
+
+    @cached_property
     def figures(self) -> _core.RunFigures:
         """Sums, counts and percentiles of the jobs, by one native pass over the columns."""
         trace, schedule = self.trace, self.schedule
-        columns: dict[str, Any] = {
+        jobs: dict[str, Any] = {
+            "submit_us": trace.submit_us, "service_us": trace.service_us, "gpus": trace.gpus,
+            "share_milli": trace.share_milli, "weight": trace.weight,
+        }  # fmt: skip
+        if self.window is None and isinstance(schedule, _core.Schedule):
+            return _core.schedule_figures(schedule, short_service_us=SHORT_SERVICE_US, **jobs)
+        columns = jobs | {
             name: np.ascontiguousarray(getattr(schedule, name), dtype)
             for name, dtype in SCHEDULE_COLUMNS.items()
             if name not in _NO_FIGURES
         }
-        columns |= {"submit_us": trace.submit_us, "service_us": trace.service_us}
-        columns |= {"gpus": trace.gpus, "share_milli": trace.share_milli, "weight": trace.weight}
         if self.window is not None:
             columns = {
                 name: None if column is None else column[self.counted]
                 for name, column in columns.items()
             }
         return _core.run_figures(short_service_us=SHORT_SERVICE_US, **columns)
+
+    def time_there_us(self, times_us: list[int]) -> list[int]:
+        """Return the time that all jobs together are there within each stretch between times.
+
+        They are from their submission to their finish, whether they count or not; what is
+        unfinished stays, and what is rejected never is.
+
+        Parameters
+        ----------
+        times_us
+            Ascending, microseconds.
+        """
+        return _core.time_there_us(
+            submit_us=self.trace.submit_us,
+            finish_us=np.ascontiguousarray(self.schedule.finish_us, np.int64),
+            status=np.ascontiguousarray(self.schedule.status, np.uint8),
+            times_us=times_us,
+        )
 
     @cached_property
     def counted(self) -> Bool:

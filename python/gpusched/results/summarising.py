@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from gpusched.base.entry_points import load_entry_points
 from gpusched.results.metric_registry import METRICS, Metric, metrics
 from gpusched.results.run_facts import RunFacts
 
@@ -29,13 +30,18 @@ def summarise(run: RunFacts) -> Summary:
     TypeError
         If a metric gives neither a number nor a text.
     """
-    metrics()  # loads those of other packages
-    return computed(run, _by_default(METRICS.version))
+    load_entry_points()
+    return _values(run, _summarised(METRICS.version, run.there, run.window is not None))
 
 
-@lru_cache(maxsize=1)
-def _by_default(version: int) -> tuple[Metric, ...]:
-    return tuple(metric for metric in metrics().values() if metric.is_default)
+@lru_cache(maxsize=16)
+def _summarised(version: int, there: frozenset[str], is_part: bool) -> tuple[Metric, ...]:
+    """Return the metrics of a summary that a run has; most runs have the same."""
+    return tuple(
+        metric
+        for metric in metrics().values()
+        if metric.is_default and _can_be(metric, is_part) and there.issuperset(metric.needs)
+    )
 
 
 def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
@@ -50,7 +56,7 @@ def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
     from gpusched.results.metric_registry import NEEDS
 
     metric = METRICS.find(key)
-    if not _can_be(run, metric):
+    if not _can_be(metric, run.window is not None):
         raise ValueError(
             f"metric {key}: is of whole runs, and has no value after a warm-up or before a tail"
         )
@@ -62,28 +68,41 @@ def metric_of(run: RunFacts, key: str) -> float | int | str | bool:
 
 def computed(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
     """Compute those of ``wanted`` of which the run, or its window, has what they need."""
-    return {
-        metric.key: _value(run, metric)
-        for metric in wanted
-        if _can_be(run, metric) and (not metric.needs or all(map(run.has, metric.needs)))
-    }
+    is_part = run.window is not None
+    return _values(
+        run,
+        [
+            metric
+            for metric in wanted
+            if _can_be(metric, is_part) and run.there.issuperset(metric.needs)
+        ],
+    )
 
 
-def _can_be(run: RunFacts, metric: Metric) -> bool:
-    return run.window is None or metric.is_of_parts
+def _can_be(metric: Metric, is_part: bool) -> bool:
+    return not is_part or metric.is_of_parts
 
 
 def _value(run: RunFacts, metric: Metric) -> float | int | str | bool:
+    return _values(run, (metric,))[metric.key]
+
+
+def _values(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
+    values: Summary = {}
+    metric = None
     try:
-        value: Any = metric.compute(run)
+        for metric in wanted:
+            value: Any = metric.compute(run)
+            values[metric.key] = value if type(value) in _PLAIN else _plain(metric, value)
     except Exception as error:
-        error.add_note(f"in the metric {metric.key}")
+        if metric is not None:
+            error.add_note(f"in the metric {metric.key}")
         raise
-    if type(value) in _PLAIN:
-        plain: float | int | str | bool = value
-        return plain
-    if isinstance(value, np.generic):
-        value = value.item()
-    if not isinstance(value, bool | int | float | str):
-        raise TypeError(f"metric {metric.key}: expected a number or a text, not {value!r}")
-    return value
+    return values
+
+
+def _plain(metric: Metric, value: Any) -> float | int | str | bool:
+    plain: Any = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, bool | int | float | str):
+        raise TypeError(f"metric {metric.key}: expected a number or a text, not {plain!r}")
+    return plain

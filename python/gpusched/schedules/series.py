@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64, freeze_columns
 from gpusched.base.numbering import numbered
+from gpusched.base.pairs import sorted_pairs
 from gpusched.base.ticks import us_to_seconds
 from gpusched.schedules.schedule import REJECTED, Schedule, whole_intervals, widths_of
 
@@ -112,7 +113,7 @@ def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray
     def change(kind: AnyArray | int, widths: AnyArray | int, jobs: AnyArray) -> AnyArray:
         return (asked_number[jobs] * max(1, len(held)) + widths) * len(_QUEUED) + kind
 
-    time_us, code = _in_order(
+    time_us, code = sorted_pairs(
         np.concatenate((trace.submit_us[queued], intervals["start_us"][first], end_us)),
         np.concatenate(
             (
@@ -144,18 +145,3 @@ def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray
 _SUBMIT, _START, _FINISH, _PREEMPTED = range(4)
 _QUEUED: Final = (1, -1, 0, 1)
 _RUNNING: Final = (0, 1, -1, -1)
-
-
-def _in_order(time_us: Int64, code: Int64) -> tuple[Int64, Int64]:
-    """Sort by time; what happens at one instant may stand in any order."""
-    if len(time_us) == 0:
-        return time_us, code
-    bits = int(code.max()).bit_length()
-    first_us, last_us = int(time_us.min()), int(time_us.max())
-    if (last_us - first_us).bit_length() + bits > 63:
-        order = np.argsort(time_us, kind="stable")
-        return time_us[order], code[order]
-    # One number for both: it is sorted where it stands.
-    packed = ((time_us - first_us) << bits) | code
-    packed.sort()
-    return (packed >> bits) + first_us, packed & ((1 << bits) - 1)

@@ -83,10 +83,14 @@ def _feed_numbered(sha: Any, name: str, codes: AnyArray, entries: Sequence[Any])
     """Add what codes stand for, whatever their numbers, and the entries that no job has."""
     has_jobs = np.zeros(len(entries), np.bool_)
     has_jobs[codes] = True
-    used = sorted({entries[code] for code in np.flatnonzero(has_jobs).tolist()})
-    number = {entry: place for place, entry in enumerate(used)}
+    there = [*map(entries.__getitem__, np.flatnonzero(has_jobs).tolist())]
+    used = sorted(set(there))
     stored = _fewest(0, len(used))
-    place = np.array([number.get(entry, 0) for entry in entries], stored)
+    if there == used:  # so numbered, but for those that no job has
+        place = (np.cumsum(has_jobs) - 1).astype(stored)
+    else:
+        number = {entry: place for place, entry in enumerate(used)}
+        place = np.array([number.get(entry, 0) for entry in entries], stored)
     _feed(sha, name, "entries", _json(used), len(used))
     _feed(sha, name, f"numbers {stored}", place[codes], len(codes))
 
@@ -155,6 +159,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return {key: _plain(part) for key, part in msgspec.structs.asdict(value).items()}
     if isinstance(value, list | tuple):
+        if _SCALARS.issuperset(map(type, value)):
+            return value
         return [_plain(part) for part in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items()}

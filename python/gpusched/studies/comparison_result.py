@@ -120,10 +120,14 @@ class Comparison(ComparisonAnswers):
         return pl.concat(frames)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write :meth:`jobs` as one Parquet file."""
+        """Write :meth:`jobs` as one Parquet file, compressed by LZ4.
+
+        Its rows are as many as jobs times policies: Zstandard takes three times as long to make
+        such a file a quarter smaller.
+        """
         frame = self.jobs()
         with replacing(path) as partial:
-            frame.write_parquet(partial)
+            frame.write_parquet(partial, compression="lz4")
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Give :meth:`jobs` to what reads Arrow streams, such as ``pyarrow.table(comparison)``."""

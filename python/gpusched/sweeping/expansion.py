@@ -79,7 +79,11 @@ class Expansion:
 
     def labels(self, run: PlannedRun) -> dict[str, Any]:
         """Return the value of every axis, as tables have it."""
-        return _labels(self, run)
+        return {key: values[0] for key, values in self.label_columns([run]).items()}
+
+    def label_columns(self, runs: Sequence[PlannedRun]) -> dict[str, list[Any]]:
+        """Return the same of several runs: a list for each axis."""
+        return _label_columns(self, runs)
 
     def choice(self, run: PlannedRun, role: int) -> Any:
         """Return what a run takes for a role, with the values of the axes of parameters."""
@@ -220,28 +224,33 @@ def _check_group(
         raise ValueError(f"zipped axes must be equally long: {lengths} - {where}")
 
 
-def _labels(plan: Expansion, run: PlannedRun) -> dict[str, Any]:
-    entry = plan.study.traces[run.recipe.trace]
-    window = run.recipe.window
-    of_roles = {role: plan.named[at][run.choices[at]].label for at, role in enumerate(ROLES)}
-    values = {
-        axis.title: None if value < 0 else axis.values[value]
-        for axis, value in zip(plan.study.parameters, run.values, strict=True)
+def _label_columns(plan: Expansion, runs: Sequence[PlannedRun]) -> dict[str, list[Any]]:
+    windows = [[str(window) for window in entry.windows] for entry in plan.study.traces]
+    of_roles = {
+        role: [plan.named[at][run.choices[at]].label for run in runs]
+        for at, role in enumerate(ROLES)
+    }
+    of_parameters = {
+        axis.title: [None if run.values[at] < 0 else axis.values[run.values[at]] for run in runs]
+        for at, axis in enumerate(plan.study.parameters)
     }
     return {
-        "trace": plan.trace_labels[run.recipe.trace],
-        "cluster": plan.cluster_labels[run.cluster],
+        "trace": [plan.trace_labels[run.recipe.trace] for run in runs],
+        "cluster": [plan.cluster_labels[run.cluster] for run in runs],
         **of_roles,
-        "load": run.load,
-        "jobs": run.recipe.jobs,
-        "window": None if window is None else str(entry.windows[window]),
-        "seed": run.seed,
-    } | values
+        "load": [run.load for run in runs],
+        "jobs": [run.recipe.jobs for run in runs],
+        "window": [
+            None if run.recipe.window is None else windows[run.recipe.trace][run.recipe.window]
+            for run in runs
+        ],
+        "seed": [run.seed for run in runs],
+    } | of_parameters
 
 
 def _selected(plan: Expansion, runs: list[PlannedRun]) -> list[PlannedRun]:
     """Leave the runs that some table of ``runs`` names; each must name one at least."""
-    labelled = [(run, plan.labels(run)) for run in runs]
+    columns = plan.label_columns(runs)
     kept: dict[PlannedRun, None] = {}
     for position, table in enumerate(plan.study.runs):
         where = f"at `$.runs[{position}]`"
@@ -251,15 +260,15 @@ def _selected(plan: Expansion, runs: list[PlannedRun]) -> list[PlannedRun]:
                 known = nearest(key, plan.columns)
                 raise ValueError(f"unknown axis {key!r}{known} - {where}")
             wanted[key] = list(value) if isinstance(value, list | tuple) else [value]
-            there = list(dict.fromkeys(labels[key] for _, labels in labelled))
+            there = list(dict.fromkeys(columns[key]))
             for one in wanted[key]:
                 if one not in there:
                     known = nearest(str(one), [str(value) for value in there])
                     raise ValueError(f"{key}: {one!r} is not in the study{known} - {where}")
         found = [
             run
-            for run, labels in labelled
-            if all(labels[key] in values for key, values in wanted.items())
+            for at, run in enumerate(runs)
+            if all(columns[key][at] in values for key, values in wanted.items())
         ]
         if not found:
             raise ValueError(f"no run of the study has {table} - {where}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.sweeping.expansion import Expansion, PlannedRun, expand
 from gpusched.sweeping.run_names import run_names
+from gpusched.sweeping.run_store import frame_of
 from gpusched.sweeping.running import OFFERED_LOAD
 from gpusched.sweeping.study import Study
 
@@ -68,15 +69,24 @@ class PlannedStudy:
         """One row per run: its name, and its value on each axis."""
         import polars as pl
 
-        rows = [self.expansion.labels(run) for run in self.expansion.runs]
+        of_runs = self.expansion.label_columns(self.expansion.runs)
         types: dict[str, Any] = {
             "load": pl.Float64, "jobs": pl.Int64, "seed": pl.Int64, "window": pl.String,
         }  # fmt: skip
         columns = [pl.Series("run", self.names, pl.String)]
         for key in self.expansion.columns:
-            values = [row[key] for row in rows]
-            columns.append(pl.Series(key, values, types.get(key), strict=False))
+            columns.append(pl.Series(key, of_runs[key], types.get(key), strict=False))
         return pl.DataFrame(columns)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def labelled(self, rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+        """Return the rows of runs with their values on each axis."""
+        labels = self.labels[[self._places[row["run"]] for row in rows]].drop("run")
+        frame = frame_of(rows)
+        return frame.drop(labels.columns, strict=False).hstack(labels)
 
     def table(self, kept: pl.DataFrame, repeat: str) -> pl.DataFrame:
         """Put what is known of the runs behind their axes.

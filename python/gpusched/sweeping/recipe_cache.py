@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
-_MOST_TRACES: Final = 4
+MOST_TRACES: Final = 4
+"""How many a process keeps."""
 
 
 class RecipeCache:
     """The last few traces by the names of their recipes; calls are safe from several threads."""
 
-    def __init__(self, most: int = _MOST_TRACES) -> None:
+    def __init__(self, most: int = MOST_TRACES) -> None:
         self._most = most
         self._lock = threading.Lock()
         self._made: OrderedDict[str, Future[Trace]] = OrderedDict()

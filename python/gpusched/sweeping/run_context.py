@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby, islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.clusters.cluster import Cluster
@@ -114,6 +115,18 @@ def batches(runs: Sequence[tuple[str, PlannedRun]], num_jobs: Sequence[int]) -> 
         total += jobs
     if held:
         yield Batch(held[0][1].recipe, tuple(held))
+
+
+def side_by_side(left: Iterable[Batch], most_recipes: int) -> Iterator[Batch]:
+    """Deal out the batches of some recipes in turn.
+
+    Workers that go on to other jobs at a time neither wait until one of them has made those, nor
+    find out the same of them twice.
+    """
+    by_recipe = (list(some) for _, some in groupby(left, key=lambda batch: batch.recipe.name))
+    while together := list(islice(by_recipe, most_recipes)):
+        for turn in zip_longest(*together):
+            yield from (batch for batch in turn if batch is not None)
 
 
 def jobs_of_run(context: RunContext, run: PlannedRun) -> int:

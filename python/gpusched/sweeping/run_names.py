@@ -18,7 +18,7 @@ from gpusched.prediction import Predictor
 from gpusched.prediction.choose import predictor
 from gpusched.prediction.registry import PredictorChoice
 from gpusched.results.metric_registry import metrics
-from gpusched.sweeping.expansion import Expansion
+from gpusched.sweeping.expansion import Expansion, PlannedRun
 from gpusched.sweeping.parameter_axis import ROLES
 from gpusched.sweeping.recipes import cluster_content
 
@@ -46,18 +46,27 @@ def run_names(plan: Expansion) -> list[str]:
         ]
     )
     clusters = [cluster_content(cluster) for cluster in plan.clusters]
+    begun = hashlib.sha256(common)
     of_choice: dict[tuple[int, int, tuple[int, ...]], bytes] = {}
-    names = []
-    for run in plan.runs:
-        sha = hashlib.sha256(common)
-        sha.update(f"{run.recipe.name} {run.seed} ".encode())
-        sha.update(clusters[run.cluster])
+
+    def content(run: PlannedRun) -> bytes:
+        """Return what is the same for all jobs and seeds."""
+        parts = [clusters[run.cluster]]
         for role in range(len(ROLES)):
             key = (role, run.choices[role], run.values)
-            known = of_choice.get(key)
-            if known is None:
-                known = of_choice[key] = choice_content(ROLES[role], plan.choice(run, role))
-            sha.update(b"\0" + known)
+            if key not in of_choice:
+                of_choice[key] = choice_content(ROLES[role], plan.choice(run, role))
+            parts.append(of_choice[key])
+        return b"\0".join(parts)
+
+    contents: dict[tuple[Any, ...], bytes] = {}
+    names = []
+    for run in plan.runs:
+        of = (run.cluster, run.choices, run.values)
+        if of not in contents:
+            contents[of] = content(run)
+        sha = begun.copy()
+        sha.update(f"{run.recipe.name} {run.seed} ".encode() + contents[of])
         names.append(sha.hexdigest()[:_DIGITS])
     return names
 

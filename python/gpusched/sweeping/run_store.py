@@ -53,9 +53,18 @@ class RunStore:
         OSError
             If it cannot be written.
         """
-        if not rows:
-            return
-        self._own.append((self._write(frame_of(rows)), len(rows)))
+        if rows:
+            self.add_frame(frame_of(rows))
+
+    def add_frame(self, frame: pl.DataFrame) -> None:
+        """Do the same with a frame of such rows.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        self._own.append((self._write(frame), len(frame)))
         if len(self._own) >= _MOST_PARTS:
             size = sum(size for _, size in self._own)
             joined = self._join([path for path, _ in self._own])

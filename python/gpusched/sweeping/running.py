@@ -61,11 +61,9 @@ def row_of(context: RunContext, trace: Trace, name: str, run: PlannedRun) -> Row
     try:
         begin = time.perf_counter()
         result = result_of(context, trace, run)
-        summary = result.summary(**context.window)
-        row: Row = {key: value for key, value in summary.items() if key not in SETTINGS}
-        for key in (QUEUE_GROWTH, *context.metrics):
-            row[key] = result.metric(key, **context.window)
-        row[OFFERED_LOAD] = summary.get("load")
+        found = result.summary_with((QUEUE_GROWTH, *context.metrics), **context.window)
+        row: Row = {key: value for key, value in found.items() if key not in SETTINGS}
+        row[OFFERED_LOAD] = found.get("load")
         row["run"] = name
         row["wall_s"] = result.wall_s
         row["total_s"] = time.perf_counter() - begin

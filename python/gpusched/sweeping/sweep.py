@@ -21,7 +21,14 @@ from gpusched.execution.choosing import opened
 from gpusched.execution.driver import run_tasks
 from gpusched.sweeping.planned import PlannedStudy, names_of
 from gpusched.sweeping.python_parts import PythonTime
-from gpusched.sweeping.run_context import Batch, batches, context_of, jobs_of_run
+from gpusched.sweeping.recipe_cache import MOST_TRACES
+from gpusched.sweeping.run_context import (
+    Batch,
+    batches,
+    context_of,
+    jobs_of_run,
+    side_by_side,
+)
 from gpusched.sweeping.run_names import unreadable
 from gpusched.sweeping.run_store import RunStore, frame_of
 from gpusched.sweeping.running import Row, failed_row, run_batch
@@ -157,8 +164,9 @@ def _do(
     if left:
         context = context_of(planned.expansion)
         python_time = PythonTime(planned.expansion.study, executor)
-        queue = _Batches(batches(left, [jobs_of_run(context, run) for _, run in left]))
+        in_order = batches(left, [jobs_of_run(context, run) for _, run in left])
         with opened(executor) as backend:
+            queue = _Batches(side_by_side(in_order, min(backend.num_slots, MOST_TRACES)))
             shared = backend.share(context)
             for batch, rows in run_tasks(
                 run_batch,
@@ -237,8 +245,7 @@ class _Gathered:
         begin = time.monotonic()
         if is_due and begin < self._due:
             return
-        expansion, by_name = self._planned.expansion, self._planned.by_name
-        self._store.add([row | expansion.labels(by_name[row["run"]]) for row in self._rows])
+        self._store.add_frame(self._planned.labelled(self._rows))
         self.num_kept += len(self._rows)
         self._rows = []
         end = time.monotonic()

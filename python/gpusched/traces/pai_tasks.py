@@ -8,13 +8,28 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import Bool, Float64
-from gpusched.base.delimited_text import Table
-from gpusched.base.rejects import OnBad
-from gpusched.traces import text_columns as parse
+from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.source import Source
+from gpusched.traces.intake.declared_columns import TextColumn
+from gpusched.traces.intake.text_schema import TextSchema
 
 if TYPE_CHECKING:
     import polars
 
+TASKS: Final = TextSchema(
+    (
+        TextColumn("inst_num", "inst_num"),
+        TextColumn("plan_cpu", "plan_cpu", may_miss=True),
+        TextColumn("plan_mem", "plan_mem", may_miss=True),
+        TextColumn("plan_gpu", "plan_gpu", may_miss=True),
+        TextColumn("start_time", "start_time", may_miss=True),
+    ),
+    header=(
+        "job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu",
+        "plan_mem", "plan_gpu", "gpu_type",
+    ),
+    has_no_header=True,
+)  # fmt: skip
 _PERCENT: Final = 100
 
 
@@ -52,21 +67,19 @@ class TaskSums:
     num_rounded: int
 
 
-def sums_of_jobs(table: Table, jobs: polars.Series, on_bad: OnBad) -> TaskSums:
-    """Add up the tasks of each of ``jobs``.
+def sums_of_jobs(source: Source, jobs: polars.Series, on_bad: OnBad) -> TaskSums:
+    """Add up the tasks of each of ``jobs`` in the table of tasks.
 
     Raises
     ------
     ValueError
-        For the first task that cannot be read, if ``on_bad`` is ``"error"``.
+        As :meth:`TextSchema.columns_of`, and for the first task that cannot be read if ``on_bad``
+        is ``"error"``.
     """
     import polars
 
-    screen, text = table.screen(), table.columns
-    given = {
-        name: parse.numbers(screen, name, name, text[name], may_miss=name != "inst_num")
-        for name in ("inst_num", "plan_cpu", "plan_mem", "plan_gpu", "start_time")
-    }
+    read = TASKS.columns_of(source)
+    screen, text, given = read.screen, read.data, read.numeric
     for name, values in given.items():
         known = np.nan_to_num(values, nan=0.0, posinf=np.inf)
         screen.require(np.isfinite(known), name, "must be a finite number")
@@ -114,13 +127,13 @@ def sums_of_jobs(table: Table, jobs: polars.Series, on_bad: OnBad) -> TaskSums:
         types=wanted["types"].list.join("|").fill_null("").to_list(),
         is_there=wanted["gpus"].is_not_null().to_numpy(),
         is_readable=~wanted["is_bad"].fill_null(False).to_numpy(),
-        fault=_fault(table, screen.bad),
+        fault=_fault(screen),
         num_rounded=int(rounded.sum()),
     )
 
 
-def _fault(table: Table, bad: Bool) -> str:
-    return f" (line {table.lines[np.argmax(bad)]} cannot)" if bad.any() else ""
+def _fault(screen: Screen) -> str:
+    return f" (line {screen.rows[np.argmax(screen.bad)]} cannot)" if screen.bad.any() else ""
 
 
 def _floats(values: polars.Series) -> Float64:

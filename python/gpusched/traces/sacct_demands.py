@@ -11,6 +11,7 @@ from gpusched.base.arrays import AnyArray, Float64
 from gpusched.base.rejects import Screen
 from gpusched.base.units import MIB_PER_GIB
 from gpusched.traces import slurm_values as slurm
+from gpusched.traces.intake.declared_columns import ReadColumns
 
 if TYPE_CHECKING:
     import polars
@@ -22,42 +23,42 @@ NODES: Final = ("AllocNodes", "NNodes", "ReqNodes")
 COLUMNS: Final = (*TRES, *CPUS, *NODES, "ReqMem")
 
 
-def demand_of(
-    screen: Screen, text: Mapping[str, polars.Series], gpu_types: str
-) -> tuple[dict[str, AnyArray], list[str] | None]:
-    """Return what each worker asks for, and the types that each job may run on."""
+def demand_of(read: ReadColumns, gpu_types: str) -> None:
+    """Take what each job asks for, and the types that it may run on."""
+    screen, text = read.screen, read.data
     given = [(name, _resources(screen, text, name)) for name in TRES if name in text]
     # The first column that names GPUs for a job speaks for it.
     chosen = given[-1][1]
-    for _, read in reversed(given[:-1]):
-        chosen = [own if own.gpus != 0 else other for own, other in zip(read, chosen, strict=True)]
-    gpus = np.array([read.gpus for read in chosen], dtype=np.float64)
+    for _, first in reversed(given[:-1]):
+        chosen = [own if own.gpus != 0 else last for own, last in zip(first, chosen, strict=True)]
+    gpus = np.array([asked.gpus for asked in chosen], dtype=np.float64)
     screen.show("gpus", given[0][0], text[given[0][0]])
     screen.require(gpus != 0, "gpus", "must name GPUs (a job without)")
     screen.require(~np.isnan(gpus), "gpus", "must tell the number of GPUs")
-    workers = np.maximum(np.nan_to_num(gpus, nan=1), 1)
     cpus = _first(
-        np.array([read.cpus for read in chosen]),
+        np.array([asked.cpus for asked in chosen]),
         *(_whole(text[name]) for name in CPUS if name in text),
     )
-    memory = np.array([read.memory_mib for read in chosen])
+    memory = np.array([asked.memory_mib for asked in chosen])
     if "ReqMem" in text:
         nodes = _first(*(_whole(text[name]) for name in NODES if name in text), np.nan * gpus)
-        asked = zip(text["ReqMem"], cpus.tolist(), nodes.tolist(), strict=True)
+        sizes = zip(text["ReqMem"], cpus.tolist(), nodes.tolist(), strict=True)
         memory = _first(
-            memory, np.array([slurm.memory_mib(t, cpus=c, nodes=n) for t, c, n in asked])
+            memory, np.array([slurm.memory_mib(t, cpus=c, nodes=n) for t, c, n in sizes])
         )
-    numeric: dict[str, AnyArray] = {"gpus": gpus}
+    read.numeric["gpus"] = gpus
     for column, amount in (("cpu", cpus), ("memory_gib", memory / MIB_PER_GIB)):
         if not np.isnan(amount).all():
-            numeric[column] = amount / workers
+            read.numeric[column] = amount
+            read.of_job.add(column)
     if gpu_types == "any":
-        return numeric, None
+        return
     if gpu_types == "requested":
-        chosen = next(read for name, read in given if name.startswith("Req"))
+        chosen = next(asked for name, asked in given if name.startswith("Req"))
     # One text for each distinct request.
-    names = {read.types: "|".join(read.types) for read in {id(r): r for r in chosen}.values()}
-    return numeric, [names[read.types] for read in chosen] if any(names) else None
+    names = {asked.types: "|".join(asked.types) for asked in {id(a): a for a in chosen}.values()}
+    if any(names):
+        read.gpu_types = [names[asked.types] for asked in chosen]
 
 
 def _resources(

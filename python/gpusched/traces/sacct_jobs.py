@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
-from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
+from gpusched.base.ticks import US_PER_S
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
-from gpusched.traces.intake.wall_clock import UNIX_EPOCH, ticks_of
+from gpusched.traces.deadlines import NOT_A_TIME
+from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
+from gpusched.traces.intake.text_schema import trace_of
 from gpusched.traces.sacct_attempts import JOB_ID, Attempts, joined, separated
 from gpusched.traces.sacct_demands import demand_of, each
 from gpusched.traces.workload import Trace
@@ -37,7 +37,14 @@ STATUS: Final = {
     "PREEMPTED": "killed",
     "REVOKED": "killed",
 }
-_ABSENT: Final = ("", "unknown", "none", "n/a")
+_ABSENT: Final = ("unknown", "none", "n/a")
+TIMES: Final = (
+    TextColumn("Submit", "submit_s", "time", may_count=True, is_part=True),
+    *(
+        TextColumn(name, ours, "time", may_count=True, may_miss=True, absent=_ABSENT, is_part=True)
+        for name, ours in (("Eligible", "eligible"), ("Start", "start"), ("End", "end"))
+    ),
+)
 ARRIVALS: Final = ("submit", "eligible")
 REQUEUES: Final = ("join", "separate")
 TYPES: Final = ("allocated", "requested", "any")
@@ -76,8 +83,6 @@ def jobs_of(
     queue, group
         The columns that name these.
     """
-    import polars
-
     for option, value, allowed in (
         ("arrival", arrival, ARRIVALS),
         ("requeues", requeues, REQUEUES),
@@ -86,44 +91,31 @@ def jobs_of(
         if value not in allowed:
             raise ValueError(f"{option}: {value!r} must be one of {', '.join(allowed)}")
     _check_options(where, list(text), arrival, gpu_types, {"queue": queue, "group": group})
+    read = ReadColumns(screen, text)
     ids = next(text[name] for name in IDS if name in text)
     _require_jobs(screen, ids)
-    attempts = _attempts(screen, text, arrival)
+    attempts = _attempts(read, arrival)
     ids = (joined if requeues == "join" else separated)(screen, ids, attempts)
     _require_ended(screen, attempts)
-    demand, types = demand_of(screen, text, gpu_types)
-    numeric: dict[str, AnyArray] = {
+    demand_of(read, gpu_types)
+    read.numeric |= {
         "submit_us": attempts.submit_us,
-        "service_s": attempts.service_us / 1_000_000,
-        "source_wait_s": (attempts.start_us - attempts.submit_us) / 1_000_000,
-        **demand,
+        "service_s": attempts.service_us / US_PER_S,
+        "source_wait_s": (attempts.start_us - attempts.submit_us) / US_PER_S,
     }
-    estimates = _estimates(screen, text)
-    if estimates is not None and not np.isnan(estimates).all():
-        numeric["estimate_s"] = estimates
-    labels = {
-        ours: Labels.of(text[name].to_list())
-        for ours, name in (("user", "User"), ("queue", queue), ("group", group))
-        if name in text
-    }
-    if "State" in text:
-        states = text["State"].str.extract(r"^([A-Z_]+)", 1).fill_null("")
-        labels["status"] = parse.statuses(states.to_list(), STATUS)
-    numbers = parse.identifiers(screen, "JobID", ids.set(polars.Series(screen.bad), "0"))
-    screen.show("id", "JobID", ids)
-    attributes = assemble(
-        screen,
-        numeric,
-        ids=numbers,
-        labels=labels,
-        gpu_types=types,
-        on_bad=on_bad,
-        name=source.name,
-        source=str(source),
-        epoch=UNIX_EPOCH,
-        rebase=True,
+    _take_estimates(read)
+    labels = (
+        TextColumn("User", "user", "label"),
+        TextColumn(queue, "queue", "label"),
+        TextColumn(group, "group", "label"),
+        TextColumn("State", "status", "status", states=STATUS, within=r"^([A-Z_]+)"),
     )
-    return Trace(**attributes)
+    for column in labels:
+        if column.name in text:
+            read.take(column)
+    read.ids = parse.identifiers(screen, "JobID", ids.set(type(ids)(screen.bad), "0"))
+    screen.show("id", "JobID", ids)
+    return trace_of(source.name, read, on_bad)
 
 
 def _check_options(
@@ -152,18 +144,16 @@ def _require_jobs(screen: Screen, ids: polars.Series) -> None:
     screen.require(ids.str.contains(JOB_ID).to_numpy(), "id", "must be like 123, 123_4 or 123+1")
 
 
-def _attempts(screen: Screen, text: dict[str, polars.Series], arrival: str) -> Attempts:
-    def ticks(column: str, label: str, absent: Bool | None = None) -> Int64:
-        return ticks_of(screen, column, label, text[label], absent=absent, may_count=True)
-
-    submit_us = ticks("submit_s", "Submit")
+def _attempts(read: ReadColumns, arrival: str) -> Attempts:
+    for column in TIMES:
+        if column.name != "Eligible" or arrival == "eligible":
+            read.take(column)
+    submit_us = read.values["Submit"]
     if arrival == "eligible":
-        absent = _absent(text["Eligible"])
-        eligible_us = ticks("eligible", "Eligible", absent)
-        submit_us = np.where(absent, submit_us, np.maximum(eligible_us, submit_us))
-    has_start, has_end = ~_absent(text["Start"]), ~_absent(text["End"])
-    start_us = ticks("start", "Start", ~has_start)
-    end_us = ticks("end", "End", ~has_end)
+        submit_us = np.maximum(read.values["Eligible"], submit_us)
+    start_us, end_us = read.values["Start"], read.values["End"]
+    has_start, has_end = start_us != NOT_A_TIME, end_us != NOT_A_TIME
+    start_us, end_us = np.where(has_start, start_us, 0), np.where(has_end, end_us, 0)
     return Attempts(submit_us, start_us, end_us - start_us, has_start, has_end)
 
 
@@ -171,25 +161,19 @@ def _require_ended(screen: Screen, attempts: Attempts) -> None:
     rule = "must be known (a job that has not started)"
     screen.require(attempts.has_start, "start", rule)
     screen.require(attempts.has_end, "end", "must be known (a job that still runs)")
-    screen.show("service_s", "End - Start", attempts.service_us / 1_000_000)
-    waits_s = (attempts.start_us - attempts.submit_us) / 1_000_000
+    screen.show("service_s", "End - Start", attempts.service_us / US_PER_S)
+    waits_s = (attempts.start_us - attempts.submit_us) / US_PER_S
     screen.show("source_wait_s", "Start - Submit", waits_s)
 
 
-def _absent(times: polars.Series) -> Bool:
-    absent: Bool = times.str.to_lowercase().is_in(_ABSENT).to_numpy()
-    return absent
-
-
-def _estimates(screen: Screen, text: dict[str, polars.Series]) -> Float64 | None:
-    """Return time limits; NaN where there is none."""
-    if "Timelimit" in text:
-        label, seconds = "Timelimit", np.array(each(text["Timelimit"], slurm.duration_s))
-    elif "TimelimitRaw" in text:
-        label = "TimelimitRaw"
-        seconds = np.array(each(text[label], slurm.duration_s))
-    else:
-        return None
-    screen.show("estimate_s", label, text[label])
-    screen.require(~np.isnan(seconds), "estimate_s", "must be a duration like 1-12:00:00")
-    return np.where((seconds > 0) & np.isfinite(seconds), seconds, np.nan)
+def _take_estimates(read: ReadColumns) -> None:
+    """Take time limits, if there are any."""
+    label = next((name for name in ("Timelimit", "TimelimitRaw") if name in read.data), None)
+    if label is None:
+        return
+    seconds = np.array(each(read.data[label], slurm.duration_s))
+    read.screen.show("estimate_s", label, read.data[label])
+    read.screen.require(~np.isnan(seconds), "estimate_s", "must be a duration like 1-12:00:00")
+    is_limit = (seconds > 0) & np.isfinite(seconds)
+    if is_limit.any():
+        read.numeric["estimate_s"] = np.where(is_limit, seconds, np.nan)

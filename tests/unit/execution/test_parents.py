@@ -85,16 +85,49 @@ def test_an_interrupt_of_all_processes_is_heard_by_the_parent_alone(tmp_path: Pa
         assert not files.exists()
 
 
-def test_a_script_without_a_guard_is_told(tmp_path: Path) -> None:
-    script = tmp_path / "parent.py"
-    unguarded = PARENT.format(size=3, work="slow").replace('if __name__ == "__main__":', "if True:")
-    script.write_text(unguarded)
+UNGUARDED = {
+    "tasks": PARENT.format(size=3, work="slow").replace('if __name__ == "__main__":', "if True:"),
+    "sweep": """
+import gpusched as gs
+
+study = {
+    "name": "short", "seeds": [1, 2], "policies": ["fifo"],
+    "traces": [{"generate": "philly", "jobs": 5}], "clusters": [{"servers": 1, "gpus": 8}],
+}
+result = gs.sweep(study, folder="runs", executor="processes:2")
+print("failed:", result.num_failed)
+""",
+    "given": """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+import gpusched as gs
+
+study = {
+    "name": "short", "seeds": [1, 2], "policies": ["fifo"],
+    "traces": [{"generate": "philly", "jobs": 5}], "clusters": [{"servers": 1, "gpus": 8}],
+}
+with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+    print("failed:", gs.sweep(study, executor=pool).num_failed)
+""",
+}
+
+
+@pytest.mark.parametrize("script", UNGUARDED)
+def test_a_script_without_a_guard_ends_in_one_error_that_says_so(
+    tmp_path: Path, script: str
+) -> None:
+    path = tmp_path / "parent.py"
+    path.write_text(UNGUARDED[script])
     ended = subprocess.run(
-        [sys.executable, str(script)],
+        [sys.executable, str(path)],
         env={**os.environ, "PYTHONPATH": ":".join(["", *sys.path])},
+        cwd=tmp_path,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
+    assert ended.returncode == 1, ended
+    assert "failed:" not in ended.stdout
+    assert ended.stderr.count("backend.BackendLost: ") == 1, ended.stderr
     assert 'needs its main part under `if __name__ == "__main__":`' in ended.stderr

@@ -79,6 +79,60 @@ def test_tracks_and_slices_have_names_and_colours_that_stay(
     assert (1, "GPU 4") not in threads
 
 
+# As the document "Trace Event Format" has them: what each kind of event says, besides pid and tid.
+METADATA = {
+    "process_name": ("name", str),
+    "process_sort_index": ("sort_index", int),
+    "thread_name": ("name", str),
+    "thread_sort_index": ("sort_index", int),
+}
+COMPLETE = {"name": str, "ts": int, "dur": int, "pid": int, "tid": int, "cname": str, "args": dict}
+# What the viewer of Chromium, in its colour_scheme.html, calls the colours that it has by name.
+RESERVED = {
+    "thread_state_uninterruptible", "thread_state_iowait", "thread_state_running",
+    "thread_state_runnable", "thread_state_sleeping", "thread_state_unknown",
+    "background_memory_dump", "light_memory_dump", "detailed_memory_dump",
+    "vsync_highlight_color", "generic_work", "good", "bad", "terrible", "black", "grey", "white",
+    "yellow", "olive", "rail_response", "rail_animation", "rail_idle", "rail_load", "startup",
+    "heap_dump_stack_frame", "heap_dump_object_type", "heap_dump_child_node_arrow",
+    "cq_build_running", "cq_build_passed", "cq_build_failed", "cq_build_abandoned",
+    "cq_build_attempt_runnig", "cq_build_attempt_passed", "cq_build_attempt_failed",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("tracks", ["server", "gpu"])
+def test_a_timeline_is_what_the_trace_event_format_says(
+    result: gs.Result, tmp_path: Path, tracks: str
+) -> None:
+    path = tmp_path / "a.json"
+    result.to_perfetto(path, tracks=tracks)
+    timeline = json.loads(path.read_bytes().decode("utf-8"))
+    assert timeline.keys() == {"displayTimeUnit", "traceEvents"}
+    assert timeline["displayTimeUnit"] in ("ms", "ns")
+    told = defaultdict(list)
+    used = set()
+    for event in timeline["traceEvents"]:
+        phase = event.pop("ph")
+        if phase == "X":
+            assert {name: type(value) for name, value in event.items()} == COMPLETE
+            assert event["ts"] >= 0
+            assert event["dur"] > 0
+            assert event["cname"] in RESERVED
+            used.add((event["pid"], event["tid"]))
+            continue
+        assert phase == "M"
+        is_thread = event["name"].startswith("thread")
+        key, kind = METADATA[event["name"]]
+        assert event.keys() == {"name", "pid", "args"} | ({"tid"} if is_thread else set())
+        assert {name: type(value) for name, value in event["args"].items()} == {key: kind}
+        told[event["name"]].append((event["pid"], event["tid"]) if is_thread else event["pid"])
+    # Every track has its name and its place, once.
+    for name, tracks_told in told.items():
+        wanted = used if name.startswith("thread") else {process for process, _ in used}
+        assert sorted(tracks_told) == sorted(wanted)
+    assert told.keys() == METADATA.keys()
+
+
 def test_names_from_the_trace_are_escaped(tmp_path: Path) -> None:
     name = 'a"b\\c\n<é>'
     trace = gs.Trace.from_columns([0, 1], [5, 5], [1, 1], id=[name, "b"], user=[name, ""])

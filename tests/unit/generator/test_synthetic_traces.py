@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusched.base.labels import Labels
 from gpusched.clusters.cluster import Cluster
 from gpusched.generator import laws
 from gpusched.generator.published_clusters import HOURS, PROFILES, WEEKDAYS
 from gpusched.generator.synthetic_traces import generate
 from gpusched.traces.reading import read_trace
 from gpusched.traces.trace_facts import nearest_rank
+from gpusched.traces.workload import Trace
 from tests.unit.real_data import DATA, needs_real_data
 
 # mean run, median run (seconds), mean GPUs, most GPUs: of GPU jobs, as published.
@@ -214,3 +218,27 @@ def test_wrong_types_are_named() -> None:
         generate("philly", 10, seed=None)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"load: '0\.9' must be a number"):
         generate("philly", 10, "0.9")  # type: ignore[arg-type]
+
+
+@given(names, st.integers(1, 60), st.sampled_from([1e-6, 0.5, 3.0]), st.integers(0, 50))
+def test_generated_jobs_are_what_checked_columns_of_them_would_be(
+    name: str, jobs: int, load: float, seed: int
+) -> None:
+    made = generate(name, jobs, load, Cluster.uniform(servers=2, gpus=8), seed)
+    read = Trace.from_columns(
+        submit_s=made.submit_s,
+        service_s=made.service_s,
+        gpus=made.gpus,
+        **{column: getattr(made, column) for column in ("user", "queue", "group", "status")},
+        name=name,
+    )
+    for field in dataclasses.fields(made):
+        ours, theirs = getattr(made, field.name), getattr(read, field.name)
+        if isinstance(ours, np.ndarray):
+            assert ours.dtype == theirs.dtype, field.name
+            assert ours.tolist() == theirs.tolist(), field.name
+            assert not ours.flags.writeable, field.name
+        elif isinstance(ours, Labels):
+            assert (ours.codes.tolist(), ours.names) == (theirs.codes.tolist(), theirs.names)
+        elif field.name != "source":
+            assert ours == theirs, field.name

@@ -81,7 +81,7 @@ def test_tables_figures_and_results_are_written(tiny: Fgd, tmp_path: Path) -> No
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert len(results["runs"]) == len(default.runs) * len(SHOWN)
     markdown = (tmp_path / "tables.md").read_text(encoding="utf-8")
-    assert "up to 49% compared to existing packing-based schedulers, 290 GPUs more" in markdown
+    assert "[abstract]: FGD leaves up to 49% less GPUs unallocated" in markdown
     assert all(f"| {name} |" in markdown for name in PLACEMENTS)
     first = tiny.tables()[0]
     assert first.headings[:2] == ("placement", "allocated, %")

@@ -81,7 +81,7 @@ def test_tables_figures_and_results_are_written(tiny: Matching, tmp_path: Path) 
     assert files == {"gap.png", "time.png", "tables.md", "runs.csv", "results.json"}
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert len(results["runs"]) == len(tiny.runs) + len(tiny.large)
-    assert len(tiny.tables()) == 7
+    assert len(tiny.tables()) == 8
     assert runs.OURS in (tmp_path / "tables.md").read_text(encoding="utf-8")
 
 

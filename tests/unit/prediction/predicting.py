@@ -10,7 +10,7 @@ import numpy as np
 import gpusched as gs
 from gpusched import _core
 from gpusched.prediction import PredictionReport, Predictor
-from gpusched.prediction.online import run_online
+from gpusched.prediction.online import OnlineRun
 from gpusched.specs.case import job_columns
 
 SECOND = 1_000_000
@@ -62,5 +62,5 @@ def predicted(
         kept.append(predicted_us)
         return make_run(predicted_us)
 
-    schedule, report = run_online(keeping, trace, predictor, **options)
+    schedule, report = OnlineRun(keeping, trace, predictor, **options).finish()
     return kept[0], schedule, report

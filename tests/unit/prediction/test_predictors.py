@@ -23,7 +23,7 @@ from gpusched.prediction.choose import resolve
 from gpusched.prediction.history import quantiles
 from gpusched.prediction.interface import UNKNOWN_US
 from gpusched.prediction.keys import JobKeys, Records
-from gpusched.prediction.online import RecordedRun, batches, run_online
+from gpusched.prediction.online import OnlineRun, RecordedRun, batches
 from gpusched.prediction.registry import unregister_predictor
 from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
@@ -288,7 +288,7 @@ class Given(Predictor):
 def test_missing_estimates_are_filled_by_predictions():
     trace = spaced([10, 20, 30], ["a"] * 3, ["g"] * 3)
     estimate_us = np.array([-1, 5, -1])
-    run_online(recorded(trace), trace, predictor("last-value"), estimate_us=estimate_us)
+    OnlineRun(recorded(trace), trace, predictor("last-value"), estimate_us=estimate_us).finish()
     assert estimate_us.tolist() == [UNKNOWN_US, 5, 20 * SECOND]
 
 
@@ -309,7 +309,7 @@ class Finished:
 
 def test_jobs_that_do_not_finish_do_not_count():
     trace = spaced([10, 20, 30], ["a"] * 3, ["g"] * 3)
-    _, report = run_online(recorded(trace), trace, predictor("oracle"))
+    _, report = OnlineRun(recorded(trace), trace, predictor("oracle")).finish()
     assert report.accuracy.num_jobs == 2
     assert report.accuracy.mape == 0
 

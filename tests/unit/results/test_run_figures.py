@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gpusched as gs
 from gpusched import _core
+from gpusched.engine.simulation import simulate_quietly
 from gpusched.schedules.schedule import FINISHED, REJECTED, UNFINISHED
 from gpusched.traces.trace_facts import nearest_rank
 
@@ -134,6 +137,73 @@ def _columns(**changes: Any) -> dict[str, Any]:
         *DTYPES, "submit_us", "service_us", "start_us", "finish_us", "held_us"
     )}  # fmt: skip
     return {**one, "status": np.zeros(2, np.uint8), **changes}
+
+
+FIGURES = [
+    name for name in dir(_core.RunFigures) if not name.startswith("_") and "perc" not in name
+]
+small_jobs = st.lists(
+    st.tuples(st.integers(0, 20), st.integers(1, 30), st.integers(1, 5)), min_size=1, max_size=12
+)
+
+
+@settings(deadline=None)  # the first run of a process loads what it needs
+@given(small_jobs, st.sampled_from(["fifo", "srtf", "las"]), st.booleans())
+def test_the_figures_of_a_schedule_are_those_of_its_columns(
+    jobs: list[tuple[int, int, int]], policy: str, is_plain: bool
+) -> None:
+    submit_s, service_s, gpus = zip(*jobs, strict=True)
+    extra: dict[str, Any] = {} if is_plain else {"weight": [2.0 + gpu for gpu in gpus]}
+    trace = gs.Trace.from_columns(submit_s, service_s, gpus, **extra)
+    # Jobs of five GPUs are rejected.
+    result = simulate_quietly(trace, gs.Cluster.uniform(servers=2, gpus=2), policy=policy)
+    schedule = result.schedule
+    given_jobs = {
+        "submit_us": trace.submit_us, "service_us": trace.service_us, "gpus": trace.gpus,
+        "share_milli": None, "weight": trace.weight, "short_service_us": SHORT_US,
+    }  # fmt: skip
+    made = {name: getattr(schedule, name) for name in (
+        "start_us", "finish_us", "held_us", "preemptions", "resizes", "num_servers", "status"
+    )}  # fmt: skip
+    found = _core.schedule_figures(schedule, **given_jobs)
+    known = _core.run_figures(**given_jobs, **made)
+    assert {name: getattr(found, name) for name in FIGURES} == {
+        name: getattr(known, name) for name in FIGURES
+    }
+    for percent in PERCENTS:
+        assert found.flow_percentile_us(percent) == known.flow_percentile_us(percent)
+        assert found.wait_percentile_us(percent) == known.wait_percentile_us(percent)
+
+
+def test_the_figures_of_a_schedule_ask_for_all_of_its_jobs() -> None:
+    cluster = gs.Cluster.uniform(servers=1, gpus=1)
+    trace = gs.Trace.from_columns([0, 1], [1, 1], [1, 1])
+    schedule = gs.simulate(trace, cluster).schedule
+    with pytest.raises(ValueError, match="one length"):
+        _core.schedule_figures(
+            schedule, submit_us=trace.submit_us[:1], service_us=trace.service_us[:1],
+            gpus=trace.gpus[:1], share_milli=None, weight=None, short_service_us=1,
+        )  # fmt: skip
+
+
+@given(run_columns(), st.lists(ticks, max_size=5).map(sorted))
+def test_the_time_that_jobs_are_there_is_counted_job_by_job(
+    columns: dict[str, Any], times_us: list[int]
+) -> None:
+    status, submit_us, finish_us = (columns[of] for of in ("status", "submit_us", "finish_us"))
+    found = _core.time_there_us(
+        submit_us=submit_us, finish_us=finish_us, status=status, times_us=times_us
+    )
+    stretches = itertools.pairwise(times_us)
+    assert found == [
+        sum(
+            max(0, min(end, int(finish_us[job]) if status[job] == FINISHED else end)
+                - max(begin, int(submit_us[job])))
+            for job in range(len(status))
+            if status[job] != REJECTED
+        )
+        for begin, end in stretches
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted({*_columns()}))

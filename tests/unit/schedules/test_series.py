@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.schedules.series import Series, _in_order
+from gpusched.schedules.series import Series
 from tests.reference import POLICIES
 from tests.reference.cases import SECOND, cases
 from tests.unit.small_runs import job, simulated
@@ -85,17 +85,3 @@ def test_a_series_needs_two_points_at_least(result):
 
 def test_a_run_without_a_started_job_has_no_steps():
     assert len(simulated([job(0, 1, 99)]).series) == 0
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 7)), max_size=12),
-    st.sampled_from([1, 2**50, 2**58]),
-)
-def test_events_are_sorted_as_by_their_time_whether_they_fit_one_number_or_not(drawn, unit):
-    table = np.array(drawn, dtype=np.int64).reshape(-1, 2)
-    time_us, code = table[:, 0] * unit, table[:, 1]
-    found_us, found = _in_order(time_us, code)
-    assert found_us.tolist() == sorted(time_us.tolist())
-    assert sorted(zip(found_us.tolist(), found.tolist(), strict=True)) == sorted(
-        zip(time_us.tolist(), code.tolist(), strict=True)
-    )

@@ -13,8 +13,9 @@ register_paper(
         venue="INFOCOM 2025",
         text="arXiv 2501.05563",
         summary="A-SRPT against five baselines on the same predictions of a random forest.",
-        reproduces=("mean and tail JCT of six policies", "patience", "errors of prediction"),
+        reproduces=("mean and tail JCT of policies", "patience", "errors of prediction"),
         module="gpusched.papers.a_srpt.reproduction",
+        published="gpusched.papers.a_srpt.published",
         seeds=8,
     )
 )

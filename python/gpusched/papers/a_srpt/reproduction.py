@@ -1,4 +1,4 @@
-"""A-SRPT (Luo et al., INFOCOM 2025): its gain over baselines with the same predictions."""
+"""A-SRPT after Luo et al. (INFOCOM 2025): its gain over baselines on the same predictions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.papers.a_srpt import tables
+from gpusched.papers.a_srpt.comparisons import comparisons
+from gpusched.papers.a_srpt.published import PUBLISHED
 from gpusched.papers.a_srpt.runs import Run, run_arms
 from gpusched.papers.a_srpt.settings import (
     A_SRPT,
@@ -36,6 +38,7 @@ from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.verdicts import Comparison, verdicts
 from gpusched.papers.common.written_files import write_files
 
 _STAGE: Final = "settings, all policies"
@@ -59,12 +62,19 @@ class ASrpt:
     def tables(self) -> list[Table]:
         """The results."""
         made = tables.all_tables(Summary(self.runs))
+        made.insert(1, verdicts(self.comparisons()))
         return with_left_out(made, (place.trace for place in self.missing))
+
+    def comparisons(self) -> list[Comparison]:
+        """What is told of the paper's results, beside ours."""
+        return comparisons(Summary(self.runs))
 
     def to_dict(self) -> dict[str, Any]:
         """All runs and tables as plain values for JSON."""
         return plain(
             paper="a-srpt",
+            published=PUBLISHED.by_key,
+            comparisons=self.comparisons(),
             runs=self._all_runs(),
             missing=[place.trace for place in self.missing],
             tables=self.tables(),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gpusched.clusters.cluster import Cluster
+from gpusched.papers.a_srpt import published
 
 PCIE_GBPS: Final = 96.0  # 12 GB/s
 NVLINK_GBPS: Final = 2400.0  # 300 GB/s
@@ -100,11 +101,12 @@ TUNED: Final = Arm("a-srpt, tuned", "a-srpt:queue=work,wait=loss,tau=4,heavy=1.1
 PREEMPTIVE: Final = Arm("a-srpt-p", "a-srpt-p:cost_s=60", "consolidated")
 OURS: Final = (A_SRPT, TUNED, PREEMPTIVE)
 
-_BASELINES: Final = ("spjf", "spwf", "wcs-duration", "wcs-workload", "wcs-subtime")
-BASELINES: Final = tuple(Arm(name, name) for name in _BASELINES)
-"""The paper's, with the placement of A-SRPT."""
-WAITING: Final = tuple(Arm(f"{name}, waiting", name, "consolidated") for name in _BASELINES)
-"""The same, but a gang waits until it fits on as few servers as it can: not in the paper."""
+BASELINES: Final = tuple(Arm(name, name) for name in published.BASELINES)
+"""With the placement of A-SRPT; what is known of them stands with the names."""
+WAITING: Final = tuple(
+    Arm(f"{name}, waiting", name, "consolidated") for name in published.BASELINES
+)
+"""The same, but a gang waits until it fits on as few servers as it can: ours."""
 
 FIFO: Final = Arm("fifo", "fifo", "consolidated")
 SRTF: Final = Arm("srtf", "srtf", "consolidated")

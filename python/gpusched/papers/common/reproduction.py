@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from gpusched.base.failures import Failures
 from gpusched.papers.common.text_table import Table
+
+if TYPE_CHECKING:
+    from gpusched.papers.common.verdicts import Comparison
 
 Progress = Callable[[str, int, int], None]
 """Called as ``progress(stage, done, total)``."""
@@ -26,6 +29,15 @@ class Reproduction(Protocol):
 
     def write(self, folder: Path) -> list[Path]:
         """Write figures, tables and all runs; return the files."""
+        ...
+
+
+@runtime_checkable
+class Judged(Protocol):
+    """A reproduction that sets its figures beside the published ones."""
+
+    def comparisons(self) -> list[Comparison]:
+        """Return the published figures, each beside ours."""
         ...
 
 

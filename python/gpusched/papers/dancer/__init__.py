@@ -12,9 +12,10 @@ register_paper(
         authors="Zhang, Luo, Sun, Yu, Li",
         venue="IEEE TCC 13(2), 2025",
         text="doi 10.1109/TCC.2025.3548604",
-        summary="Deadlines met on unequal GPUs, against baselines and an upper bound.",
+        summary="Deadlines met on unequal GPUs, against baselines of ours and an upper bound.",
         reproduces=("deadlines met by load", "what each part of the policy gains"),
         module="gpusched.papers.dancer.reproduction",
+        published="gpusched.papers.dancer.published",
         seeds=5,
         has_exact=True,
     )

@@ -16,9 +16,12 @@ from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import Workload, absent
+from gpusched.papers.common.verdicts import Comparison, verdicts
 from gpusched.papers.common.written_files import write_files
 from gpusched.papers.dancer import tables
+from gpusched.papers.dancer.comparisons import comparisons
 from gpusched.papers.dancer.milp import Gap, gap
+from gpusched.papers.dancer.published import PUBLISHED
 from gpusched.papers.dancer.runs import Run, run_arms
 from gpusched.papers.dancer.settings import (
     CHRONUS,
@@ -26,7 +29,6 @@ from gpusched.papers.dancer.settings import (
     EDF,
     EDF_FASTEST,
     FIRST_SEED,
-    GAINS,
     GAVEL,
     LARGE,
     ORDERED,
@@ -44,6 +46,7 @@ from gpusched.papers.dancer.workload import need_tables
 
 _STAGE: Final = "jobs of a seed, all policies"
 _EXACT: Final = "integer programs"
+_JUDGED: Final = 3  # behind the tables of gains
 _DRAWN: Final = (DANCER, ORDERED, PINNED, EDF_FASTEST, CHRONUS, TIRESIAS, GAVEL, EDF)
 
 
@@ -68,13 +71,19 @@ class Dancer:
     def tables(self) -> list[Table]:
         """The results."""
         made = tables.all_tables(Summary(self.runs), self.gaps)
+        made.insert(_JUDGED, verdicts(self.comparisons()))
         return with_left_out(made, (workload.trace for workload in self.missing))
+
+    def comparisons(self) -> list[Comparison]:
+        """What is published, beside ours."""
+        return comparisons(Summary(self.runs))
 
     def to_dict(self) -> dict[str, Any]:
         """All runs and tables as plain values for JSON."""
         return plain(
             paper="dancer",
-            published={"gains": GAINS},
+            published=PUBLISHED.by_key,
+            comparisons=self.comparisons(),
             runs=self._rows(),
             gaps=self.gaps,
             missing=[workload.trace for workload in self.missing],

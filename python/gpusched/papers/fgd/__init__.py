@@ -14,6 +14,7 @@ register_paper(
         summary="6,212 GPUs filled by eight placements; unallocated and fragmented GPUs.",
         reproduces=("GPUs allocated when the cluster is full", "fragmentation by demand"),
         module="gpusched.papers.fgd.reproduction",
+        published="gpusched.papers.fgd.published",
         seeds=10,
     )
 )

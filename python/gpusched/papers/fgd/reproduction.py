@@ -13,9 +13,11 @@ from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.verdicts import Comparison, verdicts
 from gpusched.papers.common.written_files import write_files
 from gpusched.papers.fgd import tables
-from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
+from gpusched.papers.fgd.comparisons import comparisons
+from gpusched.papers.fgd.published import ALLOCATED, PUBLISHED
 from gpusched.papers.fgd.runs import DEFAULT, DEMANDS, PLACEMENTS, VARIANTS, Run, Workload, run
 from gpusched.papers.fgd.tables import Summary
 
@@ -38,7 +40,10 @@ class Fgd:
         """The results, ours beside the published ones."""
         summary = Summary(self.runs)
         workloads = self._workloads(summary)
-        made = [tables.against_fgd(summary, DEFAULT, is_published=True)]
+        made = [
+            tables.against_fgd(summary, DEFAULT, is_published=True),
+            verdicts(self.comparisons()),
+        ]
         for workload in workloads:
             made.append(tables.by_demand(summary, workload, "unallocated"))
             made.append(tables.by_demand(summary, workload, "fragmented"))
@@ -49,15 +54,16 @@ class Fgd:
         ]
         return [*made, tables.lost(summary, workloads)]
 
+    def comparisons(self) -> list[Comparison]:
+        """The published figures, each beside ours."""
+        return comparisons(Summary(self.runs))
+
     def to_dict(self) -> dict[str, Any]:
         """All runs at the demands of the tables, and the tables, as plain values for JSON."""
         return plain(
             paper="fgd",
-            published={
-                "allocated": ALLOCATED,
-                "largest_reduction": LARGEST_REDUCTION,
-                "more_gpus": MORE_GPUS,
-            },
+            published=PUBLISHED.by_key,
+            comparisons=self.comparisons(),
             runs=list(self._rows(tables.SHOWN)),
             tables=self.tables(),
         )

@@ -13,14 +13,14 @@ from gpusched.base.arrays import Float64
 from gpusched.base.real_data import need_data
 from gpusched.clusters.cluster import Cluster
 from gpusched.deciding.filling import fill
+from gpusched.papers.fgd.published import ALLOCATED
 from gpusched.traces.filling_requests import Requests
 from gpusched.traces.inventories import read_cluster, read_requests
 
 FGD: Final = "fgd"
-PUBLISHED: Final = (FGD, "best-fit", "gpu-packing", "gpu-clustering", "dot-product", "random")
-"""The placements of the paper."""
 OURS: Final = ("first-fit", "worst-fit")
-PLACEMENTS: Final = (*PUBLISHED, *OURS)
+PLACEMENTS: Final = (*ALLOCATED, *OURS)
+"""Those of the authors' recorded results, and two of ours."""
 UNTIL: Final = 1.3
 DEMANDS: Final = np.round(np.arange(0.5, UNTIL + 0.005, 0.01), 2)
 """At which the state of the cluster is taken down, over the GPUs of the cluster."""

@@ -13,6 +13,7 @@ register_paper(
         summary="A matching market against the optimum and baselines, one decision and online.",
         reproduces=("gap to the optimum of single decisions", "time of a decision", "JCT online"),
         module="gpusched.papers.matching.reproduction",
+        published="gpusched.papers.matching.published",
         seeds=200,
         has_exact=True,
     )

@@ -1,4 +1,4 @@
-"""Instances like the paper's: jobs of several speeds, workers of three types."""
+"""Instances of ours: jobs of several speeds, workers of three types."""
 
 from __future__ import annotations
 

@@ -14,8 +14,11 @@ from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.verdicts import Comparison, verdicts
 from gpusched.papers.common.written_files import write_files, write_rows
 from gpusched.papers.matching import tables
+from gpusched.papers.matching.comparisons import comparisons
+from gpusched.papers.matching.published import PUBLISHED
 from gpusched.papers.matching.runs import (
     MAIN,
     Check,
@@ -66,6 +69,7 @@ class Matching:
         """The results."""
         made = [
             tables.by_size(self.runs),
+            verdicts(self.comparisons()),
             tables.by_draws(self.runs),
             tables.against_baselines(self.runs),
             tables.ablations(self.runs),
@@ -79,11 +83,16 @@ class Matching:
         online = self.online.tables()
         return [*made, *online] if online else with_left_out(made, self.online.missing)
 
+    def comparisons(self) -> list[Comparison]:
+        """What is published, beside ours."""
+        return comparisons(self.runs, self.timings)
+
     def to_dict(self) -> dict[str, Any]:
         """All runs and tables as plain values for JSON."""
         return plain(
             paper="matching",
-            published={"gap": tables.PUBLISHED_GAP},
+            published=PUBLISHED.by_key,
+            comparisons=self.comparisons(),
             runs=(*self.runs, *self.large),
             timings=self.timings,
             checks=self.checks,

@@ -91,11 +91,11 @@ ELASTIC: Final = Arm("matching", "matching", keeps_widths=False)
 OWN: Final = Arm("matching own", "matching:widths=own")
 OWN_AT_PERIODS: Final = Arm("matching own, 360 s", "matching:widths=own,period_s=360")
 OWN_AT_ONCE: Final = Arm("matching own, hysteresis 0", "matching:widths=own,hysteresis=0")
-PUBLISHED: Final = (
+SHORT_SIGHTED: Final = (
     Arm("matching, focus 0", "matching:focus=0", keeps_widths=False),
     Arm("matching own, focus 0", "matching:widths=own,focus=0"),
 )
-"""The objective as published."""
+"""The mean JCT, which the abstract minimises, as we read it: as if nothing changed any more."""
 GAVEL: Final = Arm("gavel", "gavel")
 GAVEL_THROUGHPUT: Final = Arm("gavel, throughput", "gavel:objective=throughput")
 ALLOX: Final = Arm("allox", "allox")
@@ -105,15 +105,15 @@ FIFO: Final = Arm("fifo-skip", "fifo-skip")
 OPTIMUS: Final = Arm("optimus", "optimus", keeps_widths=False)
 OPTIMUS_AT_EVENTS: Final = Arm("optimus, at events", "optimus:period_s=0", keeps_widths=False)
 ARMS: Final = (
-    ELASTIC, PUBLISHED[0], OPTIMUS, OPTIMUS_AT_EVENTS,
-    OWN, PUBLISHED[1], OWN_AT_PERIODS, OWN_AT_ONCE,
+    ELASTIC, SHORT_SIGHTED[0], OPTIMUS, OPTIMUS_AT_EVENTS,
+    OWN, SHORT_SIGHTED[1], OWN_AT_PERIODS, OWN_AT_ONCE,
     GAVEL, GAVEL_THROUGHPUT, ALLOX, ALLOX_AT_EVENTS, SRTF, FIFO,
 )  # fmt: skip
 PAIRS: Final = (
     (OWN, GAVEL), (OWN, GAVEL_THROUGHPUT), (OWN, ALLOX), (OWN, ALLOX_AT_EVENTS), (OWN, SRTF),
-    (OWN, FIFO), (OWN, PUBLISHED[1]), (OWN, OWN_AT_PERIODS), (OWN, OWN_AT_ONCE),
+    (OWN, FIFO), (OWN, SHORT_SIGHTED[1]), (OWN, OWN_AT_PERIODS), (OWN, OWN_AT_ONCE),
     (ELASTIC, OPTIMUS), (ELASTIC, OPTIMUS_AT_EVENTS), (ELASTIC, GAVEL), (ELASTIC, ALLOX),
-    (ELASTIC, OWN), (ELASTIC, PUBLISHED[0]),
+    (ELASTIC, OWN), (ELASTIC, SHORT_SIGHTED[0]),
 )  # fmt: skip
 """Who is compared with whom; first at own widths."""
 

@@ -15,6 +15,7 @@ register_paper(
         summary="SJF-BCO, LS, FF and RAND on 160 ring all-reduce jobs; figures 4, 5 and 6.",
         reproduces=("figure 4", "figure 5", "figure 6"),
         module="gpusched.papers.sjf_bco.reproduction",
+        published="gpusched.papers.sjf_bco.published",
         has_exact=True,
     )
 )

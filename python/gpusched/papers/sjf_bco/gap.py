@@ -13,15 +13,9 @@ from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.seed_means import mean
 from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table, table
-from gpusched.papers.sjf_bco.published import POLICIES
+from gpusched.papers.sjf_bco.published import ITERATION_S, POLICIES, SERVICE_S
 from gpusched.papers.sjf_bco.runs import Reading, run_policies
-from gpusched.papers.sjf_bco.workload import (
-    ITERATION_S,
-    SERVICE_S,
-    Calibration,
-    Instance,
-    build,
-)
+from gpusched.papers.sjf_bco.workload import Calibration, Instance, build
 
 STAGE: Final = "small instances, exactly"
 NUM_JOBS: Final = 5

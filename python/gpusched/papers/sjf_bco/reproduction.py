@@ -14,18 +14,14 @@ from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.verdicts import Comparison, verdicts
 from gpusched.papers.common.written_files import write_files
 from gpusched.papers.sjf_bco import gap as sjf_bco_gap
 from gpusched.papers.sjf_bco import tables as sjf_bco_tables
 from gpusched.papers.sjf_bco import wang_anchor
+from gpusched.papers.sjf_bco.comparisons import comparisons
 from gpusched.papers.sjf_bco.gap import GapRun
-from gpusched.papers.sjf_bco.published import (
-    KAPPA_MAKESPAN,
-    MAKESPAN,
-    MEAN_JCT,
-    POLICIES,
-    SERVERS,
-)
+from gpusched.papers.sjf_bco.published import POLICIES, PUBLISHED, SERVERS
 from gpusched.papers.sjf_bco.runs import (
     BASE,
     VARIANTS,
@@ -67,7 +63,7 @@ class SjfBco:
         tables = [
             sjf_bco_tables.calibration(self.runs, self.gradient_bytes),
             sjf_bco_tables.by_policy(self.runs),
-            sjf_bco_tables.reductions(self.runs),
+            verdicts(self.comparisons()),
             sjf_bco_tables.by_kappa(self.kappa_runs),
             sjf_bco_tables.by_servers(self.runs),
         ]
@@ -79,6 +75,10 @@ class SjfBco:
             tables.append(wang_anchor.anchor_table(self.anchors))
         return tables
 
+    def comparisons(self) -> list[Comparison]:
+        """The published figures, each beside ours."""
+        return comparisons(self.runs, self.kappa_runs)
+
     def to_dict(self) -> dict[str, Any]:
         """All settings, runs and tables as plain values for JSON."""
         readings = {run.reading: None for run in self.runs}
@@ -86,11 +86,8 @@ class SjfBco:
         return plain(
             paper="sjf-bco",
             readings=[known[name] for name in readings],
-            published={
-                "makespan_s": MAKESPAN,
-                "mean_jct_s": MEAN_JCT,
-                "kappa_makespan_s": KAPPA_MAKESPAN,
-            },
+            published=PUBLISHED.by_key,
+            comparisons=self.comparisons(),
             gradient_bytes=self.gradient_bytes,
             runs=self.runs,
             kappa_runs=self.kappa_runs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from gpusched.papers.common.text_table import Table, figure_of, percent_of, tabl
 from gpusched.papers.sjf_bco import published
 from gpusched.papers.sjf_bco.runs import BASE, VARIANTS, KappaRun, Run
 from gpusched.statistics.intervals import Interval
+
+_THEIRS: Final = "published [text]"
 
 
 class Summary:
@@ -80,7 +83,10 @@ def calibration(runs: Sequence[Run], gradient_bytes: tuple[float, float]) -> Tab
         )
     rows.append(("the same, worst run of all", f"{lost[worst]:.1%} ({worst.policy})"))
     rows.append(("of a single job, at most", f"{max(run.most_lost for run in base):.0%}"))
-    note = "Published: contention and overhead within 15 % of the execution time; xi1 = xi2."
+    note = (
+        f"Published [text]: contention and overhead within {published.MOST_LOST:.0%} of the "
+        "execution time; xi1 = xi2."
+    )
     return table("Calibration: what the paper leaves open", ("quantity", "value"), rows, (note,))
 
 
@@ -103,37 +109,11 @@ def by_policy(runs: Sequence[Run]) -> Table:
         )
     return table(
         f"Figure 4: 20 servers, {base.num_instances(20)} instances",
-        ("policy", "makespan, s", "published", "average completion, s", "published",
+        ("policy", "makespan, s", _THEIRS, "average completion, s", _THEIRS,
          "makespan / lower bound", "largest"),
         rows,
         ("Means, 95 % intervals. Lower bound: all GPU time over all GPUs, or the longest job.",),
     )  # fmt: skip
-
-
-def reductions(runs: Sequence[Run]) -> Table:
-    """By how much SJF-BCO is below each baseline: the targets."""
-    base = Summary(runs)
-    rows = []
-    for servers in published.SERVERS:
-        for name in published.BASELINES:
-            ours, theirs = base.reduction(name, servers), published.reduction(name, servers)
-            rows.append(
-                (
-                    f"{servers} servers, below {name}",
-                    percent_of(ours),
-                    f"{100 * theirs:.1f} %",
-                    _verdict(ours, theirs),
-                )
-            )
-    note = "Paired: the mean over instances of 1 - makespan / makespan of the baseline."
-    headings = ("SJF-BCO's makespan", "ours", "published", "which is")
-    return table("Reductions", headings, rows, (note,))
-
-
-def _verdict(ours: Interval, theirs: float) -> str:
-    if ours.value >= theirs:
-        return "beaten" if ours.low > theirs else "reached"
-    return "within the interval" if ours.high >= theirs else "missed"
 
 
 def by_kappa(runs: Sequence[KappaRun]) -> Table:
@@ -160,15 +140,16 @@ def by_kappa(runs: Sequence[KappaRun]) -> Table:
     falls, rise = len(rises), float(np.mean(rises)) if rises else 0.0
     return table(
         "Figure 5: makespan of SJF-BCO against kappa, 20 servers",
-        ("kappa", "best cap", "tightest", "common", "1.5 x common", "published"),
+        ("kappa", "best cap", "tightest", "common", "1.5 x common", _THEIRS),
         rows,
         (
             "Seconds. Best: of the tightest cap with this kappa and looser ones, as SJF-BCO does. "
             "Common: one cap for all policies and kappas.",
             f"On {falls} of {len(seeds)} instances the best-cap curve falls from kappa = 1 to a "
             f"minimum inside and rises again, by {100 * rise:.0f} % on average up to kappa = 32.",
-            "Published are also 700 for kappa = 10. No job is 9 or 10 GPUs wide, so kappa = 8 and "
-            "kappa = 10 pack every job alike, and the step from 535 cannot come from kappa.",
+            f"Published [text] are also {published.KAPPA_MAKESPAN[10]} for kappa = 10. No job is 9 "
+            "or 10 GPUs wide, so kappa = 8 and kappa = 10 pack every job alike, and the step from "
+            f"{published.KAPPA_MAKESPAN[8]} cannot come from kappa.",
         ),
     )  # fmt: skip
 
@@ -200,7 +181,7 @@ def by_servers(runs: Sequence[Run]) -> Table:
                     figure_of(mean(base.over_bound(name, servers)), 2),
                 )
             )
-    headings = ("", "makespan, s", "published", "makespan / lower bound")
+    headings = ("", "makespan, s", _THEIRS, "makespan / lower bound")
     return table("Figure 6: makespan against the number of servers", headings, rows)
 
 
@@ -222,7 +203,7 @@ def readings(runs: Sequence[Run]) -> Table:
         )
     goals = [f"{100 * published.reduction(name, 20):.1f} %" for name in published.BASELINES]
     makespans = [str(published.MAKESPAN[name][20]) for name in published.POLICIES]
-    rows.append(("published", *makespans, str(published.MEAN_JCT["sjf-bco"]), *goals))
+    rows.append((_THEIRS, *makespans, str(published.MEAN_JCT["sjf-bco"]), *goals))
     return table(
         "Readings: what is open in the paper, one point changed at a time, 20 servers",
         ("reading", *published.POLICIES, "avg. sjf-bco", "below ls", "below ff", "below rand"),

@@ -11,15 +11,15 @@ import numpy as np
 from gpusched.base.arrays import Float64, Int64
 from gpusched.clusters.cluster import Cluster, ServerGroup
 from gpusched.models.profiles import JobProfile
+from gpusched.papers.sjf_bco.published import (
+    ITERATION_S,
+    ITERATIONS,
+    JOBS_OF_WIDTH,
+    SERVER_GPUS,
+    SERVICE_S,
+)
 from gpusched.traces.workload import Trace
 
-JOBS_OF_WIDTH: Final = {1: 80, 2: 14, 4: 26, 8: 30, 16: 8, 32: 2}
-ITERATIONS: Final = (1000.0, 6000.0)
-ITERATION_S: Final = (0.01, 0.05)
-SERVICE_S: Final = (50.0, 300.0)
-SERVER_GPUS: Final = (4, 8, 16, 32)
-MOST_LOST: Final = 0.15
-"""Published limit on the part of the execution time that contention and overhead take."""
 _BATCH: Final = 32
 _FORWARD_PART: Final = 1 / 3  # of the compute time; the ring does not care
 

@@ -21,9 +21,9 @@ class Gavel(_core.Scheduler):
 
     At each multiple of ``round_s`` the pairs of a job and a type are taken by the fraction of time
     that the program gives them over the one they have had since it was solved; a job runs at its
-    own width on one type. The program is solved at a round if jobs came or left (or each round,
-    where the objective looks at the work left). Within a round GPUs that fall idle go to waiting
-    jobs, and nobody is disturbed.
+    own width on one type. The program is solved at a round if jobs came or left: until then the
+    time left shrinks as the program wanted, and its solution remains one. Within a round GPUs that
+    fall idle go to waiting jobs, and nobody is disturbed.
 
     Jobs that the objectives ``max-min`` and ``throughput`` cannot tell apart share one row of the
     program, so it stays small however many wait; with the other objectives it has a row per job.
@@ -103,7 +103,7 @@ class Gavel(_core.Scheduler):
             if not is_due or state.now_us <= self.restarting.get(job, -1):
                 self._want(wanted, free, job, parts)
         if is_due:
-            if self.is_stale or self.looks_at_work:
+            if self.is_stale:
                 self._solve(state)
             self._follow(wanted, free)
         self._fill(wanted, free)

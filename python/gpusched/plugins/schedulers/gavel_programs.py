@@ -19,8 +19,9 @@ Array = np.ndarray[Any, Any]
 
 # Among equally good answers the one with more throughput, whatever the units of the objective.
 _TIE: Final = 1e-4
-_HALVINGS: Final = 14
-_DOUBLINGS: Final = 200
+_STEPS: Final = 100
+_CLOSE: Final = 1e-6
+_PLENTY: Final = 1e6
 _SMALL: Final = 1e-3
 
 
@@ -103,42 +104,32 @@ def makespan(jobs: Jobs) -> Array:
 def finish_time_fairness(jobs: Jobs) -> Array:
     """Minimise the worst ratio of a job's time in system to that with 1/n of each type alone.
 
-    By bisection: a ratio can be had if every job can have the rate that it asks for.
+    A ratio can be had if every job can have the rate that it asks for, which falls with the ratio
+    along a convex curve. Newton's method: with the tangents of these curves for the curves the
+    least ratio is a linear program, whose solution is never too high and is where the next
+    tangents are taken.
     """
     alone = jobs.capacity / (len(jobs) * jobs.gpus[:, None])
     alone /= np.maximum(1.0, alone.sum(axis=1))[:, None]
     isolated = (jobs.served + jobs.remaining) / (jobs.rates * alone).sum(axis=1)
     ones = np.ones(len(jobs))
-
-    def attempt(rho: float) -> Array | None:
-        left = rho * isolated - jobs.elapsed
-        if not (left > 0).all():
-            return None
-        try:
-            level, fractions = _level(
-                jobs.rates, jobs.remaining / left, jobs.gpus, ones, jobs.capacity
-            )
-        except UnsolvedError:
-            return None
-        return fractions if level >= 1 else None
-
-    low, high = 0.0, 1.0
-    best = attempt(high)
-    for _ in range(_DOUBLINGS):
-        if best is not None:
+    # No ratio is below `past`, and where jobs have waited for long it is little above.
+    past = float((jobs.elapsed / isolated).max())
+    slack = np.maximum(0.0, past * isolated - jobs.elapsed)
+    least = float(((jobs.remaining / jobs.rates.max(axis=1) - slack) / isolated).max())
+    excess = least
+    for _ in range(_STEPS):
+        left = excess * isolated + slack
+        slope = excess * isolated / left
+        gain = jobs.rates * (left / jobs.remaining)[:, None]
+        # What a millionth of the time is enough for is no matter, and too much for the solver.
+        gain *= np.minimum(1.0, _PLENTY / gain.max(axis=1))[:, None]
+        times = _tangent(gain, slope, jobs.gpus, jobs.capacity, least / excess)
+        excess *= times
+        if abs(times - 1.0) <= _CLOSE:
             break
-        low, high = high, 2 * high
-        best = attempt(high)
-    if best is None:
-        raise UnsolvedError
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        fractions = attempt(middle)
-        if fractions is None:
-            low = middle
-        else:
-            high, best = middle, fractions
-    return best
+    left = excess * isolated + slack
+    return _level(jobs.rates, jobs.remaining / left, jobs.gpus, ones, jobs.capacity)[1]
 
 
 def deadlines(jobs: Jobs) -> Array:
@@ -218,6 +209,31 @@ def _level_of(
     if found.x is None:
         raise UnsolvedError
     return float(found.x[-1]), _clean(found.x[:-1].reshape(num, types))
+
+
+def _tangent(gain: Array, slope: Array, gpus: Array, capacity: Array, least: float) -> float:
+    """Minimise t, at least ``least``, such that gain + slope (t - 1) is 1 for each job."""
+    need_library("scipy", "a policy with linear programs", "scipy")
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    num, types = gain.shape
+    rows = np.repeat(np.arange(num), types)
+    limits = _limits(gpus, np.ones(num), types)
+    reach = sparse.csr_array((-gain.ravel(), (rows, np.arange(num * types))), (num, num * types))
+    matrix = sparse.vstack(
+        [
+            sparse.hstack([limits, sparse.csr_array((num + types, 1))]),
+            sparse.hstack([reach, sparse.csr_array(-slope[:, None])]),
+        ]
+    ).tocsr()
+    bound = np.concatenate([np.ones(num), capacity, -1.0 - slope])
+    cost = np.append(np.zeros(num * types), 1.0)
+    bounds = np.column_stack([np.append(np.zeros(num * types), least), np.full(len(cost), np.inf)])
+    found = attended(lambda: linprog(cost, A_ub=matrix, b_ub=bound, bounds=bounds, method="highs"))
+    if found.x is None:
+        raise UnsolvedError
+    return float(found.x[-1])
 
 
 def _solve(

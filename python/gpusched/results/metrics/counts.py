@@ -17,7 +17,7 @@ from gpusched.results.run_facts import RunFacts
     rank=10,
 )
 def _num_jobs(run: RunFacts) -> int:
-    return int(np.count_nonzero(run.counted))
+    return len(run.trace) if run.window is None else int(np.count_nonzero(run.counted))
 
 
 @register_metric(

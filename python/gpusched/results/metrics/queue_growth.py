@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpusched.base.arrays import Int64
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
-from gpusched.schedules.schedule import REJECTED
 
 
 @register_metric(
@@ -31,15 +29,6 @@ def _queue_growth(run: RunFacts) -> float:
     first, second = begin_us + (end_us - begin_us) // 3, begin_us + 2 * (end_us - begin_us) // 3
     if not begin_us < first < second < end_us:
         return np.nan
-    served = np.asarray(run.schedule.status) != REJECTED
-    # What did not finish is there to the end.
-    leave_us = np.where(run.all_finished, run.schedule.finish_us, end_us)[served]
-    come_us = run.trace.submit_us[served]
-    before = _mean_number(come_us, leave_us, first, second)
-    return _mean_number(come_us, leave_us, second, end_us) / before if before else np.nan
-
-
-def _mean_number(come_us: Int64, leave_us: Int64, begin_us: int, end_us: int) -> float:
-    """Mean number of jobs that are there between two times."""
-    there = np.minimum(leave_us, end_us) - np.maximum(come_us, begin_us)
-    return float(np.maximum(there, 0).sum(dtype=np.float64)) / (end_us - begin_us)
+    before_us, after_us = run.time_there_us([first, second, end_us])
+    before = before_us / (second - first)
+    return after_us / (end_us - second) / before if before else np.nan

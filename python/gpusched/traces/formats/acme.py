@@ -7,84 +7,50 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
-
-from gpusched.base.arrays import AnyArray
-from gpusched.base.delimited_text import Table, read_table
-from gpusched.base.labels import Labels
-from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.intake.wall_clock import UNIX_EPOCH, ticks_of
+from gpusched.traces.formats.helios import STATUS
+from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
+from gpusched.traces.intake.text_schema import TextSchema
 from gpusched.traces.workload import Trace
 
-COLUMNS: Final = (
-    "job_id", "user", "node_num", "gpu_num", "cpu_num", "type", "state", "submit_time",
-    "start_time", "end_time",
-)  # fmt: skip
 MEMORY: Final = "mem_per_pod_GB"
-STATUS: Final = {
-    "COMPLETED": "ok",
-    "CANCELLED": "killed",
-    "TIMEOUT": "killed",
-    "FAILED": "failed",
-    "NODE_FAIL": "failed",
-}
+SCHEMA: Final = TextSchema(
+    (
+        TextColumn("gpu_num", "gpus", is_positive=True),
+        TextColumn("submit_time", "submit_s", "time"),
+        TextColumn("start_time", "source_wait_s", "time", is_part=True),
+        TextColumn("end_time", "service_s", "time", is_part=True),
+        TextColumn("cpu_num", "cpu", may_miss=True, is_of_job=True),
+        TextColumn("node_num", "nodes", may_miss=True, is_part=True, only_with=MEMORY),
+        TextColumn(MEMORY, "memory_gib", may_miss=True, is_of_job=True, is_required=False),
+        TextColumn("job_id", "id", "id"),
+        TextColumn("user", "user", "label"),
+        TextColumn("type", "group", "label"),
+        TextColumn("state", "status", "status", states=STATUS),
+    ),
+    spans=(
+        Span("service_s", "end_time", "start_time"),
+        Span("source_wait_s", "start_time", "submit_time"),
+    ),
+    names=(
+        "job_id", "user", "node_num", "gpu_num", "cpu_num", "type", "state", "submit_time",
+        "start_time", "end_time",
+    ),
+)  # fmt: skip
+"""The type of workload becomes the group, GB are GiB."""
 
 
 def read(source: Source, *, on_bad: OnBad) -> Trace:
-    """Read a log of Seren or Kalos; the type of workload becomes the group, GB are GiB."""
-    table = read_table(source, COLUMNS)
-    screen, text = table.screen(), table.columns
-    gpus = parse.numbers(screen, "gpus", "gpu_num", text["gpu_num"])
-    screen.require(gpus != 0, "gpus", "must be positive")
-    submit_us = ticks_of(screen, "submit_s", "submit_time", text["submit_time"])
-    start_us = ticks_of(screen, "source_wait_s", "start_time", text["start_time"])
-    end_us = ticks_of(screen, "service_s", "end_time", text["end_time"])
-    service_s, wait_s = (end_us - start_us) / 1_000_000, (start_us - submit_us) / 1_000_000
-    screen.show("service_s", "end_time - start_time", service_s)
-    screen.show("source_wait_s", "start_time - submit_time", wait_s)
-    attributes = assemble(
-        screen,
-        {
-            "submit_us": submit_us,
-            "service_s": service_s,
-            "source_wait_s": wait_s,
-            "gpus": gpus,
-            **_demand(screen, table, gpus),
-        },
-        ids=parse.identifiers(screen, "job_id", text["job_id"]),
-        labels={
-            "user": Labels.of(text["user"].to_list()),
-            "group": Labels.of(text["type"].to_list()),
-            "status": parse.statuses(text["state"], STATUS),
-        },
-        on_bad=on_bad,
-        name=source.name,
-        source=str(source),
-        epoch=UNIX_EPOCH,
-        rebase=True,
-    )
-    return Trace(**attributes)
+    """Read a log of Seren or Kalos."""
+    return SCHEMA.read(source, on_bad=on_bad, derive=_memory_of_pods)
 
 
-def _demand(screen: Screen, table: Table, gpus: AnyArray) -> dict[str, AnyArray]:
-    """What each worker asks for; the log tells CPUs of the job and memory of each of its pods."""
-    text = table.columns
-    workers = np.maximum(np.nan_to_num(gpus, nan=1), 1)
-    cpus = parse.numbers(screen, "cpu", "cpu_num", text["cpu_num"], may_miss=True)
-    asked = {"cpu": cpus / workers}
-    if MEMORY in text:
-        pods = parse.numbers(screen, "nodes", "node_num", text["node_num"], may_miss=True)
-        memory = parse.numbers(screen, "memory_gib", MEMORY, text[MEMORY], may_miss=True)
-        asked["memory_gib"] = memory * pods / workers
-    return asked
-
-
-def _recognises(source: Source) -> bool:
-    return set(COLUMNS) <= set(source.header)
+def _memory_of_pods(read: ReadColumns) -> None:
+    """Add up the memory of a job's pods, each of which has a server."""
+    if MEMORY in read.values:
+        read.numeric["memory_gib"] = read.values[MEMORY] * read.values["node_num"]
 
 
 register_trace_format(
@@ -93,7 +59,7 @@ register_trace_format(
         summary="Shanghai AI Laboratory Acme, 2023 (trace_seren.csv, trace_kalos.csv).",
         source="Hu et al., NSDI 2024.",
         detection="its header",
-        recognises=_recognises,
+        recognises=SCHEMA.recognises,
         read=read,
         excerpt=text_file(
             "trace_seren.csv",

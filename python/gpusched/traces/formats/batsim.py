@@ -1,7 +1,7 @@
 """Workloads of the simulator Batsim (Dutot et al., JSSPP 2016): JSON with jobs and profiles.
 
 Jobs whose profile is a delay have a run time; those of other profiles depend on a platform, and
-are rejected.
+are rejected. This is no table: what a job does stands in an object of its own, by name.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.intake.declared_columns import ReadColumns
+from gpusched.traces.intake.text_schema import trace_of
 from gpusched.traces.json_records import begins_with_object, floats, read_records, text_of
 from gpusched.traces.workload import Trace
 
@@ -53,28 +54,21 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
     wall_s = np.where(wall_s > 0, wall_s, math.nan)
     is_killed = wall_s < delay_s
     screen.show("service_s", "delay", delay_s)
-    numeric = {
+    read = ReadColumns(screen)
+    read.numeric = {
         "submit_s": floats(screen, "submit_s", "subtime", [job.get("subtime") for job in jobs]),
         "gpus": floats(screen, "gpus", "res", [job.get("res") for job in jobs]),
         "service_s": np.where(is_killed, wall_s, delay_s),
     }
     if not np.isnan(wall_s).all():
-        numeric["estimate_s"] = wall_s
+        read.numeric["estimate_s"] = wall_s
     has_failed = [profile.get("ret", 0) != 0 for profile in chosen]
-    attributes = assemble(
-        screen,
-        numeric,
-        ids=parse.identifiers(screen, "id", ids),
-        labels={
-            "group": Labels.of(names),
-            "status": Labels.of(np.select([is_killed, has_failed], ["killed", "failed"], "ok")),
-        },
-        on_bad=on_bad,
-        name=source.name,
-        source=str(source),
-        rebase=True,
-    )
-    return Trace(**attributes)
+    read.ids = parse.identifiers(screen, "id", ids)
+    read.labels = {
+        "group": Labels.of(names),
+        "status": Labels.of(np.select([is_killed, has_failed], ["killed", "failed"], "ok")),
+    }
+    return trace_of(source.name, read, on_bad)
 
 
 def _recognises(source: Source) -> bool:

@@ -10,57 +10,53 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.base.delimited_text import read_table
-from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
+from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
+from gpusched.traces.intake.text_schema import TextSchema
 from gpusched.traces.workload import Trace
 
-PUBLISHED: Final = (
-    "job_id", "submission_time", "num_iteration", "model_name", "deadline", "batch_size",
-    "num_gpu", "duration",
-)  # fmt: skip
-SIMULATED: Final = (
-    "job_id", "submit_time", "iteration", "model_name", "ddl", "batch_size", "num_gpu", "duration",
-)  # fmt: skip
 BEST_EFFORT: Final = "best_effort"
 
 
+def _schema(submit: str, iterations: str, deadline: str) -> TextSchema:
+    """The model becomes the group."""
+    return TextSchema(
+        (
+            TextColumn(deadline, "deadline_s", may_miss=True),
+            TextColumn(BEST_EFFORT, BEST_EFFORT, "flag", is_part=True, is_required=False),
+            TextColumn(submit, "submit_s"),
+            TextColumn("duration", "service_s"),
+            TextColumn("num_gpu", "gpus"),
+            TextColumn("job_id", "id", "id"),
+            TextColumn("model_name", "group", "label"),
+        ),
+        names=(
+            "job_id", submit, iterations, "model_name", deadline, "batch_size", "num_gpu",
+            "duration",
+        ),
+    )  # fmt: skip
+
+
+PUBLISHED: Final = _schema("submission_time", "num_iteration", "deadline")
+SIMULATED: Final = _schema("submit_time", "iteration", "ddl")
+
+
 def read(source: Source, *, on_bad: OnBad) -> Trace:
-    """Read such a trace; the model becomes the group, and a job of best effort has no deadline."""
-    columns = PUBLISHED if PUBLISHED[1] in source.header else SIMULATED
-    table = read_table(source, columns)
-    screen, text = table.screen(), table.columns
-    submit, due = columns[1], columns[4]
-    deadlines = parse.numbers(screen, "deadline_s", due, text[due], may_miss=True)
-    if BEST_EFFORT in text:
-        effort = parse.numbers(screen, BEST_EFFORT, BEST_EFFORT, text[BEST_EFFORT])
-        screen.require((effort == 0) | (effort == 1), BEST_EFFORT, "must be 0 or 1")
-        deadlines = np.where(effort == 1, np.nan, deadlines)
-    attributes = assemble(
-        screen,
-        {
-            "submit_s": parse.numbers(screen, "submit_s", submit, text[submit]),
-            "service_s": parse.numbers(screen, "service_s", "duration", text["duration"]),
-            "gpus": parse.numbers(screen, "gpus", "num_gpu", text["num_gpu"]),
-            "deadline_s": deadlines,
-        },
-        ids=parse.identifiers(screen, "job_id", text["job_id"]),
-        labels={"group": Labels.of(text["model_name"].to_list())},
-        on_bad=on_bad,
-        name=source.name,
-        source=str(source),
-        rebase=True,
-    )
-    return Trace(**attributes)
+    """Read such a trace, in which a job of best effort has no deadline."""
+    schema = PUBLISHED if "submission_time" in source.header else SIMULATED
+    return schema.read(source, on_bad=on_bad, derive=_without_deadline)
+
+
+def _without_deadline(read: ReadColumns) -> None:
+    if BEST_EFFORT in read.values:
+        is_effort = read.values[BEST_EFFORT] == 1
+        read.numeric["deadline_s"] = np.where(is_effort, np.nan, read.numeric["deadline_s"])
 
 
 def _recognises(source: Source) -> bool:
-    header = set(source.header)
-    return set(PUBLISHED) <= header or set(SIMULATED) <= header
+    return PUBLISHED.recognises(source) or SIMULATED.recognises(source)
 
 
 register_trace_format(
@@ -73,7 +69,7 @@ register_trace_format(
         read=read,
         excerpt=text_file(
             "elasticflow.csv",
-            ",".join(PUBLISHED),
+            ",".join(PUBLISHED.names),
             "a,1000,500,bert,5000,64,4,3600",
             "b,1010,200,resnet50,1100,256,1,60",
         ),

@@ -9,32 +9,45 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Float64
-from gpusched.base.delimited_text import read_table
+from gpusched.base.arrays import Float64
 from gpusched.base.hints import HintedError
-from gpusched.base.labels import Labels
-from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
 from gpusched.models.gavel_tables import read_isolated
-from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
+from gpusched.traces.intake.text_schema import TextSchema
 from gpusched.traces.workload import Trace
 
-if TYPE_CHECKING:
-    import polars
-
-_STEPS: Final = ("job_type", "command", "num_steps_arg", "needs_data_dir", "total_steps")
-SHORT: Final = (*_STEPS, "arrival_time", "scale_factor")
-LONG: Final = (
-    "job_type", "command", "working_directory", "num_steps_arg", "needs_data_dir", "total_steps",
-    "scale_factor", "priority", "slo", "arrival_time",
+_SCALE: Final = TextColumn("scale_factor", "gpus")
+_STEPS: Final = TextColumn("total_steps", "service_s", is_positive=True, is_part=True)
+_COLUMNS: Final = (
+    _SCALE, _STEPS, TextColumn("arrival_time", "submit_s"), TextColumn("job_type", "group", "label")
 )  # fmt: skip
+SHORT: Final = TextSchema(
+    _COLUMNS,
+    header=(
+        "job_type", "command", "num_steps_arg", "needs_data_dir", "total_steps", "arrival_time",
+        "scale_factor",
+    ),
+    has_no_header=True,
+    separator="\t",
+)  # fmt: skip
+LONG: Final = TextSchema(
+    (*_COLUMNS, TextColumn("priority", "weight")),
+    header=(
+        "job_type", "command", "working_directory", "num_steps_arg", "needs_data_dir",
+        "total_steps", "scale_factor", "priority", "slo", "arrival_time",
+    ),
+    has_no_header=True,
+    separator="\t",
+)  # fmt: skip
+"""The type of a job becomes its group."""
 TABLE_NAME: Final = "oracle_throughputs.json"
 
 
@@ -56,34 +69,19 @@ def read(
     gpu_type
         The GPU type in that table whose throughput makes the duration.
     """
-    num_columns = len(source.first_line.split("\t"))
-    header = LONG if num_columns == len(LONG) else SHORT
-    table = read_table(source, separator="\t", header=header)
-    screen, text = table.screen(), table.columns
-    path = _table_path(source, throughputs)
-    speeds = _speeds(path, gpu_type)
-    scale = parse.numbers(screen, "gpus", "scale_factor", text["scale_factor"])
-    steps = parse.numbers(screen, "service_s", "total_steps", text["total_steps"])
-    screen.require(steps > 0, "service_s", "must be positive")
-    speed = _speed_of_each(screen, text["job_type"], scale, speeds, f"{gpu_type} in {path.name}")
-    screen.show("service_s", "total_steps", text["total_steps"])
-    numeric = {
-        "submit_s": parse.numbers(screen, "submit_s", "arrival_time", text["arrival_time"]),
-        "service_s": steps / speed,
-        "gpus": scale,
-    }
-    if header is LONG:
-        numeric["weight"] = parse.numbers(screen, "weight", "priority", text["priority"])
-    attributes = assemble(
-        screen,
-        numeric,
-        labels={"group": Labels.of(text["job_type"].to_list())},
-        on_bad=on_bad,
-        name=source.name,
-        source=f"{source} (durations from {path}, {gpu_type})",
-        rebase=True,
-    )
-    return Trace(**attributes)
+
+    def timed(read: ReadColumns) -> None:
+        path = _table_path(source, throughputs)
+        speeds = _speeds(path, gpu_type)
+        read.take(_SCALE)
+        read.take(_STEPS)
+        speed = _speed_of_each(read, speeds, f"{gpu_type} in {path.name}")
+        read.numeric["service_s"] = read.values["total_steps"] / speed
+        read.screen.show("service_s", "total_steps", read.data["total_steps"])
+        read.how = f"durations from {path}, {gpu_type}"
+
+    schema = LONG if source.first_line.count("\t") == len(LONG.required) - 1 else SHORT
+    return schema.read(source, on_bad=on_bad, judge=timed)
 
 
 def _table_path(source: Source, given: str | os.PathLike[str] | None) -> Path:
@@ -115,14 +113,11 @@ def _speeds(path: Path, gpu_type: str) -> dict[tuple[str, int | None], float]:
 
 
 def _speed_of_each(
-    screen: Screen,
-    job_types: polars.Series,
-    scale: AnyArray,
-    speeds: dict[tuple[str, int | None], float],
-    where: str,
+    read: ReadColumns, speeds: dict[tuple[str, int | None], float], where: str
 ) -> Float64:
+    screen, job_types = read.screen, read.data["job_type"]
     screen.show("job_type", "job_type", job_types)
-    rows = zip(job_types, scale.tolist(), strict=True)
+    rows = zip(job_types, read.values["scale_factor"].tolist(), strict=True)
     found = (speeds.get((kind, None), speeds.get((kind, width))) for kind, width in rows)
     speed = np.array([np.nan if value is None else value for value in found])
     screen.require(~np.isnan(speed), "job_type", f"must have a throughput at its scale on {where}")
@@ -132,7 +127,7 @@ def _speed_of_each(
 
 def _recognises(source: Source) -> bool:
     fields = source.first_line.split("\t")
-    places = {len(SHORT): (4, 6), len(LONG): (5, 6)}.get(len(fields), ())
+    places = {len(SHORT.required): (4, 6), len(LONG.required): (5, 6)}.get(len(fields), ())
     return bool(places) and all(fields[place].strip().isdigit() for place in places)
 
 

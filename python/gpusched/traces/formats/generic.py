@@ -43,7 +43,8 @@ def read_columns(
     for ours in _ORDER:
         if ours in choice.columns:
             read.take(_declared(choice.columns[ours], ours))
-    return trace_of(source, read, on_bad, notes=choice.notes)
+    read.notes = (*choice.notes, *read.notes)
+    return trace_of(source.name, read, on_bad)
 
 
 def _declared(theirs: str, ours: str) -> TextColumn:

@@ -15,11 +15,13 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import MAX_COLUMNS, too_long, unpacked_limit
+from gpusched.base.hints import HintedError
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.formats.generic import losses, read_columns
 from gpusched.traces.frames import polars_of
+from gpusched.traces.intake.column_choice import choose_columns
 from gpusched.traces.workload import Trace
 
 _ENCRYPTED: Final = 0x1
@@ -45,7 +47,7 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
     """
     import polars
 
-    arrays = _arrays(source)
+    arrays = _arrays(source, columns)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} {length:,}" for name, length in lengths.items())
@@ -55,9 +57,11 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
     return read_columns(source, screen, data, columns, on_bad)
 
 
-def _arrays(source: Source) -> dict[str, AnyArray]:
+def _arrays(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyArray]:
     try:
-        arrays = _members(source) if source.data.startswith(b"PK") else _fields(source)
+        arrays = _members(source, mapped) if source.data.startswith(b"PK") else _fields(source)
+    except HintedError:
+        raise
     except (ValueError, *_DAMAGE) as error:
         raise ValueError(f"{source}: damaged NumPy file, or pickled objects: {error}") from None
     if not arrays:
@@ -75,9 +79,10 @@ def _fields(source: Source) -> dict[str, AnyArray]:
     return {name: whole[name] for name in whole.dtype.names or ()}
 
 
-def _members(source: Source) -> dict[str, AnyArray]:
-    """Unpack the members of an archive, but no more than it may unpack to."""
+def _members(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyArray]:
+    """Unpack the members of an archive that has our columns, but no more than it may unpack to."""
     limit = unpacked_limit(source.num_packed, source.max_bytes)
+    members: dict[str, zipfile.ZipInfo] = {}
     arrays: dict[str, AnyArray] = {}
     with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
         entries = archive.infolist()
@@ -87,12 +92,15 @@ def _members(source: Source) -> dict[str, AnyArray]:
             raise too_long(source, declared, limit)
         for entry in entries:
             name = entry.filename.removesuffix(".npy")
-            if name in arrays:
+            if name in members:
                 raise ValueError(f"member {entry.filename!r} is there twice")
             if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ValueError(f"member {entry.filename!r} is packed in a way of its own")
             if entry.flag_bits & _ENCRYPTED:
                 raise ValueError(f"member {entry.filename!r} is encrypted")
+            members[name] = entry
+        choose_columns(list(members), mapped, source=str(source))
+        for name, entry in members.items():
             try:
                 arrays[name] = _array(archive.read(entry))
             except (ValueError, *_DAMAGE) as error:
@@ -110,12 +118,13 @@ def _array(data: bytes) -> AnyArray:
     shape, _, dtype = read_header(file)
     if dtype.hasobject:
         raise ValueError("Object arrays cannot be loaded when allow_pickle=False")
+    if not dtype.itemsize:
+        raise ValueError(f"{dtype} takes no space, so that rows without number fit in")
     wanted, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
     if min(shape, default=0) < 0 or wanted != there:
         raise ValueError(f"{there:,} bytes do not hold shape {shape} of {dtype}")
-    file.seek(0)
-    array: AnyArray = np.lib.format.read_array(file, allow_pickle=False)
-    return array
+    # A view: an array may be a thousand times as large as its file.
+    return np.ndarray(shape, dtype, data, file.tell())
 
 
 def _recognises(source: Source) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.files import MAX_COLUMNS, naming, too_long, unpacked_limit
+from gpusched.base.native_messages import without_panics
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
@@ -31,7 +32,7 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
     """
     import polars
 
-    with naming(source, "truncated or damaged Parquet"):
+    with naming(source, "truncated or damaged Parquet"), without_panics():
         least = check_layout(source.data)
         lazy = polars.scan_parquet(io.BytesIO(source.data))
         names = lazy.collect_schema().names()

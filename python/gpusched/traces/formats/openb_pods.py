@@ -15,7 +15,7 @@ from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces.filling_requests import Requests
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
-from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
+from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
 from gpusched.traces.intake.text_schema import TextSchema
 from gpusched.traces.workload import Trace
 
@@ -28,8 +28,8 @@ STATUS: Final = {"Succeeded": "ok", "Failed": "failed"}
 _WISHES: Final = (
     TextColumn("num_gpu", "gpus"),
     TextColumn("gpu_milli", "gpu_share", parts=WHOLE_GPU),
-    TextColumn("cpu_milli", "cpu", parts=MILLI_PER_CORE),
-    TextColumn("memory_mib", "memory_gib", parts=MIB_PER_GIB),
+    TextColumn("cpu_milli", "cpu", parts=MILLI_PER_CORE, is_of_job=True),
+    TextColumn("memory_mib", "memory_gib", parts=MIB_PER_GIB, is_of_job=True),
     TextColumn("gpu_spec", "gpu_types", "types", is_required=False),
     TextColumn("name", "id", "id"),
 )
@@ -39,10 +39,14 @@ PODS: Final = TextSchema(
     (
         *_WISHES,
         TextColumn("creation_time", "submit_s"),
-        TextColumn("scheduled_time", "source_wait_s", may_miss=True, part="scheduled"),
-        TextColumn("deletion_time", "service_s", part="deleted"),
+        TextColumn("scheduled_time", "source_wait_s", may_miss=True, is_part=True),
+        TextColumn("deletion_time", "service_s", is_part=True),
         TextColumn("qos", "queue", "label"),
         TextColumn("pod_phase", "status", "status", states=STATUS),
+    ),
+    spans=(
+        Span("service_s", "deletion_time", "scheduled_time"),
+        Span("source_wait_s", "scheduled_time", "creation_time"),
     ),
     header=HEADER,
 )
@@ -62,7 +66,8 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
 def read_requests(source: Source, *, on_bad: OnBad) -> Requests:
     """Read a list of pods, with or without times, as requests in the order of the list."""
     read = WISHES.columns_of(source)
-    _by_worker(read)
+    _no_share_of_none(read)
+    read.share_between_workers()
     return Requests.screened(
         read.screen,
         read.numeric,
@@ -86,25 +91,15 @@ def _scheduled(read: ReadColumns) -> None:
 
 
 def _jobs(read: ReadColumns) -> None:
-    """Make waits and run times of the times at which something happened."""
-    screen, numeric = read.screen, read.numeric
-    created = numeric["submit_s"]
-    scheduled, deleted = numeric.pop("scheduled"), numeric.pop("deleted")
-    screen.require(~np.isnan(scheduled), "source_wait_s", "must not be empty")
-    numeric["service_s"] = deleted - scheduled
-    numeric["source_wait_s"] = scheduled - created
-    screen.show("service_s", "deletion_time - scheduled_time", numeric["service_s"])
-    screen.show("source_wait_s", "scheduled_time - creation_time", numeric["source_wait_s"])
-    _by_worker(read)
+    scheduled = read.values["scheduled_time"]
+    read.screen.require(~np.isnan(scheduled), "source_wait_s", "must not be empty")
+    _no_share_of_none(read)
 
 
-def _by_worker(read: ReadColumns) -> None:
-    """Share CPU and memory of a pod between its workers; one without GPUs takes no share."""
+def _no_share_of_none(read: ReadColumns) -> None:
+    """Have a pod without GPUs take no share of one."""
     numeric = read.numeric
-    workers = np.maximum(numeric["gpus"], 1)
     numeric["gpu_share"] = np.where(numeric["gpus"] == 0, 1.0, numeric["gpu_share"])
-    for column in ("cpu", "memory_gib"):
-        numeric[column] = numeric[column] / workers
 
 
 def recognises(source: Source) -> bool:

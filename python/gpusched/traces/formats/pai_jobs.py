@@ -12,22 +12,31 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.base.delimited_text import Table, read_table
-from gpusched.base.labels import Labels
-from gpusched.base.rejects import OnBad, Screen
+from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
-from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.pai_tasks import TaskSums, sums_of_jobs
+from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
+from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.pai_tasks import TASKS, TaskSums, sums_of_jobs
 from gpusched.traces.workload import Trace
 
-JOBS: Final = ("job_name", "inst_id", "user", "status", "start_time", "end_time")
-TASKS: Final = (
-    "job_name", "task_name", "inst_num", "status", "start_time", "end_time", "plan_cpu",
-    "plan_mem", "plan_gpu", "gpu_type",
-)  # fmt: skip
+BEGIN: Final = "first start of a task"
 STATUS: Final = {"Terminated": "ok", "Failed": "failed"}
+JOBS: Final = TextSchema(
+    (
+        TextColumn("start_time", "submit_s"),
+        TextColumn("end_time", "service_s", is_part=True),
+        TextColumn("job_name", "id", "id"),
+        TextColumn("user", "user", "label"),
+        TextColumn("status", "status", "status", states=STATUS),
+    ),
+    spans=(
+        Span("service_s", "end_time", BEGIN),
+        Span("source_wait_s", BEGIN, "start_time"),
+    ),
+    header=("job_name", "inst_id", "user", "status", "start_time", "end_time"),
+    has_no_header=True,
+)
 _STATES: Final = ("Terminated", "Failed", "Running", "Waiting")
 _PACKED: Final = ("", ".gz", ".tar.gz")
 
@@ -51,52 +60,21 @@ def read(
         The other table; default: the file beside this one whose name says ``job`` where this one
         says ``task``, or the other way round.
     """
-    is_tasks = len(source.header) == len(TASKS)
+    is_tasks = len(source.header) == len(TASKS.required)
     other = _other(source, is_tasks, jobs, tasks)
-    job_table = _table(other if is_tasks else source, JOBS)
-    task_table = _table(source if is_tasks else other, TASKS)
-    sums = sums_of_jobs(task_table, job_table.columns["job_name"], on_bad)
-    return _trace(source, job_table, task_table.source, sums, on_bad)
+    job_file, task_file = (other, source) if is_tasks else (source, other)
+
+    def add_up(read: ReadColumns) -> None:
+        sums = sums_of_jobs(task_file, read.data["job_name"], on_bad)
+        _require_tasks(read, task_file, sums)
+        _take_sums(read, task_file, sums)
+
+    return JOBS.read(job_file, on_bad=on_bad, judge=add_up, name=source.name)
 
 
-def _trace(source: Source, table: Table, tasks: Source, sums: TaskSums, on_bad: OnBad) -> Trace:
-    screen, text = table.screen(), table.columns
-    _require_tasks(screen, table, tasks, sums)
-    submit_s = parse.numbers(screen, "submit_s", "start_time", text["start_time"])
-    end_s = parse.numbers(screen, "service_s", "end_time", text["end_time"])
-    screen.show("service_s", "end_time - first start of a task", end_s - sums.start_s)
-    screen.show("source_wait_s", "first start of a task - start_time", sums.start_s - submit_s)
-    workers = np.maximum(sums.gpus, 1)
-    note = (
-        f", {sums.num_rounded:,} jobs of parts of GPUs take whole ones" if sums.num_rounded else ""
-    )
-    attributes = assemble(
-        screen,
-        {
-            "submit_s": submit_s,
-            "service_s": end_s - sums.start_s,
-            "source_wait_s": sums.start_s - submit_s,
-            "gpus": sums.gpus,
-            "gpu_share": sums.share,
-            "cpu": sums.cpus / workers,
-            "memory_gib": sums.memory_gib / workers,
-        },
-        ids=parse.identifiers(screen, "job_name", text["job_name"]),
-        labels={
-            "user": Labels.of(text["user"].to_list()),
-            "status": parse.statuses(text["status"], STATUS),
-        },
-        gpu_types=sums.types,
-        on_bad=on_bad,
-        name=source.name,
-        source=f"{table.source} (tasks from {tasks}{note})",
-        rebase=True,
-    )
-    return Trace(**attributes)
-
-
-def _require_tasks(screen: Screen, table: Table, tasks: Source, sums: TaskSums) -> None:
-    screen.show("tasks", "job_name", table.columns["job_name"])
+def _require_tasks(read: ReadColumns, tasks: Source, sums: TaskSums) -> None:
+    screen = read.screen
+    screen.show("tasks", "job_name", read.data["job_name"])
     screen.require(sums.is_there, "tasks", f"must have tasks in {tasks.path.name}")
     rule = f"must have tasks that can be read in {tasks.path.name}{sums.fault}"
     screen.require(sums.is_readable, "tasks", rule)
@@ -104,8 +82,19 @@ def _require_tasks(screen: Screen, table: Table, tasks: Source, sums: TaskSums) 
     screen.require(~np.isnan(sums.start_s), "tasks", "must have a task that started")
 
 
-def _table(source: Source, names: tuple[str, ...]) -> Table:
-    return read_table(source, names, header=None if source.header == names else names)
+def _take_sums(read: ReadColumns, tasks: Source, sums: TaskSums) -> None:
+    """Take from the tasks what a job has, and when it began to run."""
+    read.values[BEGIN] = sums.start_s
+    read.numeric |= {
+        "gpus": sums.gpus,
+        "gpu_share": sums.share,
+        "cpu": sums.cpus,
+        "memory_gib": sums.memory_gib,
+    }
+    read.of_job |= {"cpu", "memory_gib"}
+    read.gpu_types = sums.types
+    rounded = f", {sums.num_rounded:,} jobs of parts of GPUs take whole ones"
+    read.how = f"tasks from {tasks}{rounded if sums.num_rounded else ''}"
 
 
 def _other(
@@ -137,9 +126,9 @@ def _other(
 
 def _recognises(source: Source) -> bool:
     fields = source.header
-    if fields in (JOBS, TASKS):
+    if fields in (JOBS.header, TASKS.header):
         return True
-    return len(fields) in (len(JOBS), len(TASKS)) and fields[3] in _STATES
+    return len(fields) in (len(JOBS.required), len(TASKS.required)) and fields[3] in _STATES
 
 
 def _excerpt() -> dict[str, bytes]:

@@ -1,4 +1,7 @@
-"""Microsoft Philly, 2017 (Jeon et al., ATC 2019): the original ``cluster_job_log`` (JSON array)."""
+"""Microsoft Philly, 2017 (Jeon et al., ATC 2019): the original ``cluster_job_log`` (JSON array).
+
+This is no table: a job has a list of attempts, and each of these a list of servers.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.intake.declared_columns import ReadColumns
+from gpusched.traces.intake.text_schema import trace_of
 from gpusched.traces.workload import Trace
 
 STATUS: Final = {"Pass": "ok", "Killed": "killed", "Failed": "failed"}
@@ -72,26 +76,19 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
 
     widths = [sum(len(s.gpus) for a in tried[:1] for s in a.detail) for tried in attempts]
     screen.show("gpus", "attempts[0].detail", widths)
-    attributes = assemble(
-        screen,
-        {
-            "submit_us": np.array([_ticks(time) for time in submits], dtype=np.int64),
-            "service_s": np.array(service_s, dtype=np.float64),
-            "gpus": np.array(widths, dtype=np.int64),
-        },
-        ids=parse.identifiers(screen, "jobid", [job.jobid for job in jobs]),
-        labels={
-            "user": Labels.of(job.user for job in jobs),
-            "queue": Labels.of(job.vc for job in jobs),
-            "status": parse.statuses([job.status for job in jobs], STATUS),
-        },
-        on_bad=on_bad,
-        name=source.name,
-        source=str(source),
-        epoch=parse.UNIX_EPOCH,
-        rebase=True,
-    )
-    return Trace(**attributes)
+    read = ReadColumns(screen)
+    read.numeric = {
+        "submit_us": np.array([_ticks(time) for time in submits], dtype=np.int64),
+        "service_s": np.array(service_s, dtype=np.float64),
+        "gpus": np.array(widths, dtype=np.int64),
+    }
+    read.ids = parse.identifiers(screen, "jobid", [job.jobid for job in jobs])
+    read.labels = {
+        "user": Labels.of(job.user for job in jobs),
+        "queue": Labels.of(job.vc for job in jobs),
+        "status": parse.statuses([job.status for job in jobs], STATUS),
+    }
+    return trace_of(source.name, read, on_bad, epoch=parse.UNIX_EPOCH)
 
 
 def _jobs(source: Source) -> tuple[list[_Job], list[int]]:

@@ -13,13 +13,13 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.sacct_demands import COLUMNS, TRES
-from gpusched.traces.sacct_jobs import IDS, OPTIONS, jobs_of
+from gpusched.traces.sacct_jobs import IDS, OPTIONS, TIMES, jobs_of
 from gpusched.traces.sacct_table import delimiter_of, names_of, read_sacct_table
 from gpusched.traces.workload import Trace
 
-TIMES: Final = ("Submit", "Start", "End")
+NEEDED: Final = tuple(column.name for column in TIMES if column.name != "Eligible")
 KNOWN: Final = (
-    *IDS, *TIMES, *COLUMNS, "Eligible", "State", "User", "Partition", "Account", "QOS",
+    *IDS, *NEEDED, *COLUMNS, "Eligible", "State", "User", "Partition", "Account", "QOS",
     "Timelimit", "TimelimitRaw",
 )  # fmt: skip
 
@@ -43,7 +43,7 @@ def read(source: Source, *, on_bad: OnBad, delimiter: str | None = None, **optio
 
 
 def _check_columns(table: Table) -> None:
-    for names in (IDS, *((name,) for name in TIMES), TRES):
+    for names in (IDS, *((name,) for name in NEEDED), TRES):
         if not set(names) & set(table.columns):
             raise ValueError(
                 f"{table.source}, line 1: column {names[0]!r} is missing; the header has "
@@ -58,7 +58,7 @@ def _recognises(source: Source) -> bool:
     names = {name.lower() for name in names_of(source.first_line, delimiter)}
     return all(
         any(name.lower() in names for name in needed)
-        for needed in (IDS, *((name,) for name in TIMES), TRES)
+        for needed in (IDS, *((name,) for name in NEEDED), TRES)
     )
 
 

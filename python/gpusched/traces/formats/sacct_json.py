@@ -1,6 +1,7 @@
 """The accounting of Slurm as JSON: ``sacct --json``.
 
-The same jobs as ``sacct --parsable2`` prints, with times in seconds since 1970.
+The same jobs as ``sacct --parsable2`` prints, with times in seconds since 1970: the nested objects
+are made the table that it prints, and read as that.
 """
 
 from __future__ import annotations

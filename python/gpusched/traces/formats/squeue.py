@@ -1,6 +1,7 @@
 """The queue of Slurm as it is now: ``squeue --json``, jobs that run and jobs that wait.
 
-A job's run time is not known before it ends: its time limit stands for it.
+A job's run time is not known before it ends: its time limit stands for it. This is no table: one
+record may be many jobs, numbers may be objects, and what counts depends on a job's state.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Bool, Float64
+from gpusched.base.arrays import Bool, Float64
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
@@ -21,8 +22,9 @@ from gpusched.base.units import MIB_PER_GIB
 from gpusched.traces import slurm_json
 from gpusched.traces import slurm_values as slurm
 from gpusched.traces import text_columns as parse
-from gpusched.traces.assembly import assemble
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
+from gpusched.traces.intake.declared_columns import ReadColumns
+from gpusched.traces.intake.text_schema import trace_of
 from gpusched.traces.json_records import Records, begins_with_object, floats, read_records, text_of
 from gpusched.traces.workload import Trace
 
@@ -91,7 +93,8 @@ def read(
     screen = found.screen([row.place for row in rows])
     runs = np.array([row.runs for row in rows], dtype=np.bool_)
     _require_queued(screen, rows, runs)
-    demand, types = _demand(screen, rows)
+    read = ReadColumns(screen)
+    _take_demand(read, rows)
     submit_s = _numbers(screen, rows, "submit_s", "submit_time")
     screen.require(submit_s > 0, "submit_s", "must be known")
     start_s = _numbers(screen, rows, "start", "start_time")
@@ -103,33 +106,19 @@ def read(
         end_s = np.where(end_s > start_s, end_s, start_s + limit_s)
         service_s = np.where(runs, end_s - now_s, limit_s)
         screen.show("service_s", "what is left of time_limit", service_s)
-    numeric = {
+    read.numeric |= {
         "submit_s": np.full(len(rows), now_s) if service == "left" else submit_s,
         "service_s": service_s,
         "estimate_s": np.where(service_s > 0, service_s, np.nan),
         "source_wait_s": np.where(runs, start_s - submit_s, np.nan),
-        **demand,
     }
-    attributes = assemble(
-        screen,
-        numeric,
-        ids=parse.identifiers(screen, "job_id", [row.id for row in rows]),
-        labels={
-            ours: Labels.of(text_of(row.job.get(theirs)) for row in rows)
-            for ours, theirs in (
-                ("user", "user_name"),
-                ("queue", "partition"),
-                ("group", "account"),
-            )
-        },
-        gpu_types=types,
-        on_bad=on_bad,
-        name=source.name,
-        source=f"{source} ({service} of time limits at {datetime.fromtimestamp(now_s, UTC)})",
-        epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC),
-        rebase=True,
-    )
-    return Trace(**attributes)
+    read.ids = parse.identifiers(screen, "job_id", [row.id for row in rows])
+    read.labels = {
+        ours: Labels.of(text_of(row.job.get(theirs)) for row in rows)
+        for ours, theirs in (("user", "user_name"), ("queue", "partition"), ("group", "account"))
+    }
+    read.how = f"{service} of time limits at {datetime.fromtimestamp(now_s, UTC)}"
+    return trace_of(source.name, read, on_bad, epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC))
 
 
 def _now_s(found: Records) -> float:
@@ -179,18 +168,18 @@ def _require_queued(screen: Screen, rows: list[_Row], runs: Bool) -> None:
     screen.require(readable, "id", rule)
 
 
-def _demand(screen: Screen, rows: list[_Row]) -> tuple[dict[str, AnyArray], list[tuple[str, ...]]]:
-    """Return what each worker asks for: what is allocated to those that run, else the request."""
-    read = [_resources(row) for row in rows]
-    gpus = np.array([resources.gpus for resources in read])
+def _take_demand(read: ReadColumns, rows: list[_Row]) -> None:
+    """Take what each job has or asks for: what is allocated to those that run, else the request."""
+    resources = [_resources(row) for row in rows]
+    gpus, screen = np.array([one.gpus for one in resources]), read.screen
     screen.show("gpus", "tres_req_str", [row.job.get("tres_req_str") for row in rows])
     screen.require(gpus != 0, "gpus", "must name GPUs (a job without)")
     screen.require(~np.isnan(gpus), "gpus", "must tell the number of GPUs")
-    workers = np.maximum(np.nan_to_num(gpus, nan=1), 1)
-    cpus = np.array([resources.cpus for resources in read])
-    memory = np.array([resources.memory_mib for resources in read]) / MIB_PER_GIB
-    asked = {"gpus": gpus, "cpu": cpus / workers, "memory_gib": memory / workers}
-    return asked, [resources.types for resources in read]
+    read.numeric["gpus"] = gpus
+    read.numeric["cpu"] = np.array([one.cpus for one in resources])
+    read.numeric["memory_gib"] = np.array([one.memory_mib for one in resources]) / MIB_PER_GIB
+    read.of_job |= {"cpu", "memory_gib"}
+    read.gpu_types = [one.types for one in resources]
 
 
 def _resources(row: _Row) -> slurm.Resources:

@@ -28,8 +28,8 @@ FIELDS: Final = (
 ABSENT: Final = "-1"
 SCHEMA: Final = TextSchema(
     (
-        TextColumn("allocated_processors", "gpus", part="allocated"),
-        TextColumn("requested_processors", "gpus", part="requested"),
+        TextColumn("allocated_processors", "gpus", is_part=True),
+        TextColumn("requested_processors", "gpus", is_part=True),
         TextColumn("submit", "submit_s"),
         TextColumn("run_time", "service_s"),
         TextColumn("requested_time", "estimate_s", least=1),
@@ -93,9 +93,11 @@ def read(
 
     def width(read: ReadColumns) -> None:
         other = "requested" if processors == "allocated" else "allocated"
-        first, second = read.numeric.pop(processors), read.numeric.pop(other)
-        read.numeric["gpus"] = np.ceil(np.where(first == -1, second, first) * gpus_of_each / each)
-        wanted = f"{processors}_processors"
+        wanted, instead = f"{processors}_processors", f"{other}_processors"
+        count = read.values[wanted]
+        count = np.where(count == -1, read.values[instead], count)
+        read.numeric["gpus"] = np.ceil(count * gpus_of_each / each)
+        read.how = f"{processors} processors as GPUs, {how}"
         read.screen.show("gpus", wanted, read.data[wanted])
         if np.isnan(read.numeric["estimate_s"]).all():
             del read.numeric["estimate_s"]
@@ -105,7 +107,6 @@ def read(
         on_bad=on_bad,
         derive=width,
         epoch=_epoch(source, start) if start is not None else None,
-        how=f"{processors} processors as GPUs, {how}",
     )
 
 

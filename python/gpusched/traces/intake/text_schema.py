@@ -12,7 +12,7 @@ from gpusched.base.source import Source
 from gpusched.traces import text_columns as parse
 from gpusched.traces.assembly import assemble
 from gpusched.traces.intake.column_choice import unused_note
-from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
+from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
 from gpusched.traces.workload import Trace
 
 Step = Callable[[ReadColumns], None]
@@ -27,8 +27,15 @@ class TextSchema:
     ----------
     columns
         Those that are read; what is wrong with a row is said of the first of them.
+    spans
+        Which of ours are the times between two of them.
     header
         All names in the order of the file, if files of this format have exactly these.
+    has_no_header
+        Whether the first line is a row already, unless it is the header.
+    names
+        Those that a file must have, in the order in which one that is missing is told; default:
+        those of the columns that are required.
     marks
         Names that are not read, by which the format is told from others.
     separator
@@ -40,7 +47,10 @@ class TextSchema:
     """
 
     columns: tuple[TextColumn, ...]
+    spans: tuple[Span, ...] = ()
     header: tuple[str, ...] | None = None
+    has_no_header: bool = False
+    names: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     separator: str = ","
     comment: str | None = None
@@ -49,7 +59,8 @@ class TextSchema:
     @property
     def required(self) -> tuple[str, ...]:
         """Names that a file must have."""
-        return self.header or tuple(column.name for column in self.columns if column.is_required)
+        named = self.header or self.names
+        return named or tuple(column.name for column in self.columns if column.is_required)
 
     def recognises(self, source: Source) -> bool:
         """Whether the header of a file is one of this format."""
@@ -63,7 +74,7 @@ class TextSchema:
         Parameters
         ----------
         judge
-            Done before they are read.
+            Done before they are read; what it reads of them is not read again.
 
         Raises
         ------
@@ -75,7 +86,8 @@ class TextSchema:
         if judge is not None:
             judge(read)
         for column in self.columns:
-            if column.name in table.columns:
+            needs = {column.name, column.only_with} - {""}
+            if needs <= table.columns.keys() and column.name not in read.values:
                 read.take(column)
         return read
 
@@ -87,7 +99,7 @@ class TextSchema:
         judge: Step | None = None,
         derive: Step | None = None,
         epoch: datetime | None = None,
-        how: str = "",
+        name: str | None = None,
     ) -> Trace:
         """Read a file as this schema declares it.
 
@@ -97,8 +109,8 @@ class TextSchema:
             Done before the columns are read, and after.
         epoch
             What seconds count from, if the file tells it elsewhere.
-        how
-            Said of the source, behind its name.
+        name
+            Of the trace; default: that of the file.
 
         Raises
         ------
@@ -108,16 +120,25 @@ class TextSchema:
         read = self.columns_of(source, judge=judge)
         if derive is not None:
             derive(read)
-        return trace_of(source, read, on_bad, epoch=epoch, notes=self._unused(read), how=how)
+        for span in self.spans:
+            read.take_span(span)
+        read.notes = (*self._unused(read), *read.notes)
+        return trace_of(name or source.name, read, on_bad, epoch=epoch)
 
     def _table(self, source: Source) -> Table:
         if self.comment is not None:
             return read_spaced(source, self.required, comment=self.comment)
-        return read_table(source, self.required, separator=self.separator)
+        is_bare = self.has_no_header and source.header != self.header
+        header = self.header if is_bare else None
+        return read_table(source, self.required, separator=self.separator, header=header)
 
     def _unused(self, read: ReadColumns) -> tuple[str, ...]:
         """Name the columns that are not read, of those that hold something."""
-        known = {column.name for column in self.columns}
+        known = {
+            column.name
+            for column in self.columns
+            if not column.only_with or column.only_with in read.data
+        }
         others = [name for name in read.data if name not in known]
         if self.absent:
             others = [name for name in others if (read.data[name] != self.absent).any()]
@@ -125,15 +146,11 @@ class TextSchema:
 
 
 def trace_of(
-    source: Source,
-    read: ReadColumns,
-    on_bad: OnBad,
-    *,
-    epoch: datetime | None = None,
-    notes: tuple[str, ...] = (),
-    how: str = "",
+    name: str, read: ReadColumns, on_bad: OnBad, *, epoch: datetime | None = None
 ) -> Trace:
-    """Make a trace of the columns that were read of a file."""
+    """Make a trace of this name of the columns that were read of a file."""
+    read.share_between_workers()
+    source = read.screen.source
     attributes = assemble(
         read.screen,
         read.numeric,
@@ -141,10 +158,10 @@ def trace_of(
         labels=read.labels,
         gpu_types=read.gpu_types,
         on_bad=on_bad,
-        name=source.name,
-        source=f"{source} ({how})" if how else str(source),
+        name=name,
+        source=f"{source} ({read.how})" if read.how else source,
         epoch=parse.UNIX_EPOCH if read.has_dates else epoch,
         rebase=True,
-        notes=(*notes, *read.notes),
+        notes=read.notes,
     )
     return Trace(**attributes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.arrays import Bool, Int64
+from gpusched.base.arrays import Int64
 from gpusched.base.rejects import Screen
 from gpusched.base.ticks import US_PER_S
 
@@ -58,7 +58,6 @@ def ticks_of(
     *,
     pattern: str | None = None,
     missing: int | None = None,
-    absent: Bool | None = None,
     may_count: bool = False,
 ) -> Int64:
     """Read ISO 8601 times as microseconds since 1970: ``T`` or a blank, fractions, ``Z``, offsets.
@@ -74,8 +73,6 @@ def ticks_of(
         Of naive times in another spelling, in the terms of ``strptime``.
     missing
         What an empty value becomes; it is a fault if there is no such number.
-    absent
-        Rows in which no time is needed, whatever stands there; they hold 0.
     may_count
         Whether texts may count the seconds since 1970, which are in UTC then.
 
@@ -94,8 +91,6 @@ def ticks_of(
     screen.show(column, label, values)
     if values.dtype == polars.String:
         text = values.str.strip_chars()
-        if absent is not None:
-            text = text.set(polars.Series(absent), None)
         if may_count and _counts(text):
             parsed, is_aware = text.cast(polars.Int64, strict=False) * US_PER_S, True
         elif pattern is None:
@@ -117,8 +112,6 @@ def ticks_of(
     if missing is not None:
         empty = is_empty.to_numpy()
         good, ticks = good | empty, np.where(empty, missing, ticks)
-    if absent is not None:
-        good = good | absent
     screen.require(good, column, f"must be a time like {pattern or EXAMPLE}")
     return ticks
 

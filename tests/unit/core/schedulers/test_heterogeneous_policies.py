@@ -170,6 +170,33 @@ def test_no_program_gives_out_more_than_there_is(objective: str) -> None:
         assert ((fractions * jobs.gpus[:, None]).sum(axis=0) <= jobs.capacity + 1e-3).all()
 
 
+def worst_ratio(jobs: Jobs, fractions: np.ndarray) -> float:
+    """The greatest ratio of a job's time in system to that with an equal part of each type."""
+    rates, needed = (jobs.rates * fractions).sum(axis=1), isolated_times(jobs)
+    return float(((jobs.elapsed + jobs.remaining / rates) / needed).max())
+
+
+def isolated_times(jobs: Jobs) -> np.ndarray:
+    alone = jobs.capacity / (len(jobs) * jobs.gpus[:, None])
+    alone /= np.maximum(1.0, alone.sum(axis=1))[:, None]
+    return (jobs.served + jobs.remaining) / (jobs.rates * alone).sum(axis=1)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_fractions_are_fairer_than_those_of_ftf(seed: int) -> None:
+    pytest.importorskip("scipy")
+    jobs = random_jobs(seed)
+    ratio = worst_ratio(jobs, PROGRAMS["ftf"](jobs))
+    # Nobody can give each job the rate that a ratio lower by a thousandth asks for.
+    left = 0.999 * ratio * isolated_times(jobs) - jobs.elapsed
+    if (left > 0).all():
+        need = jobs.remaining / left
+        level, _ = gavel_programs._level(
+            jobs.rates, need, jobs.gpus, np.ones(len(jobs)), jobs.capacity
+        )
+        assert level < 1
+
+
 def max_min_level(jobs: Jobs, fractions: np.ndarray) -> float:
     share = jobs.capacity / jobs.capacity.sum()
     got = (jobs.rates * fractions).sum(axis=1) / (jobs.rates @ share)

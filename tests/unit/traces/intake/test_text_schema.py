@@ -10,7 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.source import Source
-from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
+from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
 from gpusched.traces.intake.text_schema import TextSchema
 
 SCHEMA = TextSchema(
@@ -79,7 +79,12 @@ def test_a_format_is_told_by_its_header(tmp_path: Path) -> None:
 def test_published_formats_name_what_they_leave_out() -> None:
     from gpusched.traces.format_registry import find
 
-    for name, columns in (("helios", "cpu_num, node_num, start_time, end_time"), ("itp", "")):
+    for name, columns in (
+        ("helios", "cpu_num, node_num, start_time, end_time"),
+        ("acme", "node_num, duration, queue, gpu_time"),
+        ("elasticflow", "num_iteration, batch_size"),
+        ("itp", ""),
+    ):
         files = find(name).excerpt()
         trace = gs.read_trace(io.BytesIO(next(iter(files.values()))), name)
         assert trace.notes == ((f"columns not used: {columns}",) if columns else ())
@@ -90,7 +95,7 @@ SPACED = TextSchema(
         TextColumn("job", "id", "id"),
         TextColumn("submit", "submit_s"),
         TextColumn("ran", "service_s"),
-        TextColumn("width", "gpus", part="halves"),
+        TextColumn("width", "gpus", is_part=True),
         TextColumn("limit", "estimate_s", least=1),
         TextColumn("share", "gpu_share", parts=1000),
         TextColumn("owner", "user", "label"),
@@ -110,12 +115,11 @@ def read_spaced(tmp_path: Path) -> gs.Trace:
         read.screen.require((read.data["width"] != "0").to_numpy(), "gpus", "must not be 0")
 
     def derive(read: ReadColumns) -> None:
-        read.numeric["gpus"] = read.numeric.pop("halves") / 2
+        read.numeric["gpus"] = read.values["width"] / 2
+        read.how = "halves"
 
     epoch = datetime(2024, 5, 1, tzinfo=UTC)
-    return SPACED.read(
-        Source(path), on_bad="reject", judge=judge, derive=derive, epoch=epoch, how="halves"
-    )
+    return SPACED.read(Source(path), on_bad="reject", judge=judge, derive=derive, epoch=epoch)
 
 
 def test_columns_between_blanks_are_read_as_they_are_declared(tmp_path: Path) -> None:
@@ -144,3 +148,78 @@ def test_a_standard_log_names_the_fields_that_are_not_used(tmp_path: Path) -> No
     path = tmp_path / "a.swf"
     path.write_text("; Computer: x\n1 0 5 60 8 3 -1 8 90 -1 1 3 1 2 1 -1 -1 -1\n")
     assert gs.read_trace(path).notes == ("columns not used: cpu_time, application",)
+
+
+BARE = TextSchema(
+    (
+        TextColumn("gpus", "gpus", is_positive=True),
+        TextColumn("from", "source_wait_s", is_part=True, kind="time"),
+        TextColumn(
+            "to", "service_s", "time", may_miss=True, absent=("none",), is_part=True, may_count=True
+        ),
+        TextColumn("sent", "submit_s", "time"),
+        TextColumn("cores", "cpu", may_miss=True, is_of_job=True),
+        TextColumn("urgent", "urgent", "flag", is_part=True),
+        TextColumn("end", "status", "status", states={"DONE": "ok"}, within="^([A-Z]+)"),
+    ),
+    spans=(Span("service_s", "to", "from"), Span("source_wait_s", "from", "sent")),
+    header=("sent", "from", "to", "gpus", "cores", "urgent", "end"),
+    has_no_header=True,
+)
+DAY = "2024-05-01 0"
+ROWS = (
+    f"{DAY}9:00,{DAY}9:01,{DAY}9:31,4,8,1,DONE by 7",
+    f"{DAY}9:00,{DAY}9:00,None,1,1,0,DONE",
+    f"{DAY}9:00,{DAY}9:00,{DAY}9:01,0,1,0,DONE",
+    f"{DAY}9:00,{DAY}9:00,{DAY}9:01,1,1,2,DONE",
+    f"{DAY}9:10,{DAY}9:10,{DAY}9:11,2,,0,lost",
+)
+
+
+@pytest.mark.parametrize("header", [(), (",".join(BARE.required),)])
+def test_what_follows_from_several_columns_is_declared(
+    tmp_path: Path, header: tuple[str, ...]
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join((*header, *ROWS)))
+
+    def judge(read: ReadColumns) -> None:
+        read.screen.require((read.data["to"] != "None").to_numpy(), "end", "must be known")
+
+    trace = BARE.read(Source(path), on_bad="reject", judge=judge, name="own")
+
+    assert trace.name == "own"
+    assert trace.service_s.tolist() == [30 * 60, 60]
+    assert trace.source_wait_us is not None
+    assert trace.source_wait_us.tolist() == [60_000_000, 0]
+    assert trace.cpu_milli is not None
+    assert trace.cpu_milli.tolist() == [2000, 0]
+    assert trace.status is not None
+    assert trace.status.values().tolist() == ["ok", "unknown"]
+    assert trace.rejects.counts == {
+        "end must be known": 1,
+        "gpus must be positive": 1,
+        "urgent must be 0 or 1": 1,
+    }
+
+
+def test_a_column_may_be_read_with_another_one_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    schema = TextSchema(
+        (
+            TextColumn("submit_s", "submit_s"),
+            TextColumn("service_s", "service_s"),
+            TextColumn("gpus", "gpus"),
+            TextColumn("pods", "pods", is_part=True, only_with="memory"),
+            TextColumn("memory", "memory_gib", is_required=False),
+        ),
+        names=("gpus", "pods", "submit_s", "service_s"),
+    )
+    path.write_text("submit_s,service_s,gpus,pods\n0,5,1,many\n")
+    assert not schema.read(Source(path), on_bad="reject").rejects
+    path.write_text("submit_s,service_s,gpus,pods,memory\n0,5,1,many,4\n0,5,1,2,4\n")
+    rejects = schema.read(Source(path), on_bad="reject").rejects
+    assert rejects.counts == {"pods must be a number": 1}
+    path.write_text("service_s\n5\n")
+    with pytest.raises(ValueError, match="column 'gpus' is missing"):
+        schema.read(Source(path), on_bad="reject")

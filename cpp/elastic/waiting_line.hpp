@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "elastic/elastic_jobs.hpp"
+
+namespace gpusched {
+
+/// The jobs that hold no GPUs, by a key that does not change while they wait, then by JobId. What a
+/// walk asks of each stands beside it, so that those who fit nowhere cost no look at the job.
+class WaitingLine {
+ public:
+  struct Entry {
+    std::int64_t key;
+    JobId id;
+    std::int32_t least;  ///< GPUs that its narrowest configuration needs
+    ElasticJobs::Job* job;
+
+    friend bool operator<(const Entry& a, const Entry& b) noexcept {
+      return a.key != b.key ? a.key < b.key : a.id < b.id;
+    }
+  };
+
+  void clear() noexcept { line_.clear(); }
+  [[nodiscard]] std::span<const Entry> all() const noexcept { return line_; }
+
+  /// Takes up jobs that hold nothing; `key` says where they stand.
+  template <class Jobs, class Key>
+  void add(const Jobs& jobs, Key key) {
+    const std::size_t size = line_.size();
+    for (ElasticJobs::Job* job : jobs) append(*job, key(*job));
+    settle(size);
+  }
+
+  /// After ElasticJobs::apply: those that hold GPUs now leave, those that lost theirs come back.
+  template <class Key>
+  void update(const ElasticJobs& jobs, Key key) {
+    const std::size_t size = line_.size();
+    for (ElasticJobs::Job* job : jobs.touched()) {
+      if (job->held.empty() == job->is_waiting) continue;
+      if (job->is_waiting) {
+        remove(*job);
+      } else {
+        append(*job, key(*job));
+      }
+    }
+    settle(size);
+  }
+
+ private:
+  void append(ElasticJobs::Job& job, std::int64_t key);
+  void remove(ElasticJobs::Job& job);
+  /// What was appended behind `size` entries goes where it belongs, and who left goes.
+  void settle(std::size_t size);
+
+  std::vector<Entry> line_;
+  std::vector<Entry> gone_;
+};
+
+/// A key in the order of numbers that are not negative.
+[[nodiscard]] std::int64_t key_of(double number) noexcept;
+
+}  // namespace gpusched

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.hpp"
+
+namespace gpusched {
+
+enum class EventKind : std::uint8_t { start, preempt, resize, finish, reject, cancel };
+
+/// What users call them, in the order of EventKind.
+inline constexpr const char* kEventNames[] = {"start",  "preempt", "resize",
+                                              "finish", "reject",  "cancel"};
+
+/// What happened to a job at an instant.
+struct Event {
+  EventKind kind;
+  JobId job;
+};
+
+}  // namespace gpusched

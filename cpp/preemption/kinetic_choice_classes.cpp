@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include "preemption/kinetic_choice.hpp"
+#include "seams/order.hpp"
+
+namespace gpusched {
+
+void KineticChoice::begin_many_classes() {
+  const JobClasses& classes = state_->classes();
+  of_width_.assign(widths_.size(), {});
+  for (ClassId id = 0; id < classes.num_classes(); ++id) {
+    of_width_[width_at_[static_cast<std::size_t>(classes.gpus(id))]].classes.push_back(id);
+  }
+  heads_.assign(classes.num_classes(), kNoKeyedJob);
+  is_refused_.assign(classes.num_classes(), 0);
+  is_closed_.assign(classes.num_classes(), 0);
+  closed_.clear();
+  tree_.begin(classes);
+}
+
+void KineticChoice::push_waiting(ClassId id, const Key& job) {
+  const bool is_head = waiting_[id].empty() || job < waiting_[id].top();
+  waiting_[id].push(job);
+  ++num_waiting_;
+  if (has_many_classes_ && is_head) note_head(id);
+}
+
+void KineticChoice::pop_head(ClassId id) {
+  waiting_[id].pop();
+  --num_waiting_;
+  if (has_many_classes_) note_head(id);
+}
+
+/// The least job of a class is another one.
+void KineticChoice::note_head(ClassId id) {
+  const bool is_empty = waiting_[id].empty();
+  if (is_empty) is_refused_[id] = 0;
+  const bool is_shown = !is_empty && is_closed_[id] == 0;
+  heads_[id] = is_shown ? KeyedJob{exact_key(waiting_[id].top().value), waiting_[id].top().job}
+                        : kNoKeyedJob;
+  tree_.update(id, {heads_, is_refused_});
+  if (is_empty) return;
+  const auto gpus = static_cast<std::size_t>(state_->classes().gpus(id));
+  WidthHeads& own = of_width_[width_at_[gpus]];
+  if (own.heads.size() <= 2 * own.classes.size()) {
+    own.heads.push({waiting_[id].top(), id});
+    return;
+  }
+  own.heads.clear();
+  for (const ClassId other : own.classes) {
+    if (!waiting_[other].empty()) own.heads.push({waiting_[other].top(), other});
+  }
+}
+
+const KineticChoice::ClassHead* KineticChoice::least_of_width(std::size_t width) {
+  Heap<ClassHead>& heads = of_width_[width].heads;
+  for (; !heads.empty(); heads.pop()) {
+    const ClassHead& head = heads.top();
+    if (waiting_[head.id].empty()) continue;
+    const Key& own = waiting_[head.id].top();
+    if (own.job == head.key.job && own.value == head.key.value) return &head;
+  }
+  return nullptr;
+}
+
+void KineticChoice::close(ClassId id, bool is_refused) {
+  is_closed_[id] = 1;
+  is_refused_[id] = is_refused ? 1 : 0;
+  closed_.push_back(id);
+  heads_[id] = kNoKeyedJob;
+  tree_.update(id, {heads_, is_refused_});
+}
+
+void KineticChoice::reopen() {
+  for (const ClassId id : closed_) {
+    is_closed_[id] = 0;
+    if (!waiting_[id].empty()) note_head(id);
+  }
+  closed_.clear();
+}
+
+}  // namespace gpusched

@@ -1,0 +1,168 @@
+"""A run that is open: stepped, looked at, forked, changed in its course."""
+
+from __future__ import annotations
+
+import copy
+import operator
+from dataclasses import replace
+
+import numpy as np
+
+from gpusched import _core
+from gpusched.base.ticks import US_PER_S
+from gpusched.engine.run_course import Change
+from gpusched.engine.seams import copied, policy_seam
+from gpusched.engine.stepped_run import SteppedRun
+from gpusched.plugins.policy import Policy
+from gpusched.traces.workload import Trace
+
+
+class Simulation(SteppedRun):
+    """A run that one goes through oneself: :func:`simulate` is this, run to its end.
+
+    A run is a sequence of *instants*: all that happens at one time, and one decision. Between two
+    of them it stands still, and can be looked at, forked and changed. However it is brought to its
+    end, by steps, in parts or as a fork, its digest is that of :func:`simulate`.
+
+    One thread at a time uses it; Python policies and callbacks are called in that thread. Ctrl-C
+    ends a call within a second; as that may be amid a decision the run cannot go on then, and
+    :meth:`result` still tells what was done. So it is after an error of a policy.
+
+    Parameters
+    ----------
+    trace, cluster, policy, placement, predictor, speed, contention, seed, verify
+        As of :func:`simulate`.
+
+    Attributes
+    ----------
+    cluster
+        The servers.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`simulate`.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> run = gs.Simulation(trace, cluster, policy="srtf")
+    >>> run.run_until(3600)
+    >>> run.now, run.state.num_finished < 100
+    (3600.0, True)
+    >>> run.fork().run()
+    >>> run.run()
+    >>> run.result().digest == gs.simulate(trace, cluster, policy="srtf").digest
+    True
+    """
+
+    def fork(self) -> Simulation:
+        """Return a run that has come as far, and goes on by itself: what the one does, the other
+        does not see.
+
+        Trace and cluster are shared, all else is copied; Python policies and placements by
+        :func:`copy.deepcopy`. Callbacks stay with this run.
+
+        Raises
+        ------
+        ValueError
+            If the predictor learns in the course of the run, or as :meth:`step`.
+        """
+        self._check_replayed("it cannot be forked; take one that was trained before")
+        made = copy.copy(self)
+        made._ready = self._ready.with_seams(
+            copied(self._ready.policy), copied(self._ready.placement)
+        )
+        made._run = self._run.fork(made._ready.jobs, made._ready.servers, made._ready.description())
+        made._listeners = []
+        made._is_telling = False
+        return made
+
+    def submit(self, jobs: Trace) -> None:
+        """Submit more jobs, at the times that they state on the clock of the run.
+
+        They come into :attr:`trace` at their places by submit time, behind jobs of the same time;
+        rows of jobs that have arrived stay what they are, later ones move. The run goes on as if
+        they had been there from the beginning. That is made so by doing the run again up to now
+        when it next goes on: it takes as long as the run has, once for all jobs submitted in
+        between. Callbacks hear nothing of it, and Python policies and placements are copies, by
+        :func:`copy.deepcopy`, as they were when they were given.
+
+        Raises
+        ------
+        ValueError
+            If a job is submitted at an instant that is over, an id is taken, the trace has profiles
+            or graphs, the predictor learns in the course of the run, or the policy decided
+            otherwise if it had known of the jobs (it looks ahead).
+        TypeError
+            If ``jobs`` is no :class:`Trace`.
+        """
+        self._check_calling()
+        if not isinstance(jobs, Trace):
+            raise TypeError(f"jobs: expected a Trace, not {jobs!r}")
+        self._check_replayed("jobs cannot be submitted")
+        first_us = self._next_tick()
+        early = np.flatnonzero(jobs.submit_us < first_us)
+        if len(early):
+            raise ValueError(
+                f"jobs: row {early[0]} is submitted at {jobs.submit_us[early[0]] / US_PER_S:g} s, "
+                f"and the run is at {self.now:g} s"
+            )
+        course = replace(self._course, first=self._course.first.joined(jobs))
+        ready, run = course.replayed(self._run.num_instants)
+        if run.glimpse().digest != self._run.glimpse().digest:
+            raise ValueError(
+                f"policy: {self._ready.spec.policy} looks ahead: it would have "
+                "decided otherwise had it known of the jobs"
+            )
+        run.listen(bool(self._listeners))
+        self._course, self._ready, self._run = course, ready, run
+
+    def cancel(self, job: int) -> None:
+        """Take back a job: if it waits it never starts, if it runs it ends now and frees its GPUs.
+
+        The policy decides anew at the first instant that is not over: now, or a microsecond after
+        the instant that was just handled. The job counts as unfinished.
+
+        Raises
+        ------
+        ValueError
+            If the job neither waits nor runs, or it waits and the policy cannot do without a job
+            that waits: only list policies without preemption can today.
+        """
+        self._change(Change(self._run.num_instants, self._next_tick(), job=operator.index(job)))
+
+    def set(self, *, policy: str | Policy | _core.Order | _core.Scheduler) -> None:
+        """Have another policy decide from the first instant that is not over.
+
+        It knows nothing of what was before: every job that runs is preempted then, and all jobs
+        that wait arrive anew; it may start them at once. A job that starts again pays its restart
+        cost. What the policy before remembered (queues, promises, its own clock) is lost, with its
+        warnings.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As of :func:`simulate`, and where the one policy reads the trace's estimates and the
+            other does not.
+        """
+        chosen = policy_seam(policy)
+        has_estimates = self.trace.estimate_us is not None
+        if has_estimates and chosen.has("estimate") != self._ready.policy.has("estimate"):
+            raise ValueError(
+                f"policy: {chosen.label} and {self._ready.policy.label} do not both read "
+                "estimates; change between policies that do, or that do not"
+            )
+        self._change(Change(self._run.num_instants, self._next_tick(), policy=chosen))
+
+    def _change(self, change: Change) -> None:
+        self._check_calling()
+        kept = change.untouched()
+        self._ready = change.apply(self._run, self._ready)
+        self._course = replace(self._course, changes=(*self._course.changes, kept))
+
+    def _next_tick(self) -> int:
+        """The first tick that is not over."""
+        has_begun = self._run.num_instants > 0
+        return self._clock_us + (has_begun and self._clock_us == self._run.now_us)

@@ -1,0 +1,92 @@
+"""The course of an open run: how it began, and what was done to it at which instant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpusched import _core
+from gpusched.base.ticks import US_PER_S
+from gpusched.engine.ready_run import Ready
+from gpusched.engine.seams import Chosen, copied, untouched
+
+if TYPE_CHECKING:
+    from gpusched.prediction.online import OnlineRun
+
+_ALL = 2**63 - 1
+
+
+def opened(ready: Ready) -> tuple[_core.Run, OnlineRun | None]:
+    """Return the core's run at its beginning; signals are handled in its course."""
+    control = _core.RunControl()
+    control.watch(None)
+    made: list[_core.Run] = []
+    online = ready.begin(control, made)
+    return made[-1], online
+
+
+@dataclass(frozen=True)
+class Change:
+    """What was done to a run after so many instants: a job taken back, or another policy."""
+
+    num_instants: int
+    at_us: int
+    job: int | None = None
+    policy: Chosen | None = None
+
+    def untouched(self) -> Change:
+        """Return it with the policy as it is now, for later."""
+        return self if self.policy is None else replace(self, policy=untouched(self.policy))
+
+    def apply(self, run: _core.Run, ready: Ready) -> Ready:
+        """Do it; return what the run then is."""
+        if self.job is not None:
+            run.cancel(self.job, self.at_us)
+            return ready
+        assert self.policy is not None
+        changed = ready.with_seams(self.policy, ready.placement)
+        run.hand_over(changed.description(), self.at_us)
+        return changed
+
+    def __str__(self) -> str:
+        what = f"job {self.job} was cancelled"
+        if self.policy is not None:
+            what = f"the policy became {self.policy.label}"
+        return f"{what} at {self.at_us / US_PER_S:g} s"
+
+
+@dataclass(frozen=True)
+class Course:
+    """All that decides an open run: how it began, and what was done to it since.
+
+    Attributes
+    ----------
+    first
+        The run at its beginning, with objects of Python as they were then.
+    changes
+        In the order of the instants.
+    """
+
+    first: Ready
+    changes: tuple[Change, ...] = ()
+
+    def notes(self) -> Iterator[str]:
+        """Say what was done, a sentence each."""
+        return map(str, self.changes)
+
+    def replayed(self, num_instants: int) -> tuple[Ready, _core.Run]:
+        """Do the run again up to so many instants."""
+        ready = self.first.with_seams(copied(self.first.policy), copied(self.first.placement))
+        run, _ = opened(ready)
+
+        def go_to(instant: int) -> None:
+            run.proceed(_ALL, instant - run.num_instants)
+
+        for change in self.changes:
+            go_to(change.num_instants)
+            if change.policy is not None:
+                change = replace(change, policy=copied(change.policy))
+            ready = change.apply(run, ready)
+        go_to(num_instants)
+        return ready, run

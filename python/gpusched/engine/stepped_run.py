@@ -1,0 +1,271 @@
+"""A run that is brought further in steps, and looked at between them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpusched import _core
+from gpusched.base.run_warning import warn
+from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S, seconds_to_us
+from gpusched.clusters.cluster import Cluster
+from gpusched.engine.open_state import SimulationState
+from gpusched.engine.ready_run import Ready
+from gpusched.engine.run_course import Course, opened
+from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
+from gpusched.results.result import Result
+from gpusched.results.run_remarks import unserved
+from gpusched.schedules.schedule import StoredSchedule
+from gpusched.traces.workload import Trace
+
+if TYPE_CHECKING:
+    from gpusched.prediction import Predictor
+
+EVENTS: Final = ("start", "preempt", "resize", "finish", "reject", "cancel", "instant")
+_ALL: Final = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class SimulationEvent:
+    """What has happened in an open run.
+
+    Attributes
+    ----------
+    what
+        ``"start"`` (or resume), ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
+        ``"cancel"``, or ``"instant"`` once all of an instant is done.
+    time_s
+        When, seconds.
+    job
+        The row of the job in the trace; None of an instant.
+    """
+
+    what: str
+    time_s: float
+    job: int | None
+
+
+class SteppedRun:
+    """What brings a run further and looks at it; see :class:`Simulation`."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        cluster: Cluster,
+        *,
+        policy: str | Policy | _core.Order | _core.Scheduler = "fifo",
+        placement: str | PlacementChoice | _core.Placement = "consolidated",
+        predictor: str | Predictor = "oracle",
+        speed: str | SpeedChoice | None = None,
+        contention: str | ContentionChoice = "none",
+        seed: int = 0,
+        verify: bool = False,
+    ) -> None:
+        self._ready = Ready(
+            trace, cluster, policy, placement, predictor, speed, contention,
+            seed=seed, verify=verify,
+        )  # fmt: skip
+        self.cluster = cluster
+        self._run, self._online = opened(self._ready)
+        self._course = Course(self._ready.untouched())
+        self._clock_us = 0
+        self._ended: StoredSchedule | None = None
+        self._wall_s = 0.0
+        self._listeners: list[tuple[str, Callable[[SimulationEvent], object]]] = []
+        self._is_telling = False
+        self._is_warned = False
+
+    def __repr__(self) -> str:
+        policy = self._ready.spec.policy
+        return f"<{type(self).__name__} of {self.trace.name} under {policy} at {self.now} s>"
+
+    @property
+    def trace(self) -> Trace:
+        """The jobs, with those that were submitted; a job is a row of it."""
+        return self._ready.trace
+
+    @property
+    def now(self) -> float:
+        """The time of the run, seconds: of the last instant, or where :meth:`run_until` halted."""
+        return self._clock_us / US_PER_S
+
+    @property
+    def done(self) -> bool:
+        """Whether no instant is left: the run is at its end."""
+        return self._run.next_us is None
+
+    @property
+    def next_time(self) -> float | None:
+        """When the next instant is, seconds; None at the end of the run."""
+        next_us = self._run.next_us
+        return None if next_us is None else next_us / US_PER_S
+
+    @property
+    def state(self) -> SimulationState:
+        """What waits, what runs where, and what is free: read-only copies."""
+        return SimulationState.of(self._run.state(), self._clock_us)
+
+    def step(self) -> bool:
+        """Handle the next instant; False if there is none.
+
+        Raises
+        ------
+        ValueError
+            If a callback of this run calls it, or the run has ended with an error.
+        InvariantError
+            As :func:`simulate`.
+        """
+        return self._advance(_ALL, 1) == 1
+
+    def run_until(self, time_s: float) -> None:
+        """Handle all instants before ``time_s``, which then is the time of the run.
+
+        What happens at ``time_s`` itself is still to come.
+
+        Raises
+        ------
+        ValueError
+            If the time is not finite or lies before :attr:`now`, or as :meth:`step`.
+        """
+        limit_us = _tick(time_s)
+        if limit_us < self._clock_us:
+            raise ValueError(f"time_s: {time_s} lies before the time of the run, {self.now}")
+        self._advance(limit_us, _ALL)
+        self._clock_us = limit_us
+
+    def run(self) -> None:
+        """Handle all instants that are left; errors as of :meth:`step`."""
+        self._advance(_ALL, _ALL)
+
+    def on(self, event: str, callback: Callable[[SimulationEvent], object]) -> None:
+        """Have ``callback(event)`` called whenever such a thing happens.
+
+        Callbacks are called once all of an instant is done, in the order of what happened, and for
+        each in the order of these calls. They may look at the run and fork it, and not bring it
+        further. What one raises ends the call that was under way; the run stands after that instant
+        and can go on, but the rest of the instant is not told.
+
+        Parameters
+        ----------
+        event
+            One of ``"start"``, ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
+            ``"cancel"`` and ``"instant"``.
+
+        Raises
+        ------
+        ValueError
+            If there is no such event.
+        """
+        if event not in EVENTS:
+            raise ValueError(f"event: unknown {event!r}; there are {', '.join(EVENTS)}")
+        self._run.listen(True)
+        self._listeners.append((event, callback))
+
+    def _check_replayed(self, what: str) -> None:
+        if self._online is not None:
+            raise ValueError(
+                f"predictor: {self._ready.spec.predictor} learns in the course of the run: {what}"
+            )
+
+    def result(self) -> Result:
+        """Return the result of the run, or if it is not at its end of what was done so far.
+
+        Of a run that is not at its end ``result.is_partial`` holds, and a warning says so: what has
+        finished counts as finished, what runs has held its GPUs until the last instant and is
+        unfinished, and so is what waits or is still to come.
+
+        Warns
+        -----
+        RunWarning
+            At the end of the run, once, as :func:`simulate`.
+        """
+        schedule, is_partial = self._schedule()
+        report = None
+        if self._online is not None and not is_partial:
+            report = self._online.report(schedule, self._wall_s)
+        result = self._ready.result(schedule, report, self._wall_s, is_partial=is_partial)
+        if not is_partial and not self._is_warned:
+            self._is_warned = True
+            warn([*unserved(result), *result.warnings], stacklevel=2)
+        return result
+
+    def _check_calling(self) -> None:
+        if self._is_telling:
+            raise ValueError("a callback cannot bring its run further; it may fork it")
+
+    def _advance(self, limit_us: int, most: int) -> int:
+        """Handle so many instants before the limit; return how many there were."""
+        self._check_calling()
+        begin = time.perf_counter()
+        try:
+            if self._online is None and not self._listeners:
+                num_instants: int = self._run.proceed(limit_us, most)
+            else:
+                num_instants = self._attended(limit_us, most)
+        finally:
+            self._wall_s += time.perf_counter() - begin
+        if num_instants:
+            self._clock_us = self._run.now_us
+        return num_instants
+
+    def _attended(self, limit_us: int, most: int) -> int:
+        """The same, with predictions before arrivals and callbacks after each instant."""
+        num_instants = 0
+        while num_instants < most:
+            online = self._online
+            next_us = self._run.next_us
+            if online is not None and online.next_us is not None and online.next_us == next_us:
+                if next_us >= limit_us:
+                    break
+                online.predict_batch()
+            handled = self._run.proceed(limit_us, 1, keeps_finished=online is not None)
+            if not handled:
+                break
+            num_instants += handled
+            if self._listeners:
+                self._clock_us = self._run.now_us
+                self._tell()
+        return num_instants
+
+    def _tell(self) -> None:
+        time_s = self.now
+        events = [SimulationEvent(what, time_s, job) for what, job in self._run.take_events()]
+        events.append(SimulationEvent("instant", time_s, None))
+        self._is_telling = True
+        try:
+            for event in events:
+                for what, callback in self._listeners:
+                    if what == event.what:
+                        callback(event)
+        finally:
+            self._is_telling = False
+
+    def _schedule(self) -> tuple[Any, bool]:
+        if self._run.is_stopped:
+            self._ended = StoredSchedule.of(self._run.so_far())
+        if self._ended is not None:
+            why = f"the run ended with an error at {self.now:g} s"
+            return replace(self._ended, warnings=(why,)), True
+        is_partial = not self.done
+        schedule = self._run.glimpse()
+        if not (is_partial or self._course.changes):
+            return schedule, False
+        told = list(self._course.notes())
+        if is_partial:
+            told.append(f"the run is at {self.now:g} s and not at its end")
+        else:
+            told += schedule.warnings
+        return replace(StoredSchedule.of(schedule), warnings=tuple(told)), is_partial
+
+
+def _tick(time_s: float) -> int:
+    seconds = np.asarray(time_s)
+    if seconds.dtype.kind not in "iuf" or seconds.shape != () or not np.isfinite(seconds):
+        raise ValueError(f"time_s: expected a finite number of seconds, not {time_s!r}")
+    if not 0 <= float(seconds) <= MAX_HORIZON_US / US_PER_S:
+        raise ValueError(f"time_s: {time_s} is not between 0 and {MAX_HORIZON_US / US_PER_S:g}")
+    return int(seconds_to_us(seconds))

@@ -1,0 +1,126 @@
+"""Open runs equal the readable engine: halted anywhere, with jobs taken back and other policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, reject, settings
+from hypothesis import strategies as st
+
+import gpusched as gs
+from tests.parity.core import (
+    MOST_INSTANTS,
+    assert_same,
+    choice_text,
+    make_cluster,
+    make_trace,
+    outcome_of,
+    predictor_of,
+)
+from tests.reference import Change, Outcome, make_scheduler
+from tests.reference.cases import Case, cases
+
+PLACEMENTS = ("count", "first-fit", "consolidated", "random")
+LISTS = ("fifo", "fifo-skip", "sjf", "swf", "random")
+PREEMPTIVE = ("srtf", "las", "2d-las")
+
+
+def opened(case: Case) -> gs.Simulation:
+    return gs.Simulation(
+        make_trace(case.jobs),
+        make_cluster(case.servers, case.network, case.room),
+        policy=gs.Policy(case.policy, **case.policy_params),
+        placement=choice_text(case.placement, case.placement_params),
+        predictor=predictor_of(case.jobs),
+        seed=case.seed,
+    )
+
+
+def outcome(run: gs.Simulation) -> Outcome:
+    run.run()
+    with pytest.warns(gs.RunWarning) if run.result().warnings else _nothing():
+        return outcome_of(run.result().schedule)
+
+
+class _nothing:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *error: object) -> None: ...
+
+
+def expected(case: Case, changes: list[Change]) -> Outcome:
+    try:
+        return case.replay(max_instants=MOST_INSTANTS, changes=changes)
+    except RuntimeError:
+        reject()
+
+
+def halts(case: Case) -> list[int]:
+    """Instants worth halting at: of arrivals, of finishes, and between."""
+    times = {tick for job in case.jobs for tick in (job.submit_us, job.submit_us + job.service_us)}
+    return sorted(times | {time + 1 for time in times} | {time + 17 for time in times})
+
+
+@pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
+def test_jobs_taken_back_equal_the_reference(policy: str) -> None:
+    @settings(max_examples=40, deadline=None)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)
+        run, changes = opened(case), []
+        for at_us in sorted(
+            data.draw(st.lists(st.sampled_from(halts(case)), max_size=3, unique=True))
+        ):
+            run.run_until(at_us / 1e6)
+            state = run.state
+            known = [*state.running.tolist()]
+            if policy in LISTS:
+                known += state.waiting.tolist()
+            if known:
+                job = data.draw(st.sampled_from(known))
+                run.cancel(job)
+                changes.append(Change(at_us, job=job))
+        assert_same(expected(case, changes), outcome(run))
+
+    check()
+
+
+@pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
+def test_another_policy_equals_the_reference(policy: str) -> None:
+    @settings(max_examples=30, deadline=None)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases("fifo", p))).at(7)
+        at_us = data.draw(st.sampled_from(halts(case)))
+        run = opened(case)
+        run.run_until(at_us / 1e6)
+        run.set(policy=policy)
+        change = Change(at_us, scheduler=make_scheduler(policy, {}))
+        assert_same(expected(case, [change]), outcome(run))
+
+    check()
+
+
+@pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
+def test_jobs_submitted_at_their_times_are_those_of_the_trace(policy: str) -> None:
+    @settings(max_examples=25, deadline=None)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(policy, p))).at(7)
+        whole = make_trace(case.jobs)
+        late = data.draw(st.sets(st.integers(1, max(1, len(whole) - 1)))) & set(range(len(whole)))
+        early = [job for job in range(len(whole)) if job not in late]
+        cluster = make_cluster(case.servers, case.network, case.room)
+        options: dict[str, Any] = {
+            "policy": gs.Policy(case.policy, **case.policy_params),
+            "placement": choice_text(case.placement, case.placement_params),
+            "seed": case.seed,
+        }
+        run = gs.Simulation(whole._take(early), cluster, **options)
+        for job in sorted(late):
+            run.run_until(int(whole.submit_us[job]) / 1e6)
+            run.submit(whole._take([job]))
+        run.run()
+        assert run.result().digest == gs.simulate(run.trace, cluster, **options).digest
+
+    check()

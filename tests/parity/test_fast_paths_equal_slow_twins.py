@@ -1,0 +1,83 @@
+"""Schedules of the fast paths on queues and kinds of jobs too many for the readable engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.base.run_warning import unwarned
+from tests.parity.slow_twins import slow_twins
+
+SERVERS = 12
+GPUS = 8
+PLACEMENTS = ("consolidated", "best-fit", "spread", "random", "topology", "fgd", "count")
+PREEMPTIVE = ("srtf", "srsf", "edf", "las", "2d-las", "llf", "srtf:scan=strict", "las:quota=hold")
+
+
+def backlog(seed: int, kinds: int, jobs: int = 250) -> tuple[gs.Trace, gs.Cluster]:
+    """Return jobs that ask for ``kinds`` kinds of things and often wait, and their cluster."""
+    rng = np.random.default_rng(seed)
+    submit_s = np.sort(rng.integers(0, 120, jobs)).astype(float)
+    service_s = rng.integers(1, 60, jobs).astype(float)
+    estimate_s = service_s + (rng.random(jobs) < 0.4) * rng.integers(-40, 60, jobs)
+    kind = rng.integers(0, kinds, jobs)
+    columns = {}
+    if kinds > 8:
+        columns = {"cpu": 1.0 + kind % 17, "memory_gib": 1.0 + kind // 17}
+    trace = gs.Trace.from_columns(
+        submit_s=submit_s,
+        service_s=service_s,
+        gpus=np.array([1, 1, 2, 4, 8, 3, 16, 1])[kind % 8],
+        estimate_s=np.maximum(estimate_s, 1.0),
+        restart_s=(kind % 3).astype(float),
+        **columns,
+    )
+    room = {"cpu": 96, "memory_gib": 64} if kinds > 8 else {}
+    cluster = gs.Cluster.uniform(servers=SERVERS, gpus=GPUS, **room)
+    return trace.with_deadlines(seed=seed), cluster
+
+
+def assert_equal_schedules(policy: str, placement: str, seed: int, kinds: int) -> None:
+    """Compare the digests of both ways."""
+    trace, cluster = backlog(seed, kinds)
+    with unwarned():
+        fast = gs.simulate(trace, cluster, policy=policy, placement=placement)
+        with slow_twins():
+            slow = gs.simulate(trace, cluster, policy=policy, placement=placement)
+    assert fast.digest == slow.digest
+
+
+@pytest.mark.parametrize("kinds", [8, 300])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("policy", ["easy", "conservative"])
+def test_a_reservation_that_is_kept_is_the_one_found_from_now(
+    policy: str, placement: str, kinds: int
+) -> None:
+    if placement == "count" and kinds > 8:
+        pytest.skip("a pool has no CPU")
+    for seed in range(3):
+        assert_equal_schedules(policy, placement, seed, kinds)
+
+
+@pytest.mark.parametrize("placement", ["consolidated", "best-fit", "spread"])
+@pytest.mark.parametrize("policy", PREEMPTIVE)
+def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str, placement: str) -> None:
+    for seed in range(2):
+        assert_equal_schedules(policy, placement, seed, 300)
+
+
+def test_many_that_are_preempted_at_one_instant_are_those_of_the_walk_over_all() -> None:
+    rng = np.random.default_rng(4)
+    burst = np.repeat(np.arange(7), 60)  # each of shorter jobs than the one before
+    trace = gs.Trace.from_columns(
+        submit_s=burst.astype(float),
+        service_s=40.0 - 5 * burst + rng.integers(0, 4, len(burst)),
+        gpus=rng.choice([1, 1, 2, 3], len(burst)),
+    )
+    cluster = gs.Cluster.uniform(servers=SERVERS, gpus=GPUS)
+    fast = gs.simulate(trace, cluster, policy="srtf", placement="count")
+    with slow_twins():
+        slow = gs.simulate(trace, cluster, policy="srtf", placement="count")
+    assert fast.digest == slow.digest
+    assert fast.schedule.preemptions.sum() > 100

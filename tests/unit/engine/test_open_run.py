@@ -1,0 +1,389 @@
+"""Open runs: halting, looking, forking, being told, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import itertools
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
+
+JOBS = trace(80)
+PYTHON: dict[str, Any] = {
+    "order": {"policy": ShortestFirst()},
+    "scheduler": {"policy": Strict()},
+    "placement": {"policy": "fifo", "placement": FirstFit()},
+}
+
+
+def opened(**options: Any) -> gs.Simulation:
+    return gs.Simulation(JOBS, CLUSTER, **options)
+
+
+def test_a_run_halts_before_what_happens_at_the_time() -> None:
+    two = gs.Trace.from_columns([0, 5], [10, 10], [1, 1])
+    run = gs.Simulation(two, CLUSTER)
+    assert (run.now, run.next_time, run.done) == (0.0, 0.0, False)
+    run.run_until(5)
+    assert (run.now, run.next_time) == (5.0, 5.0)
+    assert run.state.running.tolist() == [0]
+    assert run.step()
+    assert run.state.running.tolist() == [0, 1]
+    run.run_until(10)
+    assert run.state.num_finished == 0
+    run.run()
+    assert (run.now, run.next_time, run.done) == (15.0, None, True)
+    assert not run.step()
+    run.run()
+    run.run_until(100)
+    assert run.now == 100.0
+
+
+def test_the_state_is_what_the_jobs_hold() -> None:
+    run = opened(policy="fifo", placement="first-fit")
+    while run.step():
+        state = run.state
+        held = np.bitwise_count(state.held_mask).astype(int)
+        free = np.full(CLUSTER.num_servers, 4) - np.bincount(
+            state.held_server, weights=held, minlength=CLUSTER.num_servers
+        )
+        assert (state.free_gpus == free).all()
+        assert state.num_free == free.sum()
+        by_job = np.bincount(state.held_job, weights=held, minlength=len(JOBS))[state.running]
+        assert (by_job == state.gpus).all()
+        assert (state.gpus == JOBS.gpus[state.running]).all()
+        assert (state.expected_finish_s > state.now_s).all()
+        assert state.num_waiting + state.num_running == (
+            state.num_arrived - state.num_finished - state.num_rejected
+        )
+    schedule = run.result().schedule
+    assert run.state.num_finished == int((schedule.status == 0).sum())
+
+
+def test_the_columns_of_a_state_are_read_only_and_stay() -> None:
+    run = opened()
+    run.run_until(60)
+    state = run.state
+    before = copy.deepcopy(state.running.tolist())
+    run.run()
+    assert state.running.tolist() == before
+    with pytest.raises(ValueError, match="read-only"):
+        state.running[0] = 1
+
+
+def test_expected_finishes_come_true_under_a_policy_that_does_not_preempt() -> None:
+    run = opened(policy="fifo")
+    run.run_until(50)
+    state = run.state
+    run.run()
+    assert (run.result().schedule.finish_us[state.running] == state.expected_finish_s * 1e6).all()
+
+
+@pytest.mark.parametrize("kind", PYTHON)
+def test_python_objects_step_and_fork_as_they_run(kind: str) -> None:
+    digest = gs.simulate(JOBS, CLUSTER, **PYTHON[kind]).digest
+    run = opened(**PYTHON[kind])
+    run.run_until(70)
+    fork = run.fork()
+    late = fork.fork()
+    run.run()
+    fork.run()
+    while late.step():
+        pass
+    assert {each.result().digest for each in (run, fork, late)} == {digest}
+
+
+def test_a_python_scheduler_with_a_memory_forks_with_it() -> None:
+    class Alternating(gs.Scheduler):
+        def __init__(self) -> None:
+            super().__init__()
+            self.decisions = 0
+
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            self.decisions += 1
+            jobs = state.waiting.tolist()
+            for job in jobs if self.decisions % 2 else reversed(jobs):
+                allocation = state.place(job)
+                if allocation is not None:
+                    actions.start(job, allocation)
+
+    digest = gs.simulate(JOBS, CLUSTER, policy=Alternating()).digest
+    policy = Alternating()
+    run = opened(policy=policy)
+    for _ in range(31):
+        run.step()
+    fork = run.fork()
+    fork.run()
+    assert policy.decisions == 31
+    assert fork.result().digest == digest
+    run.run()
+    assert run.result().digest == digest
+
+
+def test_forks_go_their_own_ways() -> None:
+    run = opened(policy="fifo")
+    run.run_until(100)
+    digest = gs.simulate(JOBS, CLUSTER, policy="fifo").digest
+    other = run.fork()
+    other.set(policy="srtf")
+    other.run()
+    again = run.fork()
+    again.cancel(int(again.state.running[0]))
+    again.run()
+    run.run()
+    assert run.result().digest == digest
+    assert len({digest, other.result().digest, again.result().digest}) == 3
+
+
+def test_a_chain_of_forks_frees_its_ancestors() -> None:
+    run = opened(policy=Strict())
+    run.run_until(40)
+    first = weakref.ref(run)
+    for _ in range(3):
+        run = run.fork()
+    gc.collect()
+    assert first() is None
+    run.run()
+    assert run.done
+
+
+def test_callbacks_hear_what_the_events_of_the_result_say() -> None:
+    run = opened(policy="srtf")
+    heard: list[tuple[str, float, int | None]] = []
+    for what in ("start", "preempt", "finish", "reject"):
+        run.on(what, lambda event: heard.append((event.what, event.time_s, event.job)))
+    instants: list[float] = []
+    run.on("instant", lambda event: instants.append(event.time_s))
+    run.run()
+    result = run.result()
+    assert result.digest == gs.simulate(JOBS, CLUSTER, policy="srtf").digest
+    assert len(instants) == result.schedule.counters["instants"]
+    assert sum(what == "preempt" for what, _, _ in heard) == result.schedule.preemptions.sum() > 0
+    finished = {job: time_s for what, time_s, job in heard if what == "finish"}
+    assert finished == {
+        job: finish / 1e6
+        for job, finish in enumerate(result.schedule.finish_us.tolist())
+        if finish >= 0
+    }
+
+
+def test_a_callback_may_look_and_fork_but_not_bring_the_run_further() -> None:
+    run = opened()
+    ends: list[bool] = []
+
+    def look(event: gs.SimulationEvent) -> None:
+        fork = run.fork()
+        fork.run()
+        ends.append(fork.done and run.result().is_partial)
+
+    def push(event: gs.SimulationEvent) -> None:
+        run.step()
+
+    run.on("start", look)
+    run.step()
+    assert ends
+    run.on("instant", push)
+    with pytest.raises(ValueError, match="callback"):
+        run.step()
+
+
+def test_a_callback_that_fails_leaves_the_run_after_the_instant() -> None:
+    run = opened()
+    count = itertools.count()
+
+    def fail(event: gs.SimulationEvent) -> None:
+        if next(count) == 5:
+            raise RuntimeError("enough")
+
+    run.on("instant", fail)
+    with pytest.raises(RuntimeError, match="enough"):
+        run.run()
+    assert not run.done
+    run.run()
+    assert run.result().digest == gs.simulate(JOBS, CLUSTER).digest
+
+
+def test_the_result_before_the_end_is_of_what_was_done() -> None:
+    run = opened()
+    run.run_until(100)
+    result = run.result()
+    assert result.is_partial
+    assert any("not at its end" in warning for warning in result.schedule.warnings)
+    assert int((result.schedule.status == 0).sum()) == run.state.num_finished > 0
+    assert (result.schedule.finish_us[run.state.running] == -1).all()
+    assert result.intervals["end_us"].max() <= 100e6
+    with pytest.raises(ValueError, match="audited"):
+        result.audit()
+    run.run()
+    run.result().audit().raise_if_bad()
+
+
+def test_learning_predictors_step_as_they_run_and_do_not_fork() -> None:
+    jobs = gs.generate("philly", 300, load=1.0, cluster=CLUSTER, seed=1)
+    whole = gs.simulate(jobs, CLUSTER, policy="sjf", predictor="group-mean")
+    run = gs.Simulation(jobs, CLUSTER, policy="sjf", predictor="group-mean")
+    for _ in range(100):
+        run.step()
+    with pytest.raises(ValueError, match="learns in the course"):
+        run.fork()
+    run.run_until(run.now + 7200)
+    run.run()
+    result = run.result()
+    assert result.digest == whole.digest
+    assert result.prediction is not None
+    assert result.prediction.num_batches == whole.prediction.num_batches
+
+
+@pytest.mark.parametrize("time_s", [float("nan"), -1, "5", 1e300, [1.0, 2.0]])
+def test_a_time_must_be_one(time_s: Any) -> None:
+    with pytest.raises(ValueError, match="time_s"):
+        opened().run_until(time_s)
+
+
+def test_a_time_in_the_past_is_refused() -> None:
+    run = opened()
+    run.run_until(50)
+    run.run_until(50)
+    with pytest.raises(ValueError, match="before the time of the run"):
+        run.run_until(49)
+
+
+def test_unknown_events_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown 'starts'"):
+        opened().on("starts", print)
+
+
+def test_cancelled_jobs_are_unfinished_and_told_of() -> None:
+    run = opened(policy="fifo")
+    told: list[int | None] = []
+    run.on("cancel", lambda event: told.append(event.job))
+    run.run_until(80)
+    waiting, running = int(run.state.waiting[-1]), int(run.state.running[0])
+    run.cancel(waiting)
+    run.cancel(running)
+    assert waiting not in run.state.waiting
+    run.run()
+    result = run.result()
+    assert (result.schedule.status[[waiting, running]] == 2).all()
+    assert result.schedule.start_us[waiting] == -1
+    assert result.intervals["end_us"][result.intervals["job"] == running].max() == 80_000_000
+    assert sorted(told) == sorted([waiting, running])
+    assert sum("was cancelled at 80 s" in text for text in result.schedule.warnings) == 2
+
+
+@pytest.mark.parametrize("job", [-1, 10**6])
+def test_only_jobs_that_wait_or_run_are_cancelled(job: int) -> None:
+    run = opened()
+    run.run_until(80)
+    with pytest.raises((ValueError, TypeError)):
+        run.cancel(job)
+    run.cancel(int(run.state.waiting[0]))
+    finished = next(job for job in range(80) if job not in {*run.state.waiting, *run.state.running})
+    with pytest.raises(ValueError, match="neither waits nor runs"):
+        run.cancel(finished)
+
+
+def test_a_policy_that_cannot_do_without_a_waiting_job_says_so() -> None:
+    run = opened(policy="easy")
+    run.run_until(80)
+    with pytest.raises(ValueError, match="cannot do without a job that waits"):
+        run.cancel(int(run.state.waiting[0]))
+    run.run()
+    assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy="easy").digest
+
+
+def test_jobs_are_not_submitted_into_the_past() -> None:
+    run = opened()
+    run.run_until(80)
+    with pytest.raises(ValueError, match="row 0 is submitted at 10 s"):
+        run.submit(gs.Trace.from_columns([10], [5], [1], id=["late"]))
+    with pytest.raises(TypeError, match="expected a Trace"):
+        run.submit([1, 2])  # type: ignore[arg-type]
+
+
+def test_a_policy_that_looks_ahead_is_told_of_no_new_jobs() -> None:
+    class Prophet(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            if len(state.submit_us) > len(JOBS):
+                return
+            for job in state.waiting.tolist():
+                allocation = state.place(job)
+                if allocation is not None:
+                    actions.start(job, allocation)
+
+    run = opened(policy=Prophet())
+    run.run_until(80)
+    with pytest.raises(ValueError, match="looks ahead"):
+        run.submit(gs.Trace.from_columns([90.0], [1.0], [1]))
+    run.run()
+    assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy=Prophet()).digest
+
+
+def test_submissions_after_other_changes_keep_these() -> None:
+    run = opened(policy="fifo")
+    run.run_until(60)
+    run.set(policy="sjf")
+    run.run_until(90)
+    gone = int(run.state.waiting[0])
+    run.cancel(gone)
+    before = run.fork()
+    run.submit(gs.Trace.from_columns([95.0], [5], [1]))
+    assert run.now == 90
+    assert gone not in run.state.waiting
+    assert run.state.running.tolist() == before.state.running.tolist()
+    run.run()
+    assert len(run.trace) == len(JOBS) + 1
+    assert run.result().schedule.start_us[gone] == -1
+
+
+def test_one_thread_at_a_time_uses_a_run() -> None:
+    refused: list[str] = []
+    inside, outside = threading.Event(), threading.Event()
+
+    class Slow(Strict):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            inside.set()
+            outside.wait(10)
+            super().decide(state, finished, arrived, actions)
+
+    run = opened(policy=Slow())
+    thread = threading.Thread(target=run.step)
+    thread.start()
+    assert inside.wait(10)
+    for use in (run.step, run.fork, lambda: run.state):
+        try:
+            use()
+        except ValueError as error:
+            refused.append(str(error))
+    outside.set()
+    thread.join()
+    assert len(refused) == 3
+    assert all("going on" in text for text in refused)
+    run.run()
+    assert run.done
+
+
+def test_an_error_of_a_policy_ends_the_run_and_leaves_what_was_done() -> None:
+    class Failing(Strict):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            if state.now_us > 60_000_000:
+                raise KeyError("no more")
+            super().decide(state, finished, arrived, actions)
+
+    run = opened(policy=Failing())
+    with pytest.raises(KeyError, match="no more"):
+        run.run()
+    for use in (run.step, run.fork, lambda: run.state):
+        with pytest.raises(ValueError, match="the run is over"):
+            use()
+    result = run.result()
+    assert result.is_partial
+    assert result.digest == run.result().digest
+    assert int((result.schedule.status == 0).sum()) > 0
