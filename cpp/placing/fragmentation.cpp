@@ -52,11 +52,11 @@ Fragmentation::Fragmentation(std::span<const TaskType> tasks, const Cluster& clu
 
 void Fragmentation::count(std::span<const TaskType> tasks, const Cluster& cluster) {
   // What a task asks of one server: a gang that no server holds asks for whole ones.
-  struct Part {
+  struct ServerShare {
     int gpus;
     std::int64_t cpu_milli;
   };
-  std::vector<Part> parts;
+  std::vector<ServerShare> parts;
   std::vector<std::int64_t> cpu;
   std::vector<std::int64_t> shares;
   for (const TaskType& task : tasks) {
@@ -91,7 +91,7 @@ void Fragmentation::count(std::span<const TaskType> tasks, const Cluster& cluste
   rows_.assign(static_cast<std::size_t>(cluster.num_types()) * num_ranks_ * stride_, 0);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TaskType& task = tasks[i];
-    const Part& part = parts[i];
+    const ServerShare& part = parts[i];
     if (part.gpus == 0) continue;  // a task without GPUs, or whose types nobody has
     const std::size_t least_rank = rank(rounded_up(part.cpu_milli, cpu_bits));
     const std::size_t column = task.share_milli < kWholeGpu
