@@ -39,6 +39,8 @@ class ExpectedGpus {
   void advance(Time at);
   /// Moves the instant back to a tick before `end`.
   void retreat(Time end);
+  /// Moves the instant back to `at`; no end is expected in between.
+  void retreat_to(Time at) noexcept { at_ = at; }
 
   static constexpr Time kNoEnd{-1};
 

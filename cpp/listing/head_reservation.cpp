@@ -125,6 +125,8 @@ void HeadReservation::find_from_last(const State& state, const Request& request)
     break;
   }
   at_ = std::max(expected_.last_end(), soonest);
+  // Who starts now may end between the two, and would be taken for the one that is waited for.
+  expected_.retreat_to(at_);
 }
 
 std::int64_t HeadReservation::spare(const State& state) const noexcept {
