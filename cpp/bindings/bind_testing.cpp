@@ -11,12 +11,12 @@
 #include "base/heap.hpp"
 #include "base/index_set.hpp"
 #include "base/rng.hpp"
-#include "base/slow_twins.hpp"
 #include "bindings.hpp"
 #include "engine/finish_queue.hpp"
 #include "listing/running_index.hpp"
 #include "listing/waiting_queue.hpp"
 #include "placing/cut_memo.hpp"
+#include "seams/slow_twins.hpp"
 #include "solvers/graph_cut.hpp"
 #include "solvers/virtual_machine.hpp"
 

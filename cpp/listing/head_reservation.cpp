@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "base/slow_twins.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 

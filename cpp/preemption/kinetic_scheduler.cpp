@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/clone.hpp"
-#include "base/slow_twins.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "base/check.hpp"
 #include "base/clone.hpp"
-#include "base/slow_twins.hpp"
 #include "listing/list_scheduler.hpp"
 #include "preemption/kinetic_scheduler.hpp"
 #include "preemption/pooled_srpt.hpp"
 #include "preemption/preemptive_scheduler.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 namespace {

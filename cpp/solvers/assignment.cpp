@@ -8,8 +8,8 @@
 
 #include "base/check.hpp"
 #include "base/infinity.hpp"
-#include "base/lanes.hpp"
 #include "base/number_text.hpp"
+#include "solvers/lanes.hpp"
 #include "solvers/magnitudes.hpp"
 
 namespace gpusched {

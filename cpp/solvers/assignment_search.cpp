@@ -3,8 +3,8 @@
 
 #include "base/check.hpp"
 #include "base/infinity.hpp"
-#include "base/lanes.hpp"
 #include "solvers/assignment.hpp"
+#include "solvers/lanes.hpp"
 
 namespace gpusched {
 namespace {
