@@ -68,9 +68,9 @@ class ElasticJobs {
   [[nodiscard]] std::map<JobId, Job>& all() noexcept { return jobs_; }
   [[nodiscard]] Job& job(JobId id) { return jobs_.find(id)->second; }
   /// Those that hold GPUs, in no order.
-  [[nodiscard]] std::span<Job* const> holders() const noexcept { return holders_; }
+  [[nodiscard]] std::span<const Ref<Job>> holders() const noexcept { return holders_; }
   /// Who may hold other GPUs than before the last `apply`, by JobId.
-  [[nodiscard]] std::span<Job* const> touched() const noexcept { return touched_; }
+  [[nodiscard]] std::span<const Ref<Job>> touched() const noexcept { return touched_; }
   [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }
 
   [[nodiscard]] int num_types() const noexcept { return static_cast<int>(total_.size()); }
@@ -131,8 +131,8 @@ class ElasticJobs {
   Ref<Placement> placement_;
   bool own_width_only_ = false;
   std::map<JobId, Job> jobs_;
-  std::vector<Job*> holders_;
-  std::vector<Job*> touched_;
+  std::vector<Ref<Job>> holders_;
+  std::vector<Ref<Job>> touched_;
   std::vector<std::int64_t> total_;
   std::vector<std::int64_t> unheld_;
   std::vector<std::int64_t> left_;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "elastic/elastic_jobs.hpp"
 
 namespace gpusched {
@@ -16,7 +17,7 @@ class WaitingLine {
     std::int64_t key;
     JobId id;
     std::int32_t least;  ///< GPUs that its narrowest configuration needs
-    ElasticJobs::Job* job;
+    Ref<ElasticJobs::Job> job;
 
     friend bool operator<(const Entry& a, const Entry& b) noexcept {
       return a.key != b.key ? a.key < b.key : a.id < b.id;

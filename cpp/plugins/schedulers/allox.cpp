@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/infinity.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
@@ -92,7 +93,7 @@ class AlloX final : public Scheduler {
     int place;
     JobId id;
     const Configuration* configuration;
-    ElasticJobs::Job* job;
+    Ref<ElasticJobs::Job> job;
 
     friend bool operator<(const Match& a, const Match& b) noexcept {
       return std::tuple(-a.place, a.id) < std::tuple(-b.place, b.id);
@@ -228,9 +229,9 @@ class AlloX final : public Scheduler {
   Assignment solver_;
   std::map<JobId, int> type_of_;  // of the jobs of the last matching
   WaitingLine waiting_;
-  std::vector<ElasticJobs::Job*> arrived_;
+  std::vector<Ref<ElasticJobs::Job>> arrived_;
   std::vector<WaitingLine::Entry> line_;  // those that run and whose GPUs were taken back
-  std::vector<ElasticJobs::Job*> rows_;
+  std::vector<Ref<ElasticJobs::Job>> rows_;
   std::vector<Queue> queues_;
   std::vector<double> cost_;
   std::vector<Match> matches_;

@@ -2,6 +2,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
 
@@ -52,7 +53,7 @@ class EdfFastest final : public Scheduler {
     JobId id;
     int type;  ///< what it holds, if that is the best that it could have
     int gpus;  ///< 0 if it is not
-    ElasticJobs::Job* job;
+    Ref<ElasticJobs::Job> job;
 
     friend bool operator<(const Entry& a, const Entry& b) noexcept {
       return a.deadline != b.deadline ? a.deadline < b.deadline : a.id < b.id;

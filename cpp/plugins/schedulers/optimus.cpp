@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
@@ -62,7 +63,7 @@ class Optimus final : public Scheduler {
   /// What one step would bring a job.
   struct Step {
     double gain;  // seconds of its time left, per GPU added
-    ElasticJobs::Job* job;
+    Ref<ElasticJobs::Job> job;
     Configuration to;
 
     /// For a heap with the greatest gain on top.
@@ -174,7 +175,7 @@ class Optimus final : public Scheduler {
   bool doubles_;
   ElasticJobs jobs_;
   WaitingLine waiting_;
-  std::vector<ElasticJobs::Job*> arrived_;
+  std::vector<Ref<ElasticJobs::Job>> arrived_;
   std::vector<WaitingLine::Entry> line_;  // those that run and whose GPUs were taken back
   Heap<Step> steps_;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/waiting_line.hpp"
@@ -59,7 +60,7 @@ class ThemisGreedy final : public Scheduler {
   struct Bidder {
     double rho;
     JobId id;
-    ElasticJobs::Job* job;
+    Ref<ElasticJobs::Job> job;
 
     /// For a heap with the one on top that suffers most.
     friend bool operator<(const Bidder& a, const Bidder& b) noexcept {
@@ -109,7 +110,7 @@ class ThemisGreedy final : public Scheduler {
   Time period_;
   ElasticJobs jobs_;
   WaitingLine waiting_;
-  std::vector<ElasticJobs::Job*> arrived_;
+  std::vector<Ref<ElasticJobs::Job>> arrived_;
   std::set<Lease> leases_;  // of the running jobs, by their ends
   std::vector<Bidder> bidders_;
 };
