@@ -32,7 +32,9 @@ JobId BackfillWalk::first() const noexcept {
 void BackfillWalk::add(JobId job) {
   queue_.add(job);
   const ClassId id = classes_->of(job);
-  if (next_[id].job == kNoJob) set_next(id, job);
+  const bool is_first = next_[id].job == kNoJob;
+  // It may be shorter than all that wait.
+  if (is_first || has_tree()) set_next(id, is_first ? job : next_[id].job);
 }
 
 void BackfillWalk::remove(JobId job) {
@@ -75,6 +77,7 @@ void BackfillWalk::refuse(ClassId id) {
 
 void BackfillWalk::pass_over(ClassId id, Time longest) {
   changed_.push_back(id);
+  is_refused_[id] = 0;
   if (longest != kNever) limited_.push_back(id);
   set_next(id, queue_.next(id, next_[id].job, longest));
 }
@@ -83,6 +86,7 @@ void BackfillWalk::start(ClassId id, std::int64_t spare) {
   const JobId job = next_[id].job;
   queue_.remove(job);
   changed_.push_back(id);
+  is_refused_[id] = 0;
   set_next(id, queue_.next(id, job, kNever));
   // Other GPUs are free now: what was in the way before may not be any more.
   std::erase_if(limited_, [&](ClassId other) {

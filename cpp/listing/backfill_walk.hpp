@@ -41,8 +41,8 @@ class BackfillWalk {
   void close(ClassId id);
   /// The same, and until it is empty it is known that it was refused.
   void refuse(ClassId id);
-  /// The class's next job is passed over, and so are those that run for longer than that, until
-  /// somebody starts.
+  /// The class's next job is passed over, though the placement may accept it, and so are those that
+  /// run for longer than that, until somebody starts.
   void pass_over(ClassId id, Time longest);
   /// The class's next job has started. Jobs that need more than `spare` wholly free GPUs are passed
   /// over as before.

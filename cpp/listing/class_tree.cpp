@@ -20,7 +20,9 @@ ClassTree::Needs ClassTree::needs_of(const Leaves& leaves, std::size_t id) const
   const auto own = static_cast<ClassId>(id);
   Needs needs;
   needs.room = classes_->room(own);
-  if (!leaves.shortest.empty()) needs.shortest = leaves.shortest[id];
+  // Who was refused is to be asked about wherever it could fit now: else the servers that it could
+  // fit on would be forgotten.
+  if (!leaves.shortest.empty() && leaves.is_refused[id] == 0) needs.shortest = leaves.shortest[id];
   const Demand* demand = leaves.is_refused[id] != 0 ? classes_->demand(own) : nullptr;
   if (demand == nullptr) return needs;
   const int workers = std::max(1, classes_->gpus(own));
