@@ -288,6 +288,15 @@ def npy(array: Any) -> bytes:
     return file.getvalue()
 
 
+def with_submits(content: bytes) -> bytes:
+    """An archive of our columns, of which this is the first."""
+    file = io.BytesIO()
+    np.savez(file, service_s=np.ones(3), gpus=np.ones(3))
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr("submit_s.npy", content)
+    return file.getvalue()
+
+
 def test_an_npz_bomb_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     path.write_bytes(zip_of("submit_s.npy", npy(np.zeros(10_000_000))))
@@ -306,10 +315,11 @@ def test_an_npz_bomb_is_refused(tmp_path: Path) -> None:
     [
         (zip_of("submit_s.npy", npy(np.zeros(3)), zipfile.ZIP_LZMA), "packed in a way of its own"),
         (zip_of("submit_s.npy", npy(np.zeros(3)), zipfile.ZIP_BZIP2), "packed in a way of its own"),
-        (zip_of("submit_s.txt", b"hello"), "'submit_s.txt': EOF: reading magic"),
-        (zip_of("a.npy", b"\x93NUMPY\x01\x00v\x00{'descr': ("), "'a.npy': "),
-        (zip_of("a.npy", b"\x93NUMPY\x04\x00v\x00{"), "version"),
-        (zip_of("a.npy", b"\x93NUMPY\x01\x00v\x00" + b"(" * 117 + b"\n"), "'a.npy': "),
+        (zip_of("submit_s.txt", b"hello"), "column 'submit_s' is missing; there are submit_s.txt"),
+        (with_submits(b"hello"), "'submit_s.npy': EOF: reading magic"),
+        (with_submits(b"\x93NUMPY\x01\x00v\x00{'descr': ("), "'submit_s.npy': "),
+        (with_submits(b"\x93NUMPY\x04\x00v\x00{"), "version"),
+        (with_submits(b"\x93NUMPY\x01\x00v\x00" + b"(" * 117 + b"\n"), "'submit_s.npy': "),
     ],
 )
 def test_archives_in_foreign_ways_are_refused(tmp_path: Path, content: bytes, message: str) -> None:

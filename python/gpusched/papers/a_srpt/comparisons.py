@@ -27,6 +27,8 @@ def _beside(summary: Summary) -> Iterator[Comparison]:
     claim = PUBLISHED.claim("gain")
     for place in (LARGE, TESTBED):
         setting = Setting(place)
+        if not all(summary.has(setting, arm) for arm in (*WAITING, *BASELINES, TUNED, A_SRPT)):
+            continue  # a small run leaves some out
         of = {"the best of five that wait": WAITING, "the best of five": BASELINES}
         for theirs, arms in of.items():
             other = summary.best(setting, arms)

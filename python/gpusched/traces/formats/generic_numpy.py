@@ -99,7 +99,8 @@ def _members(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyA
             if entry.flag_bits & _ENCRYPTED:
                 raise ValueError(f"member {entry.filename!r} is encrypted")
             members[name] = entry
-        choose_columns(list(members), mapped, source=str(source))
+        if members:
+            choose_columns(list(members), mapped, source=str(source))
         for name, entry in members.items():
             try:
                 arrays[name] = _array(archive.read(entry))
