@@ -134,7 +134,7 @@ def broken(path):
         {what}
 
 readers.readers = lambda folder: {{
-    "broken": readers.Reader("broken", (("a.csv", b"1,2,3"),), broken)
+    "broken": readers.Reader("broken", (("a.csv", b"1,2,3"),), broken, folder=folder)
 }}
 sys.exit(fuzz.main(["broken", "--cases", "4", "--jobs", "2", "--seconds", "{seconds}"]))
 """
