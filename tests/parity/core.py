@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+import pytest
 from hypothesis import reject
 
 import gpusched as gs
@@ -253,9 +254,16 @@ def assert_same(expected: Outcome, actual: Outcome) -> None:
 
 
 def assert_equal(case: Case) -> None:
-    """Replay a case in both engines, unless it has too many instants for the readable one."""
+    """Replay a case in both engines, unless it has too many instants for the readable one.
+
+    What that refuses, since it would last too long, the core refuses, too.
+    """
     try:
         expected = case.replay(max_instants=MOST_INSTANTS)
     except RuntimeError:
         reject()
+    except ValueError:
+        with pytest.raises(ValueError, match=r"2\^"):
+            run_core(*case.arguments(), **case.speeds())
+        return
     assert_same(expected, run_core(*case.arguments(), **case.speeds()))

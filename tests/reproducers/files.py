@@ -129,7 +129,8 @@ def test_a_damaged_header_of_an_array_is_an_error_that_names_the_file(
 
 
 def test_a_member_that_is_no_array_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+    np.savez(tmp_path / "a.npz", submit_s=[0.0], service_s=[1.0], gpus=[1])
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
         archive.writestr("readme.txt", "hello")
     with pytest.raises(ValueError, match=r"a\.npz: .*'readme\.txt'"):
         gs.read_trace(tmp_path / "a.npz")
