@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -59,6 +60,23 @@ class WaitingLine {
   std::vector<Entry> line_;
   std::vector<Entry> gone_;
 };
+
+/// Takes their GPUs back from those that hold some, unless they pay for a restart, and appends these
+/// jobs to `line` in the order of `key`: they are candidates like those that wait.
+template <class Key>
+void take_back(const State& state, ElasticJobs& jobs, std::vector<WaitingLine::Entry>& line,
+               Key key) {
+  jobs.take_all_back();
+  for (ElasticJobs::Job* job : jobs.holders()) {
+    if (ElasticJobs::is_restarting(state, *job)) {
+      for (const Part& part : job->held) jobs.retain(part.type, part.gpus);
+      continue;
+    }
+    jobs.drop(*job);
+    line.push_back({key(*job), job->id, 0, job});
+  }
+  std::sort(line.begin(), line.end());
+}
 
 /// A key in the order of numbers that are not negative.
 [[nodiscard]] std::int64_t key_of(double number) noexcept;

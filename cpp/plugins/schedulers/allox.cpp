@@ -68,7 +68,7 @@ class AlloX final : public Scheduler {
     for (const JobId id : instant.arrived) arrived_.push_back(&jobs_.job(id));
     waiting_.add(arrived_, key);
     line_.clear();
-    if (is_due && preempts_) take_back(state);
+    if (is_due && preempts_) take_back(state, jobs_, line_, key);
     if (is_due) {
       match(state);
       start_matched();
@@ -109,20 +109,6 @@ class AlloX final : public Scheduler {
   static double gpu_time(const State& state, const ElasticJobs::Job& job) {
     return static_cast<double>(state.remaining(job.id).count()) * state.jobs().gpus(job.id) /
            fastest_rate(job);
-  }
-
-  /// Those that run are matched like those that wait, unless they pay for a restart.
-  void take_back(const State& state) {
-    jobs_.take_all_back();
-    for (ElasticJobs::Job* job : jobs_.holders()) {
-      if (ElasticJobs::is_restarting(state, *job)) {
-        for (const Part& part : job->held) jobs_.retain(part.type, part.gpus);
-        continue;
-      }
-      jobs_.drop(*job);
-      line_.push_back({key_of(gpu_time(state, *job)), job->id, 0, job});
-    }
-    std::sort(line_.begin(), line_.end());
   }
 
   /// Those whose GPUs were taken back and those that wait, by the GPU time left, until `visit`

@@ -48,7 +48,7 @@ class Optimus final : public Scheduler {
     waiting_.add(arrived_, key);
     const bool is_due = period_ == Time{0} || state.now().count() % period_.count() == 0;
     line_.clear();
-    if (is_due) take_back(state);
+    if (is_due) take_back(state, jobs_, line_, key);
     give_least(state);
     if (is_due) {
       grow(state);
@@ -71,20 +71,6 @@ class Optimus final : public Scheduler {
       return a.gain != b.gain ? a.gain > b.gain : a.job->id < b.job->id;
     }
   };
-
-  /// Those that run are candidates like those that wait, unless they pay for a restart.
-  void take_back(const State& state) {
-    jobs_.take_all_back();
-    for (ElasticJobs::Job* job : jobs_.holders()) {
-      if (ElasticJobs::is_restarting(state, *job)) {
-        for (const Part& part : job->held) jobs_.retain(part.type, part.gpus);
-        continue;
-      }
-      jobs_.drop(*job);
-      line_.push_back({state.remaining(job->id).count(), job->id, 0, job});
-    }
-    std::sort(line_.begin(), line_.end());
-  }
 
   /// The candidate with the least left first.
   void give_least(const State& state) {
