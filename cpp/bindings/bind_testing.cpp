@@ -95,6 +95,11 @@ void bind_testing(py::module_& m) {
              if (entry == nullptr) return py::none();
              return py::make_tuple(entry->end.count(), entry->job, entry->gpus, before);
            })
+      .def("reach_from_back",
+           [](const RunningIndex& index, std::int64_t need) {
+             const RunningIndex::Entry& entry = index.reach_from_back(need);
+             return py::make_tuple(entry.end.count(), entry.job, entry.gpus);
+           })
       .def("after",
            [](const RunningIndex& index, std::int64_t end) {
              std::vector<JobId> jobs;

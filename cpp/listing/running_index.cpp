@@ -124,6 +124,15 @@ const RunningIndex::Entry* RunningIndex::reach(std::int64_t need, std::int64_t& 
   return nullptr;
 }
 
+const RunningIndex::Entry& RunningIndex::reach_from_back(std::int64_t need) const {
+  std::size_t at = blocks_.size() - 1;
+  for (; blocks_[at]->sum < need; --at) need -= blocks_[at]->sum;
+  const Block& block = *blocks_[at];
+  int i = block.size - 1;
+  for (; block.entries[i].gpus < need; --i) need -= block.entries[i].gpus;
+  return block.entries[i];
+}
+
 std::int64_t RunningIndex::sum_until(Time end) const {
   std::int64_t sum = 0;
   for (std::size_t at = 0; at < blocks_.size(); ++at) {

@@ -53,6 +53,9 @@ class RunningIndex {
   /// The first entry, in order, at which the prefix sum, it included, reaches `need`;
   /// nullptr if all together do not. `before` receives the sum of what precedes it.
   [[nodiscard]] const Entry* reach(std::int64_t need, std::int64_t& before) const;
+  /// The last entry at which the sum of what follows, it included, reaches `need`, which is at most
+  /// the total.
+  [[nodiscard]] const Entry& reach_from_back(std::int64_t need) const;
   /// Widths of the entries that end at or before `end`.
   [[nodiscard]] std::int64_t sum_until(Time end) const;
 

@@ -28,7 +28,8 @@ void PooledSrpt::push(const State& state, JobId job, Time remaining) {
 bool PooledSrpt::fits(const State& state, int gpus, const Waiting& job) const {
   // Whatever runs after it in key order would have to give way.
   const std::int64_t free = num_gpus_ - running_.total();
-  return gpus <= free || gpus <= free + running_.sum_from(state.now() + job.remaining, job.job);
+  const std::int64_t need = gpus - free;
+  return need <= 0 || need <= running_.sum_from(state.now() + job.remaining, job.job, need);
 }
 
 void PooledSrpt::admit(const State& state, ClassId id) {
@@ -42,8 +43,8 @@ void PooledSrpt::admit(const State& state, ClassId id) {
 
 void PooledSrpt::evict(const State& state) {
   while (running_.total() > num_gpus_) {
-    std::int64_t before = 0;
-    const RunningIndex::Entry entry = *running_.reach(num_gpus_ + 1, before);
+    // The first that has no room behind those before it: near the end, as few are too many.
+    const RunningIndex::Entry entry = running_.reach_from_back(running_.total() - num_gpus_);
     running_.erase(entry.end, entry.job);
     num_released_ += entry.gpus;
     evicted_.push_back(entry.job);

@@ -192,6 +192,17 @@ class RunningIndexMachine(RuleBasedStateMachine):
             before += gpus
         assert self.native.reach(need) is None
 
+    @precondition(lambda self: self.twin)
+    @rule(fraction=st.floats(0, 1))
+    def reaches_a_sum_from_the_back(self, fraction: float) -> None:
+        need = max(1, int(fraction * sum(gpus for *_, gpus in self.twin)))
+        after = 0
+        for entry in reversed(self.twin):
+            after += entry[2]
+            if after >= need:
+                assert self.native.reach_from_back(need) == entry
+                return
+
     @invariant()
     def holds_the_same_entries(self) -> None:
         assert self.native.entries() == self.twin
