@@ -39,6 +39,7 @@ class Instance:
             self.cluster,
             policy=gs.Policy(
                 "a-srpt",
+                preset="literal",
                 scan="strict",
                 idle=False,
                 work="low",

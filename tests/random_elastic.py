@@ -203,6 +203,9 @@ MAKERS: dict[str, Callable[[Random, float], gs.Policy]] = {
     ),
     "chronus": lambda _, slot_s: gs.Policy("chronus", lease_s=slot_s),
     "edf-fastest": lambda _random, _slot_s: gs.Policy("edf-fastest"),
+    "edf-greatest": lambda random, slot_s: gs.Policy(
+        "edf-greatest", slot_s=slot_s, admission=bool(random.random() < 0.5)
+    ),
     "edf": lambda _random, _slot_s: gs.Policy("edf"),
     "llf": lambda _, slot_s: gs.Policy("llf", period_s=slot_s),
     "optimus": lambda random, slot_s: gs.Policy(

@@ -60,6 +60,9 @@ constexpr std::array<FlagText, kNumFlags> kTexts{{
     {Flag::uncontended, "uncontended", "Each job has all links to itself.", "contention", ""},
     {Flag::interacting, "interacting", "What a job gets of a link depends on who else uses it.",
      "contention", ""},
+    {Flag::approximate, "approximate",
+     "An approximation: its source is followed in outline, with rules of ours in its place.",
+     "order scheduler", "order scheduler"},
 }};
 
 constexpr bool stand_in_order() {

@@ -34,8 +34,9 @@ enum class Flag : std::uint8_t {
   samples,
   uncontended,
   interacting,
+  approximate,
 };
-inline constexpr int kNumFlags = static_cast<int>(Flag::interacting) + 1;
+inline constexpr int kNumFlags = static_cast<int>(Flag::approximate) + 1;
 
 /// A set of flags.
 class Flags {

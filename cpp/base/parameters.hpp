@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/flags.hpp"
 #include "base/infinity.hpp"
 #include "base/time.hpp"
 
@@ -25,6 +26,8 @@ struct ParameterInfo {
   double least_positive = 0;
   /// For texts: the values allowed; empty for any.
   std::vector<std::string> choices = {};
+  /// For a claim: the flags that the plug-in has beside its own where it is true.
+  Flags flags = {};
 };
 
 /// What a user set. Reading a name that was not declared is a programming error.

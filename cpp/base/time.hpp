@@ -10,6 +10,7 @@ using Time = std::chrono::duration<std::int64_t, std::micro>;
 
 inline constexpr Time kTick{1};
 inline constexpr Time kNever = Time::max();
+inline constexpr std::int64_t kTicksPerSecond = 1'000'000;
 
 /// Services up to here are exact in a double.
 inline constexpr std::int64_t kMaxServiceTicks = std::int64_t{1} << 53;

@@ -17,9 +17,9 @@ namespace gpusched::bindings {
 namespace {
 
 using Floats = py::array_t<double>;
-using Counts = py::array_t<std::int32_t>;
+using JobCounts = py::array_t<std::int32_t>;
 /// Column of each row, or flow; two vectors of duals; the objective.
-using Solution = std::tuple<Counts, Floats, Floats, double>;
+using Solution = std::tuple<JobCounts, Floats, Floats, double>;
 
 Solution solution_of(const Assignment::Result& found) {
   return {column_of(std::vector(found.column_of_row)), column_of(std::vector(found.row_dual)),
@@ -111,7 +111,7 @@ void bind_assignment(py::module_& m) {
           auction.solve(values, demands, items, epsilon);
         }
         const Auction::Result& found = auction.result();
-        return std::tuple<Counts, Floats, Floats, double, double>(
+        return std::tuple<JobCounts, Floats, Floats, double, double>(
             column_of(std::vector(found.owner)), column_of(std::vector(found.job_dual)),
             column_of(std::vector(found.price)), found.value, found.epsilon);
       },

@@ -23,9 +23,9 @@ Owned<Scheduler> scheduler_of(const std::string& name, const Parameters::Values&
   return entry->make(Parameters("policy " + name, entry->info.parameters, values));
 }
 
-GangPlan plan(const OwnedJobTable& jobs, const Cluster& cluster, const std::string& policy,
-              const Parameters::Values& values, std::uint64_t seed, double tolerance,
-              RunControl& control) {
+GangPlan bound_gangs(const OwnedJobTable& jobs, const Cluster& cluster, const std::string& policy,
+                     const Parameters::Values& values, std::uint64_t seed, double tolerance,
+                     RunControl& control) {
   if (!(tolerance >= 0.0)) fail_input("tolerance: must be at least 0");
   const Owned<Scheduler> scheduler = scheduler_of(policy, values);
   const auto* bound = dynamic_cast<const BoundScheduler*>(scheduler.get());
@@ -67,7 +67,7 @@ void bind_plan(py::module_& m) {
           "busy_us", [](const GangPlan& p) { return column_of(std::vector<double>(p.busy)); },
           "Time bound to each GPU, server by server; shape (GPUs of the cluster,).");
 
-  m.def("plan_gangs", &plan, py::arg("jobs"), py::arg("cluster"), py::arg("policy"),
+  m.def("plan_gangs", &bound_gangs, py::arg("jobs"), py::arg("cluster"), py::arg("policy"),
         py::arg("policy_values"), py::arg("seed"), py::arg("tolerance"), py::arg("control"),
         "Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,\n"
         "or, where that is 0, under the tightest cap that bisection finds.");

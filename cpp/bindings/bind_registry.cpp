@@ -37,6 +37,11 @@ Fields describe(const ParameterInfo& info) {
   fields["least_positive"] = info.least_positive;
   fields["choices"] = info.choices;
   fields["help"] = info.help;
+  if (const auto added = names_of(info.flags); !added.empty()) {
+    py::dict by_value;
+    by_value[py::bool_(true)] = py::tuple(py::cast(added));
+    fields["flags"] = by_value;
+  }
   return fields;
 }
 

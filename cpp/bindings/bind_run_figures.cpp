@@ -15,8 +15,9 @@
 namespace gpusched::bindings {
 namespace {
 
-std::int64_t at(const Percentiles& found, int percent) {
-  const auto& known = Percentiles::kPercents;
+template <class Value>
+Value at(const Percentiles<Value>& found, int percent) {
+  const auto& known = Percentiles<Value>::kPercents;
   const auto* place = std::find(known.begin(), known.end(), percent);
   if (place == known.end()) {
     fail_input("percent: " + std::to_string(percent) + " is none of 50, 90, 95, 99 and 100");
@@ -32,12 +33,15 @@ auto wide(Member member) {
 JudgedJobs jobs_of(const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
                    const Column<std::int32_t>& gpus,
                    const std::optional<Column<std::int32_t>>& share_milli,
-                   const std::optional<Column<double>>& weight) {
+                   const std::optional<Column<double>>& weight,
+                   const std::optional<Column<std::int32_t>>& tenant, std::size_t num_tenants) {
   return {.submit_us = view(submit_us, "submit_us"),
           .service_us = view(service_us, "service_us"),
           .gpus = view(gpus, "gpus"),
           .share_milli = view(share_milli, "share_milli"),
-          .weight = view(weight, "weight")};
+          .weight = view(weight, "weight"),
+          .tenant = view(tenant, "tenant"),
+          .num_tenants = num_tenants};
 }
 
 }  // namespace
@@ -79,6 +83,15 @@ void bind_run_figures(py::module_& m) {
                              "Width x service of all that were not rejected.")
       .def_readonly("log_jct", &RunFigures::log_jct, "ln of the JCT in seconds.")
       .def_readonly("bounded_slowdown", &RunFigures::bounded_slowdown)
+      .def(
+          "bounded_slowdown_percentile",
+          [](const RunFigures& figures, int percent) {
+            return at(figures.bounded_slowdowns, percent);
+          },
+          py::arg("percent"), "As of the other percentiles.")
+      .def_readonly("tenant_fairness", &RunFigures::tenant_fairness,
+                    "Jain's index of the tenants' mean bounded slowdowns; 0 without tenants.")
+      .def_readonly("num_tenants", &RunFigures::num_tenants, "Of whom a job finished.")
       .def_readonly("area_jct", &RunFigures::area_jct, "GPUs x service x JCT, seconds squared.")
       .def_readonly("area", &RunFigures::area, "GPUs x service, seconds.")
       .def_readonly("weighted_jct", &RunFigures::weighted_jct, "Weight x JCT, seconds.")
@@ -88,10 +101,12 @@ void bind_run_figures(py::module_& m) {
       "run_figures",
       [](const Ticks& submit_us, const Ticks& service_us, const Counts& gpus,
          const std::optional<Counts>& share_milli, const std::optional<Column<double>>& weight,
-         const Ticks& start_us, const Ticks& finish_us, const Ticks& held_us,
-         const Counts& preemptions, const Counts& resizes, const Counts& num_servers,
-         const Column<std::uint8_t>& status, std::int64_t short_service_us) {
-        const JudgedJobs jobs = jobs_of(submit_us, service_us, gpus, share_milli, weight);
+         const std::optional<Counts>& tenant, std::size_t num_tenants, const Ticks& start_us,
+         const Ticks& finish_us, const Ticks& held_us, const Counts& preemptions,
+         const Counts& resizes, const Counts& num_servers, const Column<std::uint8_t>& status,
+         std::int64_t short_service_us) {
+        const JudgedJobs jobs =
+            jobs_of(submit_us, service_us, gpus, share_milli, weight, tenant, num_tenants);
         const OutcomeColumns outcome{.start_us = view(start_us, "start_us"),
                                      .finish_us = view(finish_us, "finish_us"),
                                      .held_us = view(held_us, "held_us"),
@@ -104,27 +119,31 @@ void bind_run_figures(py::module_& m) {
       },
       py::kw_only(), py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
       py::arg("gpus").noconvert(), py::arg("share_milli").noconvert(),
-      py::arg("weight").noconvert(), py::arg("start_us").noconvert(),
-      py::arg("finish_us").noconvert(), py::arg("held_us").noconvert(),
-      py::arg("preemptions").noconvert(), py::arg("resizes").noconvert(),
-      py::arg("num_servers").noconvert(), py::arg("status").noconvert(),
-      py::arg("short_service_us"),
+      py::arg("weight").noconvert(), py::arg("tenant").noconvert() = py::none(),
+      py::arg("num_tenants") = 0, py::arg("start_us").noconvert(), py::arg("finish_us").noconvert(),
+      py::arg("held_us").noconvert(), py::arg("preemptions").noconvert(),
+      py::arg("resizes").noconvert(), py::arg("num_servers").noconvert(),
+      py::arg("status").noconvert(), py::arg("short_service_us"),
       "What a run is judged by, from its columns in one pass: a value per job each, None for\n"
-      "whole GPUs and for equal weights. A service under `short_service_us` counts as that in\n"
+      "whole GPUs, for equal weights and without tenants, whose numbers lie below `num_tenants`. A\n"
+      "service under `short_service_us` counts as that in\n"
       "the slowdown.");
 
   m.def(
       "schedule_figures",
       [](const Schedule& schedule, const Ticks& submit_us, const Ticks& service_us,
          const Counts& gpus, const std::optional<Counts>& share_milli,
-         const std::optional<Column<double>>& weight, std::int64_t short_service_us) {
-        const JudgedJobs jobs = jobs_of(submit_us, service_us, gpus, share_milli, weight);
+         const std::optional<Column<double>>& weight, const std::optional<Counts>& tenant,
+         std::size_t num_tenants, std::int64_t short_service_us) {
+        const JudgedJobs jobs =
+            jobs_of(submit_us, service_us, gpus, share_milli, weight, tenant, num_tenants);
         const UnlockedPass unlocked(schedule.num_jobs());  // no Python object is touched
         return figures_of(jobs, schedule, short_service_us);
       },
       py::arg("schedule").none(false), py::kw_only(), py::arg("submit_us").noconvert(),
       py::arg("service_us").noconvert(), py::arg("gpus").noconvert(),
       py::arg("share_milli").noconvert(), py::arg("weight").noconvert(),
+      py::arg("tenant").noconvert() = py::none(), py::arg("num_tenants") = 0,
       py::arg("short_service_us"),
       "The same of a schedule of all of the jobs, without its columns.");
 

@@ -7,10 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.hpp"
 #include "bindings.hpp"
 #include "data.hpp"
 #include "run.hpp"
 #include "run_watch.hpp"
+#include "standing.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -125,13 +127,23 @@ void bind_simulation(py::module_& m) {
                   "A replay of the jobs on the cluster that can be halted between arrivals. The\n"
                   "GIL is released unless the description holds an object of Python.")
       .def(py::init([](const OwnedJobTable& jobs, const Cluster& cluster,
-                       const RunDescription& description, std::optional<RunControl*> control) {
-             return std::make_unique<Run>(jobs, cluster, description, control.value_or(nullptr));
+                       const RunDescription& description, std::optional<RunControl*> control,
+                       std::optional<const OwnedStanding*> standing) {
+             RunControl* const given = control.value_or(nullptr);
+             if (!standing) {
+               return std::make_unique<Run>(jobs, cluster, description, given);
+             }
+             if ((*standing)->attained_us.size() !=
+                 static_cast<py::ssize_t>(jobs.table.num_jobs())) {
+               throw InvalidInput("standing: it has not as many jobs as the table");
+             }
+             const Standing where = (*standing)->borrowed();
+             return std::make_unique<Run>(jobs, cluster, description, given, &where);
            }),
            py::arg("jobs").none(false), py::arg("cluster").none(false),
            py::arg("description").none(false), py::arg("control") = py::none(),
-           py::keep_alive<1, 2>(), py::keep_alive<1, 3>(), py::keep_alive<1, 4>(),
-           py::keep_alive<1, 5>())
+           py::arg("standing") = py::none(), py::keep_alive<1, 2>(), py::keep_alive<1, 3>(),
+           py::keep_alive<1, 4>(), py::keep_alive<1, 5>())
       .def("advance", &Run::advance, py::arg("num_jobs"),
            "Handles all instants before the arrival of this job, which must not arrive together\n"
            "with the one before it.")
@@ -181,6 +193,9 @@ void bind_simulation(py::module_& m) {
           py::arg("job"), py::arg("at_us"),
           "Takes back a job that waits or runs; at_us is a tick after the last instant, and none\n"
           "lies between.")
+      .def(
+          "ask", [](Run& run, std::int64_t at_us) { run.ask(Time{at_us}); }, py::arg("at_us"),
+          "A decision at_us, likewise, though nothing happens then.")
       .def(
           "hand_over",
           [](Run& run, const RunDescription& description, std::int64_t at_us) {

@@ -128,6 +128,20 @@ void bind_state(py::module_& m) {
           "Service per time of each job on so many GPUs of one type: 1 at its own width on the\n"
           "best type, 0 where it cannot run so.")
       .def(
+          "ideal_s",
+          [](const StateView& v, const I64& jobs) {
+            const State& state = v.state();
+            std::vector<double> ideal_s;
+            for (const std::int64_t job : view(jobs, "jobs")) {
+              const JobId known = checked(state, job);
+              ideal_s.push_back(state.speed().is_fixed() ? 0.0 : state.speed().ideal_s(known));
+            }
+            return column_of(std::move(ideal_s));
+          },
+          py::arg("jobs"),
+          "Seconds of an iteration of each job at its own width on the best type; 0 where the\n"
+          "speed knows no iterations.")
+      .def(
           "parts_of",
           [](const StateView& v, std::int64_t job) {
             const State& state = v.state();

@@ -32,7 +32,10 @@ PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(), py
   bindings::bind_scheduler(m);
   bindings::bind_schedule(m);
   bindings::bind_run_figures(m);
+  bindings::bind_standing(m);
   bindings::bind_simulation(m);
+  bindings::bind_decision(m);
+  bindings::bind_asking(m);
   bindings::bind_speed_limits(m);
   bindings::bind_bounds(m);
   bindings::bind_plan(m);

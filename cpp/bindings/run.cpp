@@ -10,13 +10,13 @@
 namespace gpusched::bindings {
 
 Run::Run(const OwnedJobTable& jobs, const Cluster& cluster, const RunDescription& description,
-         RunControl* control)
+         RunControl* control, const Standing* standing)
     : jobs_(jobs.table),
       is_native_(description.is_native()),
       control_(control != nullptr ? *control : own_control_) {
   std::optional<py::gil_scoped_release> unlocked;
   if (is_native_) unlocked.emplace();  // no Python object is touched below
-  run_ = std::make_unique<DescribedRun>(jobs_, cluster, description, control_);
+  run_ = std::make_unique<DescribedRun>(jobs_, cluster, description, control_, standing);
 }
 
 Run::Run(const Run& from, const RunDescription& description)
@@ -119,6 +119,18 @@ std::uint64_t Run::proceed(Time limit, std::uint64_t most, bool keeps_finished) 
   return num_instants;
 }
 
+bool Run::go_until_start(JobId job) {
+  if (job >= halted().state().num_arrived()) {
+    throw InvalidInput("job: " + std::to_string(job) + " has not arrived");
+  }
+  bool holds = false;
+  guarded([&] {
+    Simulation& simulation = run_->simulation();
+    while (!(holds = simulation.state().holds(job)) && simulation.step()) control_.check();
+  });
+  return holds;
+}
+
 const Simulation& Run::halted() const {
   check_open();
   return run_->simulation();
@@ -167,8 +179,15 @@ void Run::cancel(JobId job, Time at) {
   run_->simulation().cancel(job, at);
 }
 
+void Run::ask(Time at) {
+  check_next(at);
+  run_->simulation().ask(at);
+}
+
 void Run::hand_over(const RunDescription& description, Time at) {
   check_next(at);
+  // An object of Python that takes over is asked what it is: not without the GIL.
+  is_native_ = is_native_ && description.is_native();
   guarded([&] { run_->hand_over(description, at); });
   is_native_ = description.is_native();
 }

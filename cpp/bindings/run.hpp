@@ -19,7 +19,7 @@ namespace gpusched::bindings {
 class Run {
  public:
   Run(const OwnedJobTable& jobs, const Cluster& cluster, const RunDescription& description,
-      RunControl* control);
+      RunControl* control, const Standing* standing = nullptr);
 
   /// Handles all instants before the arrival of job `num_jobs`.
   void advance(std::uint64_t num_jobs);
@@ -36,6 +36,8 @@ class Run {
   /// Handles at most so many instants before `limit`, and returns how many there were.
   /// `keeps_finished`: for `take_finished`.
   std::uint64_t proceed(Time limit, std::uint64_t most, bool keeps_finished);
+  /// Handles instants until the job, which has arrived, holds GPUs; false if none is left before.
+  bool go_until_start(JobId job);
   /// The next instant; kNever where there is none.
   [[nodiscard]] Time next();
   /// The run so far, which goes on: what holds GPUs held them until now.
@@ -43,8 +45,9 @@ class Run {
   /// A run that has come as far and goes on by itself; see DescribedRun::fork.
   [[nodiscard]] std::unique_ptr<Run> fork(const OwnedJobTable& jobs, const Cluster& cluster,
                                           const RunDescription& description);
-  /// See Simulation::cancel and DescribedRun::hand_over; `at` is the next tick that was not handled.
+  /// See Simulation::cancel, Simulation::ask and DescribedRun::hand_over; `at` is the next tick that was not handled.
   void cancel(JobId job, Time at);
+  void ask(Time at);
   void hand_over(const RunDescription& description, Time at);
   /// Whether from now on all that happens is kept for `take_events`.
   void listen(bool is_listening);

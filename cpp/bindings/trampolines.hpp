@@ -2,6 +2,7 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -169,6 +170,15 @@ class PyScheduler final : public Scheduler, public py::trampoline_self_life_supp
     state_ = Shown(std::make_shared<StateView>(run, setup.seed, &setup.placement));
     state_.view->update({{}, active, false});
     actions_ = Shown(std::make_shared<ActionsView>(setup));
+  }
+
+  /// What it remembers is for whoever wrote it to know.
+  [[nodiscard]] bool adopt(const State& state) override {
+    std::vector<JobId> running;
+    state.for_each_running([&](const Slot& run) { running.push_back(run.job); });
+    std::sort(running.begin(), running.end());
+    state_.view->update({{}, running, false});
+    return true;
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {

@@ -88,7 +88,11 @@ class StateView : public Lent<const State> {
         return std::binary_search(instant.finished.begin(), instant.finished.end(), job);
       });
     }
+    const auto middle = static_cast<std::ptrdiff_t>(active_.size());
     active_.insert(active_.end(), instant.arrived.begin(), instant.arrived.end());
+    if (middle > 0 && !instant.arrived.empty() && instant.arrived.front() < active_[middle - 1]) {
+      std::inplace_merge(active_.begin(), active_.begin() + middle, active_.end());
+    }
   }
 
   /// A whole trace column, copied once per run, read-only.

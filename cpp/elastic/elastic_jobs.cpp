@@ -29,7 +29,8 @@ std::vector<int> widths_of(const State& state, JobId job, std::int64_t num_gpus)
 
 }  // namespace
 
-void ElasticJobs::begin(const Setup& setup, bool own_width_only) {
+void ElasticJobs::begin(const Setup& setup, bool own_width_only, bool keeps_slower) {
+  keeps_slower_ = keeps_slower;
   placement_ = &setup.placement;
   reallocation_.begin(setup);
   own_width_only_ = own_width_only;
@@ -58,7 +59,7 @@ void ElasticJobs::describe(const State& state, Job& job) const {
     for (const int width : widths) {
       if (width > total(type)) break;
       const double rate = state.rate(job.id, type, width);
-      if (!(rate > best)) continue;
+      if (!(rate > (keeps_slower_ ? 0.0 : best))) continue;
       job.configurations.push_back({type, width, rate});
       best = rate;
     }

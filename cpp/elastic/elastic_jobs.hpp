@@ -30,7 +30,8 @@ class ElasticJobs {
  public:
   struct Job : Noted<Job> {
     JobId id;
-    /// By type, then by width; a wider one is faster. Never empty.
+    /// By type, then by width; a wider one is faster, unless slower ones were asked for. Never
+    /// empty.
     std::vector<Configuration> configurations;
     /// Where the only configuration is kSeveralTypes: the types it may use, the fastest first.
     std::vector<int> mixed_types;
@@ -55,8 +56,9 @@ class ElasticJobs {
     }
   };
 
-  /// `own_width_only`: jobs are never given another width than their own.
-  void begin(const Setup& setup, bool own_width_only = false);
+  /// `own_width_only`: jobs are never given another width than their own. `keeps_slower`: wider
+  /// configurations that are no faster are kept as well.
+  void begin(const Setup& setup, bool own_width_only = false, bool keeps_slower = false);
 
   /// Forgets the finished, takes up the arrived; everybody wants what it holds, and the other GPUs
   /// are to be given. What follows costs time for those alone who are given something else.
@@ -130,6 +132,7 @@ class ElasticJobs {
   Reallocation reallocation_;
   Ref<Placement> placement_;
   bool own_width_only_ = false;
+  bool keeps_slower_ = false;
   std::map<JobId, Job> jobs_;
   std::vector<Ref<Job>> holders_;
   std::vector<Ref<Job>> touched_;

@@ -38,6 +38,7 @@ void PromisingScheduler::begin(const Setup& setup) {
   promises_.clear();
   pinned_type_.clear();
   pinned_gpus_.assign(ledgers_.size(), 0);
+  batch_.clear();
   decisions_.clear();
   num_broken_ = 0;
 }
@@ -65,8 +66,14 @@ void PromisingScheduler::decide(const State& state, const Instant& instant, Acti
     ElasticJobs::Job& job = jobs_.all().find(id)->second;
     if (!rules_.own_width_only) keep_powers_of_two(job);
     if (rules_.is_pinned) pin(state, job);
-    if (state.jobs().deadline(id) != kNever) consider(state, job);
+    if (state.jobs().deadline(id) == kNever) continue;
+    if (rules_.by_batch) {
+      batch_.push_back(id);
+    } else {
+      consider(state, job);
+    }
   }
+  if (!batch_.empty() && (is_boundary || promises_.empty())) consider_batch(state);
   give_promised(state);
   if (rules_.is_firm && !is_boundary) keep_leases();
   give_spare();
@@ -361,7 +368,8 @@ void PromisingScheduler::keep_leases() {
 void PromisingScheduler::give_best_effort(const State& state) {
   for (auto& [id, job] : jobs_.all()) {
     if (jobs_.all_left() == 0) break;
-    if (job.wanted.empty() && !promises_.contains(id)) give_free(state, job);
+    const bool is_judged = std::find(batch_.begin(), batch_.end(), id) == batch_.end();
+    if (is_judged && job.wanted.empty() && !promises_.contains(id)) give_free(state, job);
   }
 }
 

@@ -23,6 +23,9 @@ struct PromiseRules {
   bool is_pinned;       ///< a job uses its best GPU type alone
   bool by_slack;        ///< plans are made in the order of slack instead of deadlines
   bool is_firm;         ///< best effort keeps its GPUs until the slot ends
+  /// Jobs that come in one slot are judged together as it ends, all or none; at once where nobody
+  /// has a promise.
+  bool by_batch = false;
 };
 
 /// Admits a job with a deadline iff GPUs can be set aside, slot by slot, so that it and every
@@ -64,6 +67,7 @@ class PromisingScheduler : public Scheduler {
   void pin(const State& state, ElasticJobs::Job& job);
   void unpin(JobId job);
   void consider(const State& state, ElasticJobs::Job& job);
+  void consider_batch(const State& state);
   /// Alone. Sets `is_cut_off` where it is not known, as the plan would be too long.
   [[nodiscard]] bool could_meet(const State& state, Promise& candidate, bool& is_cut_off);
   bool plan_beside(const State& state, Promise& candidate);
@@ -96,6 +100,7 @@ class PromisingScheduler : public Scheduler {
   std::vector<SlotPlan> plans_;
   std::map<JobId, int> pinned_type_;
   std::vector<std::int64_t> pinned_gpus_;  // by type
+  std::vector<JobId> batch_;  // came with deadlines and were not judged yet
   std::vector<Decision> decisions_;
   std::uint64_t num_broken_ = 0;
   Heap<Step> steps_;

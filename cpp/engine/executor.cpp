@@ -85,10 +85,27 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
   note(EventKind::start, job);
 }
 
+void Executor::hold(std::uint32_t id, JobId job, Time start, Time finish,
+                    const Allocation& allocation) {
+  Slot& slot = state_->slot_at(id);
+  slot.start = start;
+  slot.finish = finish;
+  slot.job = job;
+  slot.gpus = allocation.gpus;
+  slot.is_suspended = false;
+  slot.pieces.assign(allocation.pieces.begin(), allocation.pieces.end());
+  JobRecord& record = state_->record_of(job);
+  record.slot = id;
+  record.phase = Phase::running;
+  record.finish = finish;
+  record.num_servers = static_cast<std::int32_t>(allocation.pieces.size());
+  state_->acquire(slot);
+  ++slot.version;
+}
+
 void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocation) {
   JobRecord& record = state_->record_of(job);
   const Time now = state_->now();
-  record.slot = id;
   Slot& slot = state_->slot_at(id);
   slot.cost = Time{0};
   if (record.start == kNever) {
@@ -98,25 +115,34 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   }
   // Now < 2^62, a cost < 2^55, the service and the work added to it < 2^61 + 2^54: no sum overflows.
   const Time work = state_->true_remaining(job);
-  slot.start = now;
-  slot.finish = now + slot.cost + work;
-  slot.job = job;
-  slot.gpus = allocation.gpus;
-  slot.is_suspended = false;
-  slot.pieces.assign(allocation.pieces.begin(), allocation.pieces.end());
-
-  record.phase = Phase::running;
-  record.finish = slot.finish;
   record.held += slot.cost + work;
   record.paid += slot.cost;
-  record.num_servers = static_cast<std::int32_t>(allocation.pieces.size());
-  state_->acquire(slot);
-  ++slot.version;
+  hold(id, job, now, now + slot.cost + work, allocation);
   if (progress_->is_active()) {
     progress_->start(id, allocation.ranks);  // the finish is right once the decision has ended
   } else {
     finishes_->push(slot.finish, id, slot.version);
   }
+}
+
+void Executor::stand(JobId job, Time start, Time cost, Time attained,
+                     const Allocation& allocation) {
+  check_gang(job, allocation);
+  admit(job);
+  JobRecord& record = state_->record_of(job);
+  const Time length = state_->jobs().service(job) + record.redo;
+  const Time done = std::max(Time{0}, state_->now() - start - cost);
+  const Time before = attained - std::min(attained, done);
+  const Time work = length - before;
+  const Time paid_at = std::max(state_->now(), start + cost);
+  const std::uint32_t id = state_->take_slot();
+  Slot& slot = state_->slot_at(id);
+  slot.cost = cost;
+  record.start = start;
+  record.held = before + cost + work;
+  record.paid = cost;
+  hold(id, job, start, paid_at + (length - attained), allocation);
+  finishes_->push(slot.finish, id, slot.version);
 }
 
 Slot& Executor::running_slot(JobId job, const char* verb) {

@@ -51,6 +51,14 @@ class Executor final : public Actions {
     if (events_ != nullptr) [[unlikely]]
       events_->push_back({kind, job});
   }
+  /// A job has arrived that can run.
+  void admit(JobId job) noexcept {
+    state_->record_of(job).redo = rule_.overrun;
+    turns_.added += rule_.overrun.count();
+  }
+  /// Before all decisions: the job has run since `start` and first paid `cost`; `attained` is its
+  /// service so far, that of this run among it.
+  void stand(JobId job, Time start, Time cost, Time attained, const Allocation& allocation);
   /// The run of the slot has come to its end: its job has done all its work.
   void finish(std::uint32_t id);
   /// The run of the slot ends now, with work left: its user takes the job back.
@@ -70,6 +78,8 @@ class Executor final : public Actions {
   [[noreturn, gnu::noinline, gnu::cold]] void fail(JobId job, const char* what) const;
   [[nodiscard]] Slot& running_slot(JobId job, const char* verb);
   void begin_run(std::uint32_t id, JobId job, const Allocation& allocation);
+  /// From `start` on the job has the slot, and these GPUs until `finish` if nothing happens.
+  void hold(std::uint32_t id, JobId job, Time start, Time finish, const Allocation& allocation);
   [[nodiscard]] Time service_of_run(const Slot& slot, std::uint32_t id) const noexcept;
   void void_finish(Slot& slot, JobRecord& record) noexcept;
   void end_run(Slot& slot);

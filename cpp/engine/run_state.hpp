@@ -34,6 +34,8 @@ class RunState final : public State {
   /// A job that waits never will run: its user took it back.
   void cancel(JobId job) noexcept { records_[job].phase = Phase::cancelled; }
 
+  /// Makes room for so many running jobs at once.
+  void reserve_slots(std::size_t count) { slots_.reserve(count); }
   /// A slot for a job that starts. The caller fills it, its pace and the record.
   [[nodiscard]] std::uint32_t take_slot() {
     if (free_slots_.empty()) {

@@ -10,7 +10,7 @@ namespace gpusched {
 
 Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
                        Placement& placement, const Pacing& pacing, std::uint64_t seed,
-                       RunControl& control)
+                       RunControl& control, const Standing* standing)
     : state_(jobs, cluster, pacing.speed, placement.is_pooled(), placement.needs_shapes()),
       progress_(state_, pacing.speed, pacing.contention, pacing.verify),
       scheduler_(scheduler),
@@ -22,7 +22,118 @@ Simulation::Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& 
     fail_input("placement: the speed depends on servers, and a pool has none");
   }
   feasibility_.begin(placement, seed, scheduler, control);
+  if (standing != nullptr) stand(*standing);
   scheduler.begin({state_, placement, seed, control});
+  if (standing != nullptr && !scheduler.adopt(state_)) {
+    fail_input(
+        "policy: it keeps more than the state from one decision to the next, and cannot "
+        "begin in the midst of a run");
+  }
+}
+
+namespace {
+
+/// Takes what no job of the run holds out of use, gang by gang; returns the first row of a job.
+std::size_t take_from_all(const Standing& standing, RunState& state) {
+  std::size_t row = 0;
+  const std::size_t num_rows = standing.held_job.size();
+  if (num_rows > 0 && standing.held_job[0] < 0 &&
+      (state.jobs().has_demands() || state.occupancy().is_pooled())) {
+    fail_input("held_job: what no job holds must be whole GPUs of servers, and of all jobs");
+  }
+  Slot slot;
+  while (row < num_rows && standing.held_job[row] < 0) {
+    const std::int64_t gang = standing.held_job[row];
+    slot.gpus = 0;
+    slot.pieces.clear();
+    for (; row < num_rows && standing.held_job[row] == gang; ++row) {
+      const Piece piece(static_cast<ServerId>(standing.held_server[row]), standing.held_mask[row]);
+      const bool is_next = slot.pieces.empty() || slot.pieces.back().server < piece.server;
+      if (!is_next || piece.server >= state.cluster().num_servers() ||
+          (piece.mask & ~state.occupancy().free_mask(piece.server)) != 0) {
+        fail_input("held: a GPU of server " + std::to_string(piece.server) +
+                   " is not there, or named twice");
+      }
+      slot.pieces.push_back(piece);
+      slot.gpus += piece.gpus;
+    }
+    state.acquire(slot);
+  }
+  return row;
+}
+
+}  // namespace
+
+void Simulation::stand(const Standing& standing) {
+  if (progress_.is_active()) {
+    fail_input("speed: a run begins in its midst only where jobs run for their service");
+  }
+  const JobTable& jobs = state_.jobs();
+  state_.move_to(standing.now);
+  while (next_arrival() <= standing.now) {
+    const JobId job = state_.arrive();
+    const Time attained{standing.attained_us[job]};
+    if (attained < Time{0} || attained >= jobs.service(job)) {
+      fail_input("attained_us: row " + std::to_string(job) + " is " +
+                 std::to_string(attained.count()) + ", not from 0 to less than the service");
+    }
+    JobRecord& record = state_.record_of(job);
+    record.preemptions = standing.preemptions[job];
+    record.held = attained;
+    record.idle_since = jobs.submit(job);
+    if (standing.start_us[job] >= 0) continue;
+    if (attained > Time{0} || record.preemptions > 0) {
+      record.start = jobs.submit(job);
+      record.idle_since = std::min(record.idle_since, standing.now - kTick);
+    }
+    const RejectReason reason = feasibility_.judge(job);
+    if (reason == RejectReason::none) {
+      executor_.admit(job);
+      outside_.waiting.push_back(job);
+    } else {
+      state_.reject(job, reason);
+      ++num_rejected_;
+    }
+  }
+  stand_running(standing);
+  outside_.at = standing.now;
+}
+
+void Simulation::stand_running(const Standing& standing) {
+  std::size_t row = take_from_all(standing, state_);
+  Allocation held;
+  const auto runs = [](std::int64_t start_us) { return start_us >= 0; };
+  state_.reserve_slots(static_cast<std::size_t>(
+      std::count_if(standing.start_us.begin(), standing.start_us.begin() + state_.num_arrived(),
+                    runs)));
+  for (JobId job = 0; job < state_.num_arrived(); ++job) {
+    if (standing.start_us[job] < 0) continue;
+    held.reset(state_.occupancy().is_pooled() ? state_.jobs().gpus(job) : 0);
+    for (; row < standing.held_job.size() && standing.held_job[row] == job; ++row) {
+      const Piece piece(static_cast<ServerId>(standing.held_server[row]), standing.held_mask[row]);
+      held.pieces.push_back(piece);
+      held.gpus += piece.gpus;
+    }
+    const Time start{standing.start_us[job]};
+    const Time cost{standing.cost_us[job]};
+    if (start > standing.now || cost < Time{0} || cost.count() > kMaxTicks / 64) {
+      fail_input("start_us, cost_us: job " + std::to_string(job) + " starts in the future, or at " +
+                 "a cost that is none");
+    }
+    try {
+      executor_.stand(job, start, cost, Time{standing.attained_us[job]}, held);
+    } catch (const InvariantError& error) {
+      fail_input(std::string("held: ") + error.what());
+    }
+  }
+  if (row < standing.held_job.size()) {
+    fail_input("held: job " + std::to_string(standing.held_job[row]) + " does not run");
+  }
+}
+
+bool Simulation::can_place(JobId job) const {
+  Allocation scratch;
+  return placement_->place(state_.occupancy(), state_.request(job), scratch);
 }
 
 Time Simulation::next_arrival() const {
@@ -31,6 +142,13 @@ Time Simulation::next_arrival() const {
 }
 
 bool Simulation::step(Time limit) {
+  if (!open_instant(limit)) return false;
+  scheduler_->decide(state_, {finished_, arrived_, !finished_.empty() || is_outside_}, executor_);
+  close_instant();
+  return true;
+}
+
+bool Simulation::open_instant(Time limit) {
   const Time finish = finishes_.next();
   const Time arrival = next_arrival();
   const Time now = std::min({finish, arrival, executor_.wake_up(), outside_.at});
@@ -40,19 +158,22 @@ bool Simulation::step(Time limit) {
   finished_.clear();
   arrived_.clear();
   if (finish == now) apply_finishes();
-  const bool is_outside = outside_.at == now;
-  if (is_outside) [[unlikely]]
+  const bool is_asked = outside_.at == now && outside_.is_question;
+  is_outside_ = outside_.at == now && !is_asked;
+  if (outside_.at == now) [[unlikely]]
     apply_outside();
   if (arrival == now) apply_arrivals();
-  const bool is_timer = finish != now && arrival != now && !is_outside;
-  executor_.begin_decision(is_timer);
-  scheduler_->decide(state_, {finished_, arrived_, !finished_.empty() || is_outside}, executor_);
+  is_timer_ = finish != now && arrival != now && !is_outside_ && !is_asked;
+  executor_.begin_decision(is_timer_);
+  return true;
+}
+
+void Simulation::close_instant() {
   executor_.end_decision();
-  if (is_timer) livelock_.look(state_, executor_.turns());
+  if (is_timer_) livelock_.look(state_, executor_.turns());
   ++counters_.num_instants;
   counters_.num_events += finished_.size() + arrived_.size();
   counters_.max_running = std::max<std::uint64_t>(counters_.max_running, state_.num_running());
-  return true;
 }
 
 void Simulation::fail_at_the_end_of_time(Time finish) {
@@ -89,6 +210,11 @@ void Simulation::cancel(JobId job, Time at) {
   outside_.at = at;
 }
 
+void Simulation::ask(Time at) {
+  outside_.at = at;
+  outside_.is_question = true;
+}
+
 void Simulation::hand_over(Scheduler& scheduler, Time at) {
   outside_.scheduler = &scheduler;
   outside_.at = at;
@@ -101,6 +227,7 @@ void Simulation::apply_outside() {
     finished_.push_back(job);
   }
   std::sort(finished_.begin(), finished_.end());
+  arrived_.swap(outside_.waiting);
   Scheduler* const next = outside_.scheduler;
   outside_ = {};
   if (next == nullptr) return;
@@ -118,6 +245,7 @@ void Simulation::apply_outside() {
     const JobId job = state_.arrive();
     const RejectReason reason = feasibility_.judge(job);
     if (reason == RejectReason::none) {
+      executor_.admit(job);
       arrived_.push_back(job);
     } else {
       state_.reject(job, reason);

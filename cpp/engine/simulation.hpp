@@ -16,6 +16,7 @@
 #include "engine/progress.hpp"
 #include "engine/run_state.hpp"
 #include "engine/schedule.hpp"
+#include "engine/standing.hpp"
 #include "model/cluster.hpp"
 #include "model/job_table.hpp"
 #include "seams/placement.hpp"
@@ -36,12 +37,20 @@ class Simulation {
     bool verify = false;
   };
 
-  /// All arguments outlive the simulation.
+  /// All arguments outlive the simulation, but for `standing`: null, or where it begins. Then its
+  /// first instant is there, a decision that is shown all that waits. Throws InvalidInput if that
+  /// is not possible, or the scheduler cannot begin so.
   Simulation(const JobTable& jobs, const Cluster& cluster, Scheduler& scheduler,
-             Placement& placement, const Pacing& pacing, std::uint64_t seed, RunControl& control);
+             Placement& placement, const Pacing& pacing, std::uint64_t seed, RunControl& control,
+             const Standing* standing = nullptr);
 
   /// Handles the next instant if it lies before `limit`; false when there is none.
   bool step(Time limit = kNever);
+  /// The same in two halves, for whoever decides in the place of the scheduler: what happens at the
+  /// next instant is applied; then `actions` may be used until the instant is closed.
+  bool open_instant(Time limit = kNever);
+  [[nodiscard]] Actions& actions() noexcept { return executor_; }
+  void close_instant();
   /// The next instant; kNever where there is none.
   [[nodiscard]] Time next() {
     return std::min({finishes_.next(), next_arrival(), executor_.wake_up(), outside_.at});
@@ -52,6 +61,8 @@ class Simulation {
   /// the instant `at`, a decision in any case. `at` lies after the last instant, and no other instant
   /// lies between. Throws InvalidInput if the scheduler cannot do without a job that waits.
   void cancel(JobId job, Time at);
+  /// The scheduler is asked at `at`, likewise, though nothing happens then.
+  void ask(Time at);
   /// From `at` on, likewise, another scheduler decides. Every job that runs is preempted then; all
   /// jobs that wait arrive anew. It outlives the simulation.
   void hand_over(Scheduler& scheduler, Time at);
@@ -66,22 +77,31 @@ class Simulation {
   void tell(std::vector<Event>* events) noexcept { executor_.tell(events); }
 
   [[nodiscard]] const State& state() const noexcept { return state_; }
-  /// The jobs that finished at the present instant.
+  /// The jobs that finished at the present instant, and those that arrived and can run.
   [[nodiscard]] std::span<const JobId> finished() const noexcept { return finished_; }
+  [[nodiscard]] std::span<const JobId> arrived() const noexcept { return arrived_; }
   [[nodiscard]] std::uint64_t num_finished() const noexcept { return num_finished_; }
   [[nodiscard]] std::uint64_t num_rejected() const noexcept { return num_rejected_; }
+  /// The decision that the scheduler asked for; kNever if it did not.
+  [[nodiscard]] Time wake_up() const noexcept { return executor_.wake_up(); }
+  /// Whether the placement has GPUs for the job now.
+  [[nodiscard]] bool can_place(JobId job) const;
   [[nodiscard]] std::uint64_t num_instants() const noexcept { return counters_.num_instants; }
 
  private:
   /// What is done to the run from outside, at one instant.
   struct Outside {
     Time at = kNever;
+    bool is_question = false;      // and nothing is done
     std::vector<JobId> cancelled;  // that run
     Ref<Scheduler> scheduler;      // the next one; none: it stays
+    std::vector<JobId> waiting;    // since before the run began
   };
 
   void apply_finishes();
   void apply_outside();
+  void stand(const Standing& standing);
+  void stand_running(const Standing& standing);
   void apply_arrivals();
   [[nodiscard]] Time next_arrival() const;
   [[noreturn]] void fail_at_the_end_of_time(Time finish);
@@ -98,6 +118,8 @@ class Simulation {
   Feasibility feasibility_{state_};
   Livelock livelock_;
   Outside outside_;
+  bool is_outside_ = false;  // of the present instant: something was done from outside
+  bool is_timer_ = false;    // and nothing else happened
   std::vector<JobId> finished_;
   std::vector<JobId> arrived_;
   std::uint64_t num_finished_ = 0;

@@ -8,7 +8,8 @@
 
 namespace gpusched {
 
-void HeadReservation::begin(const Setup& setup) {
+void HeadReservation::begin(const Setup& setup, bool admits_extra) {
+  admits_extra_ = admits_extra;
   placement_ = &setup.placement;
   is_slow_ = takes_slow_twins;
   running_.clear();
@@ -47,7 +48,7 @@ void HeadReservation::make_in_pool(const State& state, JobId head) {
   const int gpus = state.jobs().gpus(head);
   std::int64_t before = 0;
   at_ = std::max(running_.reach(gpus - free, before)->end, state.now() + kTick);
-  extra_ = free + running_.sum_until(at_) - gpus;
+  extra_ = admits_extra_ ? free + running_.sum_until(at_) - gpus : -1;
 }
 
 void HeadReservation::make_on_servers(const State& state, JobId head) {
@@ -130,6 +131,7 @@ void HeadReservation::find_from_last(const State& state, const Request& request)
 }
 
 std::int64_t HeadReservation::spare(const State& state) const noexcept {
+  if (!admits_extra_) return -1;
   const Occupancy& free = state.occupancy();
   std::int64_t sum = free.num_free();
   for (const Piece& piece : allocation_.pieces) {
@@ -147,6 +149,7 @@ bool HeadReservation::is_in_the_way(const Allocation& allocation) const {
 
 bool HeadReservation::admits(const State& state, JobId job, const Allocation& allocation) {
   if (state.now() + state.jobs().estimate(job) <= at_) return true;
+  if (!admits_extra_) return false;
   if (!placement_->is_pooled()) return !is_in_the_way(allocation);
   if (allocation.gpus > extra_) return false;
   extra_ -= allocation.gpus;

@@ -15,7 +15,14 @@ namespace gpusched {
 /// names. In one pool, instead of these, the number of GPUs left over at that instant.
 class HeadReservation {
  public:
-  void begin(const Setup& setup);
+  /// `admits_extra`: whether a job may start that outlives the promised instant.
+  void begin(const Setup& setup, bool admits_extra = true);
+
+  /// When the run of a job ends by its estimate, which counts anew from every resume; of a job that
+  /// has ended too, as long as no other has started since.
+  [[nodiscard]] static Time expected_end(const State& state, JobId job) {
+    return state.slot(job).start + state.jobs().estimate(job);
+  }
 
   /// Every job that starts, and every one that ends, before others start.
   void start(const State& state, JobId job);
@@ -34,17 +41,13 @@ class HeadReservation {
   [[nodiscard]] std::int64_t extra() const noexcept { return extra_; }
 
   /// How many GPUs of the servers are free now and not promised: whoever needs more and does not
-  /// end by then is in the way.
+  /// end by then is in the way. Below 0 where everybody is.
   [[nodiscard]] std::int64_t spare(const State& state) const noexcept;
   /// Whether the head is unharmed if the job starts now on these GPUs: it ends by then, or it
   /// leaves alone what the head needs. In a pool it is counted as started.
   [[nodiscard]] bool admits(const State& state, JobId job, const Allocation& allocation);
 
  private:
-  [[nodiscard]] static Time expected_end(const State& state, JobId job) {
-    return state.record(job).start + state.jobs().estimate(job);
-  }
-
   void make_in_pool(const State& state, JobId head);
   void make_on_servers(const State& state, JobId head);
   void find_from_now(const State& state, const Request& request);
@@ -54,6 +57,7 @@ class HeadReservation {
 
   Ref<Placement> placement_;
   bool is_slow_ = false;
+  bool admits_extra_ = true;
   RunningIndex running_;
   Time at_ = kNever;
   std::int64_t extra_ = 0;

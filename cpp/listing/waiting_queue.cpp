@@ -1,5 +1,7 @@
 #include "listing/waiting_queue.hpp"
 
+#include <utility>
+
 namespace gpusched {
 
 void WaitingQueue::begin(const JobClasses& classes) {
@@ -24,6 +26,19 @@ std::vector<JobId> WaitingQueue::drain() {
   heads_.assign(heads_.size(), kNone);
   tree_.clear();
   return jobs;
+}
+
+void WaitingQueue::remove(ClassId id, JobId job) {
+  RunHeap<KeyedJob> kept;
+  for (auto& queue = queues_[id]; !queue.empty(); queue.pop()) {
+    if (queue.top().job == job) {
+      --size_;
+    } else {
+      kept.push(queue.top());
+    }
+  }
+  queues_[id] = std::move(kept);
+  set_head(id);
 }
 
 KeyedJob WaitingQueue::least_in_tree(const JobClasses::Group& group, std::int64_t widest,

@@ -101,6 +101,8 @@ class WaitingQueue {
     closed_.clear();
   }
 
+  /// Takes the job out, wherever it stands; looks at all of its class.
+  void remove(ClassId id, JobId job);
   /// Takes all jobs out, in no order, and opens all classes.
   std::vector<JobId> drain();
 

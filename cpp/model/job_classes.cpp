@@ -1,16 +1,29 @@
 #include "model/job_classes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <tuple>
 #include <utility>
 
 namespace gpusched {
 
+namespace {
+
+/// The greatest width that a job of the table asks for, or the cluster has.
+std::int64_t widest(const JobTable& jobs, const Cluster& cluster) {
+  std::int64_t gpus = 0;
+  for (JobId job = 0; job < jobs.num_jobs(); ++job)
+    gpus = std::max<std::int64_t>(gpus, jobs.gpus(job));
+  return std::min(gpus, cluster.num_gpus());
+}
+
+}  // namespace
+
 JobClasses::JobClasses(const JobTable& jobs, const Cluster& cluster)
     : jobs_(&jobs),
       cluster_(&cluster),
-      stride_(static_cast<std::size_t>(cluster.num_gpus()) + 1),
+      stride_(static_cast<std::size_t>(widest(jobs, cluster)) + 1),
       is_plain_(!jobs.has_types() && !jobs.has_demands()) {
   if (jobs.has_demands()) {
     classify_by_demand();
@@ -51,7 +64,7 @@ void JobClasses::classify_by_width() {
   for (const auto& [types, sets] : sets_of_types) {
     if (types == 0) continue;
     const ClassId begin = num_classes();
-    const auto limit = static_cast<std::size_t>(cluster.gpus_of(types));
+    const auto limit = std::min(static_cast<std::size_t>(cluster.gpus_of(types)), stride_ - 1);
     for (std::size_t gpus = 1; gpus <= limit; ++gpus) {
       JobId first = kNoJob;
       for (const std::size_t set : sets) first = std::min(first, example[set * stride_ + gpus]);

@@ -64,7 +64,7 @@ std::uint16_t KineticChoice::other_side(std::uint16_t track) {
 
 /// A key at the instant at which the line was drawn.
 std::int64_t KineticChoice::product(const KeyLine& line) {
-  if (line.factor == 1) return line.value;
+  if (!line.is_product) return line.value;
   std::int64_t value = 0;
   const bool is_wrong = __builtin_mul_overflow(line.value, line.factor, &value);
   if (is_wrong || value > kMostExact || value < -kMostExact) is_inexact_ = true;

@@ -23,6 +23,16 @@ class KineticScheduler : public Scheduler {
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
+  /// The slow twin goes on.
+  [[nodiscard]] bool adopt(const State& state) override {
+    is_slow_ = true;
+    return slow_->adopt(state);
+  }
+  /// From then on the slow twin goes on.
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override {
+    if (!is_slow_) hand_over(state);
+    return slow_->withdraw(state, job);
+  }
   [[nodiscard]] RestartRule restart_rule() const override { return slow_->restart_rule(); }
   [[nodiscard]] std::vector<std::string> warnings() const override { return slow_->warnings(); }
 

@@ -93,9 +93,22 @@ void PooledSrpt::forget_returned() {
   std::erase_if(started_, [&](JobId job) { return find(job)->has_stayed; });
 }
 
+bool PooledSrpt::withdraw(const State& state, JobId job) {
+  const ClassId id = state.classes().of(job);
+  Heap<Waiting> kept;
+  for (auto& queue = waiting_[id]; !queue.empty(); queue.pop()) {
+    if (queue.top().job != job) kept.push(queue.top());
+  }
+  waiting_[id] = std::move(kept);
+  retry_at_[id] = 0;  // another may be the first
+  --num_waiting_;
+  return true;
+}
+
 void PooledSrpt::decide(const State& state, const Instant& instant, Actions& actions) {
   for (const JobId job : instant.finished) {
-    running_.erase(state.now(), job);
+    // Nobody has started in its slot since; a job that was taken back would have run on.
+    running_.erase(state.slots()[state.record(job).slot].finish, job);
     num_released_ += state.jobs().gpus(job);
   }
   if (instant.arrived.empty() && num_waiting_ == 0) return;
@@ -104,13 +117,14 @@ void PooledSrpt::decide(const State& state, const Instant& instant, Actions& act
     const JobId job = instant.arrived.front();
     const int gpus = state.jobs().gpus(job);
     if (gpus <= num_gpus_ - running_.total()) {
-      running_.insert({state.now() + state.jobs().service(job), job, gpus});
+      running_.insert({state.now() + state.true_remaining(job), job, gpus});
       allocation_.reset(gpus);
       actions.start(job, allocation_);
       return;
     }
   }
-  for (const JobId job : instant.arrived) push(state, job, state.jobs().service(job));
+  // Not all of its service is left of a job that ran under the policy before.
+  for (const JobId job : instant.arrived) push(state, job, state.true_remaining(job));
   started_.clear();
   evicted_.clear();
   settle(state);

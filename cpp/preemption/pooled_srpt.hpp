@@ -17,6 +17,7 @@ class PooledSrpt final : public Scheduler {
  public:
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override;
 
  private:
   /// A waiting job by its remaining service, frozen until it runs again.

@@ -20,6 +20,7 @@ RestartRule restart_rule_of(const Parameters& parameters) {
   const double wide = parameters.number("wide_cost_s");
   rule.wide_cost = wide < 0 ? rule.cost : parameters.seconds("wide_cost_s");
   rule.narrow_gpus = static_cast<int>(parameters.integer("narrow_gpus"));
+  rule.overrun = parameters.seconds("overrun_s");
   return rule;
 }
 
@@ -81,6 +82,11 @@ std::vector<ParameterInfo> PreemptiveScheduler::parameters() {
       {.name = "narrow_gpus",
        .fallback = std::int64_t{8},
        .help = "the widest gang that pays cost_s and not wide_cost_s",
+       .minimum = 0,
+       .maximum = 1e9},
+      {.name = "overrun_s",
+       .fallback = 0.0,
+       .help = "seconds that every job runs beyond its service",
        .minimum = 0,
        .maximum = 1e9},
   };
@@ -289,6 +295,19 @@ void PreemptiveScheduler::take_over(const State& state, std::vector<JobId> waiti
     running_.push_back({0, job});
     active_gpus_ += state.jobs().gpus(job);
   }
+}
+
+bool PreemptiveScheduler::adopt(const State& state) {
+  std::vector<JobId> running;
+  state.for_each_running([&](const Slot& run) { running.push_back(run.job); });
+  take_over(state, {}, running);
+  return !order_->remembers();
+}
+
+bool PreemptiveScheduler::withdraw(const State& state, JobId job) {
+  if (std::erase(unranked_, job) == 0) queue_.remove(state.classes().of(job), job);
+  active_gpus_ -= state.jobs().gpus(job);
+  return true;
 }
 
 void PreemptiveScheduler::redistribute(const State& state, Actions& actions) {

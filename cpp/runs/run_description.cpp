@@ -39,7 +39,8 @@ Owned<Scheduler> scheduler_for(Order& order, const RunDescription& description,
 }  // namespace
 
 DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
-                           const RunDescription& description, RunControl& control)
+                           const RunDescription& description, RunControl& control,
+                           const Standing* standing)
     : control_(control),
       seed_(description.seed),
       speed_(make_speed(description.speed, description.speed_values)),
@@ -51,7 +52,7 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
   make_policy(jobs, description);
   simulation_.emplace(jobs, cluster, *scheduling_, *placing_,
                       Simulation::Pacing{*speed_, *contention_, description.verify},
-                      description.seed, control);
+                      description.seed, control, standing);
 }
 
 void DescribedRun::make_policy(const JobTable& jobs, const RunDescription& description) {

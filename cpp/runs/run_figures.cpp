@@ -51,14 +51,57 @@ void check(const JudgedJobs& jobs, std::size_t size) {
   check_length(size, jobs.submit_us, jobs.service_us, jobs.gpus);
   if (!jobs.share_milli.empty()) check_length(size, jobs.share_milli);
   if (!jobs.weight.empty()) check_length(size, jobs.weight);
+  if (!jobs.tenant.empty()) check_length(size, jobs.tenant);
 }
 
+/// The mean of each tenant, and how even these are.
+class Tenants {
+ public:
+  explicit Tenants(std::size_t num_tenants) : means_(num_tenants) {}
+
+  void add(std::int32_t tenant, double value) {
+    if (tenant < 0 || static_cast<std::size_t>(tenant) >= means_.size()) {
+      throw std::invalid_argument("tenant: there is no such one");
+    }
+    Mean& mean = means_[static_cast<std::size_t>(tenant)];
+    mean.sum.add(value);
+    ++mean.count;
+  }
+
+  [[nodiscard]] std::int64_t count() const noexcept {
+    return std::count_if(means_.begin(), means_.end(),
+                         [](const Mean& mean) { return mean.count > 0; });
+  }
+
+  /// Jain's index: (sum x)^2 / (n sum x^2), 1 where all are equal; 0 of none.
+  [[nodiscard]] double fairness() const noexcept {
+    Sum sum;
+    Sum squares;
+    for (const Mean& mean : means_) {
+      if (mean.count == 0) continue;
+      const double value = mean.sum.value() / static_cast<double>(mean.count);
+      sum.add(value);
+      squares.add(value * value);
+    }
+    const double total = sum.value();
+    return count() == 0 ? 0.0 : total * total / (static_cast<double>(count()) * squares.value());
+  }
+
+ private:
+  struct Mean {
+    Sum sum;
+    std::int64_t count = 0;
+  };
+  std::vector<Mean> means_;
+};
+
 /// Sorts no more than the percentiles ask for.
-Percentiles percentiles_of(std::vector<std::int64_t>& values) {
-  Percentiles found;
+template <class Value>
+Percentiles<Value> percentiles_of(std::vector<Value>& values) {
+  Percentiles<Value> found;
   auto begin = values.begin();
   for (std::size_t i = 0; i < found.values.size() && !values.empty(); ++i) {
-    const auto percent = static_cast<std::size_t>(Percentiles::kPercents[i]);
+    const auto percent = static_cast<std::size_t>(Percentiles<Value>::kPercents[i]);
     const std::size_t rank = std::max<std::size_t>(1, (percent * values.size() + 99) / 100) - 1;
     const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank);
     if (place >= begin) {
@@ -77,6 +120,9 @@ RunFigures summed(const JudgedJobs& jobs, std::int64_t short_service_us, Outcome
   std::vector<std::int64_t> waits;
   flows.reserve(jobs.submit_us.size());
   waits.reserve(jobs.submit_us.size());
+  std::vector<double> slowdowns;
+  slowdowns.reserve(jobs.submit_us.size());
+  Tenants tenants(jobs.num_tenants);
   Sum log_jct;
   Sum slowdown;
   Sum area_jct;
@@ -128,7 +174,9 @@ RunFigures summed(const JudgedJobs& jobs, std::int64_t short_service_us, Outcome
         static_cast<double>(jobs.gpus[job]) * (static_cast<double>(service) / kUsPerSecond);
     const double weight = jobs.weight.empty() ? 1.0 : jobs.weight[job];
     log_jct.add(std::log(jct));
-    slowdown.add(std::max(1.0, jct / length));
+    slowdowns.push_back(std::max(1.0, jct / length));
+    slowdown.add(slowdowns.back());
+    if (!jobs.tenant.empty()) tenants.add(jobs.tenant[job], slowdowns.back());
     area_jct.add(jct * job_area);
     area.add(job_area);
     weighted_jct.add(jct * weight);
@@ -138,6 +186,9 @@ RunFigures summed(const JudgedJobs& jobs, std::int64_t short_service_us, Outcome
   figures.wait = percentiles_of(waits);
   figures.log_jct = log_jct.value();
   figures.bounded_slowdown = slowdown.value();
+  figures.bounded_slowdowns = percentiles_of(slowdowns);
+  figures.tenant_fairness = tenants.fairness();
+  figures.num_tenants = tenants.count();
   figures.area_jct = area_jct.value();
   figures.area = area.value();
   figures.weighted_jct = weighted_jct.value();

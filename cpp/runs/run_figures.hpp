@@ -12,13 +12,15 @@ namespace gpusched {
 __extension__ typedef __int128 Int128;
 
 /// What jobs are judged by, a value each. `share_milli` and `weight` may be empty: whole GPUs, and a
-/// weight of 1 each.
+/// weight of 1 each; `tenant` too, or it says whose a job is, a number below `num_tenants`.
 struct JudgedJobs {
   std::span<const std::int64_t> submit_us;
   std::span<const std::int64_t> service_us;
   std::span<const std::int32_t> gpus;
   std::span<const std::int32_t> share_milli;
   std::span<const double> weight;
+  std::span<const std::int32_t> tenant;
+  std::size_t num_tenants = 0;
 };
 
 /// What a schedule that was read, or a part of one, made of jobs: a value each.
@@ -33,9 +35,10 @@ struct OutcomeColumns {
 };
 
 /// Nearest-rank percentiles, and the largest value; 0 of no values.
+template <class Value>
 struct Percentiles {
   static constexpr std::array<int, 5> kPercents{50, 90, 95, 99, 100};
-  std::array<std::int64_t, kPercents.size()> values{};
+  std::array<Value, kPercents.size()> values{};
 };
 
 /// Sums over the jobs that finished, unless it is said otherwise. Integers are exact; numbers in
@@ -53,8 +56,8 @@ struct RunFigures {
   Int128 wait_us = 0;
   Int128 delay_us = 0;
   Int128 since_first_us = 0;
-  Percentiles flow;
-  Percentiles wait;
+  Percentiles<std::int64_t> flow;
+  Percentiles<std::int64_t> wait;
   std::int64_t num_servers = 0;
   /// Of all jobs.
   std::int64_t num_preemptions = 0;
@@ -68,6 +71,11 @@ struct RunFigures {
   double log_jct = 0.0;
   /// JCT over the service, of which a shorter one counts as `short_service_us`; at least 1 each.
   double bounded_slowdown = 0.0;
+  Percentiles<double> bounded_slowdowns;
+  /// Jain's index of the tenants' mean bounded slowdowns, and how many tenants have a job; 0 and 0
+  /// without tenants.
+  double tenant_fairness = 0.0;
+  std::int64_t num_tenants = 0;
   /// gpus x service x JCT and gpus x service, weight x JCT and weight: seconds. Here a share is a
   /// whole GPU.
   double area_jct = 0.0;
@@ -76,8 +84,8 @@ struct RunFigures {
   double weight = 0.0;
 };
 
-/// One pass over the columns, and two partial sorts. std::invalid_argument where their lengths
-/// differ or a status is unknown.
+/// One pass over the columns, and three partial sorts. std::invalid_argument where their lengths
+/// differ, or a status or a tenant is unknown.
 [[nodiscard]] RunFigures figures_of(const JudgedJobs& jobs, const OutcomeColumns& outcome,
                                     std::int64_t short_service_us);
 

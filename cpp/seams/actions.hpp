@@ -8,13 +8,15 @@
 
 namespace gpusched {
 
-/// How a policy charges a job that resumes, beyond the job's own checkpoint and restart cost.
+/// What a policy charges beyond the job's service and its own checkpoint and restart cost.
 struct RestartRule {
   /// Added to the remaining service at the preemption, instead of held time at the resume.
   bool on_work = false;
   Time cost{0};
   Time wide_cost{0};
   int narrow_gpus = 8;
+  /// Work that a job has beyond its service from its arrival.
+  Time overrun{0};
 
   [[nodiscard]] Time extra(int gpus) const noexcept {
     return gpus > narrow_gpus ? wide_cost : cost;

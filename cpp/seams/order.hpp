@@ -57,6 +57,7 @@ struct KeyLine {
   std::int32_t factor = 1;
   int slope = 0;  ///< -1, 0 or 1
   Time until = kNever;
+  bool is_product = false;  ///< the key is a double, which is exact up to 2^53 alone
 };
 
 /// Orders the jobs that compete for GPUs. One virtual call per decision, never one per job:
@@ -142,6 +143,7 @@ class KeyOrder final : public Order {
 [[nodiscard]] inline KeyLine remaining_work_line(const QueueView& view, JobId job) noexcept {
   KeyLine line = remaining_line(view, job);
   line.factor = view.gpus(job);
+  line.is_product = true;
   return line;
 }
 

@@ -46,6 +46,9 @@ class Scheduler : public Flagged {
   /// A job that waits is taken back: it forgets the job, between two decisions. False, and nothing
   /// is changed, if it cannot.
   [[nodiscard]] virtual bool withdraw(const State& /*state*/, JobId /*job*/) { return false; }
+  /// After `begin`, in a run that begins in its midst: jobs run that it did not start. The first
+  /// decision shows it those that wait as arrived. False if it decides by more than the state.
+  [[nodiscard]] virtual bool adopt(const State& /*state*/) { return false; }
   /// Every job that it admitted or turned down, in the order of the decisions.
   [[nodiscard]] virtual std::vector<Decision> decisions() const { return {}; }
   /// What a user should know of the run, a sentence each.

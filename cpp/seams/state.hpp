@@ -29,7 +29,7 @@ struct alignas(64) JobRecord {
   Time finish;      ///< of the present run while running
   Time held;        ///< time with GPUs
   Time paid;        ///< the part of `held` that went into restart costs
-  Time redo;        ///< work added by preemptions (restart cost on work)
+  Time redo;        ///< work added at the arrival and by preemptions (restart cost on work)
   Time idle_since;  ///< when it arrived or last lost its GPUs
   std::int32_t preemptions;
   std::int32_t num_servers;  ///< of the last allocation

@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunFigures', 'Schedule', 'Scheduler', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_figures', 'schedule_figures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'time_there_us', 'total_work', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunFigures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_figures', 'schedule_figures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -146,6 +146,11 @@ class State:
     def attained_us(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.int64]:
         """
         Service received so far, in microseconds.
+        """
+    def ideal_s(self, jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64]) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Seconds of an iteration of each job at its own width on the best type; 0 where the
+        speed knows no iterations.
         """
     def parts_of(self, job: typing.SupportsInt | typing.SupportsIndex) -> list[tuple[int, int]]:
         """
@@ -402,6 +407,10 @@ class RunFigures:
     """
     def __reduce__(self) -> typing.NoReturn:
         ...
+    def bounded_slowdown_percentile(self, percent: typing.SupportsInt | typing.SupportsIndex) -> float:
+        """
+        As of the other percentiles.
+        """
     def flow_percentile_us(self, percent: typing.SupportsInt | typing.SupportsIndex) -> int:
         """
         Nearest-rank, of 50, 90, 95, 99 or 100 %; 0 if none finished.
@@ -478,12 +487,22 @@ class RunFigures:
     def num_servers(self) -> int:
         ...
     @property
+    def num_tenants(self) -> int:
+        """
+        Of whom a job finished.
+        """
+    @property
     def num_unfinished(self) -> int:
         ...
     @property
     def since_first_us(self) -> int:
         """
         Submit - the first submit of them.
+        """
+    @property
+    def tenant_fairness(self) -> float:
+        """
+        Jain's index of the tenants' mean bounded slowdowns; 0 without tenants.
         """
     @property
     def useful_gpu_milli_us(self) -> int:
@@ -503,6 +522,15 @@ class RunFigures:
         """
         Weight x JCT, seconds.
         """
+class Standing:
+    """
+    Where a run begins that finds jobs running and waiting; a row per job of the table, and of
+    `held_...` per running job and server. What was submitted by now_us has arrived.
+    """
+    def __init__(self, now_us: typing.SupportsInt | typing.SupportsIndex, *, attained_us: numpy.typing.NDArray[numpy.int64], start_us: numpy.typing.NDArray[numpy.int64], cost_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], held_job: numpy.typing.NDArray[numpy.int64], held_server: numpy.typing.NDArray[numpy.int64], held_mask: numpy.typing.NDArray[numpy.uint64]) -> None:
+        ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
 class RunControl:
     """
     Stops a run from another thread and shows its progress.
@@ -542,7 +570,7 @@ class Run:
     A replay of the jobs on the cluster that can be halted between arrivals. The
     GIL is released unless the description holds an object of Python.
     """
-    def __init__(self, jobs: JobTable, cluster: Cluster, description: RunDescription, control: RunControl | None = None) -> None:
+    def __init__(self, jobs: JobTable, cluster: Cluster, description: RunDescription, control: RunControl | None = None, standing: Standing | None = None) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -550,6 +578,10 @@ class Run:
         """
         Handles all instants before the arrival of this job, which must not arrive together
         with the one before it.
+        """
+    def ask(self, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        A decision at_us, likewise, though nothing happens then.
         """
     def cancel(self, job: typing.SupportsInt | typing.SupportsIndex, at_us: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
@@ -614,6 +646,60 @@ class Run:
     @property
     def num_instants(self) -> int:
         ...
+class AskingLanes:
+    """
+    Runs that halt wherever a job could start and ask which one shall, a lane each.
+    Arrays are read-only views that change with each call.
+    """
+    def __init__(self, cluster: Cluster, *, placement: str, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], num_slots: typing.SupportsInt | typing.SupportsIndex, cost: str, num_lanes: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __reduce__(self) -> typing.NoReturn:
+        ...
+    def answer(self, slots: numpy.typing.NDArray[numpy.int64]) -> None:
+        """
+        Answers every lane whose run is not over with the job of a slot, or with waiting.
+        """
+    def begin(self, lane: typing.SupportsInt | typing.SupportsIndex, jobs: typing.Any, num_feasible: typing.SupportsInt | typing.SupportsIndex, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Begins a run of a JobTable; means are over its jobs that can ever run.
+        """
+    def now_us(self, lane: typing.SupportsInt | typing.SupportsIndex) -> int:
+        """
+        The time of a lane.
+        """
+    def schedule(self, lane: typing.SupportsInt | typing.SupportsIndex) -> Schedule:
+        """
+        The schedule of a lane so far.
+        """
+    def waiting(self, lane: typing.SupportsInt | typing.SupportsIndex) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        The jobs that wait in a lane, of which the first are shown.
+        """
+    @property
+    def allowed(self) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        uint8[lanes, slots + 1].
+        """
+    @property
+    def features(self) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        float32[lanes, features].
+        """
+    @property
+    def is_over(self) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        uint8[lanes]: whether the run of the lane is over.
+        """
+    @property
+    def rewards(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        float64[lanes], of the last answer.
+        """
+    @property
+    def was_allowed(self) -> numpy.typing.NDArray[numpy.uint8]:
+        """
+        uint8[lanes]: whether the last answer was allowed.
+        """
 class GangPlan:
     """
     Every job bound to its GPUs under one cap.
@@ -853,6 +939,14 @@ def auction(value: numpy.typing.NDArray[numpy.float64], demand: numpy.typing.NDA
     Owner of each item (-1: none), job duals, prices, value, and the epsilon that rounding
     allowed.
     """
+def can_place(run: Run, job: typing.SupportsInt | typing.SupportsIndex) -> bool:
+    """
+    Whether the placement of a halted run has GPUs for the job.
+    """
+def decided(run: Run) -> dict[str, typing.Any]:
+    """
+    Take the next decision of a run; columns of what it did, and of who never can run.
+    """
 def exact_matching(problem: MatchingProblem, options: dict[str, typing.Any], control: RunControl, tolerance: typing.SupportsFloat | typing.SupportsIndex = 1e-09, max_steps: typing.SupportsInt | typing.SupportsIndex = 1000000) -> ExactMatching:
     ...
 def fill(requests: JobTable, arrivals: numpy.typing.NDArray[numpy.int64], cluster: Cluster, placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]], seed: typing.SupportsInt | typing.SupportsIndex, control: RunControl) -> dict[str, numpy.ndarray]:
@@ -903,13 +997,14 @@ def registry() -> list[dict[str, typing.Any]]:
     Every native plug-in: kind, name, flags, parameters, source; of an alias also the name
     that it stands for (`target`) and the defaults that it sets (`values`).
     """
-def run_figures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, start_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], held_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], resizes: numpy.typing.NDArray[numpy.int32], num_servers: numpy.typing.NDArray[numpy.int32], status: numpy.typing.NDArray[numpy.uint8], short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunFigures:
+def run_figures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, start_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], held_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], resizes: numpy.typing.NDArray[numpy.int32], num_servers: numpy.typing.NDArray[numpy.int32], status: numpy.typing.NDArray[numpy.uint8], short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunFigures:
     """
     What a run is judged by, from its columns in one pass: a value per job each, None for
-    whole GPUs and for equal weights. A service under `short_service_us` counts as that in
+    whole GPUs, for equal weights and without tenants, whose numbers lie below `num_tenants`. A
+    service under `short_service_us` counts as that in
     the slowdown.
     """
-def schedule_figures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunFigures:
+def schedule_figures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunFigures:
     """
     The same of a schedule of all of the jobs, without its columns.
     """
@@ -925,6 +1020,10 @@ def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: nump
     """
     Least total flow on the squashed machine, in ticks of 1 / num_gpus microseconds.
     """
+def standing_of(run: Run) -> dict[str, typing.Any]:
+    """
+    The jobs of a halted run that wait and run, and columns of a Standing of these alone.
+    """
 def time_there_us(*, submit_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], status: numpy.typing.NDArray[numpy.uint8], times_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> list[int]:
     """
     Time that all jobs together are there, from submission to finish, within each stretch
@@ -935,6 +1034,11 @@ def total_work(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.t
     """
     The largest of a submit and all work from then on, less the first submit, in ticks of
     1 / num_gpus microseconds.
+    """
+def until_start(run: Run, job: typing.SupportsInt | typing.SupportsIndex) -> tuple[int, list[int]] | None:
+    """
+    Go on until the job holds GPUs: when that is in microseconds, and on which servers; None
+    if it never does.
     """
 def wide_gangs(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex) -> int:
     """

@@ -22,10 +22,10 @@ FLOORS = """
     prediction generator audit bounds exports
     results
     engine statistics
-    deciding studies sweeping
+    deciding studies sweeping testing gym
     tuning
     papers.common reporting
-    plot
+    plot field
     papers.registry
     papers.a_srpt papers.dancer papers.fgd papers.matching_online papers.sjf_bco
     papers.matching
@@ -40,8 +40,8 @@ OTHER_FOLDERS = {"bench", "campaigns", "core", "reference"}
 
 # Where the native core is called. All else hands columns to these.
 NATIVE = {
-    "base.supervision", "bounds", "deciding", "engine", "plugins", "results.run_facts", "specs",
-    "studies", "sweeping",
+    "base.supervision", "bounds", "deciding", "engine", "gym", "plugins", "results.measured_run",
+    "specs", "studies", "sweeping", "testing",
 }  # fmt: skip
 
 
@@ -117,6 +117,7 @@ def test_the_audit_shares_nothing_with_what_it_judges() -> None:
         if module in MODULES:  # it may know the types of what it is given
             waiting |= imports(MODULES[module], for_types=False) & {*MODULES, "_core"} - seen
     judged = {
+        "results.measured_run",
         "results.run_facts",
         "results.summarising",
         "schedules.series",

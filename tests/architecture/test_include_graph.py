@@ -28,6 +28,7 @@ ROOMS = (
     "filling",
     "plugins",
     "runs",
+    "asking",
     "bindings",
     "tools",
 )

@@ -27,11 +27,18 @@ OTHER_WORDS = {
     "base.wording": {"count"},  # a kind of figure
     "cli.reproduce": {"stages"},  # of a study
     "cli.trace_info": {"count"},  # of rows, a key of the JSON
+    "deciding.states.formats.gpusched": {"count"},  # of servers, a field
+    "deciding.states.formats.kueue": {"count"},  # of pods, in the objects of Kueue
+    "deciding.states.kueue_workloads": {"count"},  # the same
     "generator.graph_zoo": {"stages"},  # a column: how many a graph has
     "models.calibration": {"bias"},  # a figure of the fit
     "models.throughput_files": {"spread"},  # a column: throughput on several servers
     "results.metric_registry": {"count", "none"},  # kinds of figures, and of tables
     "results.shown_metrics": {"none"},  # the same
+    "testing.cases": {"random"},  # a claim
+    "testing.declaring": {"random"},  # the same
+    "testing.known.orders": {"fixed"},  # a lifetime
+    "testing.trace_code": {"count"},  # of servers, a field
     "traces.deadlines": {"elasticflow"},  # a recipe for deadlines, after its paper
     "traces.formats.sacct_json": {"count"},  # of a resource, in the JSON of Slurm
     "traces.swf_text": {"estimate"},  # a time of a job

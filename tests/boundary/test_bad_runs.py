@@ -69,7 +69,7 @@ def test_a_wrong_argument_is_named(
         ("fifo:scan=strict,scan=skip", "'fifo:scan=strict,scan=skip': scan is given twice"),
         ("fifo:scan=stric", "policy fifo: parameter scan is 'stric'; did you mean 'strict'"),
         ("fifo:scna=strict", "policy fifo: unknown parameter 'scna'; did you mean 'scan'"),
-        ("easy:scan=strict", "policy easy: unknown parameter 'scan'; it has none"),
+        ("conservative:scan=strict", "policy conservative: unknown parameter 'scan'; it has none"),
         ("srtf:cost_s=ten", "policy srtf: parameter cost_s: expected a number, not 'ten'"),
         ("srtf:cost_s=nan", "policy srtf: parameter cost_s is nan; allowed: 0 to 1e"),
         ("srtf:cost_s=-1", "policy srtf: parameter cost_s is -1.0; allowed: 0 to 1e"),

@@ -1,4 +1,4 @@
-"""Saved results and predictors that were changed: every change is refused, by name."""
+"""Saved results, predictors and runs that were changed: every change is refused, by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def files(tmp_path_factory):
     return changed_files.saved_files(tmp_path_factory.mktemp("saved"))
 
 
-@pytest.fixture(scope="module", params=[0, 1], ids=["result", "predictor"])
+@pytest.fixture(scope="module", params=[0, 1, 2], ids=["result", "predictor", "run"])
 def saved(files, request):
     load, path = files[request.param]
     return load, path.with_name("changed.npz"), taken_apart(path)

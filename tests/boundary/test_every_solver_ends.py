@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.assignment import AssignmentSolver, assign, transport
+from gpusched.deciding.assignment import AssignmentSolver, assign
+from gpusched.deciding.transportation import transport
 from tests.boundary.hostile_solvers import SOLVERS
 from tests.boundary.test_interrupts import SOON_S, interrupted, posix
 
@@ -144,7 +145,8 @@ LONG = {
 }
 IMPORTS = (
     "import numpy as np\n"
-    "from gpusched.deciding.assignment import AssignmentSolver, assign, transport\n"
+    "from gpusched.deciding.assignment import AssignmentSolver, assign\n"
+    "from gpusched.deciding.transportation import transport\n"
 )
 
 

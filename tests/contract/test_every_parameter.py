@@ -74,6 +74,10 @@ def test_each_parameter_can_change_a_schedule(info: gs.PluginInfo) -> None:
         "wide_cost_s": {"narrow_gpus": 2},
         "inside": {"limits": [30, 300, 900]},
         "promote": {"limits": [30, 300, 900]},
+        "crossing": {"limits": [30, 300, 900]},
+        "sink": {"limits": [30, 300, 900]},
+        "counts": {"objective": "throughput"},
+        "prices": {"objective": "cost"},
         "start": {"mode": "queue"},
         "u": {"theta_s": 300},
         "draws": {"sampling": "uniform"},
@@ -105,7 +109,7 @@ def runs_of(info: gs.PluginInfo, value: tuple[str, Any]) -> list[Callable[[Choic
     ]
     if value == ("restart", "work"):  # refused elsewhere where jobs take turns
         return runs
-    if "elastic" in info.flags:
+    if "elastic" in info.flags or info.is_policy:  # or it looks at how fast types are
         runs.append(lambda chosen: run_networked(chosen, speed="proportional"))
     if info.is_policy:  # some look at links or graphs alone
         runs.append(lambda chosen: run_networked(chosen, speed="ring", contention="shared"))

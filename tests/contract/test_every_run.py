@@ -41,11 +41,6 @@ def test_every_feasible_job_finishes_once_and_the_audit_holds(policy: str, place
 
 
 @some_pairs
-def test_a_repeated_run_has_the_same_digest(policy: str, placement: str) -> None:
-    assert run(policy, placement, seed=3).digest == run(policy, placement, seed=3).digest
-
-
-@some_pairs
 def test_the_seed_matters_exactly_where_chance_is_declared(policy: str, placement: str) -> None:
     is_random = "random" in POLICIES[policy].flags + PLACEMENTS[placement].flags
     digests = {run(policy, placement, seed=seed).digest for seed in (0, 1, 2**64 - 1)}

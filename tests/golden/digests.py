@@ -14,10 +14,17 @@ SEED = 7
 
 # What a registered name does on its defaults is pinned by itself; these are its other faces.
 VARIANTS = (
+    "a-srpt:preset=literal",
     "a-srpt-p:cost_s=300",
     "2d-las:inside=entry",
     "2d-las:preset=lucid",
+    "2d-las:preset=tiresias-artefact",
     "2d-las:promote=1.5",
+    "easy:backfill=shortest",
+    "easy:depth=3",
+    "easy:extra=false",
+    "edf-greatest:admission=true",
+    "elasticflow:admission=batch",
     "fifo:scan=skip",
     "las:epoch=period",
     "ls:mode=queue,start=in-order",
@@ -67,7 +74,7 @@ def of_policy(text: str) -> Golden:
 
 def of_speed(speed: str, contention: str, policy: str) -> Golden:
     """The run of a speed and a contention."""
-    placement = "spread" if policy != "a-srpt" else "heavy-edge"
+    placement = "heavy-edge" if policy.startswith("a-srpt") else "spread"
     return Golden(policy, placement, speed, contention, "networked")
 
 
@@ -97,7 +104,7 @@ def runs() -> dict[str, Golden]:
         for speed in gs.speeds()
         if speed != "fixed"
         for contention in contentions(speed)
-        for policy in ("fifo", "srtf", "ada-srsf", "a-srpt")
+        for policy in ("fifo", "srtf", "ada-srsf", "a-srpt:preset=literal")
     }
     return policies | variants | placements | demands | paced
 

@@ -25,6 +25,8 @@ from tests.reference.cases import Case, cases
 PLACEMENTS = ("count", "first-fit", "consolidated", "random")
 LISTS = ("fifo", "fifo-skip", "sjf", "swf", "random")
 PREEMPTIVE = ("srtf", "las", "2d-las")
+WITHDRAWING = ("easy", "srsf", "serverfilling-srpt", "wspt")
+"""Beside those."""
 
 
 def opened(case: Case) -> gs.Simulation:
@@ -57,7 +59,7 @@ def halts(case: Case) -> list[int]:
     return sorted(times | {time + 1 for time in times} | {time + 17 for time in times})
 
 
-@pytest.mark.parametrize("policy", LISTS + PREEMPTIVE)
+@pytest.mark.parametrize("policy", LISTS + PREEMPTIVE + WITHDRAWING)
 def test_jobs_taken_back_equal_the_reference(policy: str) -> None:
     @settings(max_examples=40, deadline=None)
     @given(data=st.data())
@@ -69,9 +71,7 @@ def test_jobs_taken_back_equal_the_reference(policy: str) -> None:
         ):
             run.run_until(at_us / 1e6)
             state = run.state
-            known = [*state.running.tolist()]
-            if policy in LISTS:
-                known += state.waiting.tolist()
+            known = [*state.running.tolist(), *state.waiting.tolist()]
             if known:
                 job = data.draw(st.sampled_from(known))
                 run.cancel(job)
@@ -92,6 +92,35 @@ def test_another_policy_equals_the_reference(policy: str) -> None:
         run.run_until(at_us / 1e6)
         run.set(policy=policy)
         change = Change(at_us, scheduler=make_scheduler(policy, {}))
+        assert_same(expected(case, [change]), outcome(run))
+
+    check()
+
+
+BACKFILLING = (
+    ("easy", {}),
+    ("easy", {"extra": False}),
+    ("easy", {"backfill": "shortest"}),
+    ("easy", {"depth": 3}),
+    ("conservative", {}),
+)
+
+
+@pytest.mark.parametrize(("policy", "params"), BACKFILLING)
+def test_expected_ends_count_from_resumes_as_in_the_reference(
+    policy: str, params: dict[str, Any]
+) -> None:
+    @settings(max_examples=60, deadline=None)
+    @given(data=st.data())
+    def check(data: Any) -> None:
+        # All of them read estimates, and so may follow each other whatever the jobs have.
+        before = data.draw(st.sampled_from(("easy", "conservative")))
+        case = data.draw(st.sampled_from(PLACEMENTS).flatmap(lambda p: cases(before, p))).at(7)
+        at_us = data.draw(st.sampled_from(halts(case)))
+        run = opened(case)
+        run.run_until(at_us / 1e6)
+        run.set(policy=gs.Policy(policy, **params))
+        change = Change(at_us, scheduler=make_scheduler(policy, params))
         assert_same(expected(case, [change]), outcome(run))
 
     check()

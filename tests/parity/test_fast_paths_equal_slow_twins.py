@@ -50,7 +50,7 @@ def assert_equal_schedules(policy: str, placement: str, seed: int, kinds: int) -
 
 @pytest.mark.parametrize("kinds", [8, 300])
 @pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("policy", ["easy", "conservative"])
+@pytest.mark.parametrize("policy", ["easy", "easy:extra=false", "conservative"])
 def test_a_reservation_that_is_kept_is_the_one_found_from_now(
     policy: str, placement: str, kinds: int
 ) -> None:

@@ -276,7 +276,8 @@ def test_the_rates_integrate_to_the_work(contention: str) -> None:
             if outcome.status[i] != FINISHED:
                 assert done[i] == outcome.uncontended_us[i] == 0
                 continue
-            work = job.service_us + (costs[i] * outcome.preemptions[i] if adds_work else 0)
+            own = job.service_us + getattr(rules, "overrun", 0)
+            work = own + (costs[i] * outcome.preemptions[i] if adds_work else 0)
             slack = 1e-9 * work + 1e-6
             assert work - slack <= done[i] <= work + 1 + slack
             time = outcome.held_us[i] - outcome.paid_us[i]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
@@ -81,6 +81,7 @@ def _plain(result: gs.Result, warm_up: int, tail: int | None) -> dict[str, float
     useful = sum(gpus[j] * service[j] * part[j] for j in range(len(trace)) if done[j])
     jct = [float(own.jct_s[j]) for j in mine]
     wait = [float(own.wait_s[j]) for j in mine]
+    slowdown = [max(1.0, float(own.jct_s[j]) / max(service[j], 10.0)) for j in mine]
     late = [float(own.finish_s[j] - own.deadline_s[j]) for j in mine]
     status = own.status.tolist()
     served = [j for j in range(len(trace)) if counted[j] and status[j] != "rejected"]
@@ -104,9 +105,8 @@ def _plain(result: gs.Result, warm_up: int, tail: int | None) -> dict[str, float
         **{f"p{p}_wait_s": _rank(wait, p) for p in (50, 90, 95, 99)},
         "geomean_jct_s": math.exp(_mean([math.log(value) for value in jct])),
         "mean_queueing_delay_s": _mean([float(own.queueing_delay_s[j]) for j in mine]),
-        "mean_bounded_slowdown": _mean(
-            [max(1.0, float(own.jct_s[j]) / max(service[j], 10.0)) for j in mine]
-        ),
+        "mean_bounded_slowdown": _mean(slowdown),
+        "p95_bounded_slowdown": _rank(slowdown, 95),
         "area_weighted_jct_s": sum(gpus[j] * service[j] * float(own.jct_s[j]) for j in mine)
         / (sum(gpus[j] * service[j] for j in mine) or math.nan),
         "weighted_jct_s": sum(weight[j] * float(own.jct_s[j]) for j in mine)
@@ -133,6 +133,7 @@ def _counts_any(result: gs.Result, warm_up: int, tail: int | None) -> bool:
 
 
 @many
+@example([(1, 1, 7)], (0, 0), "fifo")  # no job finishes
 @given(jobs, windows, policies)
 def test_metrics_of_a_window_equal_a_plain_computation(
     rows: list[tuple[int, int, int]], window: tuple[int, int | None], policy: str

@@ -79,7 +79,7 @@ def make_scheduler(policy: str, params: Mapping[str, Any]) -> Scheduler:
         scan = params.get("scan", "strict" if policy in orders.STRICT else "skip")
         return ListScheduler(orders.NON_PREEMPTIVE[policy], scan == "strict")
     if policy == "easy":
-        return Easy()
+        return Easy(params)
     if policy == "conservative":
         return Conservative()
     if policy == "ada-srsf":

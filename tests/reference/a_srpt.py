@@ -66,9 +66,10 @@ class ASrpt(NonPreemptive):
         self.starts_early = params.get("idle", True)
         self.fill = params.get("fill", "fewest")
         self.counts_low = params.get("work", "min") == "low"
-        self.sorts_by_work = params.get("queue", "fifo") == "work"
-        self.waits_for_loss = params.get("wait", "work") == "loss"
-        self.tau = params.get("tau", 1.0)
+        is_literal = params.get("preset", "sorted") == "literal"
+        self.sorts_by_work = params.get("queue", "fifo" if is_literal else "work") == "work"
+        self.waits_for_loss = params.get("wait", "work" if is_literal else "loss") == "loss"
+        self.tau = params.get("tau", 1.0 if is_literal else 4.0)
         self.heavy = params.get("heavy", 1.5)
         self.near = params.get("near", 1.1)
         self.machine = VirtualMachine()

@@ -16,7 +16,7 @@ from .scales import ALL_TYPES, IN_TICKS, SECOND, SHAPES, TYPES, WIDE, times_of, 
 
 __all__ = ["ALL_TYPES", "SECOND", "TYPES", "Case", "cases", "clusters", "scaled"]
 
-TIMES = ("period_s", "cost_s", "wide_cost_s")
+TIMES = ("period_s", "cost_s", "wide_cost_s", "overrun_s")
 JOB_TIMES = (
     "submit_us", "service_us", "estimate_us", "predicted_us", "checkpoint_us", "restart_us",
     "deadline_us",

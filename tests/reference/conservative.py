@@ -20,7 +20,7 @@ class Conservative(NonPreemptive):
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Compress after an early finish, reserve for arrivals, start what is due."""
         now = engine.now
-        if any(job.start + job.estimate > now for job in finished):
+        if any(job.since + job.estimate > now for job in finished):
             for job in engine.waiting:
                 if job.id in self.reserved:
                     before = self.reserved.pop(job.id)

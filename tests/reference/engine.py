@@ -269,6 +269,7 @@ class Engine:
                 if job.reason:
                     job.status = REJECTED
                 else:
+                    job.redo = getattr(self.scheduler, "overrun", 0)
                     new.append(job)
             self.active += new
             arrived += new

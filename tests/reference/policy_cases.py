@@ -13,12 +13,18 @@ Pools = Mapping[str, Sequence[Any]]
 
 MOST = 10**9  # of most parameters in seconds
 SCANS = ("strict", "skip")
+EASY: Pools = {
+    "extra": (True, False),
+    "depth": (1, 2, 3, 1_000_000),
+    "backfill": ("submit", "shortest"),
+}
 ADA_SRSF: Pools = {
     "sharers": (1, 2, 3, 4, 2**31 - 1),
     "rule": ("adadual", "count"),
     "degradation": (0.0, 0.3, 1.0, 1e6),
 }
 A_SRPT: Pools = {
+    "preset": ("sorted", "literal"),
     "scan": SCANS,
     "tau": (0.0, 0.3, 1.0, 10.0, 1e6),
     "queue": ("fifo", "work"),
@@ -37,8 +43,10 @@ PREEMPTION: Pools = {
     "narrow_gpus": (1, 2, 4, 8, 0, MOST),
 }
 DISCRETISED: Pools = {
-    "inside": ("submit", "entry"),
-    "preset": ("tiresias", "lucid"),
+    "inside": ("submit", "entry", "running"),
+    "crossing": ("exact", "floored"),
+    "sink": ("reached", "passed"),
+    "preset": ("tiresias", "lucid", "tiresias-artefact"),
     "promote": (0.0, 0.5, 1.0, 2.5, 1e9),
 }
 PLACEMENT_PARAMETERS: Mapping[str, Pools] = {
@@ -53,6 +61,8 @@ def policy_parameters(source: Source, policy: str, scale: str = "small") -> dict
     """Draw some of the parameters of a policy."""
     if policy in orders.NON_PREEMPTIVE:
         return some_of(source, {"scan": SCANS})
+    if policy == "easy":
+        return some_of(source, EASY)
     if policy == "ada-srsf":
         return some_of(source, ADA_SRSF)
     if policy == "a-srpt":
@@ -64,6 +74,7 @@ def policy_parameters(source: Source, policy: str, scale: str = "small") -> dict
         **PREEMPTION,
         "cost_s": costs,
         "wide_cost_s": costs,
+        "overrun_s": costs,
         **({"scan": SCANS} if policy != "serverfilling-srpt" else {}),
         **(DISCRETISED if policy == "2d-las" else {}),
     }
@@ -77,6 +88,7 @@ def policy_parameters(source: Source, policy: str, scale: str = "small") -> dict
             params["period_s"] = source.one_of(periods)
             params["cost_s"] = source.one_of(costs)
             params["wide_cost_s"] = source.one_of(costs)
+            params["overrun_s"] = source.one_of(costs)
         if scale == "ages":
             params.pop("promote", None)  # centuries would be served by the minute
         if params.get("promote", 0) > 0:

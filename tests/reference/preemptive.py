@@ -20,6 +20,7 @@ DEFAULTS: dict[str, Any] = {
     "displace": False,
     "epoch": "event",
     "period_s": 0.0,
+    "overrun_s": 0.0,
 }
 
 
@@ -35,6 +36,7 @@ class Preemptive:
         self.params = DEFAULTS | dict(params)
         self.key = key
         self.period = ticks(self.params["period_s"])
+        self.overrun = ticks(self.params["overrun_s"])
         if self.params["epoch"] == "period" and self.period < 1:
             raise ValueError("epoch=period needs a period_s above 0")
 

@@ -16,9 +16,13 @@ namespace {
 class DiscreteLas final : public Order {
  public:
   explicit DiscreteLas(const Parameters& parameters)
-      : by_entry_(parameters.text("inside") == "entry"), promote_(parameters.number("promote")) {
+      : by_entry_(parameters.text("inside") == "entry"),
+        lines_up_(parameters.text("inside") == "running"),
+        is_floored_(parameters.text("crossing") == "floored"),
+        promote_(parameters.number("promote")) {
+    const std::int64_t beyond = parameters.text("sink") == "passed" ? 1 : 0;
     for (const double limit : parameters.list("limits")) {
-      limits_.push_back(ticks_of_seconds(limit, "limits").count());
+      limits_.push_back(ticks_of_seconds(limit, "limits").count() + beyond);
     }
     if (!std::is_sorted(limits_.begin(), limits_.end()) ||
         std::adjacent_find(limits_.begin(), limits_.end()) != limits_.end()) {
@@ -28,14 +32,15 @@ class DiscreteLas final : public Order {
   }
 
   [[nodiscard]] KeyLifetime lifetime() const override {
-    return promote_ > 0 ? KeyLifetime::clock : KeyLifetime::service;
+    return promote_ > 0 || lines_up_ ? KeyLifetime::clock : KeyLifetime::service;
   }
   [[nodiscard]] bool has_crossings() const override { return true; }
-  [[nodiscard]] bool remembers() const override { return by_entry_ || promote_ > 0; }
+  [[nodiscard]] bool remembers() const override { return by_entry_ || lines_up_ || promote_ > 0; }
   [[nodiscard]] bool takes_turns() const override { return promote_ > 0; }
 
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
-    if (view.now() != last_decision_) {
+    const bool is_first_call = view.now() != last_decision_;
+    if (is_first_call) {
       last_decision_ = view.now();
       ++num_decisions_;
       if (num_decisions_ >> entry_bits_ != 0) {
@@ -44,7 +49,8 @@ class DiscreteLas final : public Order {
                    " decisions");
       }
     }
-    if (by_entry_ || promote_ > 0) seen_.resize(view.state().jobs().num_jobs());
+    if (remembers()) seen_.resize(view.state().jobs().num_jobs());
+    if (is_first_call && lines_up_) line_up(view, jobs);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       if (promote_ > 0) promote_starved(view, jobs[i]);
       const std::size_t queue = queue_of(work(view, jobs[i]));
@@ -53,7 +59,8 @@ class DiscreteLas final : public Order {
   }
 
   [[nodiscard]] bool has_lines(const State& state) const override {
-    return state.speed().is_fixed() && !remembers();
+    // A line bends where the job sinks, which is not when a decision is asked for.
+    return state.speed().is_fixed() && !remembers() && !is_floored_;
   }
   [[nodiscard]] KeyLine line(const QueueView& view, JobId job) const override {
     const auto queue = static_cast<std::int64_t>(queue_of(work(view, job)));
@@ -67,6 +74,12 @@ class DiscreteLas final : public Order {
     if (queue == limits_.size()) return kNever;
     const Slot& run = view.state().slot(job);
     const Time progress_from = std::max(view.now(), run.start + run.cost);
+    if (is_floored_) {
+      const std::int64_t executed = attained / view.gpus(job);
+      const std::int64_t whole =
+          (limits_[queue] - executed) / (std::int64_t{view.gpus(job)} * kTicksPerSecond);
+      return progress_from + Time{std::max<std::int64_t>(whole, 1) * kTicksPerSecond};
+    }
     return progress_from + Time{ceil_div(limits_[queue] - attained, view.gpus(job))};
   }
 
@@ -74,19 +87,47 @@ class DiscreteLas final : public Order {
   /// Where a job was last seen, only where an option needs it.
   struct Seen {
     std::size_t queue = 0;
-    std::uint64_t entry = 0;          // index of the decision at which it entered its queue
+    std::uint64_t entry = 0;  // index of the decision at which it entered its queue, or its place
     std::int64_t forgiven_ticks = 0;  // attained service before its last promotion
   };
 
   /// Where the job comes in its queue, before JobIds are compared.
   [[nodiscard]] std::uint64_t entry(JobId job, std::size_t queue) {
-    if (!by_entry_) return 0;
+    if (!by_entry_ && !lines_up_) return 0;
     Seen& seen = seen_[job];
+    if (lines_up_) return seen.entry;
     if (seen.entry == 0 || seen.queue != queue) {
       seen.queue = queue;
       seen.entry = num_decisions_;
     }
     return seen.entry;
+  }
+
+  /// A decision begins: who waits goes behind who runs, each as they stood, then come the newcomers,
+  /// then those that changed queues. One line does for all queues.
+  void line_up(const QueueView& view, std::span<const JobId> jobs) {
+    const State& state = view.state();
+    std::erase_if(line_,
+                  [&](JobId job) { return !state.is_running(job) && !state.is_waiting(job); });
+    std::stable_partition(line_.begin(), line_.end(),
+                          [&](JobId job) { return state.is_running(job); });
+    const auto num_stood = static_cast<std::ptrdiff_t>(line_.size());
+    for (const JobId job : jobs) {
+      if (seen_[job].entry == 0) line_.push_back(job);
+    }
+    for (const JobId job : line_) {
+      if (promote_ > 0) promote_starved(view, job);
+    }
+    const auto has_moved = [&](JobId job) { return seen_[job].queue != queue_of(work(view, job)); };
+    const auto came = line_.begin() + num_stood;
+    const auto moved =
+        std::stable_partition(line_.begin(), came, [&](JobId job) { return !has_moved(job); });
+    std::sort(moved, came);
+    std::rotate(moved, came, line_.end());
+    for (std::size_t place = 0; place < line_.size(); ++place) {
+      seen_[line_[place]].queue = queue_of(work(view, line_[place]));
+      seen_[line_[place]].entry = place + 1;
+    }
   }
 
   [[nodiscard]] std::int64_t work(const QueueView& view, JobId job) const {
@@ -115,14 +156,22 @@ class DiscreteLas final : public Order {
 
   std::vector<std::int64_t> limits_;
   bool by_entry_;
+  bool lines_up_;
+  bool is_floored_;
   double promote_;
   std::vector<Seen> seen_;
+  std::vector<JobId> line_;  // with lines_up_: as they stand, over all queues
   Time last_decision_{-1};
   std::uint64_t num_decisions_ = 0;
   int entry_bits_ = 0;  // a key has the queue above them, the entry in them
 };
 
 void apply_las_preset(Parameters& parameters) {
+  if (parameters.text("preset") == "tiresias-artefact") {
+    parameters.preset("inside", std::string("running"));
+    parameters.preset("crossing", std::string("floored"));
+    parameters.preset("period_s", 0.0);
+  }
   if (parameters.text("preset") != "lucid") return;
   parameters.preset("limits", std::vector<double>{18000});
   parameters.preset("epoch", std::string("period"));
@@ -130,6 +179,8 @@ void apply_las_preset(Parameters& parameters) {
   parameters.preset("restart", std::string("work"));
   parameters.preset("cost_s", 40.0);
   parameters.preset("wide_cost_s", 60.0);
+  parameters.preset("overrun_s", 1.0);
+  parameters.preset("sink", std::string("passed"));
 }
 
 }  // namespace
@@ -139,27 +190,40 @@ GPUSCHED_REGISTER(
     .summary = "Discretised two-dimensional LAS: queues by attained GPU time, FIFO inside.",
     .source = "Gu et al., Tiresias, NSDI 2019; preset lucid: Hu et al., Lucid, ASPLOS 2023.",
     .flags = {Flag::preemptive},
-    .parameters = {{.name = "preset",
-                    .fallback = std::string("tiresias"),
-                    .help = "tiresias: limits 3250/7200; lucid: limit 18000, decisions each 60 s, "
-                            "quota=hold, restart=work with 40 s (60 s above 8 GPUs)",
-                    .choices = {"tiresias", "lucid"}},
-                   {.name = "limits",
-                    .fallback = std::vector<double>{3250, 7200},
-                    .help = "GPU-seconds at which a job sinks into the next queue",
-                    .minimum = 1e-6,
-                    .maximum = 9e9},
-                   {.name = "inside",
-                    .fallback = std::string("submit"),
-                    .help = "order inside a queue: by submit, or by entry into the queue",
-                    .choices = {"submit", "entry"}},
-                   {.name = "promote",
-                    .fallback = 0.0,
-                    .help = "back to the first queue once the present wait exceeds this many times "
-                            "the executed time (0: never)",
-                    .minimum = 0,
-                    .maximum = 1e9},
-                   turn_period()},
+    .parameters =
+        {{.name = "preset",
+          .fallback = std::string("tiresias"),
+          .help = "tiresias: limits 3250/7200; tiresias-artefact: as the authors' program, "
+                  "inside=running, crossing=floored, period_s=0; lucid: as the authors' "
+                  "program, limit 18000, sink=passed, decisions each 60 s, quota=hold, "
+                  "restart=work with 40 s (60 s above 8 GPUs), overrun_s=1",
+          .choices = {"tiresias", "tiresias-artefact", "lucid"}},
+         {.name = "limits",
+          .fallback = std::vector<double>{3250, 7200},
+          .help = "GPU-seconds at which a job sinks into the next queue",
+          .minimum = 1e-6,
+          .maximum = 9e9},
+         {.name = "inside",
+          .fallback = std::string("submit"),
+          .help = "order inside a queue: by submit; by entry into the queue; or running "
+                  "jobs first, each as they stood, and newcomers last",
+          .choices = {"submit", "entry", "running"}},
+         {.name = "crossing",
+          .fallback = std::string("exact"),
+          .help = "when a decision is asked for as a running job sinks: at the exact tick, "
+                  "or after floor((limit - executed seconds) / GPUs) seconds",
+          .choices = {"exact", "floored"}},
+         {.name = "sink",
+          .fallback = std::string("reached"),
+          .help = "a job sinks once it has reached a limit, or passed it",
+          .choices = {"reached", "passed"}},
+         {.name = "promote",
+          .fallback = 0.0,
+          .help = "back to the first queue once the present wait exceeds this many times "
+                  "the executed time (0: never)",
+          .minimum = 0,
+          .maximum = 1e9},
+         turn_period()},
     .adjust = apply_las_preset)
 
 }  // namespace gpusched

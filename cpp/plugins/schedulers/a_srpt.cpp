@@ -313,6 +313,13 @@ class ASrpt final : public Scheduler {
   double num_sent_ = 0;
 };
 
+void apply_a_srpt_preset(Parameters& parameters) {
+  if (parameters.text("preset") != "literal") return;
+  parameters.preset("queue", std::string("fifo"));
+  parameters.preset("wait", std::string("work"));
+  parameters.preset("tau", 1.0);
+}
+
 }  // namespace
 
 GPUSCHED_REGISTER(
@@ -321,52 +328,58 @@ GPUSCHED_REGISTER(
     .source =
         "Luo, Liu, Lee, Shroff, INFOCOM 2025 (arXiv 2501.05563): the abstract; details are ours.",
     .flags = {Flag::clairvoyant},
-    .parameters = {
-        {.name = "scan",
-         .fallback = std::string("skip"),
-         .help = "strict stops at the first job that cannot start, skip goes on with the others "
-                 "but those of its width, GPU types and model",
-         .choices = {"skip", "strict"}},
-        {.name = "queue",
-         .fallback = std::string("fifo"),
-         .help = "how those wait that the virtual machine has completed: 'fifo': in that order; "
-                 "'work': the least virtual work first",
-         .choices = {"fifo", "work"}},
-        {.name = "wait",
-         .fallback = std::string("work"),
-         .help = "what tau counts in: 'work': virtual work; 'loss': the predicted time that the "
-                 "placement at hand would cost over a good one",
-         .choices = {"work", "loss"}},
-        {.name = "tau",
-         .fallback = 1.0,
-         .help = "how many times its virtual work, or that loss, a gang that communicates much "
-                 "waits for a good placement",
-         .minimum = 0,
-         .maximum = 1e6},
-        {.name = "heavy",
-         .fallback = 1.5,
-         .help = "a gang communicates much if its iterations can take this many times their "
-                 "least",
-         .minimum = 1,
-         .maximum = 1e9},
-        {.name = "near",
-         .fallback = 1.1,
-         .help = "a placement is good if iterations take at most this many times their least",
-         .minimum = 1,
-         .maximum = 1e9},
-        {.name = "idle",
-         .fallback = true,
-         .help = "while none waits that the virtual machine has completed, start the one that it "
-                 "runs"},
-        {.name = "fill",
-         .fallback = std::string("fewest"),
-         .help = "where a gang that communicates little goes: 'fewest': to the servers with the "
-                 "fewest free GPUs; 'most-free': where the placement puts it",
-         .choices = {"fewest", "most-free"}},
-        {.name = "work",
-         .fallback = std::string("min"),
-         .help = "what virtual work counts with: 'min': iterations on a good placement; 'low': "
-                 "the bound that no placement beats",
-         .choices = {"min", "low"}}})
+    .parameters =
+        {{.name = "preset",
+          .fallback = std::string("sorted"),
+          .help = "sorted: the values below, ours; literal: the abstract read word for word, "
+                  "queue=fifo, wait=work, tau=1",
+          .choices = {"sorted", "literal"}},
+         {.name = "scan",
+          .fallback = std::string("skip"),
+          .help = "strict stops at the first job that cannot start, skip goes on with the others "
+                  "but those of its width, GPU types and model",
+          .choices = {"skip", "strict"}},
+         {.name = "queue",
+          .fallback = std::string("work"),
+          .help = "how those wait that the virtual machine has completed: 'fifo': in that order; "
+                  "'work': the least virtual work first",
+          .choices = {"fifo", "work"}},
+         {.name = "wait",
+          .fallback = std::string("loss"),
+          .help = "what tau counts in: 'work': virtual work; 'loss': the predicted time that the "
+                  "placement at hand would cost over a good one",
+          .choices = {"work", "loss"}},
+         {.name = "tau",
+          .fallback = 4.0,
+          .help = "how many times its virtual work, or that loss, a gang that communicates much "
+                  "waits for a good placement",
+          .minimum = 0,
+          .maximum = 1e6},
+         {.name = "heavy",
+          .fallback = 1.5,
+          .help = "a gang communicates much if its iterations can take this many times their "
+                  "least",
+          .minimum = 1,
+          .maximum = 1e9},
+         {.name = "near",
+          .fallback = 1.1,
+          .help = "a placement is good if iterations take at most this many times their least",
+          .minimum = 1,
+          .maximum = 1e9},
+         {.name = "idle",
+          .fallback = true,
+          .help = "while none waits that the virtual machine has completed, start the one that it "
+                  "runs"},
+         {.name = "fill",
+          .fallback = std::string("fewest"),
+          .help = "where a gang that communicates little goes: 'fewest': to the servers with the "
+                  "fewest free GPUs; 'most-free': where the placement puts it",
+          .choices = {"fewest", "most-free"}},
+         {.name = "work",
+          .fallback = std::string("min"),
+          .help = "what virtual work counts with: 'min': iterations on a good placement; 'low': "
+                  "the bound that no placement beats",
+          .choices = {"min", "low"}}},
+    .adjust = apply_a_srpt_preset)
 
 }  // namespace gpusched

@@ -228,7 +228,8 @@ class AlloX final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, AlloX, .name = "allox",
     .summary = "Jobs matched to GPU types and places in their queues, for the least mean JCT.",
-    .source = "Le, Sun, Chowdhury, Liu, EuroSys 2020.",
-    .flags = {Flag::preemptive, Flag::clairvoyant}, .parameters = AlloX::parameters())
+    .source = "Le, Sun, Chowdhury, Liu, AlloX, EuroSys 2020; matched anew, and for gangs.",
+    .flags = {Flag::preemptive, Flag::clairvoyant, Flag::approximate},
+    .parameters = AlloX::parameters())
 
 }  // namespace gpusched

@@ -28,8 +28,9 @@ class Chronus final : public PromisingScheduler {
 GPUSCHED_REGISTER(
     Scheduler, Chronus, .name = "chronus",
     .summary = "Leases set aside for jobs with deadlines, by slack; best effort fills the rest.",
-    .source = "Gao, Ye, Sun, Wen, Zhang, SoCC 2021; greedy instead of the integer program.",
-    .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
+    .source =
+        "Gao, Ye, Sun, Wen, Zhang, Chronus, SoCC 2021; greedy instead of the integer program.",
+    .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant, Flag::approximate},
     .parameters = Chronus::parameters())
 
 }  // namespace gpusched

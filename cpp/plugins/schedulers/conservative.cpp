@@ -31,7 +31,7 @@ class Conservative final : public Scheduler {
     profile_.advance(now);
     bool is_early = false;
     for (const JobId job : instant.finished) {
-      const Time end = state.record(job).start + state.jobs().estimate(job);
+      const Time end = HeadReservation::expected_end(state, job);
       head_.finish(state, job);
       if (end <= now) continue;
       profile_.take(now, end, -state.jobs().gpus(job));

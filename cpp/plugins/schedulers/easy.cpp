@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "listing/backfill_walk.hpp"
+#include "listing/deep_backfilling.hpp"
 #include "listing/gained_servers.hpp"
 #include "listing/head_reservation.hpp"
 #include "seams/scheduler.hpp"
@@ -12,10 +16,23 @@ namespace gpusched {
 namespace {
 
 /// Aggressive backfilling: the head of the line holds the one reservation, and a later job may
-/// start now if it leaves that reservation alone.
+/// start now if it leaves that reservation alone. Rules that are not EASY's are left to a walk over
+/// the whole queue.
 class Easy final : public Scheduler {
  public:
+  explicit Easy(const Parameters& parameters) {
+    BackfillRule rule;
+    rule.admits_extra = admits_extra_ = parameters.flag("extra");
+    rule.depth = parameters.integer("depth");
+    rule.shortest_first = parameters.text("backfill") == "shortest";
+    if (rule.depth > 1 || rule.shortest_first) deep_.emplace(rule);
+  }
+
   void begin(const Setup& setup) override {
+    if (deep_) {
+      deep_->begin(setup);
+      return;
+    }
     placement_ = &setup.placement;
     is_pooled_ = placement_->is_pooled();
     line_.begin(setup.state.jobs(), setup.state.classes());
@@ -24,15 +41,31 @@ class Easy final : public Scheduler {
     remembers_refusals_ =
         line_.has_tree() && setup.state.jobs().has_demands() && placement_->judges_servers_alone();
     gained_.settle(setup.state.occupancy());
-    head_.begin(setup);
+    head_.begin(setup, admits_extra_);
+  }
+
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override {
+    if (deep_) return deep_->withdraw(state, job);
+    line_.remove(job);
+    if (refused_ == job) refused_ = kNoJob;
+    if (reserved_for_ == job) reserved_for_ = kNoJob;
+    return true;
+  }
+
+  [[nodiscard]] bool adopt(const State& state) override {
+    if (deep_) return deep_->adopt(state);
+    state.for_each_running([&](const Slot& run) { head_.start(state, run.job); });
+    return true;
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
+    if (deep_) {
+      deep_->decide(state, instant, actions);
+      return;
+    }
     for (const JobId job : instant.finished) {
       head_.finish(state, job);
-      if (state.record(job).start + state.jobs().estimate(job) != state.now()) {
-        reserved_for_ = kNoJob;
-      }
+      if (HeadReservation::expected_end(state, job) != state.now()) reserved_for_ = kNoJob;
     }
     if (instant.has_released) refused_ = kNoJob;
     for (const JobId job : instant.arrived) {
@@ -219,6 +252,8 @@ class Easy final : public Scheduler {
     if (remembers_refusals_) gained_.settle(state.occupancy());
   }
 
+  bool admits_extra_ = true;
+  std::optional<DeepBackfilling> deep_;
   Ref<Placement> placement_;
   bool is_pooled_ = false;
   BackfillWalk line_;
@@ -236,6 +271,23 @@ class Easy final : public Scheduler {
 GPUSCHED_REGISTER(Scheduler, Easy, .name = "easy",
                   .summary = "EASY backfilling: later jobs start if the head's start is unharmed.",
                   .source = "Lifka, The ANL/IBM SP Scheduling System, JSSPP 1995.",
-                  .flags = {Flag::estimate})
+                  .flags = {Flag::estimate},
+                  .parameters = {{.name = "extra",
+                                  .fallback = true,
+                                  .help = "a later job that outlives a reserved start may begin on "
+                                          "GPUs that the reservation leaves over; false: only jobs "
+                                          "that end by then begin"},
+                                 {.name = "depth",
+                                  .fallback = std::int64_t{1},
+                                  .help = "how many waiting jobs hold a reservation; above 1 each "
+                                          "decision takes time that grows with the queue",
+                                  .minimum = 1,
+                                  .maximum = 1e6},
+                                 {.name = "backfill",
+                                  .fallback = std::string("submit"),
+                                  .help = "the order in which the jobs behind the reservations are "
+                                          "tried: by submit, or the shortest estimate first (in "
+                                          "time that grows with the queue)",
+                                  .choices = {"submit", "shortest"}}})
 
 }  // namespace gpusched

@@ -12,7 +12,8 @@ class ElasticFlow final : public PromisingScheduler {
                             .own_width_only = false,
                             .is_pinned = parameters.text("types") == "pinned",
                             .by_slack = false,
-                            .is_firm = false}) {}
+                            .is_firm = false,
+                            .by_batch = parameters.text("admission") == "batch"}) {}
 
   static std::vector<ParameterInfo> parameters() {
     return {{.name = "slot_s",
@@ -24,7 +25,12 @@ class ElasticFlow final : public PromisingScheduler {
              .fallback = std::string("ordered"),
              .help = "ordered: on the type where the job needs the fewest GPU slots; pinned: each "
                      "job on the type where it is fastest, and on no other",
-             .choices = {"ordered", "pinned"}}};
+             .choices = {"ordered", "pinned"}},
+            {.name = "admission",
+             .fallback = std::string("single"),
+             .help = "single: each job as it comes; batch: all jobs of a slot as it ends, and none "
+                     "of them if one cannot be met, as the authors' program",
+             .choices = {"single", "batch"}}};
   }
 };
 

@@ -168,10 +168,12 @@ class Optimus final : public Scheduler {
 
 }  // namespace
 
-GPUSCHED_REGISTER(Scheduler, Optimus, .name = "optimus",
-                  .summary = "GPU by GPU to the job whose time left it shortens most.",
-                  .source = "Peng, Bao, Chen, Wu, Guo, EuroSys 2018.",
-                  .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
-                  .parameters = Optimus::parameters())
+GPUSCHED_REGISTER(
+    Scheduler, Optimus, .name = "optimus",
+    .summary = "GPU by GPU to the job whose time left it shortens most.",
+    .source =
+        "Peng, Bao, Chen, Wu, Guo, Optimus, EuroSys 2018; tables known instead of fitted speeds.",
+    .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant, Flag::approximate},
+    .parameters = Optimus::parameters())
 
 }  // namespace gpusched

@@ -120,7 +120,7 @@ class ThemisGreedy final : public Scheduler {
 GPUSCHED_REGISTER(Scheduler, ThemisGreedy, .name = "themis-greedy",
                   .summary = "GPUs are leased to the jobs with the worst finish-time fairness.",
                   .source = "Mahajan et al., Themis, NSDI 2020; greedy instead of the auction.",
-                  .flags = {Flag::preemptive, Flag::clairvoyant},
+                  .flags = {Flag::preemptive, Flag::clairvoyant, Flag::approximate},
                   .parameters = ThemisGreedy::parameters())
 
 }  // namespace gpusched

@@ -110,10 +110,13 @@ def _check_work(case: Case) -> None:
 
 
 def redo_us(case: Case, rule: RestartRule) -> Int64:
-    """Return the work that restarts added to each job of the trace, in microseconds."""
+    """Return the work that each job of the trace has beyond its service, in microseconds."""
+    beyond = np.full(len(case.trace), rule.overrun_us, dtype=np.int64)
+    if rule.on_time:
+        return beyond
     added = rule.cost_us(case.trace, case.job, case.width)
     added[case.closes] = 0  # an interval adds to the work where it is cut off
-    return case.per_job(added) if not rule.on_time else np.zeros(len(case.trace), dtype=np.int64)
+    return beyond + case.per_job(added)
 
 
 def _check_rejects(case: Case) -> None:

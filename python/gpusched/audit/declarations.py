@@ -56,7 +56,7 @@ class Flags:
 
 @dataclass(frozen=True)
 class RestartRule:
-    """What a resume costs beyond the job's own checkpoint and restart.
+    """What a resume costs beyond the job's own checkpoint and restart, and a job its service.
 
     Attributes
     ----------
@@ -65,12 +65,15 @@ class RestartRule:
         the remaining service.
     narrow_us, wide_us, narrow_gpus
         Cost of gangs up to ``narrow_gpus``, and of wider ones.
+    overrun_us
+        What every job runs beyond its service.
     """
 
     on_time: bool
     narrow_us: int
     wide_us: int
     narrow_gpus: int
+    overrun_us: int
 
     @classmethod
     def of(cls, policy: str, alias_of: str = "") -> RestartRule:
@@ -89,6 +92,7 @@ class RestartRule:
             narrow_us=round(cost_s * 1e6),
             wide_us=round((cost_s if wide_cost_s < 0 else wide_cost_s) * 1e6),
             narrow_gpus=int(given.get("narrow_gpus", "8")),
+            overrun_us=round(float(given.get("overrun_s", "0")) * 1e6),
         )
 
     def cost_us(self, trace: Trace, job: Int64, gpus: Int64) -> Int64:

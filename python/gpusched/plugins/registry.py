@@ -151,6 +151,12 @@ def speed_has(text: str, flag: str) -> bool:
     return known is not None and known.has(flag)
 
 
+def policy_has(text: str, flag: str) -> bool:
+    """Whether the policy of a run's spec is registered and has the flag."""
+    known = registered(*POLICY_KINDS).get(text.partition(":")[0])
+    return known is not None and known.has(flag)
+
+
 def contention_has(text: str, flag: str) -> bool:
     """Whether the contention of a run's spec is registered and has the flag."""
     known = registered("contention").get(text.partition(":")[0])

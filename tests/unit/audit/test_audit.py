@@ -287,7 +287,9 @@ def test_a_restart_that_was_not_paid_is_named(restart):
         ("srtf", {"cost_s": 3.0, "narrow_gpus": 1}),
         ("2d-las", {"preset": "lucid", "period_s": 1.0, "limits": [4.0]}),
         ("2d-las", {"preset": "lucid", "period_s": 1.0, "limits": [4.0], "cost_s": 2.0}),
+        ("2d-las", {"preset": "lucid", "period_s": 1.0, "limits": [4.0], "overrun_s": 3.0}),
         ("2d-las", {"preset": "tiresias", "limits": [4.0], "cost_s": 2.0}),
+        ("srtf", {"cost_s": 3.0, "overrun_s": 2.0}),
     ],
 )
 def test_costs_come_from_the_text_of_the_policy(policy, params):

@@ -11,5 +11,5 @@ from gpusched.audit.declarations import PRESET_RULES
 def of_preset(preset: str) -> Mapping[str, str]:
     """Return what a preset says of restarts."""
     if preset == "lucid":
-        return {"restart": "work", "cost_s": "40", "wide_cost_s": "60"}
+        return {"restart": "work", "cost_s": "40", "wide_cost_s": "60", "overrun_s": "1"}
     return {}

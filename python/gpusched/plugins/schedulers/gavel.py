@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gpusched import _core
 from gpusched.plugins.built_in import built_in
-from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, Array, Jobs, solved
+from gpusched.plugins.schedulers.gavel_allox import Matching
+from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
+from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS
+from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
+from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
 
 Parts = list[tuple[int, int]]
 
@@ -27,29 +31,36 @@ class Gavel(_core.Scheduler):
 
     Jobs that the objectives ``max-min`` and ``throughput`` cannot tell apart share one row of the
     program, so it stays small however many wait; with the other objectives it has a row per job.
+
+    With ``rounds="artefact"`` rounds are those of the authors' simulator: see
+    :class:`~gpusched.plugins.schedulers.gavel_rounds.SimulatorRounds`.
     """
 
     source: ClassVar[str] = "Narayanan et al., Gavel, OSDI 2020."
     flags: ClassVar[tuple[str, ...]] = ("preemptive",)
-    parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "objective": {
-            "choices": list(PROGRAMS),
-            "help": "max-min: the least share of throughput; ftf: the worst finish-time fairness; "
-            "makespan; throughput; deadlines: throughput once deadlines have what they need",
-            "flags": {
-                "ftf": ("clairvoyant",),
-                "makespan": ("clairvoyant",),
-                "deadlines": ("clairvoyant", "deadlines"),
-            },
-        },
-        "round_s": {"minimum": 1.0, "maximum": 1e9, "help": "seconds of a round"},
-    }
+    parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = PARAMETERS
 
-    def __init__(self, objective: str = "max-min", round_s: float = 360.0) -> None:
+    def __init__(
+        self,
+        objective: str = "max-min",
+        round_s: float = 360.0,
+        rounds: str = "clock",
+        reset_s: float = 0.0,
+        counts: str = "service",
+        aware: bool = True,
+        ties: str = "throughput",
+        prices: Sequence[float] = [1.0],
+    ) -> None:
         super().__init__()
         self.objective = objective
-        self.looks_at_work = objective in ("ftf", "makespan", "deadlines")
+        self.looks_at_work = objective in ("ftf", "makespan", "deadlines", "allox")
         self.round_us = round(round_s * 1e6)
+        self.is_artefact = rounds == "artefact"
+        self.reset_us = round(reset_s * 1e6)
+        self.counts_iterations = counts == "iterations"
+        self.aware = aware
+        self.breaks_ties = ties == "throughput"
+        self.prices = list(prices)
 
     def begin(self, state: Any) -> None:
         """Forget the last run."""
@@ -65,6 +76,16 @@ class Gavel(_core.Scheduler):
         self.received: dict[int, Array] = {}  # microseconds on each type since the solution
         self.solved_us = self.counted_us = state.now_us
         self.is_stale = True
+        # The last one holds for all further types.
+        last = len(self.prices) - 1
+        self.price = np.array([self.prices[min(kind, last)] for kind in self.types.tolist()])
+        self.rounds = None
+        if self.is_artefact:
+            self.rounds = SimulatorRounds(
+                len(self.capacity), self.round_us, self.reset_us,
+                shuffles=not self.aware or self.objective == "isolated", seed=state.seed,
+            )  # fmt: skip
+        self.matching = Matching()
         self.num_solved = 0
         self.is_told = len(self.capacity) == 1 or state.is_elastic  # how fast jobs are on a type
         self.unsolved: Counter[str] = Counter()  # by what was taken instead
@@ -92,9 +113,14 @@ class Gavel(_core.Scheduler):
             self.received.pop(job, None)
             self.restarting.pop(job, None)
             self.started.discard(job)
+            if self.rounds is not None:
+                self.rounds.forget(job)
         self._meet(state, arrived)
         self.is_stale |= bool(len(finished) or len(arrived))
         if not self.rates:
+            return
+        if self.rounds is not None:
+            self._decide_as_simulator(state, self.rounds, actions)
             return
         is_due = state.now_us % self.round_us == 0
         free: list[int] = self.capacity.tolist()
@@ -103,17 +129,42 @@ class Gavel(_core.Scheduler):
             if not is_due or state.now_us <= self.restarting.get(job, -1):
                 self._want(wanted, free, job, parts)
         if is_due:
-            if self.is_stale:
+            past_us = state.now_us - self.solved_us
+            if self.is_stale and (not self.num_solved or past_us >= self.reset_us):
                 self._solve(state)
             self._follow(wanted, free)
         self._fill(wanted, free)
         self._apply(state, actions, wanted)
         actions.wake((state.now_us // self.round_us + 1) * self.round_us)
 
+    def _decide_as_simulator(self, state: Any, rounds: SimulatorRounds, actions: Any) -> None:
+        """Begin a round if the last one is over."""
+        now_us, is_idle = state.now_us, not self.held
+        if not rounds.is_due(now_us, is_idle=is_idle):
+            actions.wake(rounds.ends_us)
+            return
+        if self.is_stale and rounds.may_reset(now_us, is_idle=is_idle):
+            rounds.reset(now_us, self.fractions)
+            self._solve(state)
+        free: list[int] = self.capacity.tolist()
+        wanted: dict[int, Parts] = {}
+        for job, parts in self.held.items():
+            if now_us <= self.restarting.get(job, -1):
+                self._want(wanted, free, job, parts)
+        rounds.fill(wanted, free, self.fractions, self.rates, self.widths)
+        for job, is_whole in self.is_whole.items():
+            if not is_whole and job not in wanted and (parts := self._parts(job, free)):
+                self._want(wanted, free, job, parts)
+        rounds.begin(now_us)
+        self._apply(state, actions, wanted)
+        actions.wake(rounds.ends_us)
+
     def _count(self, now_us: int) -> None:
         """Charge the jobs for the time since the last decision."""
         for job, parts in self.held.items():
-            if job in self.received and len(parts) == 1:
+            if self.rounds is not None and len(parts) == 1:
+                self.rounds.count(job, parts[0][0], now_us - self.counted_us)
+            elif job in self.received and len(parts) == 1:
                 self.received[job][parts[0][0]] += now_us - self.counted_us
         self.counted_us = now_us
 
@@ -125,6 +176,9 @@ class Gavel(_core.Scheduler):
             alike = widths == width
             for kind in self.types.tolist():
                 rates[alike, kind] = state.rates(arrived[alike], kind, width)
+        if self.rounds is not None:
+            for job in arrived.tolist():
+                self.rounds.meet(job)
         self.is_told |= bool(((rates > 0) & (rates != 1)).any())
         whole = ((rates > 0) & (self.capacity >= widths[:, None])).any(axis=1)
         ids = arrived.tolist()
@@ -142,11 +196,17 @@ class Gavel(_core.Scheduler):
         gpus, deadline = state.gpus[jobs].astype(float), state.deadline_us[jobs]
         rates = np.array([self.rates[job] for job in ids])
         rates[gpus[:, None] > self.capacity[None, :]] = 0.0
+        truth = rates
+        if not self.aware:
+            rates = unaware(rates, is_of_first=self.objective in ("ftf", "makespan"))
         time_left = np.where(deadline < 0, np.inf, (deadline - now_us) / 1e6)
         if self.looks_at_work:
             remaining = state.remaining_us(jobs) / 1e6
         else:
             remaining = np.ones(len(ids))
+        if self.objective == "allox":
+            self._take(ids, self.matching.solve(ids, rates, gpus, remaining, self.capacity))
+            return
         fractions, instead = solved(
             self.objective,
             Jobs(
@@ -159,14 +219,36 @@ class Gavel(_core.Scheduler):
                 time_left=time_left,
                 value=state.value[jobs],
                 capacity=self.capacity.astype(float),
+                iterations=self._iterations(state, jobs),
+                breaks_ties=self.breaks_ties,
+                price=self.price,
+                isolated=self._isolated(ids, rates, gpus, remaining),
             ),
         )
         self.num_solved += 1
         if instead:
             self.unsolved[instead] += 1
-        fractions[rates <= 0] = 0.0
+        fractions[truth <= 0] = 0.0
+        self._take(ids, fractions)
+
+    def _take(self, ids: list[int], fractions: Array) -> None:
+        """Follow these fractions from now on."""
         self.fractions = dict(zip(ids, fractions, strict=True))
         self.received = {job: np.zeros(len(self.capacity)) for job in ids}
+
+    def _iterations(self, state: Any, jobs: Array) -> Array:
+        """Iterations for a second of service of each job."""
+        if not self.counts_iterations:
+            return np.ones(len(jobs))
+        ideal_s: Array = state.ideal_s(jobs)
+        return np.where(ideal_s > 0, 1.0 / np.where(ideal_s > 0, ideal_s, 1.0), 1.0)
+
+    def _isolated(self, ids: list[int], rates: Array, gpus: Array, left: Array) -> Array | None:
+        """Time that the work so far would have taken with 1/n of each type, as n was."""
+        if self.rounds is None or self.objective != "ftf":
+            return None
+        share = isolated_share(gpus, self.capacity.astype(float))
+        return self.rounds.isolated_time(ids, (rates * share).sum(axis=1), left)
 
     def _follow(self, wanted: dict[int, Parts], free: list[int]) -> None:
         """Take pairs of a job and a type by their fraction over what they have had."""

@@ -7,15 +7,13 @@ Policies for Deep Learning Workloads", OSDI 2020. Solved by HiGHS through SciPy.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from gpusched.base.libraries import need as need_library
 from gpusched.base.supervision import attended
-
-Array = np.ndarray[Any, Any]
+from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
 
 # Among equally good answers the one with more throughput, whatever the units of the objective.
 _TIE: Final = 1e-4
@@ -23,41 +21,6 @@ _STEPS: Final = 100
 _CLOSE: Final = 1e-6
 _PLENTY: Final = 1e6
 _SMALL: Final = 1e-3
-
-
-@dataclass(frozen=True)
-class Jobs:
-    """The active jobs of a round, one entry or row per job; times in seconds.
-
-    Attributes
-    ----------
-    rates
-        Service per second on each GPU type at the job's own width, float64[n, types]; each row
-        has a positive entry.
-    gpus, weight
-        Width and weight of each job.
-    remaining, elapsed, served
-        Service left, time since the submit, service received.
-    time_left
-        Until the deadline; infinite without one.
-    value
-        What it is worth to meet the deadline.
-    capacity
-        GPUs of each type.
-    """
-
-    rates: Array
-    gpus: Array
-    weight: Array
-    remaining: Array
-    elapsed: Array
-    served: Array
-    time_left: Array
-    value: Array
-    capacity: Array
-
-    def __len__(self) -> int:
-        return len(self.gpus)
 
 
 class UnsolvedError(Exception):
@@ -85,20 +48,48 @@ def max_min(jobs: Jobs) -> Array:
     rates, gpus, weight = jobs.rates[alike], jobs.gpus[alike], jobs.weight[alike]
     share = jobs.capacity / jobs.capacity.sum()
     gain = rates * (gpus / (weight * (rates @ share)))[:, None]
-    return _level(gain, np.ones(len(alike)), gpus, count, jobs.capacity)[1][group]
+    return _level(gain, np.ones(len(alike)), gpus, count, jobs)[1][group]
 
 
 def throughput(jobs: Jobs) -> Array:
     """Maximise the sum of the jobs' rates."""
     alike, group, count = _groups(jobs)
-    cost = -(jobs.rates[alike] * count[:, None])
-    return _solve(cost, jobs.gpus[alike], count, jobs.capacity)[group]
+    gain = _gain(jobs)[alike]
+    return _solve(-(gain * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
+
+
+def cost(jobs: Jobs) -> Array:
+    """Maximise the sum of the jobs' rates, each over the price of a GPU of its type."""
+    alike, group, count = _groups(jobs)
+    gain = _gain(jobs)[alike] / (1.0 if jobs.price is None else jobs.price)
+    return _solve(-(gain * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
+
+
+def isolated(jobs: Jobs) -> Array:
+    """Give every job an equal share of each type."""
+    return isolated_share(jobs.gpus, jobs.capacity)
+
+
+def isolated_share(gpus: Array, capacity: Array) -> Array:
+    """Part of the time on each type if each of n jobs has 1/n of its GPUs; at most all time."""
+    alone: Array = capacity / (len(gpus) * gpus[:, None])
+    alone /= np.maximum(1.0, alone.sum(axis=1))[:, None]
+    return alone
+
+
+def unaware(rates: Array, *, is_of_first: bool) -> Array:
+    """Take all types for equally fast: as the first that each job can use, or one and the same."""
+    able = rates > 0
+    first = (
+        rates[np.arange(len(rates)), able.argmax(axis=1)] if is_of_first else np.ones(len(rates))
+    )
+    return np.where(able, first[:, None], 0.0)
 
 
 def makespan(jobs: Jobs) -> Array:
     """Minimise the time at which the last job would end."""
     need = jobs.remaining / jobs.remaining.max()
-    return _level(jobs.rates, need, jobs.gpus, np.ones(len(jobs)), jobs.capacity)[1]
+    return _level(jobs.rates, need, jobs.gpus, np.ones(len(jobs)), jobs)[1]
 
 
 def finish_time_fairness(jobs: Jobs) -> Array:
@@ -109,9 +100,10 @@ def finish_time_fairness(jobs: Jobs) -> Array:
     least ratio is a linear program, whose solution is never too high and is where the next
     tangents are taken.
     """
-    alone = jobs.capacity / (len(jobs) * jobs.gpus[:, None])
-    alone /= np.maximum(1.0, alone.sum(axis=1))[:, None]
-    isolated = (jobs.served + jobs.remaining) / (jobs.rates * alone).sum(axis=1)
+    alone = (jobs.rates * isolated_share(jobs.gpus, jobs.capacity)).sum(axis=1)
+    isolated = (jobs.served + jobs.remaining) / alone
+    if jobs.isolated is not None:
+        isolated = jobs.isolated + jobs.remaining / alone
     ones = np.ones(len(jobs))
     # No ratio is below `past`, and where jobs have waited for long it is little above.
     past = float((jobs.elapsed / isolated).max())
@@ -129,7 +121,7 @@ def finish_time_fairness(jobs: Jobs) -> Array:
         if abs(times - 1.0) <= _CLOSE:
             break
     left = excess * isolated + slack
-    return _level(jobs.rates, jobs.remaining / left, jobs.gpus, ones, jobs.capacity)[1]
+    return _level(jobs.rates, jobs.remaining / left, jobs.gpus, ones, jobs)[1]
 
 
 def deadlines(jobs: Jobs) -> Array:
@@ -152,8 +144,15 @@ PROGRAMS: Final[Mapping[str, Callable[[Jobs], Array]]] = {
     "makespan": makespan,
     "throughput": throughput,
     "deadlines": deadlines,
+    "cost": cost,
+    "isolated": isolated,
 }
 """By objective: from the active jobs to the fraction of time on each type, float64[n, types]."""
+
+
+def _gain(jobs: Jobs) -> Array:
+    """What a job does on each type, in the unit that counts."""
+    return jobs.rates if jobs.iterations is None else jobs.rates * jobs.iterations[:, None]
 
 
 def _groups(jobs: Jobs) -> tuple[Array, Array, Array]:
@@ -161,30 +160,31 @@ def _groups(jobs: Jobs) -> tuple[Array, Array, Array]:
 
     Where the objective is concave and alike in all jobs of a kind, equal fractions lose nothing.
     """
-    key = np.column_stack([jobs.rates, jobs.gpus, jobs.weight])
+    columns = [jobs.rates, jobs.gpus, jobs.weight]
+    if jobs.iterations is not None:
+        columns.append(jobs.iterations)
+    key = np.column_stack(columns)
     _, alike, group, count = np.unique(
         key, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
     return alike, group.reshape(-1), count.astype(float)
 
 
-def _level(
-    gain: Array, need: Array, gpus: Array, count: Array, capacity: Array
-) -> tuple[float, Array]:
+def _level(gain: Array, need: Array, gpus: Array, count: Array, jobs: Jobs) -> tuple[float, Array]:
     """Maximise the level t such that each job's gain is at least t times its need."""
     try:
-        return _level_of(gain, need, gpus, count, capacity)
+        return _level_of(gain, need, gpus, count, jobs)
     except UnsolvedError:
         # The solver takes factors below 1e-9 for none, and the program for one without a bound.
         most = float(need.max())
         if not 0 < most < _SMALL:
             raise
-        level, fractions = _level_of(gain, need / most, gpus, count, capacity)
+        level, fractions = _level_of(gain, need / most, gpus, count, jobs)
         return level / most, fractions
 
 
 def _level_of(
-    gain: Array, need: Array, gpus: Array, count: Array, capacity: Array
+    gain: Array, need: Array, gpus: Array, count: Array, jobs: Jobs
 ) -> tuple[float, Array]:
     need_library("scipy", "a policy with linear programs", "scipy")
     from scipy import sparse
@@ -200,9 +200,10 @@ def _level_of(
             sparse.hstack([reach, sparse.csr_array(need[:, None])]),
         ]
     ).tocsr()
-    bound = np.concatenate([np.ones(num), capacity, np.zeros(num)])
+    bound = np.concatenate([np.ones(num), jobs.capacity, np.zeros(num)])
     scale = max(float((gain * count[:, None]).max()), 1e-12) * num
-    cost = np.append(-_TIE * (gain * count[:, None]).ravel() / scale, -1.0)
+    tie = _TIE if jobs.breaks_ties else 0.0
+    cost = np.append(-tie * (gain * count[:, None]).ravel() / scale, -1.0)
     found = attended(
         lambda: linprog(cost, A_ub=matrix, b_ub=bound, bounds=(0, None), method="highs")
     )

@@ -63,8 +63,8 @@ def test_nothing_starts_early_past_a_job_that_waits() -> None:
 def test_strict_waits_for_the_head_of_the_queue_and_skip_goes_on() -> None:
     # Queued at 4, 5 and 5.5; the first runs until 12 beside 2 free GPUs.
     jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
-    assert starts(jobs, "a-srpt:idle=false") == [4, 12, 5.5]
-    assert starts(jobs, "a-srpt:idle=false,scan=strict") == [4, 12, 13]
+    assert starts(jobs, "a-srpt:queue=fifo,idle=false") == [4, 12, 5.5]
+    assert starts(jobs, "a-srpt:queue=fifo,idle=false,scan=strict") == [4, 12, 13]
 
 
 # Two servers of 2. A gang of 2 exchanges 1e9 bytes an iteration: 0.1 s inside a server, beside
@@ -99,9 +99,18 @@ def test_a_gang_that_communicates_much_waits_for_a_good_placement() -> None:
 
 
 def test_its_patience_is_a_multiple_of_its_virtual_work() -> None:
-    start, finish = gang_runs(",tau=0.5")
+    start, finish = gang_runs(",wait=work,tau=0.5")
     assert (start, finish - start) == (70, APART_S)
-    assert gang_runs(",tau=0")[0] == 60
+    assert gang_runs(",wait=work,tau=0")[0] == 60
+
+
+def test_the_literal_reading_is_a_preset_that_options_overrule() -> None:
+    assert gang_runs(",preset=literal,tau=0.5") == gang_runs(",queue=fifo,wait=work,tau=0.5")
+    assert gang_runs(",preset=literal") == gang_runs(",queue=fifo,wait=work,tau=1")
+    assert gang_runs(",preset=literal,wait=loss,tau=0.03")[0] == pytest.approx(60 + 0.03 * 380)
+    jobs = [(0, 8, 2), (4, 1, 4), (5, 2, 1)]
+    literal = starts(jobs, "a-srpt:preset=literal,idle=false,scan=strict")
+    assert literal == [4, 12, 13] != starts(jobs, "a-srpt:idle=false,scan=strict")
 
 
 def test_or_a_multiple_of_the_time_that_the_placement_costs() -> None:
@@ -112,10 +121,10 @@ def test_or_a_multiple_of_the_time_that_the_placement_costs() -> None:
 
 def test_its_patience_ends_at_the_first_tick_that_is_not_before_its_end() -> None:
     # From 60 s on for 20 s / 3 and 20 s / 6, that is 6,666,666.7 and 3,333,333.3 microseconds.
-    assert gang_runs(f",tau={1 / 3}")[0] == 66.666667
-    assert gang_runs(f",tau={1 / 6}")[0] == 63.333334
+    assert gang_runs(f",wait=work,tau={1 / 3}")[0] == 66.666667
+    assert gang_runs(f",wait=work,tau={1 / 6}")[0] == 63.333334
     # A tick and a bit: not the tick after the one at which it was first looked at.
-    assert gang_runs(",tau=0.00000006")[0] == 60.000002
+    assert gang_runs(",wait=work,tau=0.00000006")[0] == 60.000002
 
 
 def test_a_gang_on_as_few_servers_as_possible_is_placed_well_whatever_near_says() -> None:
@@ -233,3 +242,18 @@ def test_predictions_count_with_what_a_good_placement_takes() -> None:
     assert order("spwf") == order("wcs-workload") == [0, 2, 1]
     assert order("a-srpt:idle=false") == [2, 1, 0]
     assert order("a-srpt:idle=false,work=low") == [1, 2, 0]
+
+
+@pytest.mark.parametrize("policy", ["a-srpt-p", "srsf"])
+def test_keys_that_round_to_one_number_tie(policy: str) -> None:
+    # 2^53 + 5 and 2^53 + 3 ticks are one double: of the two that wait the earlier goes first.
+    most = 2**53
+    jobs = gs.Trace.from_columns(
+        submit_s=[0, 0, 0], service_s=[1, 1, 1], gpus=[1, 1, 1],
+        estimate_s=[1, most / 1e6, (most - 2) / 1e6],
+    )  # fmt: skip
+    assert jobs.estimate_us.tolist() == [10**6, most, most - 2]
+    result = gs.simulate(
+        jobs, gs.Cluster.uniform(1, 1), policy=f"{policy}:overrun_s=5e-6", predictor="estimate"
+    )
+    assert result.jobs["start_s"].tolist() == [0, 1.000005, 2.00001]

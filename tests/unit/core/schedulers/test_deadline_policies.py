@@ -85,6 +85,46 @@ def test_elasticflow_gives_the_least_share_and_turns_down_what_breaks_a_promise(
     assert runs(result)[2] == (2, 50, 150, 1)
 
 
+def test_a_batch_is_admitted_as_a_whole_or_not_at_all() -> None:
+    # The first is alone. Of the two that come in its slot one cannot be met.
+    jobs = [(0, 60, 1, 100), (2, 10, 1, 90), (4, 400, 1, 40)]
+    each = simulate("elasticflow:slot_s=10", FOUR_GPUS, jobs, profile=LINEAR)
+    assert admitted(each) == {0: True, 1: True, 2: False}
+    batch = simulate("elasticflow:slot_s=10,admission=batch", FOUR_GPUS, jobs, profile=LINEAR)
+    assert admitted(batch) == {0: True, 1: False, 2: False}
+    # They are best effort, behind the spare GPUs of the first.
+    assert batch.schedule.start_us.tolist() == [0, 15_000_000, 15_000_000]
+    reasons = batch.schedule.decisions()["reason"]
+    assert reasons[1] == "another job of its slot cannot be met"
+
+
+def test_a_batch_that_can_be_met_is_admitted_as_its_slot_ends() -> None:
+    jobs = [(0, 60, 1, 100), (2, 10, 1, 90), (4, 20, 1, 90)]
+    policy = "elasticflow:slot_s=10,admission=batch"
+    result = simulate(policy, FOUR_GPUS, jobs, profile=LINEAR)
+    assert admitted(result) == {0: True, 1: True, 2: True}
+    log = result.schedule.decisions()
+    assert log["time_us"].tolist() == [0, 10_000_000, 10_000_000]
+
+
+def test_edf_greatest_takes_the_greatest_width_though_it_be_slower() -> None:
+    slower = gs.models.JobProfile("slower", throughput={"A": {1: 1.0, 2: 1.5, 4: 0.5}})
+    jobs = [(0, 10, 1, 100), (0, 10, 1, 50), (5, 1, 1, 20)]
+    result = simulate("edf-greatest:slot_s=10", FOUR_GPUS, jobs, profile=slower)
+    # The third waits for the end of the slot, and then goes first.
+    assert runs(result)[:2] == [(1, 0, 10, 4), (2, 10, 12, 4)]
+    fast = simulate("edf-fastest", FOUR_GPUS, jobs, profile=slower)
+    assert max(finish_s(fast)) < max(finish_s(result))
+
+
+def test_edf_greatest_turns_down_who_would_break_a_deadline() -> None:
+    jobs = [(0, 40, 1, 11), (0, 40, 1, 15), (0, 40, 1, 60)]
+    policy = "edf-greatest:slot_s=10,admission=true"
+    result = simulate(policy, FOUR_GPUS, jobs, profile=LINEAR)
+    assert admitted(result) == {0: True, 1: False, 2: True}
+    assert finish_s(result) == [10, 30, 20]
+
+
 def test_elasticflow_says_when_no_width_would_do() -> None:
     result = simulate("elasticflow", FOUR_GPUS, [(0, 100, 1, 20)], profile=LINEAR)
     assert admitted(result) == {0: False}

@@ -12,7 +12,8 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.schedulers import gavel_programs
-from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, Jobs, UnsolvedError, solved
+from gpusched.plugins.schedulers.gavel_jobs import Jobs
+from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, UnsolvedError, solved
 from tests.unit.core.schedulers.two_types import random_workload, runs
 
 TWO_TYPES = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
@@ -137,7 +138,7 @@ def test_gavel_is_listed_without_the_library_that_it_needs() -> None:
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert made.stdout.strip() == "False"
-    assert gs.policies()["gavel"].parameter("objective")["choices"] == list(PROGRAMS)
+    assert gs.policies()["gavel"].parameter("objective")["choices"] == [*PROGRAMS, "allox"]
     assert gs.policies()["gavel"].parameter("round_s")["minimum"] == 1
 
 
@@ -191,9 +192,7 @@ def test_no_fractions_are_fairer_than_those_of_ftf(seed: int) -> None:
     left = 0.999 * ratio * isolated_times(jobs) - jobs.elapsed
     if (left > 0).all():
         need = jobs.remaining / left
-        level, _ = gavel_programs._level(
-            jobs.rates, need, jobs.gpus, np.ones(len(jobs)), jobs.capacity
-        )
+        level, _ = gavel_programs._level(jobs.rates, need, jobs.gpus, np.ones(len(jobs)), jobs)
         assert level < 1
 
 
@@ -237,7 +236,8 @@ def test_deadlines_come_before_throughput() -> None:
     assert PROGRAMS["throughput"](jobs)[:, 0] == pytest.approx([1, 0], abs=1e-5)
 
 
-HETEROGENEOUS = ("allox", "gavel", "optimus", "themis-greedy")
+SIMULATED = "gavel:rounds=artefact,reset_s=1920,ties=any"
+HETEROGENEOUS = ("allox", "gavel", SIMULATED, "optimus", "themis-greedy")
 ALL = (*HETEROGENEOUS, "chronus", "edf-fastest", "elasticflow")
 
 

@@ -1,0 +1,123 @@
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/check.hpp"
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "run.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+/// What the first decision of a run did: a dict of columns.
+py::typing::Dict<py::str, py::object> decided(Run& run) {
+  run.listen(true);
+  run.proceed(kNever, 1, false);
+  std::vector<std::int8_t> kind;
+  std::vector<std::int64_t> job;
+  std::vector<std::int64_t> held_job;
+  std::vector<std::int64_t> held_server;
+  std::vector<GpuMask> held_mask;
+  const Simulation& simulation = run.halted();
+  const State& state = simulation.state();
+  for (const Event& event : run.take_events()) {
+    kind.push_back(static_cast<std::int8_t>(event.kind));
+    job.push_back(event.job);
+    if (event.kind != EventKind::start && event.kind != EventKind::resize) continue;
+    for (const Piece& piece : state.slot(event.job).pieces) {
+      held_job.push_back(event.job);
+      held_server.push_back(piece.server);
+      held_mask.push_back(piece.mask);
+    }
+  }
+  std::vector<std::int64_t> rejected;
+  std::vector<std::int8_t> reason;
+  for (JobId row = 0; simulation.num_rejected() > 0 && row < state.num_arrived(); ++row) {
+    if (state.record(row).phase != Phase::rejected) continue;
+    rejected.push_back(row);
+    reason.push_back(static_cast<std::int8_t>(state.record(row).reason));
+  }
+  const Time wake = simulation.wake_up();
+  py::typing::Dict<py::str, py::object> columns;
+  columns["kind"] = column_of(std::move(kind));
+  columns["job"] = column_of(std::move(job));
+  columns["held_job"] = column_of(std::move(held_job));
+  columns["held_server"] = column_of(std::move(held_server));
+  columns["held_mask"] = column_of(std::move(held_mask));
+  columns["rejected"] = column_of(std::move(rejected));
+  columns["reason"] = column_of(std::move(reason));
+  columns["num_free"] = py::int_(state.occupancy().num_free());
+  columns["wake_us"] = wake == kNever ? py::object(py::none()) : py::int_(wake.count());
+  return columns;
+}
+
+/// What Standing is made of, of the jobs that wait and run, and which those are.
+py::typing::Dict<py::str, py::object> standing_of(Run& run) {
+  const State& state = run.halted().state();
+  std::vector<std::int64_t> jobs, attained_us, start_us, cost_us, held_job, held_server;
+  std::vector<std::int32_t> preemptions;
+  std::vector<GpuMask> held_mask;
+  for (const JobId job : run.live()) {
+    jobs.push_back(job);
+    attained_us.push_back(state.attained(job).count());
+    preemptions.push_back(state.record(job).preemptions);
+    const bool runs = state.holds(job);
+    start_us.push_back(runs ? state.slot(job).start.count() : -1);
+    cost_us.push_back(runs ? state.slot(job).cost.count() : 0);
+    if (!runs) continue;
+    for (const Piece& piece : state.slot(job).pieces) {
+      held_job.push_back(std::ssize(jobs) - 1);
+      held_server.push_back(piece.server);
+      held_mask.push_back(piece.mask);
+    }
+  }
+  py::typing::Dict<py::str, py::object> columns;
+  columns["jobs"] = column_of(std::move(jobs));
+  columns["attained_us"] = column_of(std::move(attained_us));
+  columns["start_us"] = column_of(std::move(start_us));
+  columns["cost_us"] = column_of(std::move(cost_us));
+  columns["preemptions"] = column_of(std::move(preemptions));
+  columns["held_job"] = column_of(std::move(held_job));
+  columns["held_server"] = column_of(std::move(held_server));
+  columns["held_mask"] = column_of(std::move(held_mask));
+  return columns;
+}
+
+/// Goes on until the job holds GPUs or nothing is left; null then, else when, and on which servers.
+std::optional<std::pair<std::int64_t, std::vector<ServerId>>> until_start(Run& run, JobId job) {
+  if (!run.go_until_start(job)) return std::nullopt;
+  const State& state = run.halted().state();
+  std::vector<ServerId> servers;
+  for (const Piece& piece : state.slot(job).pieces) servers.push_back(piece.server);
+  return std::pair(state.slot(job).start.count(), std::move(servers));
+}
+
+}  // namespace
+
+void bind_decision(py::module_& m) {
+  m.def("decided", &decided, py::arg("run").none(false),
+        "Take the next decision of a run; columns of what it did, and of who never can run.");
+  m.def("standing_of", &standing_of, py::arg("run").none(false),
+        "The jobs of a halted run that wait and run, and columns of a Standing of these alone.");
+  m.def("until_start", &until_start, py::arg("run").none(false), py::arg("job"),
+        "Go on until the job holds GPUs: when that is in microseconds, and on which servers; None\n"
+        "if it never does.");
+  m.def(
+      "can_place",
+      [](const Run& run, JobId job) {
+        if (job >= run.halted().state().num_arrived()) {
+          throw InvalidInput("job: " + std::to_string(job) + " has not arrived");
+        }
+        return run.halted().can_place(job);
+      },
+      py::arg("run").none(false), py::arg("job"),
+      "Whether the placement of a halted run has GPUs for the job.");
+}
+
+}  // namespace gpusched::bindings

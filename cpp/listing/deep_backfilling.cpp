@@ -1,0 +1,210 @@
+#include "listing/deep_backfilling.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "base/check.hpp"
+
+namespace gpusched {
+
+void Reservations::begin(const Setup& setup, const RunningIndex& running, bool admits_extra) {
+  placement_ = &setup.placement;
+  running_ = &running;
+  admits_extra_ = admits_extra;
+  held_.clear();
+}
+
+/// When GPUs come free, in order: an end that has passed counts as the next tick.
+void Reservations::find_instants(const State& state) {
+  const Time soonest = state.now() + kTick;
+  instants_.clear();
+  running_->for_each(
+      [&](const RunningIndex::Entry& run) { instants_.push_back(std::max(run.end, soonest)); });
+  for (const Held& held : held_) instants_.push_back(held.end);
+  std::sort(instants_.begin(), instants_.end());
+  instants_.erase(std::unique(instants_.begin(), instants_.end()), instants_.end());
+}
+
+void Reservations::add(const State& state, JobId job) {
+  find_instants(state);
+  const Time length = state.jobs().estimate(job);
+  const std::size_t num_before = held_.size();
+  if (placement_->is_pooled()) {
+    add_in_pool(state, state.request(job), length);
+  } else {
+    add_on_servers(state, state.request(job), length);
+  }
+  if (held_.size() == num_before) {
+    throw InvariantError("at " + std::to_string(state.now().count()) + " us, job " +
+                         std::to_string(job) + ": no instant can be promised to it");
+  }
+}
+
+std::int64_t Reservations::free_at(const State& state, Time at) const {
+  std::int64_t free = state.occupancy().num_free();
+  if (at > state.now()) free += running_->sum_until(at);
+  for (const Held& held : held_) {
+    if (held.begin <= at && at < held.end) free -= held.gpus;
+  }
+  return free;
+}
+
+/// Running jobs only give back, so there is least at the start or as a promise begins.
+std::int64_t Reservations::least_free(const State& state, Time begin, Time end) const {
+  std::int64_t least = free_at(state, begin);
+  for (const Held& held : held_) {
+    if (begin < held.begin && held.begin < end) {
+      least = std::min(least, free_at(state, held.begin));
+    }
+  }
+  return least;
+}
+
+void Reservations::add_in_pool(const State& state, const Request& request, Time length) {
+  for (const Time at : instants_) {
+    if (least_free(state, at, at + length) < request.gpus) continue;
+    held_.push_back({at, at + length, request.gpus, {}});
+    return;
+  }
+}
+
+bool Reservations::accepts(const Occupancy& free, const Request& request, Time begin, Time end) {
+  const auto can_be_placed = [&](const Occupancy& left) {
+    return placement_->widest(left, request.types) >= request.room() &&
+           placement_->place(left, request, allocation_);
+  };
+  const bool is_alone = std::none_of(held_.begin(), held_.end(), [&](const Held& held) {
+    return held.begin < end && begin < held.end;
+  });
+  if (is_alone || !can_be_placed(free)) return is_alone && can_be_placed(free);
+  Occupancy left = free;
+  for (const Held& held : held_) {
+    if (held.begin >= end || begin >= held.end) continue;
+    taken_.reset(0);
+    for (Piece piece : held.pieces) {
+      // What is promised for later may be held by a job that still runs.
+      piece.mask &= left.free_mask(piece.server);
+      piece.gpus = std::popcount(piece.mask);
+      if (piece.gpus == 0) continue;
+      taken_.pieces.push_back(piece);
+      taken_.gpus += piece.gpus;
+    }
+    if (taken_.gpus > 0) left.acquire(taken_.gpus, taken_.pieces);
+  }
+  return can_be_placed(left);
+}
+
+void Reservations::add_on_servers(const State& state, const Request& request, Time length) {
+  Occupancy free = state.occupancy();
+  auto next = running_->first_after(Time{-1});
+  for (const Time at : instants_) {
+    for (; next.is_valid() && running_->at(next).end <= at; running_->step(next)) {
+      const Slot& run = state.slot(running_->at(next).job);
+      free.release(run.gpus, run.pieces);
+    }
+    if (!accepts(free, request, at, at + length)) continue;
+    held_.push_back({at, at + length, request.gpus, allocation_.pieces});
+    return;
+  }
+}
+
+bool Reservations::admits(const State& state, JobId job, const Allocation& allocation) const {
+  const Time end = state.now() + state.jobs().estimate(job);
+  const auto outlives = [&](const Held& held) { return end > held.begin; };
+  if (std::none_of(held_.begin(), held_.end(), outlives)) return true;
+  if (!admits_extra_) return false;
+  if (placement_->is_pooled()) return least_free(state, state.now(), end) >= allocation.gpus;
+  return std::none_of(held_.begin(), held_.end(), [&](const Held& held) {
+    if (!outlives(held)) return false;
+    return std::any_of(allocation.pieces.begin(), allocation.pieces.end(), [&](const Piece& mine) {
+      return std::any_of(held.pieces.begin(), held.pieces.end(), [&](const Piece& piece) {
+        return piece.server == mine.server && (piece.mask & mine.mask) != 0;
+      });
+    });
+  });
+}
+
+void DeepBackfilling::begin(const Setup& setup) {
+  if (rule_.depth > 1 && setup.state.jobs().has_demands()) {
+    fail_input(
+        "parameter depth: above 1 only whole GPUs are promised, and the jobs ask for shares, CPU or "
+        "memory");
+  }
+  placement_ = &setup.placement;
+  control_ = &setup.control;
+  waiting_.clear();
+  head_.begin(setup, rule_.admits_extra);
+  promises_.begin(setup, head_.running(), rule_.admits_extra);
+}
+
+bool DeepBackfilling::withdraw(const State& /*state*/, JobId job) {
+  std::erase(waiting_, job);
+  return true;
+}
+
+bool DeepBackfilling::adopt(const State& state) {
+  state.for_each_running([&](const Slot& run) { head_.start(state, run.job); });
+  return true;
+}
+
+bool DeepBackfilling::try_start(const State& state, JobId job, Actions& actions) {
+  const Request request = state.request(job);
+  if (placement_->widest(state.occupancy(), request.types) < request.room() ||
+      !placement_->place(state.occupancy(), request, allocation_)) {
+    return false;
+  }
+  if (num_promised_ > 0) {
+    const bool is_harmless = rule_.depth == 1 ? head_.admits(state, job, allocation_)
+                                              : promises_.admits(state, job, allocation_);
+    if (!is_harmless) return false;
+  }
+  actions.start(job, allocation_);
+  head_.start(state, job);
+  return true;
+}
+
+void DeepBackfilling::promise(const State& state, JobId job) {
+  if (rule_.depth == 1) {
+    head_.make(state, job);
+  } else {
+    promises_.add(state, job);
+  }
+  ++num_promised_;
+}
+
+void DeepBackfilling::decide(const State& state, const Instant& instant, Actions& actions) {
+  for (const JobId job : instant.finished) head_.finish(state, job);
+  waiting_.insert(waiting_.end(), instant.arrived.begin(), instant.arrived.end());
+  num_promised_ = 0;
+  promises_.clear();
+  const bool is_full = state.occupancy().num_free() == 0 && !state.jobs().has_demands();
+  std::vector<JobId>::iterator next = waiting_.begin();
+  std::vector<JobId>::iterator still = waiting_.begin();
+  for (; !is_full && next != waiting_.end() && num_promised_ < rule_.depth; ++next) {
+    control_->check();
+    if (try_start(state, *next, actions)) continue;
+    promise(state, *next);
+    *still++ = *next;
+  }
+  if (is_full || num_promised_ < rule_.depth) {
+    if (!is_full) waiting_.erase(still, waiting_.end());
+    head_.rest();
+    return;
+  }
+  others_.assign(next, waiting_.end());
+  waiting_.erase(still, waiting_.end());
+  if (rule_.shortest_first) {
+    std::stable_sort(others_.begin(), others_.end(), [&](JobId a, JobId b) {
+      return state.jobs().estimate(a) < state.jobs().estimate(b);
+    });
+  }
+  std::erase_if(others_, [&](JobId job) {
+    control_->check();
+    return try_start(state, job, actions);
+  });
+  if (rule_.shortest_first) std::sort(others_.begin(), others_.end());
+  waiting_.insert(waiting_.end(), others_.begin(), others_.end());
+}
+
+}  // namespace gpusched

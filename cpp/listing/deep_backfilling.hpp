@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/clone.hpp"
+#include "listing/head_reservation.hpp"
+#include "listing/running_index.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// What several waiting jobs are promised at one decision, by the estimates: each an instant, and
+/// GPUs from then on for as long as it is estimated to run. Made anew at every decision by a walk
+/// over all expected ends, which is slow and easy to read. Whole GPUs only.
+class Reservations {
+ public:
+  /// `running` are the running jobs by their expected ends; it outlives this. `admits_extra`:
+  /// whether a job may start that outlives a promised instant.
+  void begin(const Setup& setup, const RunningIndex& running, bool admits_extra);
+
+  void clear() noexcept { held_.clear(); }
+  [[nodiscard]] std::size_t size() const noexcept { return held_.size(); }
+  /// Promises the job the first instant at which it fits beside all that was promised before.
+  void add(const State& state, JobId job);
+  /// Whether nobody who was promised anything is harmed if the job starts now on these GPUs.
+  [[nodiscard]] bool admits(const State& state, JobId job, const Allocation& allocation) const;
+
+ private:
+  struct Held {
+    Time begin;
+    Time end;
+    int gpus;
+    std::vector<Piece> pieces;
+  };
+
+  void find_instants(const State& state);
+  void add_in_pool(const State& state, const Request& request, Time length);
+  void add_on_servers(const State& state, const Request& request, Time length);
+  [[nodiscard]] bool accepts(const Occupancy& free, const Request& request, Time begin, Time end);
+  [[nodiscard]] std::int64_t least_free(const State& state, Time begin, Time end) const;
+  [[nodiscard]] std::int64_t free_at(const State& state, Time at) const;
+
+  Ref<Placement> placement_;
+  Ref<const RunningIndex> running_;
+  bool admits_extra_ = true;
+  std::vector<Held> held_;
+  std::vector<Time> instants_;
+  Allocation allocation_;
+  Allocation taken_;
+};
+
+/// How backfilling may differ from EASY's.
+struct BackfillRule {
+  /// Whether a later job may outlive a promised instant on GPUs that the promise leaves over.
+  bool admits_extra = true;
+  /// How many waiting jobs are promised an instant.
+  std::int64_t depth = 1;
+  /// Whether the others are tried by (estimate, JobId), not by JobId.
+  bool shortest_first = false;
+};
+
+/// Backfilling with any rule, at every decision by a walk over the whole queue: its time grows with
+/// the queue and, for each promise, with the running jobs.
+class DeepBackfilling final : public Scheduler {
+ public:
+  explicit DeepBackfilling(const BackfillRule& rule) : rule_(rule) {}
+
+  void begin(const Setup& setup) override;
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override;
+  [[nodiscard]] bool adopt(const State& state) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+
+ private:
+  [[nodiscard]] bool try_start(const State& state, JobId job, Actions& actions);
+  void promise(const State& state, JobId job);
+
+  BackfillRule rule_;
+  Ref<Placement> placement_;
+  Ref<const RunControl> control_;
+  std::vector<JobId> waiting_;  // by JobId
+  std::vector<JobId> others_;   // who is promised nothing, in the order in which they are tried
+  HeadReservation head_;        // the promise where there is one, and who runs
+  Reservations promises_;       // where there are several
+  std::int64_t num_promised_ = 0;
+  Allocation allocation_;
+};
+
+}  // namespace gpusched

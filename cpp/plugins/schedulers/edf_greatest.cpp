@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "base/clone.hpp"
+#include "base/registry.hpp"
+#include "elastic/elastic_jobs.hpp"
+
+namespace gpusched {
+namespace {
+
+/// In the order of deadlines each job takes the greatest width that is left, though a narrower one
+/// be faster. GPUs are given out at most once in a slot, whole seconds apart. With admission a job is turned down if it
+/// or one before it would then miss its deadline, as far as one can tell beforehand.
+class EdfGreatest final : public Scheduler {
+ public:
+  explicit EdfGreatest(const Parameters& parameters)
+      : slot_(parameters.seconds("slot_s")), admits_all_(!parameters.flag("admission")) {}
+
+  void begin(const Setup& setup) override {
+    jobs_.begin(setup, false, true);
+    control_ = &setup.control;
+    line_.clear();
+    came_.clear();
+    turned_down_.clear();
+    decisions_.clear();
+    is_due_ = false;
+    last_ = kNever;
+  }
+
+  void decide(const State& state, const Instant& instant, Actions& actions) override {
+    const std::size_t num_before = line_.size();
+    std::erase_if(line_, [&](const Entry& entry) {
+      return std::binary_search(instant.finished.begin(), instant.finished.end(), entry.id);
+    });
+    jobs_.open(state, instant);
+    for (const JobId job : instant.finished) {
+      std::erase_if(turned_down_, [&](const Entry& entry) { return entry.id == job; });
+    }
+    came_.insert(came_.end(), instant.arrived.begin(), instant.arrived.end());
+    if (jobs_.empty()) return;
+    // The end of a job that was turned down moves nobody else.
+    is_due_ = is_due_ || line_.size() < num_before || !came_.empty() || line_.empty();
+    if (!is_due_) return;
+    if (const Time at = next_decision(state.now()); state.now() < at) {
+      actions.wake(at);
+      return;
+    }
+    is_due_ = false;
+    for (const JobId id : came_) consider(state, id);
+    came_.clear();
+    give_out(state, actions);
+    last_ = state.now();
+  }
+
+  [[nodiscard]] std::vector<Decision> decisions() const override { return decisions_; }
+
+ private:
+  struct Entry {
+    Time deadline;
+    JobId id;
+
+    friend bool operator<(const Entry& a, const Entry& b) noexcept {
+      return a.deadline != b.deadline ? a.deadline < b.deadline : a.id < b.id;
+    }
+  };
+  /// The first instant from now on that is a slot or more, and whole seconds, after the last time.
+  [[nodiscard]] Time next_decision(Time now) const {
+    if (last_ == kNever) return now;
+    const Time whole{ceil_div((now - last_).count(), kTicksPerSecond) * kTicksPerSecond};
+    return last_ + std::max(slot_, whole);
+  }
+
+  /// GPUs of a type that are free from an instant on, until the next.
+  using Profile = std::map<Time, std::int64_t>;
+
+  [[nodiscard]] static bool is_wider(const Configuration& one, const Configuration* other) {
+    if (other == nullptr || one.gpus != other->gpus)
+      return other == nullptr || one.gpus > other->gpus;
+    return one.rate > other->rate;
+  }
+
+  void consider(const State& state, JobId id) {
+    const Entry entry{state.jobs().deadline(id), id};
+    const auto place = line_.insert(std::lower_bound(line_.begin(), line_.end(), entry), entry);
+    if (admits_all_ || entry.deadline == kNever) return;
+    Decision decision{id, state.now(), keeps_deadlines(state), 0, state.jobs().value(id), 0, ""};
+    decision.from = state.now();
+    decision.until = entry.deadline;
+    if (decision.is_admitted) {
+      decision.reason = "it and all others end in time";
+    } else {
+      decision.reason = "it or another job would miss its deadline";
+      line_.erase(place);
+      turned_down_.push_back(entry);
+    }
+    decisions_.push_back(decision);
+  }
+
+  /// Whether all in the line end in time, each on the greatest width that those before it leave.
+  [[nodiscard]] bool keeps_deadlines(const State& state) {
+    std::vector<Profile> profiles;
+    for (int type = 0; type < jobs_.num_types(); ++type) {
+      profiles.push_back({{state.now(), jobs_.total(type)}});
+    }
+    for (const Entry& entry : line_) {
+      control_->check();
+      const ElasticJobs::Job& job = jobs_.job(entry.id);
+      if (job.is_mixed()) continue;
+      if (plan(state, job, profiles) > entry.deadline) return false;
+    }
+    return true;
+  }
+
+  /// When the job would end, which then has its GPUs until the end of a slot.
+  [[nodiscard]] Time plan(const State& state, const ElasticJobs::Job& job,
+                          std::vector<Profile>& profiles) const {
+    auto left = static_cast<double>(state.remaining(job.id).count());
+    const Time deadline = state.jobs().deadline(job.id);
+    for (Time at = state.now();;) {
+      Time until = kNever;
+      const Configuration* best = nullptr;
+      for (const Configuration& known : job.configurations) {
+        const Profile& profile = profiles[static_cast<std::size_t>(known.type)];
+        if (known.gpus <= std::prev(profile.upper_bound(at))->second && is_wider(known, best)) {
+          best = &known;
+        }
+      }
+      for (const Profile& profile : profiles) {
+        const auto next = profile.upper_bound(at);
+        if (next != profile.end()) until = std::min(until, next->first);
+      }
+      if (best != nullptr) {
+        const Time lasts{ceil_ticks(left / best->rate)};
+        Profile& profile = profiles[static_cast<std::size_t>(best->type)];
+        if (until == kNever || lasts <= until - at) {
+          const Time end = at + lasts;
+          const std::int64_t slots = ceil_div((end - state.now()).count(), slot_.count());
+          take(profile, at, state.now() + slots * slot_, best->gpus);
+          return end;
+        }
+        left -= static_cast<double>((until - at).count()) * best->rate;
+        take(profile, at, until, best->gpus);
+      }
+      if (until == kNever || until > deadline) return kNever;
+      at = until;
+    }
+  }
+
+  static void take(Profile& profile, Time from, Time until, int gpus) {
+    for (const Time edge : {from, until}) {
+      const auto next = profile.upper_bound(edge);
+      profile.emplace(edge, std::prev(next)->second);
+    }
+    for (auto at = profile.find(from); at->first < until; ++at) at->second -= gpus;
+  }
+
+  void give_out(const State& state, Actions& actions) {
+    jobs_.withdraw_all();
+    for (const std::vector<Entry>* line : {&line_, &turned_down_}) {
+      for (const Entry& entry : *line) {
+        if (jobs_.all_left() == 0) break;
+        give(jobs_.job(entry.id));
+      }
+    }
+    jobs_.apply(state, actions);
+  }
+
+  void give(ElasticJobs::Job& job) {
+    const Configuration* best = nullptr;
+    for (const Configuration& known : job.configurations) {
+      if (jobs_.fits(job, known) && is_wider(known, best)) best = &known;
+    }
+    if (best == nullptr) return;
+    // Of two that are as wide and as fast it keeps the one that it holds.
+    const bool holds_as_good = job.held_gpus() == best->gpus && job.held_rate >= best->rate;
+    if (holds_as_good && jobs_.keep(job)) return;
+    jobs_.give(job, *best);
+  }
+
+  Time slot_;
+  bool admits_all_;
+  ElasticJobs jobs_;
+  Ref<const RunControl> control_;
+  std::vector<Entry> line_;         // by (deadline, job)
+  std::vector<JobId> came_;         // since GPUs were given out last
+  std::vector<Entry> turned_down_;  // in the order in which they came: best effort
+  std::vector<Decision> decisions_;
+  bool is_due_ = false;  // GPUs are to be given out
+  Time last_ = kNever;  // when GPUs were given out last; kNever: not yet
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, EdfGreatest, .name = "edf-greatest",
+    .summary = "Earliest deadline first, each job on the greatest width that is left; once a slot.",
+    .source = "The rule of edf and edf-accessctrl in the program of ElasticFlow, ASPLOS 2023.",
+    .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines},
+    .parameters = {{.name = "slot_s",
+                    .fallback = 60.0,
+                    .help = "seconds for which GPUs are given out at least",
+                    .minimum = 1,
+                    .maximum = 1e9},
+                   {.name = "admission",
+                    .fallback = false,
+                    .help = "turn a job down if it or another would then miss its deadline; it is "
+                            "best effort then",
+                    .flags = {Flag::clairvoyant}}})
+
+}  // namespace gpusched

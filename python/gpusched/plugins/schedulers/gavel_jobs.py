@@ -1,0 +1,58 @@
+"""What a program of Gavel's knows of the active jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """The active jobs of a round, one entry or row per job; times in seconds.
+
+    Attributes
+    ----------
+    rates
+        Service per second on each GPU type at the job's own width, float64[n, types]; each row
+        has a positive entry.
+    gpus, weight
+        Width and weight of each job.
+    remaining, elapsed, served
+        Service left, time since the submit, service received.
+    time_left
+        Until the deadline; infinite without one.
+    value
+        What it is worth to meet the deadline.
+    capacity
+        GPUs of each type.
+    iterations
+        Iterations for a second of service, or 1 where services are what counts.
+    price
+        Of a GPU of each type.
+    breaks_ties
+        Whether of equally good answers the one with more throughput is wanted.
+    isolated
+        Time that what was done would have taken with an equal share of all GPUs; None: as much as
+        it would with the present share.
+    """
+
+    rates: Array
+    gpus: Array
+    weight: Array
+    remaining: Array
+    elapsed: Array
+    served: Array
+    time_left: Array
+    value: Array
+    capacity: Array
+    iterations: Array | None = None
+    price: Array | None = None
+    breaks_ties: bool = True
+    isolated: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.gpus)

@@ -1,0 +1,178 @@
+"""A run whose every decision is taken by ``gs.decide`` is the run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpusched as gs
+from gpusched.base.run_warning import unwarned
+from tests.boundary.workloads import FirstFit, ShortestFirst, Strict
+from tests.campaigns.deciding import Deciding
+from tests.contract.runs import CLUSTER, DEMANDING, FINISHED, POOLED, REJECTED, ROOMY_CLUSTER, TYPED
+from tests.golden import workload as golden
+
+BY_THE_STATE = {
+    "2d-las", "a-srpt-p", "easy", "edf", "fifo", "fifo-skip", "las", "llf", "qssf",
+    "serverfilling-srpt", "sgf", "sjf", "spjf", "spwf", "srsf", "srtf", "swf", "wcs-duration",
+    "wcs-subtime", "wcs-workload", "wspt",
+}  # fmt: skip
+"""The policies without a memory, as they are without options."""
+BY_ROWS = {"random"}
+"""Draw by the rows of jobs, which are others in a state than in a run."""
+LOOKS_AT_ALL_JOBS = {"fgd"}
+"""Placements that look at what all jobs of the run ask for."""
+PLACEMENTS = sorted(set(gs.placements()) - BY_ROWS - LOOKS_AT_ALL_JOBS)
+
+
+def digests(
+    jobs: gs.Trace, cluster: gs.Cluster, policy: Any, placement: Any = "consolidated"
+) -> tuple[str, str]:
+    """The digest of the run, and of the one that is decided step by step."""
+    options = {"placement": placement, "speed": "fixed"}
+    with unwarned():
+        run = gs.simulate(jobs, cluster, policy=policy, **options)
+        decided = gs.simulate(
+            jobs, cluster, policy=Deciding(jobs, cluster, policy, placement), **options
+        )
+    return run.digest, decided.digest
+
+
+REMEMBERED = 50
+"""Jobs of a run whose course is done again at each decision."""
+
+
+def of_those_that_run(jobs: gs.Trace, cluster: gs.Cluster, policy: str) -> gs.Trace:
+    """The first jobs but for those that are turned down, of which a scheduler is never told."""
+    jobs = jobs._take(np.arange(REMEMBERED))
+    with unwarned():
+        status = gs.simulate(jobs, cluster, policy=policy, speed="fixed").schedule.status
+    return jobs._take(np.flatnonzero(np.asarray(status) == FINISHED))
+
+
+@pytest.mark.parametrize("policy", sorted(gs.policies()))
+def test_every_policy_with_its_memory_is_decided_as_it_runs(policy: str) -> None:
+    jobs = of_those_that_run(workload(policy), CLUSTER, policy)
+    assert len(jobs) > REMEMBERED // 2
+    decider = Deciding(jobs, CLUSTER, policy, "consolidated", remembers=True)
+    with unwarned():
+        whole = gs.simulate(jobs, CLUSTER, policy=policy, speed="fixed")
+        decided = gs.simulate(jobs, CLUSTER, policy=decider, speed="fixed")
+    assert decided.digest == whole.digest
+
+
+@pytest.mark.parametrize("policy", ["las", "2d-las:limits=30/300"])
+def test_instants_at_which_nothing_is_told(policy: str) -> None:
+    """Jobs that are turned down arrive, and are not shown; the policy decides all the same."""
+    jobs = TYPED["plain"]._take(np.arange(2 * REMEMBERED))
+    decider = Deciding(jobs, CLUSTER, policy, "consolidated", remembers=True)
+    with unwarned():
+        whole = gs.simulate(jobs, CLUSTER, policy=policy, speed="fixed")
+        decided = gs.simulate(jobs, CLUSTER, policy=decider, speed="fixed")
+    assert (np.asarray(whole.schedule.status) == REJECTED).any()
+    assert decided.digest == whole.digest
+
+
+@pytest.mark.parametrize("policy", ["2d-las:promote=2", "2d-las:inside=entry", "a-srpt:tau=2"])
+def test_options_that_make_a_policy_remember(policy: str) -> None:
+    jobs = of_those_that_run(TYPED["plain"], CLUSTER, policy)
+    decider = Deciding(jobs, CLUSTER, policy, "best-fit", remembers=True)
+    with unwarned():
+        whole = gs.simulate(jobs, CLUSTER, policy=policy, placement="best-fit", speed="fixed")
+        decided = gs.simulate(
+            jobs, CLUSTER, policy=decider, placement="best-fit", speed="fixed"
+        )  # fmt: skip
+    assert decided.digest == whole.digest
+
+
+def workload(policy: str, placement: str = "consolidated") -> gs.Trace:
+    kind, _ = golden.fitting(policy)
+    return (POOLED if "pooled" in gs.placements()[placement].flags else TYPED)[kind]
+
+
+@pytest.mark.parametrize("policy", sorted(gs.policies()))
+def test_every_policy_is_decided_as_it_runs_or_refused_by_name(policy: str) -> None:
+    if policy in BY_THE_STATE:
+        whole, decided = digests(workload(policy), CLUSTER, policy)
+        assert decided == whole
+    elif policy not in BY_ROWS:
+        why = "keeps more than the state|written in Python and may remember"
+        with pytest.raises(ValueError, match=rf"{policy}.*({why})"):
+            gs.decide(gs.ClusterState(CLUSTER, workload(policy), 1e6), policy=policy)
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("policy", ["fifo", "fifo-skip", "srtf", "easy"])
+def test_every_placement(policy: str, placement: str) -> None:
+    whole, decided = digests(workload(policy, placement), CLUSTER, policy, placement)
+    assert decided == whole
+
+
+@pytest.mark.parametrize("policy", ["fifo-skip", "srtf", "serverfilling-srpt", "easy"])
+@pytest.mark.parametrize("placement", ["best-fit", "gpu-packing"])
+def test_shares_cpu_and_memory(policy: str, placement: str) -> None:
+    whole, decided = digests(DEMANDING, ROOMY_CLUSTER, policy, placement)
+    assert decided == whole
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "srtf:epoch=period,period_s=30", "srtf:quota=hold", "srtf:displace=true",
+        "srtf:scan=strict", "2d-las:limits=30/300", "las:period_s=20",
+        "sjf:scan=strict", "llf:period_s=7", "easy:depth=3", "easy:backfill=shortest",
+    ],
+)  # fmt: skip
+def test_options(policy: str) -> None:
+    whole, decided = digests(workload(policy.partition(":")[0]), CLUSTER, policy)
+    assert decided == whole
+
+
+@pytest.mark.parametrize("policy", ["2d-las:promote=2", "2d-las:inside=entry"])
+def test_options_that_make_a_policy_remember_are_refused(policy: str) -> None:
+    with pytest.raises(ValueError, match="keeps more than the state"):
+        gs.decide(gs.ClusterState(CLUSTER, TYPED["plain"], 1e6), policy=policy)
+
+
+@pytest.mark.parametrize("chosen", [ShortestFirst, Strict])
+def test_objects_of_python(chosen: Any) -> None:
+    whole, decided = digests(TYPED["plain"], CLUSTER, chosen())
+    assert decided == whole
+    untyped = POOLED["plain"]
+    whole, decided = digests(untyped, CLUSTER, chosen(), FirstFit())
+    assert decided == whole
+
+
+job = st.tuples(
+    st.integers(0, 6), st.integers(1, 12), st.integers(1, 6), st.integers(0, 3), st.integers(1, 12)
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(job, min_size=1, max_size=10),
+    st.sampled_from(sorted(BY_THE_STATE)),
+    st.sampled_from(["consolidated", "first-fit", "best-fit"]),
+    st.booleans(),
+)
+def test_small_cases_with_ties_costs_and_wrong_predictions(
+    jobs: list[tuple[int, ...]], policy: str, placement: str, is_predicted: bool
+) -> None:
+    submit, service, gpus, restart, predicted = zip(*jobs, strict=True)
+    trace = gs.Trace.from_columns(
+        submit, service, gpus, restart_s=restart, estimate_s=predicted, predicted_s=predicted
+    )
+    cluster = gs.Cluster.uniform(2, 4)
+    if not is_predicted:
+        whole, decided = digests(trace, cluster, policy, placement)
+        assert decided == whole
+        return
+    with unwarned():
+        run = gs.simulate(trace, cluster, policy=policy, placement=placement, predictor="column")
+        decider = Deciding(trace, cluster, policy, placement, reads_predictions=True)
+        again = gs.simulate(trace, cluster, policy=decider, placement=placement, predictor="column")
+    assert again.digest == run.digest
