@@ -86,10 +86,19 @@ def write(
     arrays
         Numbers, booleans or text by name: lower case letters, digits, ``_`` and ``.``.
     """
+    write_bytes(path, _parts(kind, _members_of(header, arrays)))
+
+
+def encode(kind: Kind, header: bytes, arrays: Mapping[str, AnyArray]) -> bytes:
+    """Return what :func:`write` writes."""
+    return b"".join(_parts(kind, _members_of(header, arrays)))
+
+
+def _members_of(header: bytes, arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     every: dict[str, AnyArray] = {HEADER: np.frombuffer(header, dtype=np.uint8)}
     for name, array in arrays.items():
         every[name] = _plain(name, array)
-    write_bytes(path, _parts(kind, every))
+    return every
 
 
 def read(
@@ -110,7 +119,11 @@ def read(
         If it is anything else than :func:`write` wrote under this kind; the message names the
         member.
     """
-    data = read_bytes(path, max_bytes=max_bytes)
+    return decode(read_bytes(path, max_bytes=max_bytes), kind)
+
+
+def decode(data: bytes, kind: Kind) -> tuple[bytes, dict[str, AnyArray]]:
+    """Return what :func:`encode` was given; errors as of :func:`read`."""
     manifest, end = _manifest(data, kind)
     members = manifest.members
     places = list(places_of(members, end))

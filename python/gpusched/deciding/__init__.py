@@ -1,4 +1,4 @@
-"""Single decisions without a run: assign, transport, place, plan, fill.
+"""Single decisions without a run: decide, when, assign, transport, place, plan, fill.
 
 Names are loaded on first use.
 """
@@ -12,9 +12,7 @@ from gpusched.base.lazy_names import lazy_names
 if TYPE_CHECKING:
     from gpusched.deciding.assignment import AssignmentSolver as AssignmentSolver
     from gpusched.deciding.assignment import Matching as Matching
-    from gpusched.deciding.assignment import Transport as Transport
     from gpusched.deciding.assignment import assign as assign
-    from gpusched.deciding.assignment import transport as transport
     from gpusched.deciding.batch_planning import Plan as Plan
     from gpusched.deciding.batch_planning import plan as plan
     from gpusched.deciding.deadline_jobs import DeadlineJob as DeadlineJob
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from gpusched.deciding.filling_result import FillResult as FillResult
     from gpusched.deciding.market import place_jobs as place_jobs
     from gpusched.deciding.market_decision import JobPlacement as JobPlacement
+    from gpusched.deciding.transportation import Transport as Transport
+    from gpusched.deciding.transportation import transport as transport
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -37,12 +37,12 @@ __getattr__, __dir__, __all__ = lazy_names(
         "JobPlacement": "deciding.market_decision",
         "Matching": "deciding.assignment",
         "Plan": "deciding.batch_planning",
-        "Transport": "deciding.assignment",
+        "Transport": "deciding.transportation",
         "assign": "deciding.assignment",
         "fill": "deciding.filling",
         "place_jobs": "deciding.market",
         "plan": "deciding.batch_planning",
         "plan_deadlines": "deciding.deadline_planning",
-        "transport": "deciding.assignment",
+        "transport": "deciding.transportation",
     },
 )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import operator
+import os
 from dataclasses import replace
 
 import numpy as np
 
 from gpusched import _core
+from gpusched.base.files import naming
 from gpusched.base.ticks import US_PER_S
 from gpusched.engine.run_course import Change
+from gpusched.engine.saved_run import check_reached, restored, store
 from gpusched.engine.seams import copied, policy_seam
 from gpusched.engine.stepped_run import SteppedRun
 from gpusched.plugins.policy import Policy
@@ -110,7 +113,7 @@ class Simulation(SteppedRun):
                 f"and the run is at {self.now:g} s"
             )
         course = replace(self._course, first=self._course.first.joined(jobs))
-        ready, run = course.replayed(self._run.num_instants)
+        ready, run, _ = course.replayed(self._run.num_instants)
         if run.glimpse().digest != self._run.glimpse().digest:
             raise ValueError(
                 f"policy: {self._ready.spec.policy} looks ahead: it would have "
@@ -129,7 +132,7 @@ class Simulation(SteppedRun):
         ------
         ValueError
             If the job neither waits nor runs, or it waits and the policy cannot do without a job
-            that waits: only list policies without preemption can today.
+            that waits: list policies, preemptive ones as well, and ``easy`` can.
         """
         self._change(Change(self._run.num_instants, self._next_tick(), job=operator.index(job)))
 
@@ -156,6 +159,31 @@ class Simulation(SteppedRun):
             )
         self._change(Change(self._run.num_instants, self._next_tick(), policy=chosen))
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run to a file, with which :func:`resume` goes on, in another process as well.
+
+        The file holds how the run began (jobs, cluster, all that was chosen), what was done to it
+        since, and a digest of what it has come to; not callbacks. A policy, a placement or a
+        predictor that was given as an object of Python is pickled as it was then; its class must
+        be importable where the run is resumed. What was given by name is found by its name there.
+        The file tells users, groups and run times to anyone who reads it.
+
+        Parameters
+        ----------
+        path
+            Replaced only once the new file is complete.
+
+        Raises
+        ------
+        TypeError
+            If an object of Python cannot be copied or pickled; the message names it.
+        OSError
+            If the file cannot be written.
+        ValueError
+            As :meth:`step`.
+        """
+        store(path, self._course, self._run, self._online, self._clock_us, self._wall_s)
+
     def _change(self, change: Change) -> None:
         self._check_calling()
         kept = change.untouched()
@@ -166,3 +194,56 @@ class Simulation(SteppedRun):
         """The first tick that is not over."""
         has_begun = self._run.num_instants > 0
         return self._clock_us + (has_begun and self._clock_us == self._run.now_us)
+
+
+def resume(
+    path: str | os.PathLike[str], *, trust_python: bool = False, max_bytes: int | None = None
+) -> Simulation:
+    """Return the run that :meth:`Simulation.save` wrote, as far as it had come.
+
+    The run is done again up to there, which takes as long as it had taken, and is compared with
+    what was saved: it goes on to the same digest as the run that was saved, or an error says that
+    it cannot. No callbacks are called for what is done again.
+
+    Parameters
+    ----------
+    trust_python
+        Whether to load objects of Python that the file holds. *To load them can run any code that
+        whoever wrote the file put in*: ask for it only for files whose writer you trust.
+    max_bytes
+        A longer file is refused before it is read; default: 4 GiB.
+
+    Returns
+    -------
+    Simulation
+        At the time of the one that was saved, with its jobs and its changes.
+
+    Raises
+    ------
+    ValueError
+        If the file is no saved run, was cut short or changed, is of another version of gpusched,
+        holds objects of Python that are not trusted or have other code here, or if the run comes to
+        something else than what was saved; the message names the file.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
+    >>> run = gs.Simulation(trace, cluster, policy="srtf")
+    >>> run.run_until(3600)
+    >>> run.save("monday.run")
+    >>> later = gs.resume("monday.run")
+    >>> later.run()
+    >>> later.result().digest == gs.simulate(trace, cluster, policy="srtf").digest
+    True
+    """
+    header, course = restored(path, trust_python=trust_python, max_bytes=max_bytes)
+    with naming(path):
+        ready, run, online = course.replayed(header.num_instants)
+        check_reached(header, run, online)
+    made = Simulation.__new__(Simulation)
+    made._stand(course, ready, run, online)
+    made._clock_us, made._wall_s = header.clock_us, header.wall_s
+    return made

@@ -7,7 +7,7 @@ import copyreg
 import dataclasses
 import threading
 import time
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,7 +18,15 @@ from gpusched.base.draws import check_seed
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, supervised
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.seams import Chosen, placement_seam, policy_seam, speed_seam, untouched
+from gpusched.engine.core_description import described
+from gpusched.engine.seams import (
+    Chosen,
+    copied,
+    placement_seam,
+    policy_seam,
+    speed_seam,
+    untouched,
+)
 from gpusched.plugins.identity import identify
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
@@ -88,13 +96,7 @@ class Ready:
         if self._learner is None:
             self.jobs = self._job_table()
         else:  # which writes into the columns as the run goes
-            self._columns = job_columns(
-                trace,
-                cluster,
-                uses_estimates=self.policy.has("estimate"),
-                speed=self._speed.name,
-                fills_estimates=False,
-            )
+            self._columns = self._learning_columns()
         known = (self.policy.python, self.placement.python, learns)
         self.servers = core_cluster(cluster)
         self.spec = RunSpec(
@@ -117,6 +119,15 @@ class Ready:
             self._predicted,
             uses_estimates=self.policy.has("estimate"),
             speed=self._speed.name,
+        )
+
+    def _learning_columns(self) -> dict[str, Any]:
+        return job_columns(
+            self.trace,
+            self._cluster,
+            uses_estimates=self.policy.has("estimate"),
+            speed=self._speed.name,
+            fills_estimates=False,
         )
 
     @property
@@ -194,7 +205,33 @@ class Ready:
 
     def untouched(self) -> Ready:
         """Return it with its objects of Python as they are now, for later."""
-        return self.with_seams(untouched(self.policy), untouched(self.placement))
+        made = self.with_seams(untouched(self.policy), untouched(self.placement))
+        if self._learner is not None:
+            made._learner = self._learner.clone()
+        return made
+
+    def anew(self) -> Ready:
+        """Return it with copies of its objects of Python, for one more run."""
+        made = self.with_seams(copied(self.policy), copied(self.placement))
+        if self._learner is not None:
+            made._learner = self._learner.clone()
+            made._columns = self._learning_columns()
+        return made
+
+    @property
+    def learner(self) -> Predictor | None:
+        """What predicts in the course of the run."""
+        return self._learner
+
+    @property
+    def predicted(self) -> PredictedBy:
+        """The column of the trace that policies are told, where nothing predicts in the course."""
+        return self._predicted
+
+    @property
+    def verify(self) -> bool:
+        """Whether the core computes all rates anew after each instant."""
+        return self._verify
 
     def joined(self, jobs: Trace) -> Ready:
         """Return it with more jobs, whose times are those of its trace."""
@@ -219,9 +256,8 @@ class Ready:
         """Return what the core is told of the run beside its jobs and its cluster."""
         # Nothing of this call holds the description of a Python object: a plug-in that keeps its
         # error, and so these frames, would never be freed.
-        describe = _known_description if self.is_native else _description
         chosen = (self.policy, self.placement, self._speed, self._contention)
-        return describe(*chosen, self._seed, self._verify)
+        return described(*chosen, self._seed, self._verify)
 
     def _sees_truth(self) -> bool:
         learner = self._learner
@@ -230,33 +266,6 @@ class Ready:
         return is_true and (
             policy.has("clairvoyant") or (policy.has("estimate") and self.trace.estimate_us is None)
         )
-
-
-def _description(
-    policy: Chosen,
-    placement: Chosen,
-    speed: SpeedChoice,
-    contention: ContentionChoice,
-    seed: int,
-    verify: bool,
-) -> _core.RunDescription:
-    return _core.RunDescription(
-        policy=policy.native,
-        policy_values=policy.parameters,
-        policy_flags=list(policy.flags),
-        placement=placement.native,
-        placement_values=placement.parameters,
-        speed=speed.name,
-        speed_values=speed.core_values(),
-        contention=contention.name,
-        contention_values=contention.core_values(),
-        seed=seed,
-        verify=verify,
-    )
-
-
-# Runs that differ in their trace or cluster alone are described alike.
-_known_description = lru_cache(maxsize=64)(_description)
 
 
 def _so_far(run: _core.Run, why: str) -> Schedule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,36 @@ def opened(ready: Ready) -> tuple[_core.Run, OnlineRun | None]:
     made: list[_core.Run] = []
     online = ready.begin(control, made)
     return made[-1], online
+
+
+def proceed(
+    run: _core.Run,
+    online: OnlineRun | None,
+    limit_us: int,
+    most: int,
+    after: Callable[[], None] | None = None,
+) -> int:
+    """Handle at most so many instants before the limit; return how many there were.
+
+    What predicts in the course of the run is asked before the arrivals; ``after`` is called at the
+    end of each instant.
+    """
+    if online is None and after is None:
+        handled: int = run.proceed(limit_us, most)
+        return handled
+    num_instants = 0
+    while num_instants < most:
+        next_us = run.next_us
+        if online is not None and online.next_us is not None and online.next_us == next_us:
+            if next_us >= limit_us:
+                break
+            online.predict_batch()
+        if not run.proceed(limit_us, 1, keeps_finished=online is not None):
+            break
+        num_instants += 1
+        if after is not None:
+            after()
+    return num_instants
 
 
 @dataclass(frozen=True)
@@ -75,13 +105,13 @@ class Course:
         """Say what was done, a sentence each."""
         return map(str, self.changes)
 
-    def replayed(self, num_instants: int) -> tuple[Ready, _core.Run]:
+    def replayed(self, num_instants: int) -> tuple[Ready, _core.Run, OnlineRun | None]:
         """Do the run again up to so many instants."""
-        ready = self.first.with_seams(copied(self.first.policy), copied(self.first.placement))
-        run, _ = opened(ready)
+        ready = self.first.anew()
+        run, online = opened(ready)
 
         def go_to(instant: int) -> None:
-            run.proceed(_ALL, instant - run.num_instants)
+            proceed(run, online, _ALL, instant - run.num_instants)
 
         for change in self.changes:
             go_to(change.num_instants)
@@ -89,4 +119,4 @@ class Course:
                 change = replace(change, policy=copied(change.policy))
             ready = change.apply(run, ready)
         go_to(num_instants)
-        return ready, run
+        return ready, run, online

@@ -6,18 +6,15 @@ import threading
 import warnings
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from gpusched import _core
 from gpusched.base.progress import OnProgress
 from gpusched.base.run_warning import warn
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.ready_run import Ready
-from gpusched.plugins.identity import PythonObject
+from gpusched.engine.same_run import check_same, check_trace, named, untrained
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
-from gpusched.specs.fingerprints import fingerprint
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.workload import Trace
 
@@ -191,19 +188,25 @@ def run(
         raise TypeError(f"spec: expected a RunSpec, not {spec!r}")
     if not isinstance(trace, Trace):
         raise TypeError(f"trace: expected a Trace, not {trace!r}")
-    _check_trace(spec, trace)
+    check_trace(spec, trace)
     ready = Ready(
         trace,
         spec.cluster,
-        policy if policy is not None else _named("policy", spec.policy),
-        placement if placement is not None else _named("placement", spec.placement),
-        predictor if predictor is not None else _untrained(spec.predictor),
+        policy if policy is not None else named("policy", spec.policy),
+        placement if placement is not None else named("placement", spec.placement),
+        predictor if predictor is not None else untrained(spec.predictor),
         spec.speed,
         spec.contention,
         seed=spec.seed,
         verify=verify,
     )
-    _check_same(spec, ready.spec)
+    if spec.version != ready.spec.version:
+        warnings.warn(
+            f"the specification is of gpusched {spec.version} and this is {ready.spec.version}: "
+            "the schedule may differ",
+            stacklevel=2,
+        )
+    check_same(spec, ready.spec)
     return _told(ready.run(progress, stop))
 
 
@@ -211,62 +214,3 @@ def _told(result: Result) -> Result:
     """Warn of what the result has to say, in the name of who called for it."""
     warn([*unserved(result), *result.warnings], stacklevel=3)
     return result
-
-
-def _check_trace(spec: RunSpec, trace: Trace) -> None:
-    found, wanted = fingerprint(trace), spec.trace
-    if found != wanted.sha256:
-        raise ValueError(
-            f"trace: {trace.name} ({len(trace):,} jobs, SHA-256 {found[:12]}...) is not what the "
-            f"specification ran on: {wanted.name} ({wanted.num_jobs:,} jobs, SHA-256 "
-            f"{wanted.sha256[:12]}..., from {wanted.source})"
-        )
-
-
-def _named(role: str, text: str) -> str:
-    if text.startswith("python:"):
-        raise ValueError(
-            f"{role}: {text} was an object written in Python; give one like it as {role}="
-        )
-    return text
-
-
-def _untrained(text: str) -> str:
-    if "@" in text:
-        raise ValueError(
-            f"predictor: {text} had been trained; give it, from load_predictor, as predictor="
-        )
-    return text
-
-
-def _check_same(spec: RunSpec, ready: RunSpec) -> None:
-    """Compare all that decides the schedule; the trace has been."""
-    if spec.version != ready.version:
-        warnings.warn(
-            f"the specification is of gpusched {spec.version} and this is {ready.version}: the "
-            "schedule may differ",
-            stacklevel=3,
-        )
-    for name in ("policy", "placement", "predictor", "speed", "contention"):
-        wanted, found = getattr(spec, name), getattr(ready, name)
-        if wanted != found:
-            raise ValueError(f"{name}: {found} is not that of the specification: {wanted}")
-    known = {thing.role: thing for thing in ready.python}
-    for wanted in spec.python:
-        _check_object(wanted, known.pop(wanted.role, None))
-    for thing in known.values():
-        raise ValueError(f"{thing.role}: {thing.name} is not in the specification")
-
-
-def _check_object(wanted: PythonObject, found: PythonObject | None) -> None:
-    name = f"{wanted.module}.{wanted.name}"
-    if found is None:
-        raise ValueError(f"{wanted.role}: the specification has {name}, which is not given")
-    if wanted.unreadable:
-        raise ValueError(f"{wanted.role}: {name} cannot be told from others ({wanted.unreadable})")
-    for field in msgspec.structs.fields(wanted):
-        if getattr(wanted, field.name) != getattr(found, field.name):
-            raise ValueError(
-                f"{wanted.role}: {found.module}.{found.name} differs from the specification's "
-                f"{name} in {field.name}"
-            )

@@ -15,15 +15,17 @@ from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S, seconds_to_us
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.open_state import SimulationState
 from gpusched.engine.ready_run import Ready
-from gpusched.engine.run_course import Course, opened
+from gpusched.engine.run_course import Course, opened, proceed
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
 from gpusched.schedules.schedule import StoredSchedule
+from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
     from gpusched.prediction import Predictor
+    from gpusched.prediction.online import OnlineRun
 
 EVENTS: Final = ("start", "preempt", "resize", "finish", "reject", "cancel", "instant")
 _ALL: Final = 2**63 - 1
@@ -65,13 +67,20 @@ class SteppedRun:
         seed: int = 0,
         verify: bool = False,
     ) -> None:
-        self._ready = Ready(
+        ready = Ready(
             trace, cluster, policy, placement, predictor, speed, contention,
             seed=seed, verify=verify,
         )  # fmt: skip
-        self.cluster = cluster
-        self._run, self._online = opened(self._ready)
-        self._course = Course(self._ready.untouched())
+        course = Course(ready.untouched())
+        self._stand(course, ready, *opened(ready))
+
+    def _stand(
+        self, course: Course, ready: Ready, run: _core.Run, online: OnlineRun | None
+    ) -> None:
+        """Be the run that has come as far as ``run``."""
+        self._course, self._ready = course, ready
+        self._run, self._online = run, online
+        self.cluster = ready.spec.cluster
         self._clock_us = 0
         self._ended: StoredSchedule | None = None
         self._wall_s = 0.0
@@ -87,6 +96,11 @@ class SteppedRun:
     def trace(self) -> Trace:
         """The jobs, with those that were submitted; a job is a row of it."""
         return self._ready.trace
+
+    @property
+    def spec(self) -> RunSpec:
+        """The specification of the run as it is now, with the policy that decides."""
+        return self._ready.spec
 
     @property
     def now(self) -> float:
@@ -201,37 +215,17 @@ class SteppedRun:
         """Handle so many instants before the limit; return how many there were."""
         self._check_calling()
         begin = time.perf_counter()
+        after = self._tell if self._listeners else None
         try:
-            if self._online is None and not self._listeners:
-                num_instants: int = self._run.proceed(limit_us, most)
-            else:
-                num_instants = self._attended(limit_us, most)
+            num_instants = proceed(self._run, self._online, limit_us, most, after)
         finally:
             self._wall_s += time.perf_counter() - begin
         if num_instants:
             self._clock_us = self._run.now_us
         return num_instants
 
-    def _attended(self, limit_us: int, most: int) -> int:
-        """The same, with predictions before arrivals and callbacks after each instant."""
-        num_instants = 0
-        while num_instants < most:
-            online = self._online
-            next_us = self._run.next_us
-            if online is not None and online.next_us is not None and online.next_us == next_us:
-                if next_us >= limit_us:
-                    break
-                online.predict_batch()
-            handled = self._run.proceed(limit_us, 1, keeps_finished=online is not None)
-            if not handled:
-                break
-            num_instants += handled
-            if self._listeners:
-                self._clock_us = self._run.now_us
-                self._tell()
-        return num_instants
-
     def _tell(self) -> None:
+        self._clock_us = self._run.now_us
         time_s = self.now
         events = [SimulationEvent(what, time_s, job) for what, job in self._run.take_events()]
         events.append(SimulationEvent("instant", time_s, None))

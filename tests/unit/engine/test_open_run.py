@@ -291,12 +291,12 @@ def test_only_jobs_that_wait_or_run_are_cancelled(job: int) -> None:
 
 
 def test_a_policy_that_cannot_do_without_a_waiting_job_says_so() -> None:
-    run = opened(policy="easy")
+    run = opened(policy="conservative")
     run.run_until(80)
     with pytest.raises(ValueError, match="cannot do without a job that waits"):
         run.cancel(int(run.state.waiting[0]))
     run.run()
-    assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy="easy").digest
+    assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy="conservative").digest
 
 
 def test_jobs_are_not_submitted_into_the_past() -> None:
@@ -324,6 +324,15 @@ def test_a_policy_that_looks_ahead_is_told_of_no_new_jobs() -> None:
         run.submit(gs.Trace.from_columns([90.0], [1.0], [1]))
     run.run()
     assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy=Prophet()).digest
+
+
+@pytest.mark.parametrize("policy", [ShortestFirst(), Strict()], ids=["order", "scheduler"])
+def test_a_policy_of_python_takes_over_from_a_native_one(policy: Any) -> None:
+    run = opened(policy="fifo")
+    run.run_until(60)
+    run.set(policy=policy)
+    run.run()
+    assert (run.result().schedule.finish_us > 0).all()
 
 
 def test_submissions_after_other_changes_keep_these() -> None:
@@ -387,3 +396,11 @@ def test_an_error_of_a_policy_ends_the_run_and_leaves_what_was_done() -> None:
     assert result.is_partial
     assert result.digest == run.result().digest
     assert int((result.schedule.status == 0).sum()) > 0
+
+
+def test_the_specification_is_that_of_the_policy_that_decides() -> None:
+    run = opened()
+    assert run.spec == gs.simulate(JOBS, CLUSTER).spec
+    run.set(policy="srtf")
+    assert run.spec.policy == "srtf"
+    assert run.result().spec == run.spec

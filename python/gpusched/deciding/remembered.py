@@ -1,0 +1,237 @@
+"""A decision of a policy that remembers: its course is done again, and goes on by one decision."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from gpusched import _core
+from gpusched.base.arrays import Int64, read_only
+from gpusched.base.draws import check_seed
+from gpusched.base.rejects import Rejects
+from gpusched.deciding.cluster_state import ClusterState
+from gpusched.deciding.policy_memory import Memory
+from gpusched.engine.seams import Chosen
+from gpusched.specs.case import job_columns
+from gpusched.specs.core_tables import core_cluster
+from gpusched.traces.intake.merging import merged
+from gpusched.traces.workload import Trace
+
+_ALL: Final = 2**63 - 1
+_RESIZE: Final = 2  # the last kind of event that is an action
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A decision on the rows of the run, and what is remembered after it.
+
+    Attributes
+    ----------
+    run
+        The core's run, halted after the decision.
+    row_of
+        The row in the run of each job of the state.
+    found
+        As of ``_core.decided``, of the jobs of the state and by their rows.
+    memory
+        What is to be passed to the next decision.
+    """
+
+    run: _core.Run
+    row_of: Int64
+    found: dict[str, Any]
+    memory: Memory
+
+
+def recalled(
+    state: ClusterState,
+    memory: bytes,
+    policy: Chosen,
+    placement: Chosen,
+    description: _core.RunDescription,
+    seed: int,
+) -> Recalled:
+    """Decide with what was remembered; ``b""`` begins anew. Errors as of :func:`decide`."""
+    for chosen in (policy, placement):
+        if chosen.label.startswith("python:"):
+            raise ValueError(
+                f"memory: {chosen.label} is an object of Python, which remembers by itself; "
+                "register its class and give its name, or pass no memory"
+            )
+    known = Memory.from_bytes(memory) if memory else None
+    here = (policy.label, placement.label, check_seed(seed), state.cluster)
+    if known is not None:
+        _check_same(known, *here)
+        if state.now_us <= known.last_us:
+            raise ValueError("now_s: must lie after the decision that gave the memory")
+    course = _Course.joined(known, state)
+    columns = job_columns(course.jobs, state.cluster, uses_estimates=policy.has("estimate"))
+    columns["predicted_us"] = columns["service_us"]
+    columns["service_us"] = course.services()
+    run = _core.Run(_core.JobTable(**columns), core_cluster(state.cluster), description)
+    course.replay(run)
+    course.check(run, state)
+    found = course.decide(run)
+    return Recalled(run, course.row_of, found, course.memory(run, here))
+
+
+@dataclass
+class _Course:
+    """All jobs so far with those of the state among them, as of now."""
+
+    jobs: Trace
+    now_us: int
+    row_of: Int64  # in the run, of each job of the state
+    ended_us: Int64
+    service_us: Int64
+    attained_us: Int64  # now
+    asked_us: Int64
+    refused: frozenset[int]
+
+    @classmethod
+    def joined(cls, known: Memory | None, state: ClusterState) -> _Course:
+        """Tell the state apart from what is known: who is new, and who is gone."""
+        now_us, names = state.now_us, state.jobs.id.astype(str)
+        old = {} if known is None else dict(zip(known.jobs.id.tolist(), range(2**31), strict=False))
+        is_new = np.array([name not in old for name in names.tolist()], np.bool_)
+        runs = np.flatnonzero(is_new & state.is_running)
+        if runs.size:
+            raise ValueError(
+                f"jobs: {str(names[runs[0]])!r} runs, and no decision that the memory knows of "
+                "started it; a policy that remembers begins where no job runs"
+            )
+        parts = [] if known is None else [known.jobs]
+        if is_new.any():
+            parts.append(_told(state.jobs, names, now_us)._take(np.flatnonzero(is_new)))
+        jobs = parts[0] if len(parts) == 1 else _plain(merged(parts, ["memory", "jobs"]))
+        old |= dict(zip(names[is_new].tolist(), range(len(old), len(jobs)), strict=True))
+        row_of = np.array([old[name] for name in names.tolist()], np.int64)
+        grown = len(jobs) - (0 if known is None else len(known.jobs))
+
+        def column(name: str, value: int) -> Int64:
+            had = [] if known is None else [getattr(known, name)]
+            return np.concatenate([*had, np.full(grown, value, np.int64)])
+
+        ended_us, start_us = column("ended_us", -1), column("start_us", -1)
+        back = np.flatnonzero(ended_us[row_of] >= 0)
+        if back.size:
+            raise ValueError(f"jobs: {str(names[back[0]])!r} was gone, and is there again")
+        begun = start_us >= 0
+        last_us = now_us if known is None else known.last_us
+        paid_us = start_us + column("cost_us", 0)
+        since = np.maximum(now_us, paid_us) - np.maximum(last_us, paid_us)
+        attained_us = column("attained_us", 0) + np.where(begun, since, 0)
+        is_here = np.zeros(len(jobs), np.bool_)
+        is_here[row_of] = True
+        gone = ~is_here & (ended_us < 0)
+        service_us = column("service_us", -1)
+        service_us[gone & begun] = np.maximum(attained_us[gone & begun], 1)
+        ended_us[gone] = now_us
+        asked_us = np.empty(0, np.int64) if known is None else known.asked_us
+        refused = frozenset() if known is None else frozenset(known.refused.tolist())
+        return cls(jobs, now_us, row_of, ended_us, service_us, attained_us, asked_us, refused)
+
+    def services(self) -> Int64:
+        """Return how long each job takes, as far as that is known: those that are there, longer."""
+        told = np.maximum(self.jobs.service_us, self.attained_us + 1)
+        return np.where(self.service_us > 0, self.service_us, told)
+
+    def replay(self, run: _core.Run) -> None:
+        """Do again what was until now, and not what happens now."""
+        back = np.flatnonzero((self.ended_us >= 0) & (self.service_us < 0))
+        done: list[tuple[int, int | None]] = [(int(self.ended_us[row]), int(row)) for row in back]
+        done += [(at_us, None) for at_us in self.asked_us.tolist()]
+        for at_us, row in sorted(done, key=lambda each: each[0]):
+            run.proceed(at_us, _ALL)
+            if row is None:
+                run.ask(at_us)
+            elif row not in self.refused:
+                run.cancel(row, at_us)
+        run.proceed(self.now_us, _ALL)
+        if run.next_us != self.now_us:
+            run.ask(self.now_us)
+            self.asked_us = np.append(self.asked_us, self.now_us)
+
+    def check(self, run: _core.Run, state: ClusterState) -> None:
+        """Raise a ValueError unless the decisions so far have led to the state."""
+        columns = _core.standing_of(run)
+        at = columns["jobs"]
+        rows = at[columns["held_job"]]
+        ends_now = (self.ended_us == self.now_us)[rows]
+        there = _held(rows[~ends_now], columns, ~ends_now)
+        here = _held(self.row_of[state.held_job], vars(state), slice(None))
+        for row in sorted(there.keys() | here.keys()):
+            if there.get(row) != here.get(row):
+                raise ValueError(
+                    f"held: {str(self.jobs.id[row])!r} does not hold what its decisions gave "
+                    "it; the state is not where they led, and the memory is of no use for it"
+                )
+
+    def decide(self, run: _core.Run) -> dict[str, Any]:
+        """Take the decision, and return it by the rows of the state."""
+        found: dict[str, Any] = _core.decided(run)
+        self.refused = frozenset(found["rejected"].tolist())
+        state_row = np.full(len(self.jobs), -1, np.int64)
+        state_row[self.row_of] = np.arange(len(self.row_of))
+        for name, others in (
+            ("job", ("kind",)),
+            ("held_job", ("held_server", "held_mask")),
+            ("rejected", ("reason",)),
+        ):
+            rows = state_row[found[name]]
+            kept = rows >= 0  # what finished now is no longer in the state
+            if name == "job":
+                kept &= found["kind"] <= _RESIZE
+            found[name] = rows[kept]
+            for other in others:
+                found[other] = found[other][kept]
+        return found
+
+    def memory(self, run: _core.Run, here: tuple[str, str, int, Any]) -> Memory:
+        """Return what the next decision is to be given."""
+        columns = _core.standing_of(run)
+        rows = columns["jobs"]
+        whole: dict[str, Any] = {}
+        for name, value in (("attained_us", 0), ("start_us", -1), ("cost_us", 0)):
+            whole[name] = np.full(len(self.jobs), value, np.int64)
+            whole[name][rows] = columns[name]
+        return Memory(
+            *here, self.jobs, self.ended_us, self.service_us,
+            asked_us=self.asked_us, refused=np.array(sorted(self.refused), np.int64),
+            last_us=self.now_us, **whole,
+        )  # fmt: skip
+
+
+def _check_same(known: Memory, policy: str, placement: str, seed: int, cluster: Any) -> None:
+    there = (known.policy, known.placement, known.seed)
+    for what, was, now in zip(("policy", "placement", "seed"), there, (policy, placement, seed),
+                              strict=True):  # fmt: skip
+        if was != now:
+            raise ValueError(f"memory: is of {what} {was}, not of {now}")
+    if known.cluster != cluster:
+        raise ValueError("memory: is of another cluster; a change of servers begins anew")
+
+
+def _told(jobs: Trace, names: Any, now_us: int) -> Trace:
+    """Return the jobs as if they were submitted when they are told of."""
+    late = np.full(len(jobs), now_us, np.int64)
+    return _plain(dataclasses.replace(jobs, id=read_only(names), submit_us=read_only(late)))
+
+
+def _plain(jobs: Trace) -> Trace:
+    """Return the jobs without what a decision does not read."""
+    return dataclasses.replace(
+        jobs, name="memory", source="memory", epoch=None, origin_s=0.0, rejects=Rejects(), notes=(),
+        profile=None, profiles=(), graph=None, graphs=(),
+    )  # fmt: skip
+
+
+def _held(rows: Int64, columns: Any, kept: Any) -> dict[int, dict[int, int]]:
+    held: dict[int, dict[int, int]] = {}
+    pieces = (columns["held_server"][kept], columns["held_mask"][kept])
+    for row, server, mask in zip(rows.tolist(), *(each.tolist() for each in pieces), strict=True):
+        held.setdefault(row, {})[server] = mask
+    return held

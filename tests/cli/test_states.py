@@ -1,0 +1,127 @@
+"""``gpusched decide`` and ``gpusched when``, and the file that both read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpusched as gs
+
+STATE: dict[str, Any] = {
+    "now_s": 1800,
+    "cluster": {"servers": [{"count": 2, "gpus": 8}]},
+    "jobs": [
+        {"id": "wide", "submit_s": 10, "gpus": 16, "service_s": 60},
+        {
+            "id": "runs", "submit_s": 0, "gpus": 8, "service_s": 3600, "start_s": 0,
+            "held": [{"server": 1, "gpus": [0, 1, 2, 3, 4, 5, 6, 7]}],
+        },
+        {"id": "small", "submit_s": 20, "gpus": 4, "service_s": 60, "user": "ann"},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(STATE))
+    return path
+
+
+def test_a_state_is_read_in_the_order_of_submission(path: Path) -> None:
+    state = gs.read_state(path)
+    assert state.jobs.id.tolist() == ["runs", "wide", "small"]
+    assert state.attained_s.tolist() == [1800, 0, 0]
+    assert state.held_mask.tolist() == [0xFF]
+
+
+def test_decide_prints_actions(path: Path, gpusched: Any) -> None:
+    done = gpusched("decide", "--state", path, "--policy", "fifo-skip")
+    assert "start" in done.stdout
+    assert "small" in done.stdout
+    assert "0:0-3" in done.stdout
+    done = gpusched("decide", "--state", path, "--policy", "fifo-skip", "--json")
+    found = json.loads(done.stdout)
+    assert found["actions"] == [
+        {
+            "what": "start", "id": "small", "gpus": 4,
+            "held": [{"server": 0, "gpus": [0, 1, 2, 3]}], "why": "starts on 1 server",
+        }
+    ]  # fmt: skip
+    assert found["waiting"] == [
+        {"id": "wide", "why": "waits: it needs 16 GPUs, and 4 are free"}
+    ]  # fmt: skip
+    done = gpusched("decide", "--state", path)
+    assert "nothing is to be done now" in done.stdout
+
+
+def test_decide_prints_the_schema(gpusched: Any) -> None:
+    schema = json.loads(gpusched("decide", "--schema").stdout)
+    assert schema == json.loads(json.dumps(gs.state_schema()))
+    assert {"StateFile", "StateJob", "Cluster"} <= set(schema["$defs"])
+
+
+def test_when_prints_quantiles(path: Path, tmp_path: Path, gpusched: Any) -> None:
+    done = gpusched("when", "wide", "--state", path)
+    assert "50 %: in 30.0 min" in done.stdout
+    assert "with one more server: 30.0 min sooner" in done.stdout
+    assert "--history" in done.stderr
+    past = tmp_path / "past.csv"
+    gs.generate("philly", 300, load=0.9, cluster=gs.Cluster.uniform(2, 8), seed=1).to_polars()[
+        ["submit_s", "service_s", "gpus"]
+    ].write_csv(past)
+    done = gpusched("when", "wide", "--state", path, "--history", past, "--samples", 50, "--json")
+    found = json.loads(done.stdout)
+    assert (found["id"], found["num_samples"], found["is_sampled"]) == ("wide", 50, True)
+    assert found["start_s"]["p50"] > 1800
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s.update(later=1), "unknown field `later`"),
+        (lambda s: s["jobs"][0].update(gpu=8), "unknown field `gpu`"),
+        (lambda s: s["jobs"][0].update(gpus=0), "Expected `int` >= 1"),
+        (lambda s: s["jobs"][0].pop("service_s"), "missing required field `service_s`"),
+        (lambda s: s["jobs"][0].update(submit_s="now"), "Expected `float`, got `str`"),
+        (lambda s: s["jobs"][1].update(held=[]), "'runs' runs and holds nothing"),
+        (lambda s: s["jobs"][1].pop("start_s"), "'runs' holds GPUs and has no start_s"),
+        (lambda s: s["jobs"][1]["held"].append({"server": 1, "gpus": [0]}), "server twice"),
+        (lambda s: s["jobs"][1]["held"][0].update(gpus=[0, 99]), "Expected `int` <= 63"),
+        (lambda s: s["jobs"][1]["held"][0].update(server=5), "held_server: 5 is none of the 2"),
+        (lambda s: s["jobs"][2].update(id="wide"), "wide"),
+        (lambda s: s.update(jobs=[]), "jobs: must not be empty"),
+        (lambda s: s.update(now_s=5), "after now_s"),
+        (lambda s: s["cluster"].update(servers=[]), "servers"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_by_name(path: Path, change: Any, message: str) -> None:
+    wrong = json.loads(path.read_text())
+    change(wrong)
+    path.write_text(json.dumps(wrong))
+    with pytest.raises(ValueError, match="not a readable state of a cluster") as caught:
+        gs.read_state(path)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("length", range(0, 360, 37))
+def test_a_file_that_is_cut_short_is_refused(path: Path, length: int) -> None:
+    path.write_bytes(path.read_bytes()[:length])
+    with pytest.raises(ValueError, match=r"cluster\.json: not a readable state"):
+        gs.read_state(path)
+
+
+def test_mistakes_are_one_line(path: Path, gpusched: Any) -> None:
+    for arguments, message in (
+        (("decide",), "--state: the file is missing"),
+        (("decide", "--state", path, "--policy", "conservative"), "keeps more than the state"),
+        (("when", "nobody", "--state", path), "has no job 'nobody'"),
+        (("when", "runs", "--state", path), "runs already"),
+    ):
+        done = gpusched(*arguments)
+        assert done.exit_code == 2
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
