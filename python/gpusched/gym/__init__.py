@@ -1,0 +1,24 @@
+"""Queues as environments of Gymnasium: which waiting job starts next?
+
+The import registers ``gpusched/Queue-v0`` where Gymnasium is installed; names are loaded on first
+use.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from gpusched.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from gpusched.gym.queue_env import QueueEnv as QueueEnv
+    from gpusched.gym.queue_vector_env import QueueVectorEnv as QueueVectorEnv
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {"QueueEnv": "gym.queue_env", "QueueVectorEnv": "gym.queue_vector_env"},
+)
+
+if find_spec("gymnasium") is not None:
+    import gpusched.gym.registration  # noqa: F401

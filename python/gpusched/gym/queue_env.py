@@ -1,0 +1,211 @@
+"""One queue as an environment of Gymnasium."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from gpusched.base.libraries import need
+
+need("gymnasium", "gpusched.gym", "gpusched[rl]")
+
+import gymnasium  # noqa: E402
+import numpy as np  # noqa: E402
+
+from gpusched import _core  # noqa: E402
+from gpusched.base.ticks import US_PER_S  # noqa: E402
+from gpusched.clusters.cluster import Cluster  # noqa: E402
+from gpusched.gym.episodes import Episodes  # noqa: E402
+from gpusched.gym.observing import Observing, core_reward  # noqa: E402
+from gpusched.results.result import Result  # noqa: E402
+from gpusched.schedules.schedule import Schedule, StoredSchedule  # noqa: E402
+from gpusched.specs.run_spec import RunSpec, TraceSource  # noqa: E402
+from gpusched.traces.workload import Trace  # noqa: E402
+
+
+class QueueEnv(gymnasium.Env[Any, Any]):
+    """A queue that asks which job shall start, wherever one could.
+
+    An episode is a run at fixed speeds, without preemption. Whenever a waiting job fits on free
+    GPUs, the environment stops and shows the ``slots`` jobs that came first. Action ``i`` starts
+    the job of slot i; action ``slots`` lets time go on to the next instant at which a job fits.
+    After a start it asks again at the same instant, if another job fits. The episode ends with the
+    last question: all jobs have started then.
+
+    What is not allowed stands in ``info["action_mask"]`` with 0: a slot without a job, a job that
+    does not fit, and waiting where nothing runs or is still to come. Such an action counts as
+    waiting, or where one may not wait as the first job that fits; ``info["was_allowed"]`` tells.
+
+    Parameters
+    ----------
+    trace, cluster, placement
+        As of :func:`gpusched.simulate`; the placement is a native one.
+    predictor
+        What is shown of service times: ``"oracle"``, ``"estimate"`` or ``"column"``, as of
+        :func:`gpusched.simulate`.
+    reward
+        A metric of :func:`gpusched.metrics`: ``"mean_wait_s"``, ``"mean_jct_s"`` or
+        ``"mean_bounded_slowdown"``. The rewards of an episode add up to its value with a minus.
+    slots
+        Jobs that are shown.
+    jobs
+        Jobs of an episode: a window of the trace that is drawn at each reset. None: all.
+    observation
+        ``"flat"``: float32[slots * 5 + 4]; ``"dict"``: ``jobs`` float32[slots, 5] and ``cluster``
+        float32[4]. Of each job the seconds it has waited, its predicted service in seconds, its
+        GPUs, whether it fits now, and whether there is one; of the cluster its free GPUs, its
+        GPUs, the jobs that run and those that wait.
+    render_mode
+        None; there is nothing to see.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is none of these; or as :func:`gpusched.simulate`.
+    ImportError
+        If Gymnasium is not installed.
+
+    Examples
+    --------
+    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
+    >>> trace = gs.generate("philly", 50, load=1.0, cluster=cluster, seed=1)
+    >>> env = gs.gym.QueueEnv(trace, cluster)
+    >>> observation, info = env.reset(seed=1)
+    >>> total, is_over = 0.0, False
+    >>> while not is_over:
+    ...     first = info["action_mask"].argmax()
+    ...     observation, reward, is_over, _, info = env.step(first)
+    ...     total += reward
+    >>> env.result().digest == gs.simulate(trace, cluster, policy="fifo-skip").digest
+    True
+    >>> abs(total + env.result().summary()["mean_wait_s"]) < 1e-6
+    True
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as in the base class
+
+    def __init__(
+        self,
+        trace: Trace,
+        cluster: Cluster,
+        *,
+        placement: str = "consolidated",
+        predictor: str = "oracle",
+        reward: str = "mean_wait_s",
+        slots: int = 128,
+        jobs: int | None = None,
+        observation: str = "flat",
+        render_mode: None = None,
+    ) -> None:
+        cost = core_reward(reward)
+        self._episodes = Episodes(trace, cluster, placement, predictor, jobs)
+        self._observing = Observing(observation, slots, cluster, self._episodes.num_jobs)
+        self.observation_space = self._observing.space
+        self.action_space = self._observing.actions
+        self.render_mode = render_mode
+        self._lanes = self._episodes.lanes(1, self._observing.slots, cost)
+        self._first = self._seed = 0
+        self._begin_s = time.perf_counter()
+        self._has_begun = False
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode.
+
+        Parameters
+        ----------
+        seed
+            Of what is drawn from now on: the windows, and the seeds of a random placement.
+        options
+            ``{"first": row}`` begins the window at this row of the trace.
+
+        Returns
+        -------
+        tuple
+            The observation and the info.
+
+        Raises
+        ------
+        ValueError
+            If there is no such window or option.
+        """
+        super().reset(seed=seed)
+        self._first, self._seed = self._episodes.draw(self.np_random)
+        for name, value in (options or {}).items():
+            last = len(self._episodes.trace) - self._episodes.num_jobs
+            is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if name != "first" or not is_whole or not 0 <= value <= last:
+                raise ValueError(f"options: {name}={value!r}; there is first=0 to {last}")
+            self._first = int(value)
+        self._begin_s = time.perf_counter()
+        self._episodes.begin(self._lanes, 0, self._first, self._seed)
+        self._has_begun = True
+        return self._shown()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Start the job of a slot, or wait.
+
+        Returns
+        -------
+        tuple
+            The observation, the reward, whether the episode is over, False, and the info.
+
+        Raises
+        ------
+        ValueError
+            If the action is none of the space.
+        """
+        if not self.action_space.contains(action):
+            raise ValueError(f"action: {action!r} is not between 0 and {self._observing.slots}")
+        self._lanes.answer(np.array([action], dtype=np.int64))
+        observation, info = self._shown()
+        reward, is_over = float(self._lanes.rewards[0]), bool(self._lanes.is_over[0])
+        return observation, reward, is_over, False, info
+
+    def action_masks(self) -> np.ndarray:
+        """Return which actions are allowed now, bool[slots + 1]."""
+        allowed: np.ndarray = self._lanes.allowed[0]
+        return allowed.astype(bool)
+
+    def result(self) -> Result:
+        """Return the result of the episode so far, as :func:`gpusched.simulate` does.
+
+        Raises
+        ------
+        ValueError
+            If no episode has begun.
+        """
+        if not self._has_begun:
+            raise ValueError("result: no episode has begun; call reset first")
+        trace, episodes = self._episodes.part(self._first), self._episodes
+        schedule: Schedule = self._lanes.schedule(0)
+        is_partial = not self._lanes.is_over[0]
+        if is_partial:
+            why = f"the episode is at {self._lanes.now_us(0) / US_PER_S:g} s and not at its end"
+            stored = StoredSchedule.of(schedule)
+            schedule = StoredSchedule(**{**vars(stored), "warnings": (why,)})
+        spec = RunSpec(
+            policy=f"python:{type(self).__name__}",
+            placement=episodes.placement_label,
+            predictor=episodes.predictor,
+            seed=self._seed,
+            cluster=episodes.cluster,
+            trace=TraceSource.of(trace),
+            version=_core.__version__,
+            speed="fixed",
+            contention="none",
+        )
+        wall_s = time.perf_counter() - self._begin_s
+        return Result(
+            trace, episodes.cluster, spec, schedule, wall_s,
+            clairvoyant=episodes.is_clairvoyant, prediction=None, is_partial=is_partial,
+        )  # fmt: skip
+
+    def _shown(self) -> tuple[Any, dict[str, Any]]:
+        info = {
+            "action_mask": self._lanes.allowed[0].astype(np.int8),
+            "time_s": self._lanes.now_us(0) / US_PER_S,
+            "was_allowed": bool(self._lanes.was_allowed[0]),
+        }
+        return self._observing.shown(self._lanes.features[0]), info

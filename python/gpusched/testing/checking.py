@@ -1,0 +1,283 @@
+"""Workloads are drawn, laws are asked, and what breaks one is made small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusched.base.draws import check_seed
+from gpusched.base.field_checks import check_integer
+from gpusched.base.libraries import need
+from gpusched.clusters.cluster import Cluster
+from gpusched.plugins.policy import SpeedChoice, known_choice
+from gpusched.plugins.registry import speeds
+from gpusched.testing.cases import Case
+from gpusched.testing.corner_cases import Workload, corner_cases
+from gpusched.testing.declaring import checked_claims
+from gpusched.testing.law_registry import Law, LawBroken, chosen_laws
+from gpusched.testing.smaller import broken_laws, first_broken, made_smaller
+from gpusched.testing.subjects import Subject
+from gpusched.traces.workload import Trace
+
+_TYPES = ("A", "B")
+_MOST_EXAMPLES = 10**9
+_OPTIONAL = ("estimate_s", "weight", "checkpoint_s", "restart_s", "gpu_types")
+
+
+def check_policy(
+    policy: Any,
+    *,
+    placement: Any = "consolidated",
+    speed: str | SpeedChoice | None = None,
+    declares: Iterable[str] = (),
+    laws: Iterable[str] | None = None,
+    examples: int = 100,
+    seed: int = 0,
+    on: tuple[Trace, Cluster] | None = None,
+) -> None:
+    """Hold a policy against every law of policies, on many small workloads.
+
+    Parameters
+    ----------
+    policy
+        A name, a ``Policy``, an ``Order`` or a ``Scheduler``, or a class or a function without
+        arguments that makes one. Each run gets a fresh one; an object is copied for that.
+    placement
+        As of :func:`gpusched.simulate`, or what makes one.
+    speed
+        As of :func:`gpusched.simulate`; None: ``table`` for elastic policies, ``fixed`` for
+        others.
+    declares
+        What the policy claims beyond its flags, of those that :func:`claims` lists.
+    laws
+        Names of the laws that are asked; None: all.
+    examples
+        How many workloads are drawn, beside a few that are always asked.
+    seed
+        Another one draws other workloads; the same one the same. It is the seed of the runs, too.
+    on
+        A trace and a cluster: no workload is drawn, and these are asked.
+
+    Returns
+    -------
+    None
+        If all laws hold.
+
+    Raises
+    ------
+    LawBroken
+        An ``AssertionError``, if a law does not hold; with a small case.
+    ValueError, TypeError
+        As of :func:`gpusched.simulate`, or if there is no such claim or law.
+    ImportError
+        If Hypothesis is missing and workloads are to be drawn.
+
+    Examples
+    --------
+    >>> gs.testing.check_policy("srtf", examples=2)
+    """
+    chosen = Subject.of("policy", policy)
+    if speed is None:
+        speed = "table" if chosen.has("elastic") else "fixed"
+    case = _Question(
+        chosen, Subject.of("placement", placement), speed, "none", "policy", declares, seed
+    )
+    _check(case, laws, examples, seed, on)
+
+
+def check_placement(
+    placement: Any,
+    *,
+    policy: Any = "fifo-skip",
+    declares: Iterable[str] = (),
+    laws: Iterable[str] | None = None,
+    examples: int = 100,
+    seed: int = 0,
+    on: tuple[Trace, Cluster] | None = None,
+) -> None:
+    """Hold a placement against every law of placements; parameters as of :func:`check_policy`.
+
+    Returns
+    -------
+    None
+        If all laws hold.
+
+    Raises
+    ------
+    LawBroken, ValueError, TypeError, ImportError
+        As of :func:`check_policy`.
+
+    Examples
+    --------
+    >>> gs.testing.check_placement("best-fit", examples=2)
+    """
+    case = _Question(
+        Subject.of("policy", policy), Subject.of("placement", placement), "fixed", "none",
+        "placement", declares, seed,
+    )  # fmt: skip
+    _check(case, laws, examples, seed, on)
+
+
+def check_speed(
+    speed: str | SpeedChoice,
+    *,
+    contention: str = "none",
+    policy: Any = "fifo-skip",
+    placement: Any = "spread",
+    declares: Iterable[str] = (),
+    laws: Iterable[str] | None = None,
+    examples: int = 100,
+    seed: int = 0,
+    on: tuple[Trace, Cluster] | None = None,
+) -> None:
+    """Hold a speed against every law of speeds; parameters as of :func:`check_policy`.
+
+    Returns
+    -------
+    None
+        If all laws hold.
+
+    Raises
+    ------
+    LawBroken, ValueError, TypeError, ImportError
+        As of :func:`check_policy`.
+
+    Examples
+    --------
+    >>> gs.testing.check_speed("ring", contention="shared", examples=2)
+    """
+    case = _Question(
+        Subject.of("policy", policy), Subject.of("placement", placement), speed, contention,
+        "speed", declares, seed,
+    )  # fmt: skip
+    _check(case, laws, examples, seed, on)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """All of a case but its workload."""
+
+    policy: Subject
+    placement: Subject
+    speed: str | SpeedChoice
+    contention: str
+    role: str
+    declares: Iterable[str]
+    seed: int
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        speed = self.speed
+        self.made["speed"] = known_choice(SpeedChoice, speed) if isinstance(speed, str) else speed
+        self.made["claims"] = checked_claims(self.declares)
+
+    def of(self, workload: Workload) -> Case:
+        trace, cluster = workload
+        return Case(
+            trace, cluster, self.policy, self.placement, contention=self.contention,
+            seed=self.seed, role=self.role, **self.made,
+        )  # fmt: skip
+
+    @property
+    def columns(self) -> list[str]:
+        """What jobs have beside submit, service and width."""
+        models = {"profile", "graph"} & set(speeds()[self.made["speed"].name].columns)
+        columns = [name for name in _OPTIONAL if name != "gpu_types" or not self.is_pooled]
+        if self.policy.has("deadlines"):
+            columns.append("deadline_s")
+        return [*columns, *sorted(models)]
+
+    @property
+    def is_pooled(self) -> bool:
+        return self.placement.has("pooled")
+
+    @property
+    def has_models(self) -> bool:
+        return bool({"profile", "graph"} & set(self.columns))
+
+    def corners(self) -> Iterator[Workload]:
+        """Those that are always asked; not where a speed needs more of the jobs."""
+        return iter(()) if self.has_models else corner_cases(_TYPES)
+
+
+def _check(
+    question: _Question,
+    names: Iterable[str] | None,
+    examples: int,
+    seed: int,
+    on: Workload | None,
+) -> None:
+    asked = chosen_laws(names)
+    check_integer("examples", examples, 0, _MOST_EXAMPLES)
+    check_seed(seed)
+    if on is not None:
+        _ask(question.of(on), asked, 1)
+        return
+    number = 0
+    for workload in question.corners():
+        number += 1
+        _ask(question.of(workload), asked, number)
+    if examples:
+        _search(question, asked, examples, seed, number)
+
+
+def _ask(case: Case, asked: tuple[Law, ...], number: int) -> None:
+    """Raise if one of the laws does not hold."""
+    broken = first_broken(case, asked)
+    if broken is not None:
+        raise _told(*made_smaller(case, *broken), asked, number)
+
+
+def _told(case: Case, law: Law, fault: str, asked: tuple[Law, ...], number: int) -> LawBroken:
+    also = tuple(other.name for other, _ in broken_laws(case, asked) if other is not law)
+    return LawBroken(
+        law, fault, case.trace, case.cluster, examples=number, also=also, again=case.again(law.name)
+    )
+
+
+def _search(
+    question: _Question, asked: tuple[Law, ...], examples: int, seed: int, before: int
+) -> None:
+    need("hypothesis", "gpusched.testing", "gpusched[testing]")
+    import hypothesis
+
+    from gpusched.testing.strategies import workloads
+
+    found: list[tuple[Case, Law, str]] = []
+    number = before
+
+    def look(workload: Workload) -> None:
+        nonlocal number
+        if not found:  # else what broke a law is only repeated
+            number += 1
+            case = question.of(workload)
+            broken = first_broken(case, asked)
+            if broken is None:
+                return
+            found.append((case, *broken))
+        raise _Broken
+
+    types = ("gpu",) if question.is_pooled else _TYPES
+    drawn = workloads(columns=question.columns, gpu_types=types, is_fitting=question.has_models)
+    wrapped: Callable[[], None] = hypothesis.seed(seed)(
+        hypothesis.settings(
+            max_examples=examples,
+            database=None,
+            deadline=None,
+            report_multiple_bugs=False,
+            print_blob=False,
+            verbosity=hypothesis.Verbosity.quiet,
+            suppress_health_check=list(hypothesis.HealthCheck),
+            # Made smaller it is by what is known of jobs and servers, in far fewer runs.
+            phases=(hypothesis.Phase.generate,),
+        )(hypothesis.given(drawn)(look))
+    )
+    try:
+        wrapped()
+    except _Broken:
+        raise _told(*made_smaller(*found[0]), asked, number) from None
+
+
+class _Broken(Exception):
+    """Tells Hypothesis that a workload breaks the law."""

@@ -1,0 +1,253 @@
+"""Hypothesis strategies: small traces and clusters that shrink to few jobs and whole seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from gpusched.base.libraries import need
+from gpusched.base.suggest import nearest
+from gpusched.clusters.cluster import Cluster
+from gpusched.engine.open_run import Simulation
+from gpusched.testing.job_models import graphs_of, profiles
+from gpusched.testing.trace_code import cluster_of
+from gpusched.traces.workload import Trace
+
+need("hypothesis", "gpusched.testing", "gpusched[testing]")
+
+from hypothesis import strategies as st  # noqa: E402
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+MAX_SUBMIT_S: Final = 20
+MAX_SERVICE_S: Final = 10
+
+_WEIGHTS: Final = (1, 2, 0.5)
+_COSTS: Final = (0, 1, 2)
+
+COLUMNS: Final = (
+    "estimate_s", "weight", "deadline_s", "checkpoint_s", "restart_s", "gpu_types", "profile",
+    "graph",
+)  # fmt: skip
+"""The columns that a drawn trace may have beside submits, services and widths."""
+
+
+def traces(
+    *,
+    max_jobs: int = 12,
+    max_gpus: int = 8,
+    gpu_types: Sequence[str] = ("gpu",),
+    columns: Sequence[str] = (),
+) -> SearchStrategy[Trace]:
+    """Traces of few jobs, whose times are whole seconds and often the same.
+
+    Parameters
+    ----------
+    max_jobs, max_gpus
+        The most jobs, and the widest gang.
+    gpu_types
+        The types that jobs may be restricted to, and that profiles have figures for.
+    columns
+        What jobs have beside submit, service and width, some of ``COLUMNS``: ``"estimate_s"``,
+        ``"weight"``, ``"deadline_s"``, ``"checkpoint_s"``, ``"restart_s"``, ``"gpu_types"``,
+        ``"profile"``, ``"graph"``. The two last are always there then, the others now and then.
+
+    Returns
+    -------
+    SearchStrategy
+        Each example is a :class:`~gpusched.Trace`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, or a number is less than 1. ImportError without Hypothesis.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(gs.testing.traces(max_jobs=5))
+    ... def test_no_job_is_wider_than_eight(trace):
+    ...     assert trace.gpus.max() <= 8
+    >>> test_no_job_is_wider_than_eight()
+    """
+    for name, number in (("max_jobs", max_jobs), ("max_gpus", max_gpus)):
+        if number < 1:
+            raise ValueError(f"{name}: {number} is less than 1")
+    for column in columns:
+        if column not in COLUMNS:
+            raise ValueError(f"columns: unknown column {column!r}{nearest(column, list(COLUMNS))}")
+    return _traces(max_jobs, max_gpus, tuple(gpu_types), tuple(columns))
+
+
+@st.composite
+def _traces(
+    draw: DrawFn, max_jobs: int, max_gpus: int, types: tuple[str, ...], columns: tuple[str, ...]
+) -> Trace:
+    job = st.tuples(
+        st.integers(0, MAX_SUBMIT_S), st.integers(1, MAX_SERVICE_S), st.integers(1, max_gpus)
+    )
+    jobs = draw(st.lists(job, min_size=1, max_size=max_jobs))
+    submit_s, service_s, gpus = (list(values) for values in zip(*jobs, strict=True))
+    more: dict[str, Any] = {}
+
+    def column(name: str, values: list[SearchStrategy[Any]]) -> None:
+        if name in columns and draw(st.booleans()):
+            more[name] = [draw(value) for value in values]
+
+    column("estimate_s", [st.integers(1, 2 * MAX_SERVICE_S)] * len(jobs))
+    column("weight", [st.sampled_from(_WEIGHTS)] * len(jobs))
+    column("deadline_s", [st.integers(at + 1, at + 3 * service) for at, service, _ in jobs])
+    for name in ("checkpoint_s", "restart_s"):
+        column(name, [st.sampled_from(_COSTS)] * len(jobs))
+    if len(types) > 1:
+        column("gpu_types", [st.sampled_from(("", *types))] * len(jobs))
+    if "profile" in columns:
+        last = draw(st.integers(0, 1))
+        names = [f"model{i}" for i in range(last + 1)]
+        more["profiles"] = [draw(profiles(name, types, max_gpus)) for name in names]
+        more["profile"] = [draw(st.integers(0, last)) for _ in jobs]
+    if "graph" in columns:
+        more["graphs"] = draw(graphs_of(sorted(set(gpus))))
+        more["graph"] = [sorted(set(gpus)).index(width) for width in gpus]
+    return Trace.from_columns(submit_s, service_s, gpus, **more)
+
+
+def clusters(
+    *,
+    max_servers: int = 4,
+    max_gpus: int = 4,
+    gpu_types: Sequence[str] = ("gpu",),
+    has_links: bool = False,
+) -> SearchStrategy[Cluster]:
+    """Clusters of few servers with few GPUs.
+
+    Parameters
+    ----------
+    max_servers, max_gpus
+        The most servers, and the most GPUs of one of them.
+    gpu_types
+        The types of their GPUs.
+    has_links
+        Whether bandwidths are known: 10 Gbit/s of the network cards, and 100 within servers.
+
+    Returns
+    -------
+    SearchStrategy
+        Each example is a :class:`~gpusched.Cluster`.
+
+    Raises
+    ------
+    ImportError
+        Without Hypothesis; the message names the extra.
+
+    Examples
+    --------
+    >>> cluster = gs.testing.clusters(max_servers=2, max_gpus=2)
+    """
+    links = {"nic_gbps": 10.0, "intra_gbps": 100.0} if has_links else {}
+    server = st.tuples(st.integers(1, max_gpus), st.sampled_from(tuple(gpu_types)))
+    listed = st.lists(server, min_size=1, max_size=max_servers)
+    return listed.map(lambda servers: cluster_of(servers, **links))
+
+
+def workloads(
+    *,
+    max_jobs: int = 12,
+    max_servers: int = 4,
+    max_gpus: int = 4,
+    gpu_types: Sequence[str] = ("gpu",),
+    columns: Sequence[str] = (),
+    is_fitting: bool = True,
+) -> SearchStrategy[tuple[Trace, Cluster]]:
+    """A trace with a cluster that it fits.
+
+    Parameters
+    ----------
+    max_jobs, columns
+        As of :func:`traces`.
+    max_servers, max_gpus
+        As of :func:`clusters`, which have links if jobs have profiles or graphs.
+    gpu_types
+        As of both.
+    is_fitting
+        Whether no job is wider than the cluster; else some are, by one GPU. A placement may
+        still refuse a job, or the types that it allows may not be there.
+
+    Returns
+    -------
+    SearchStrategy
+        Each example is a tuple of a :class:`~gpusched.Trace` and a :class:`~gpusched.Cluster`.
+
+    Raises
+    ------
+    ValueError
+        As of :func:`traces`. ImportError without Hypothesis.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(gs.testing.workloads())
+    ... def test_all_jobs_finish(workload):
+    ...     trace, cluster = workload
+    ...     result = gs.simulate(trace, cluster, policy="srtf", placement="first-fit")
+    ...     assert result.summary()["num_finished"] == len(trace)
+    >>> test_all_jobs_finish()
+    """
+    has_links = bool({"profile", "graph"} & set(columns))
+    servers = clusters(
+        max_servers=max_servers, max_gpus=max_gpus, gpu_types=gpu_types, has_links=has_links
+    )
+
+    def beside(cluster: Cluster) -> SearchStrategy[tuple[Trace, Cluster]]:
+        widest = cluster.num_gpus + (not is_fitting)
+        jobs = traces(max_jobs=max_jobs, max_gpus=widest, gpu_types=gpu_types, columns=columns)
+        return st.tuples(jobs, st.just(cluster))
+
+    return servers.flatmap(beside)
+
+
+def states(
+    *, policy: Any = "fifo-skip", placement: Any = "consolidated", max_instants: int = 12,
+    **workload: Any,
+) -> SearchStrategy[Simulation]:  # fmt: skip
+    """Open runs that have come to some instant: what a policy may find before it.
+
+    The state stands in ``run.state``, the jobs in ``run.trace``, the servers in ``run.cluster``.
+
+    Parameters
+    ----------
+    policy, placement
+        Of the run so far, as of :func:`gpusched.simulate`.
+    max_instants
+        The most instants that lie behind it.
+    workload
+        As of :func:`workloads`.
+
+    Returns
+    -------
+    SearchStrategy
+        Each example is a :class:`~gpusched.Simulation`.
+
+    Raises
+    ------
+    ValueError, TypeError, ImportError
+        As of :func:`workloads` and :func:`gpusched.simulate`.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> @given(gs.testing.states(max_jobs=6))
+    ... def test_who_waits_holds_nothing(run):
+    ...     assert not set(run.state.waiting) & set(run.state.held_job)
+    >>> test_who_waits_holds_nothing()
+    """
+
+    def after(drawn: tuple[tuple[Trace, Cluster], int]) -> Simulation:
+        (trace, cluster), num_instants = drawn
+        run = Simulation(trace, cluster, policy=policy, placement=placement)
+        for _ in range(num_instants):
+            run.step()
+        return run
+
+    return st.tuples(workloads(**workload), st.integers(1, max_instants)).map(after)

@@ -1,0 +1,128 @@
+"""Many queues that are stepped together are each what one would be."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched import _core
+
+CLUSTER = gs.Cluster.uniform(servers=4, gpus=8)
+TRACE = gs.generate("philly", 400, load=1.1, cluster=CLUSTER, seed=2)
+OPTIONS = {"trace": TRACE, "cluster": CLUSTER, "jobs": 40, "slots": 16}
+
+
+def vector(num_envs: int, **options: object) -> gs.gym.QueueVectorEnv:
+    envs = gymnasium.make_vec("gpusched/Queue-v0", num_envs=num_envs, **{**OPTIONS, **options})
+    assert isinstance(envs, gs.gym.QueueVectorEnv)
+    return envs
+
+
+@pytest.mark.parametrize("observation", ["flat", "dict"])
+@pytest.mark.parametrize("placement", ["consolidated", "random"])
+def test_each_is_as_if_it_were_alone(observation: str, placement: str) -> None:
+    options = {"observation": observation, "placement": placement}
+    envs = vector(3, **options)
+    alone = [gs.gym.QueueEnv(**OPTIONS, **options) for _ in range(3)]
+    seeds = [11, 12, 13]
+    observations, infos = envs.reset(seed=seeds)
+    singles = [env.reset(seed=seed) for env, seed in zip(alone, seeds, strict=True)]
+    rng = np.random.default_rng(1)
+    is_over = np.zeros(3, dtype=bool)
+    for _ in range(300):
+        for lane, (shown, info) in enumerate(singles):
+            row = {k: v[lane] for k, v in observations.items()} if observation == "dict" else None
+            if row is None:
+                assert np.array_equal(observations[lane], shown)
+            else:
+                assert all(np.array_equal(row[name], shown[name]) for name in shown)
+            assert np.array_equal(infos["action_mask"][lane], info["action_mask"])
+        actions = np.array([rng.choice(np.flatnonzero(m)) for m in infos["action_mask"]])
+        was_over = is_over
+        observations, rewards, is_over, is_cut, infos = envs.step(actions)
+        assert not is_cut.any()
+        for lane, env in enumerate(alone):
+            if was_over[lane]:  # it begins anew, whatever the action
+                singles[lane] = env.reset()
+                assert (rewards[lane], is_over[lane]) == (0.0, False)
+                continue
+            shown, reward, over, _, info = env.step(int(actions[lane]))
+            singles[lane] = (shown, info)
+            assert (rewards[lane], is_over[lane]) == (reward, over)
+    assert envs.action_masks().shape == (3, 17)
+
+
+def test_spaces_hold_what_is_shown() -> None:
+    envs = vector(5)
+    observations, infos = envs.reset(seed=1)
+    for _ in range(100):
+        assert envs.observation_space.contains(observations)
+        actions = infos["action_mask"].argmax(axis=1)
+        assert envs.action_space.contains(actions)
+        observations, _, _, _, infos = envs.step(actions)
+    assert envs.metadata["autoreset_mode"] is gymnasium.vector.AutoresetMode.NEXT_STEP
+
+
+def test_one_seed_is_enough_and_repeats() -> None:
+    seen = []
+    for seed in (1, 1, 2):
+        envs = vector(4)
+        observations, _ = envs.reset(seed=seed)
+        seen.append(observations.tolist())
+        assert len({tuple(row) for row in observations.tolist()}) > 1  # windows of their own
+    assert seen[0] == seen[1] != seen[2]
+
+
+def test_what_was_shown_does_not_change_later() -> None:
+    envs = vector(2)
+    observations, infos = envs.reset(seed=1)
+    kept = observations.copy(), infos["action_mask"].copy()
+    _, rewards, _, _, _ = envs.step(infos["action_mask"].argmax(axis=1))
+    rewards_kept = rewards.copy()
+    for _ in range(20):
+        envs.step(np.array([16, 16]))
+    assert np.array_equal(observations, kept[0])
+    assert np.array_equal(infos["action_mask"], kept[1])
+    assert np.array_equal(rewards, rewards_kept)
+
+
+def test_mistakes_are_refused_by_name() -> None:
+    envs = vector(2)
+    with pytest.raises(ValueError, match="lane: 0 has no run"):
+        envs.step(np.array([0, 0]))
+    with pytest.raises(ValueError, match="seed: 3 seeds for 2 environments"):
+        envs.reset(seed=[1, 2, 3])
+    with pytest.raises(ValueError, match="options: none are known"):
+        envs.reset(options={"first": 3})
+    envs.reset(seed=1)
+    with pytest.raises(ValueError, match="slots: 3 answers for 2 lanes"):
+        envs.step(np.array([0, 0, 0]))
+    with pytest.raises(ValueError, match=r"actions: 17 is not between 0 and 16"):
+        envs.step(np.array([0, 17]))
+    with pytest.raises(ValueError, match=r"actions: -1 is not between 0 and 16"):
+        envs.step(np.array([-1, 0]))
+    with pytest.raises(TypeError, match="actions: expected whole numbers, not float64"):
+        envs.step(np.array([0.9, 0.0]))
+    with pytest.raises(ValueError, match="num_envs: 0 must lie in 1"):
+        vector(0)
+    with pytest.raises(TypeError, match=r"num_envs: 1.5 must be an integer"):
+        vector(1.5)
+
+
+def test_the_native_lanes_refuse_what_they_do_not_know() -> None:
+    servers = _core.Cluster(CLUSTER.server_gpus, CLUSTER.server_type, **CLUSTER.core_columns())
+    options = {"placement": "best-fit", "placement_values": {}, "num_slots": 4, "num_lanes": 1}
+    with pytest.raises(ValueError, match="cost: 'none' is none of wait, jct, slowdown"):
+        _core.AskingLanes(servers, cost="none", **options)
+    lanes = _core.AskingLanes(servers, cost="wait", **options)
+    with pytest.raises(TypeError):
+        lanes.answer(np.array([0], dtype=np.int32))  # no silent copy
+    with pytest.raises(ValueError, match="read-only"):
+        lanes.features[0] = 1
+    with pytest.raises(ValueError, match="lane: 0 has no run"):
+        lanes.schedule(0)
+    features = lanes.features
+    del lanes
+    assert features.shape == (1, 24)  # the buffer lives as long as who looks at it
