@@ -21,6 +21,8 @@ class Accuracy:
         Mean of abs(p - t) / t: 0.5 is 50 %.
     median_abs_log_error
         Median of abs(ln p - ln t): 0.69 is a factor of two.
+    bias
+        Sum of p over sum of t: 1 is right on the whole, 0.5 half of it.
     r2_log
         1 - sum (ln p - ln t)^2 / sum (ln t - mean ln t)^2. 0: no better than a constant.
     rank_correlation
@@ -33,6 +35,7 @@ class Accuracy:
     num_jobs: int
     mape: float | None
     median_abs_log_error: float | None
+    bias: float | None
     r2_log: float | None
     rank_correlation: float | None
     coverage: float | None
@@ -42,7 +45,7 @@ class Accuracy:
         """Compare predictions with the truth, both in microseconds and 1 or more."""
         num = len(service_us)
         if not num:
-            return cls(0, None, None, None, None, None)
+            return cls(0, None, None, None, None, None, None)
         truth = service_us.astype(np.float64)
         log_error = np.log(predicted_us) - np.log(truth)
         spread = float(((np.log(truth) - np.log(truth).mean()) ** 2).sum())
@@ -51,6 +54,7 @@ class Accuracy:
             num_jobs=num,
             mape=float((np.abs(predicted_us - truth) / truth).mean()),
             median_abs_log_error=float(np.median(np.abs(log_error))),
+            bias=float(predicted_us.sum(dtype=np.float64) / truth.sum()),
             r2_log=None if is_flat else 1.0 - float((log_error**2).sum()) / spread,
             rank_correlation=_spearman(predicted_us, service_us),
             coverage=None if covered is None else float(covered.mean()),
@@ -106,6 +110,7 @@ class PredictionReport:
         shown = {
             "MAPE": _shown(found.mape, "{:.0%}"),
             "median |log error|": _shown(found.median_abs_log_error, "{:.2f}"),
+            "sum / true sum": _shown(found.bias, "{:.2f}"),
             "R2 (log)": _shown(found.r2_log, "{:.2f}"),
             "rank correlation": _shown(found.rank_correlation, "{:.2f}"),
             "coverage": _shown(found.coverage, "{:.0%}"),

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpusched.base.arrays import Float64
+from gpusched.base.arrays import AnyArray, Float64
 from gpusched.base.files import naming
 from gpusched.base.progress import OnProgress
 from gpusched.base.ticks import us_to_seconds
@@ -18,8 +18,8 @@ from gpusched.prediction.accuracy import Accuracy
 from gpusched.prediction.interface import Predictor
 from gpusched.prediction.keys import LABELS
 from gpusched.prediction.learner import Learner
-from gpusched.prediction.online import finish_ticks, replay_history
-from gpusched.prediction.predictor_store import read_model
+from gpusched.prediction.predictor_store import Header, read_model
+from gpusched.prediction.recorded_runs import finish_ticks, replay_history
 from gpusched.prediction.registry import PREDICTORS, PredictorChoice
 from gpusched.specs.predicted_columns import PredictedBy
 from gpusched.traces.workload import Trace
@@ -174,14 +174,18 @@ def load_predictor(
     'last-value'
     """
     with naming(path, "not a readable gpusched predictor"):
-        header, arrays = read_model(path, max_bytes=max_bytes)
-        if set(header.names) != set(LABELS):
-            raise ValueError(f"header.names: must hold {', '.join(LABELS)}")
-        saved = PredictorChoice.parse(header.predictor)
-        loaded = predictor(PredictorChoice(saved.name, **{**saved.parameters, **parameters}))
-        if not isinstance(loaded, Learner):
-            raise ValueError(f"header.predictor: {header.predictor!r} learns nothing")
-        loaded.restore(header, arrays)
-        if arrays:
-            raise ValueError(f"{min(arrays)} is not expected")
+        return trained(*read_model(path, max_bytes=max_bytes), **parameters)
+
+
+def trained(header: Header, arrays: dict[str, AnyArray], **parameters: Any) -> Learner:
+    """Return the predictor that a file tells of; a ValueError names what is wrong with it."""
+    if set(header.names) != set(LABELS):
+        raise ValueError(f"header.names: must hold {', '.join(LABELS)}")
+    saved = PredictorChoice.parse(header.predictor)
+    loaded = predictor(PredictorChoice(saved.name, **{**saved.parameters, **parameters}))
+    if not isinstance(loaded, Learner):
+        raise ValueError(f"header.predictor: {header.predictor!r} learns nothing")
+    loaded.restore(header, arrays)
+    if arrays:
+        raise ValueError(f"{min(arrays)} is not expected")
     return loaded

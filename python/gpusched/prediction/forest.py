@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Self
 
@@ -50,7 +51,10 @@ class Forest(Learner):
         "fraction": (0.01, 0.99),
         "batch_jobs": (0, 1_000_000),
     }
-    choices: ClassVar = {"mode": ("online", "split", "frozen")}
+    choices: ClassVar = {
+        "mode": ("online", "split", "frozen"),
+        "target": ("log", "smeared", "mean"),
+    }
     notes: ClassVar = {
         "mode": "online: fit again and again; split: once, on the first part; frozen: never",
         "trees": "number of trees",
@@ -61,6 +65,9 @@ class Forest(Learner):
         "refit_s": "or after so many seconds of simulated time",
         "new_share": "but not before this share of all finished jobs is new",
         "fraction": "of the time from first to last submission, that split trains on",
+        "target": "log: the mean of the logarithm, which lies below the mean; smeared: that, times "
+        "the mean of exp(residual) of training jobs under the trees that did not draw them (Duan, "
+        "1983); mean: the mean of the service in a leaf",
         "batch_jobs": "most jobs predicted together, 0 for 1/500 of those so far (at most 1,000)",
     }
 
@@ -76,6 +83,7 @@ class Forest(Learner):
         new_share: float = 0.05,
         fraction: float = 0.5,
         batch_jobs: int = 0,
+        target: str = "smeared",
     ) -> None:
         super().__init__()
         self.mode = mode
@@ -88,6 +96,7 @@ class Forest(Learner):
         self.new_share = new_share
         self.fraction = fraction
         self.batch_jobs = batch_jobs
+        self.target = target
         self.trained: Trees | None = None
         self.old_features: AnyArray = np.empty((0, len(FEATURES)), np.float32)
 
@@ -120,8 +129,10 @@ class Forest(Learner):
         begin = time.perf_counter()
         features = self.table.fill(rows, self.log)
         self.costs.features_s += time.perf_counter() - begin
-        log_s = mean_log(self.log, rows) if self.model is None else self.model.predict(features)
-        predicted_us: Float64 = np.minimum(np.exp(log_s) * US_PER_S, MAX_SERVICE_US)
+        found = mean_log(self.log, rows) if self.model is None else self.model.predict(features)
+        is_log = self.model is None or self.target != "mean"
+        seconds = np.exp(found) if is_log else found
+        predicted_us: Float64 = np.minimum(seconds * US_PER_S, MAX_SERVICE_US)
         return predicted_us
 
     def _is_due(self, now_us: int) -> bool:
@@ -147,6 +158,7 @@ class Forest(Learner):
             leaf=self.leaf,
             samples=self.samples,
             seed=[self.seed, self.costs.num_fits],
+            target=self.target,
             poll=self.poll,
         )
         self._fitted_us = now_us
@@ -207,19 +219,21 @@ def grow(
     leaf: int,
     samples: int,
     seed: list[int],
+    target: str,
     poll: Callable[[], None] | None = None,
 ) -> Trees:
     """Fit a forest to rows of features and logarithms of seconds.
 
     A leaf need not hold more than a hundredth of the jobs that a tree draws. Equal arguments
-    give equal forests, whatever the number of processors. ``poll`` is called between the trees.
-    ImportError without scikit-learn.
+    give equal forests, whatever the number of processors. ``target`` is the option of
+    :class:`Forest`; ``poll`` is called between the trees. ImportError without scikit-learn.
     """
     need("sklearn", "predictor forest", "scikit-learn")
     from sklearn.ensemble import RandomForestRegressor
 
     drawn = min(samples, len(log_s))
     grown: list[Any] = []
+    unseen: list[Float64] = []  # of each group of trees: what those say that did not draw a job
     while len(grown) < trees:
         if poll is not None:
             poll()
@@ -230,6 +244,22 @@ def grow(
             max_samples=drawn,
             n_jobs=1,  # a run is one thread; runs are what threads are for
             random_state=int(np.random.SeedSequence([*seed, len(grown)]).generate_state(1)[0]),
+            oob_score=target == "smeared",
         )
-        grown += forest.fit(features, log_s).estimators_
-    return Trees.of(grown)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Some inputs do not have OOB scores")
+            grown += forest.fit(features, log_s).estimators_
+        if target == "smeared":
+            unseen.append(forest.oob_prediction_)
+    found = Trees.of(grown)
+    if target == "smeared":
+        return found.shifted(_log_of_smearing(log_s, np.stack(unseen)))
+    return found.with_means(features, np.exp(log_s)) if target == "mean" else found
+
+
+def _log_of_smearing(log_s: AnyArray, unseen: AnyArray) -> float:
+    """Return the logarithm of the mean of exp(residual), of jobs that some tree did not draw."""
+    known = np.where(unseen == 0.0, np.nan, unseen)  # scikit-learn's word for "drawn by all"
+    is_known = ~np.isnan(known).all(axis=0)
+    residual = log_s[is_known] - np.nanmean(known[:, is_known], axis=0)
+    return float(np.log(np.exp(residual).mean())) if is_known.any() else 0.0

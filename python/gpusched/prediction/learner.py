@@ -17,8 +17,8 @@ from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.prediction.history import CompletionLog
 from gpusched.prediction.interface import UNKNOWN_US, Costs, Predictor
 from gpusched.prediction.keys import LABELS, JobKeys, Records
-from gpusched.prediction.online import finish_ticks, replay_history
 from gpusched.prediction.predictor_store import Header, write_model
+from gpusched.prediction.recorded_runs import finish_ticks, replay_history
 from gpusched.traces.workload import Trace
 
 
@@ -124,8 +124,13 @@ class Learner(Predictor):
         """
         if not len(self.records):
             raise ValueError(f"predictor {self}: nothing is trained; save what train() returns")
-        names = {label: list(self.records.names[label]) for label in LABELS}
-        write_model(path, str(self), names, self._arrays(), self.feature_names)
+        header, arrays = self.stored()
+        write_model(path, header, arrays)
+
+    def stored(self) -> tuple[Header, dict[str, AnyArray]]:
+        """Return what a file holds of it; :func:`gpusched.prediction.choose.trained` reads it."""
+        names = {label: tuple(self.records.names[label]) for label in LABELS}
+        return Header(str(self), names, self.feature_names), self._arrays()
 
     def _arrays(self) -> dict[str, AnyArray]:
         """Return all that was trained as plain arrays."""

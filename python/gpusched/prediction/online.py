@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
-import threading
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, Final, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from gpusched.base.arrays import Int64
-from gpusched.base.progress import OnProgress, Progress
-from gpusched.base.supervision import Cancelled, is_asked
-from gpusched.base.ticks import MAX_HORIZON_US, MAX_SERVICE_US, US_PER_S, seconds_to_us
 from gpusched.prediction.accuracy import Accuracy, PredictionReport
+from gpusched.prediction.driving import Drive, batches
 from gpusched.prediction.interface import UNKNOWN_US, Predictor
 from gpusched.schedules.schedule import FINISHED, Schedule
 from gpusched.traces.checked_columns import NOT_GIVEN
 from gpusched.traces.workload import Trace
-
-MAX_BATCH: Final = 1000
-_BATCHES_PER_ARRIVALS: Final = 500
-# How often progress is told.
-_TELL_SECONDS: Final = 0.1
-
-
-class Run(Protocol):
-    """A simulation that can be halted between arrivals; the core's is ``_core.Run``."""
-
-    def advance(self, num_jobs: int) -> None:
-        """Go on until the next arrival is that of job ``num_jobs`` or a later one."""
-
-    def take_finished(self) -> tuple[Int64, Int64]:
-        """Return the jobs that have finished since the last call, and when, in that order."""
-
-    def finish(self) -> Any:
-        """Go on to the end and return the schedule."""
 
 
 class OnlineRun:
@@ -93,13 +70,18 @@ class OnlineRun:
             self._has_no_estimate = estimate_us == NOT_GIVEN
             estimate_us[self._has_no_estimate] = UNKNOWN_US
         self.run = make_run(self._predicted_us)
-        self._drive = _Drive(self.run, trace, predictor, seed)
+        self._drive = Drive(self.run, trace, predictor, seed)
         size = predictor.batch_jobs if batch_jobs is None else batch_jobs
         if not predictor.learns:
             size = -1
         self._batches = batches(trace.submit_us, size, predictor.cut_us)
         self._num_batches = 0
         self._find_next()
+
+    @property
+    def predicted_us(self) -> Int64:
+        """What the run is told, microseconds; of jobs that are still to be predicted an hour."""
+        return self._predicted_us
 
     def _find_next(self) -> None:
         self._next = next(self._batches, None)
@@ -146,175 +128,3 @@ class OnlineRun:
             predict_s=self._drive.predict_s,
             wall_s=wall_s,
         )
-
-
-class _Drive:
-    """A run and a predictor side by side: what the one has finished, the other may know."""
-
-    def __init__(self, run: Run, trace: Trace, predictor: Predictor, seed: int) -> None:
-        self.run = run
-        self.trace = trace
-        self.predictor = predictor
-        begin = time.perf_counter()
-        self._seen_us = np.full(len(trace), -1, np.int64)
-        predictor.begin(trace if predictor.needs_truth else _veiled(trace, self._seen_us), seed)
-        self.predict_s = time.perf_counter() - begin
-
-    def next_batch(self, first: int, end: int) -> Int64:
-        """Go on to the arrival of ``first`` and predict the jobs from there to ``end``."""
-        if first:
-            self.run.advance(first)
-            self.observe()
-            # The run is there already: this only asks whether it was told to stop.
-            self.predictor.poll = lambda: self.run.advance(first)
-        begin = time.perf_counter()
-        found = self.predictor.predict(np.arange(first, end, dtype=np.int64))
-        self.predict_s += time.perf_counter() - begin
-        if np.ma.is_masked(found):
-            raise ValueError(f"predictor {self.predictor}: the times must not be masked")
-        predicted_us = np.asarray(found)
-        if predicted_us.dtype.kind not in "iu":
-            raise TypeError(
-                f"predictor {self.predictor}: expected integer microseconds, not "
-                f"{predicted_us.dtype}"
-            )
-        if predicted_us.shape != (end - first,):
-            raise ValueError(
-                f"predictor {self.predictor}: expected {end - first} times, not shape "
-                f"{predicted_us.shape}"
-            )
-        return np.clip(predicted_us, 1, MAX_SERVICE_US).astype(np.int64)
-
-    def observe(self) -> None:
-        """Tell the predictor what has finished since the last time."""
-        jobs, finish_us = self.run.take_finished()
-        if len(jobs) and self.predictor.learns:
-            begin = time.perf_counter()
-            self._seen_us[jobs] = self.trace.service_us[jobs]
-            self.predictor.observe(jobs, finish_us)
-            self.predict_s += time.perf_counter() - begin
-
-
-def replay_history(
-    trace: Trace,
-    predictor: Predictor,
-    finish_us: Int64 | None,
-    seed: int = 0,
-    stop: threading.Event | None = None,
-    progress: OnProgress | None = None,
-) -> Int64:
-    """Show a predictor a trace whose jobs are known to have finished at ``finish_us``.
-
-    Each job arrives with what had finished by then, as in a run, and at the end the predictor
-    knows all jobs that finished. None: each job ended its service after its submission.
-
-    Returns
-    -------
-    int64[num_jobs]
-        What it predicted at the arrivals, microseconds.
-
-    Raises
-    ------
-    Cancelled
-        If ``stop`` was set.
-    """
-    if finish_us is None:
-        finish_us = trace.submit_us + trace.service_us
-    run = RecordedRun(trace, finish_us, stop)
-    run.advance(0)
-    drive = _Drive(run, trace, predictor, seed)
-    predicted_us = np.empty(len(trace), dtype=np.int64)
-    told = time.monotonic()
-    for first, end in batches(trace.submit_us, predictor.batch_jobs, predictor.cut_us):
-        predicted_us[first:end] = drive.next_batch(first, end)
-        if progress is not None and time.monotonic() >= told + _TELL_SECONDS:
-            told = time.monotonic()
-            progress(Progress(end, len(trace)))
-    if progress is not None:
-        progress(Progress(len(trace), len(trace)))
-    run.finish()
-    drive.observe()
-    predictor.poll = None
-    return predicted_us
-
-
-def finish_ticks(finish_s: ArrayLike, num_jobs: int) -> Int64:
-    """Return when jobs finished in microseconds, -1 for never.
-
-    Raises
-    ------
-    ValueError
-        If they are not ``num_jobs`` numbers, one is masked, or one is neither NaN nor in range.
-    """
-    if np.ma.is_masked(finish_s):
-        raise ValueError("finish_s: must not be masked; NaN stands for never")
-    seconds = np.asarray(finish_s)
-    if seconds.dtype.kind not in "iuf" or seconds.shape != (num_jobs,):
-        raise ValueError(
-            f"finish_s: expected {num_jobs} numbers, not {seconds.dtype} of shape {seconds.shape}"
-        )
-    never = np.isnan(seconds)
-    wrong = ~never & ~((seconds >= 0) & (seconds <= MAX_HORIZON_US / US_PER_S))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(f"finish_s[{row}]: {seconds[row]} must be a time, or NaN for never")
-    ticks: Int64 = np.where(never, -1, seconds_to_us(np.where(never, 0, seconds)))
-    return ticks
-
-
-class RecordedRun:
-    """A :class:`Run` that took place already: jobs finish when they did."""
-
-    def __init__(self, trace: Trace, finish_us: Int64, stop: threading.Event | None = None) -> None:
-        self._stop = stop
-        done = np.flatnonzero(finish_us >= 0)
-        self._jobs = done[np.argsort(finish_us[done], kind="stable")]
-        self._finish_us = finish_us[self._jobs]
-        self._submit_us = trace.submit_us
-        self._taken = self._reached = 0
-
-    def advance(self, num_jobs: int) -> None:
-        """Go on to the arrival of this job; what finishes at that very instant is not done yet."""
-        if is_asked(self._stop):
-            raise Cancelled(num_jobs, len(self._submit_us))
-        now_us = self._submit_us[num_jobs]
-        self._reached = int(np.searchsorted(self._finish_us, now_us, side="left"))
-
-    def take_finished(self) -> tuple[Int64, Int64]:
-        """Return what has finished since the last call."""
-        new = slice(self._taken, self._reached)
-        self._taken = self._reached
-        return self._jobs[new], self._finish_us[new]
-
-    def finish(self) -> None:
-        """Go on to the end."""
-        if is_asked(self._stop):
-            raise Cancelled(len(self._submit_us), len(self._submit_us))
-        self._reached = len(self._jobs)
-
-
-def batches(submit_us: Int64, size: int, cut_us: int | None = None) -> Iterator[tuple[int, int]]:
-    """Cut the arrivals into batches ``[first, end)``.
-
-    ``size`` is the number of jobs of a batch, 0 for :attr:`Predictor.batch_jobs`'s rule, which
-    does not look ahead, and -1 for one batch. Jobs of one instant stay together, and ``cut_us``
-    begins a batch.
-    """
-    num_jobs = len(submit_us)
-    cut = num_jobs if cut_us is None else int(np.searchsorted(submit_us, cut_us, side="left"))
-    first = 0
-    while first < num_jobs:
-        step = size or min(max(first // _BATCHES_PER_ARRIVALS, 1), MAX_BATCH)
-        end = num_jobs if size < 0 else min(first + step, num_jobs)
-        if first < cut < end:
-            end = cut
-        end = int(np.searchsorted(submit_us, submit_us[end - 1], side="right"))
-        yield first, end
-        first = end
-
-
-def _veiled(trace: Trace, seen_us: Int64) -> Trace:
-    """Return the trace with services that appear in ``seen_us`` only, and no outcomes."""
-    view = seen_us.view()
-    view.flags.writeable = False
-    return dataclasses.replace(trace, service_us=view, status=None, source_wait_us=None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -27,14 +27,9 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def write_model(
-    path: str | os.PathLike[str],
-    predictor: str,
-    names: Mapping[str, Any],
-    arrays: Mapping[str, AnyArray],
-    features: tuple[str, ...] = (),
+    path: str | os.PathLike[str], header: Header, arrays: Mapping[str, AnyArray]
 ) -> None:
     """Write a model; a file that is already there is replaced only by a complete one."""
-    header = Header(predictor, dict(names), features)
     container.write(path, KIND, msgspec.json.encode(header), arrays)
 
 

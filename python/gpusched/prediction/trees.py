@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -84,7 +84,25 @@ class Trees:
         ]
         return np.concatenate(parts) if parts else np.empty(0)
 
+    def shifted(self, by: float) -> Trees:
+        """Return the same trees, all of whose values are so much more."""
+        return replace(self, value=self.value + by)
+
+    def with_means(self, features: AnyArray, values: Float64) -> Trees:
+        """Return the same trees, each leaf of which says the mean of the rows that fall into it."""
+        leaves = self._leaf_of(np.asarray(features, np.float32)).ravel()
+        many = np.bincount(leaves, minlength=len(self.value))
+        total = np.bincount(leaves, np.tile(values, len(self)), len(self.value))
+        return replace(self, value=total / np.maximum(many, 1))
+
     def _leaves(self, features: Float32) -> Float64:
+        # One contiguous row per job is summed in the same order whatever the number of rows.
+        leaf = self._leaf_of(features)
+        mean: Float64 = self.value[leaf.T.copy()].mean(axis=1)
+        return mean
+
+    def _leaf_of(self, features: Float32) -> Int32:
+        """Return the leaf of each row: a line for each tree."""
         rows, width = features.shape
         flat = np.ascontiguousarray(features).ravel()
         here = np.repeat(self.root, rows)
@@ -102,9 +120,7 @@ class Trees:
                 here, base, open_ = there[moved], base[moved], open_[moved]
             else:
                 here = there
-        # One contiguous row per job is summed in the same order whatever the number of rows.
-        mean: Float64 = self.value[leaf.reshape(len(self), rows).T.copy()].mean(axis=1)
-        return mean
+        return leaf.reshape(len(self), rows)
 
     def problem(self, num_features: int) -> str | None:
         """Return the first array that cannot be part of a forest with the reason, or None."""

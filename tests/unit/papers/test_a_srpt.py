@@ -17,7 +17,7 @@ from gpusched.papers import registry as papers
 from gpusched.papers.a_srpt import settings, workload
 from gpusched.papers.a_srpt.reproduction import ASrpt, reproduce
 from gpusched.papers.a_srpt.runs import Runner
-from gpusched.papers.a_srpt.settings import A_SRPT, BASELINES, TUNED, Place, Setting
+from gpusched.papers.a_srpt.settings import A_SRPT, BASELINES, LITERAL, Place, Setting
 from gpusched.papers.a_srpt.tables import Summary, jct
 from gpusched.papers.common.stages import running
 
@@ -33,7 +33,8 @@ def tiny() -> Iterator[ASrpt]:
             small = dataclasses.replace(TINY, name=f"tiny {name}, 10 Gbit/s")
             for module in ("settings", "tables", "reproduction"):
                 patch.setattr(f"gpusched.papers.a_srpt.{module}.{name}", small)
-        patch.setattr("gpusched.papers.a_srpt.settings.OTHERS", ())
+        for name in ("OTHERS", "PROFILES"):
+            patch.setattr(f"gpusched.papers.a_srpt.settings.{name}", ())
         for module in ("settings", "reproduction"):
             patch.setattr(f"gpusched.papers.a_srpt.{module}.HEAVY_SHARES", (0.5, 1.0))
             patch.setattr(f"gpusched.papers.a_srpt.{module}.NOISES", (1.0,))
@@ -63,7 +64,7 @@ def test_all_policies_get_the_predictions_of_the_run_of_a_srpt() -> None:
 
 
 def test_one_thing_is_changed_at_a_time() -> None:
-    for base in (A_SRPT, TUNED):
+    for base in (A_SRPT, LITERAL):
         texts = {(arm.policy, arm.placement) for arm in settings.ablations(base)}
         assert len(texts) == len(settings.ablations(base))
         assert (base.policy, base.placement) not in texts
@@ -72,7 +73,7 @@ def test_one_thing_is_changed_at_a_time() -> None:
 
 def test_no_run_beats_the_bound_and_every_seed_is_there(tiny: ASrpt) -> None:
     for runs in tiny.runs.values():
-        assert [run.seed for run in runs] == [0, 1]
+        assert [run.seed for run in runs] == [1000, 1001]
         assert all(run.completion_ratio >= 1 for run in runs)
 
 
@@ -96,7 +97,7 @@ def test_tables_figures_and_results_are_written(tiny: ASrpt, tmp_path: Path) -> 
     assert len(results["runs"]) == 2 * len(tiny.runs)
     markdown = (tmp_path / "tables.md").read_text(encoding="utf-8")
     assert "Left out: itp/cluster02.csv" in markdown
-    assert "a-srpt, tuned" in markdown
+    assert "a-srpt, literal" in markdown
 
 
 def test_there_is_nothing_exact_in_it() -> None:

@@ -12,6 +12,7 @@ import gpusched as gs
 from gpusched.prediction import predictor
 from gpusched.prediction.choose import resolve
 from gpusched.prediction.features import FEATURES, FeatureTable
+from gpusched.prediction.forest import grow
 from gpusched.prediction.history import CompletionLog
 from gpusched.prediction.interface import UNKNOWN_US
 from gpusched.prediction.keys import JobKeys, Records
@@ -152,6 +153,46 @@ def test_a_forest_finds_what_a_mean_does_not():
     mean = predicted(trace, predictor("group-mean"))[2].accuracy
     assert forest.median_abs_log_error < 0.25 < mean.median_abs_log_error
     assert forest.r2_log > 0.5 > mean.r2_log
+
+
+def heavy_tailed(num: int) -> gs.Trace:
+    """Jobs of four groups whose services are log-normal, one after the other."""
+    rng = np.random.default_rng(5)
+    group = rng.integers(0, 4, num)
+    service_s = np.ceil(np.exp(rng.normal(3 + group, 1.5)))
+    return gs.Trace.from_columns(
+        submit_s=np.cumsum(service_s) * 1.01,
+        service_s=service_s,
+        gpus=np.ones(num, int),
+        group=group,
+    )
+
+
+def test_the_mean_of_logarithms_is_too_little_and_the_others_are_right_on_the_whole():
+    jobs, cluster = heavy_tailed(3000), gs.Cluster.uniform(1, 1)
+    bias, order = {}, {}
+    for target in ("log", "smeared", "mean"):
+        run = gs.simulate(jobs, cluster, policy="sjf", predictor=f"forest:trees=20,target={target}")
+        bias[target] = run.prediction.accuracy.bias
+        order[target] = run.prediction.accuracy.rank_correlation
+    assert bias["log"] < 0.6  # exp(-1.5^2 / 2) is 0.32
+    assert 0.75 < bias["smeared"] < 1.35
+    assert 0.75 < bias["mean"] < 1.35
+    assert order["smeared"] == pytest.approx(order["log"], abs=0.02)
+
+
+def test_smearing_is_one_factor_of_residuals_under_trees_that_did_not_draw_the_job():
+    rng = np.random.default_rng(2)
+    features = rng.integers(0, 5, (400, 3)).astype(np.float32)
+    log_s = features[:, 0] + rng.normal(size=400)
+    options = {"trees": 10, "leaf": 5, "samples": 400, "seed": [1]}
+    plain = grow(features, log_s, target="log", **options)
+    smeared = grow(features, log_s, target="smeared", **options)
+    factor = smeared.value - plain.value
+    assert factor == pytest.approx(factor[0])
+    assert np.exp(factor[0]) == pytest.approx(np.exp(0.5), rel=0.25)  # of a normal residual
+    means = grow(features, log_s, target="mean", **options)
+    assert means.predict(features).mean() == pytest.approx(np.exp(log_s).mean(), rel=0.02)
 
 
 def test_equal_seeds_give_equal_predictions_and_others_do_not():

@@ -14,7 +14,7 @@ import gpusched as gs
 from gpusched.base import container
 from gpusched.prediction import load_predictor, predictor
 from gpusched.prediction.forest import Forest
-from gpusched.prediction.predictor_store import KIND, read_model, write_model
+from gpusched.prediction.predictor_store import KIND, Header, read_model, write_model
 from tests.learners import learner
 from tests.unit.prediction.predicting import recurring
 
@@ -141,7 +141,7 @@ def rewritten(path, header=lambda record: record, **changes):
         else:
             arrays[field] = change(arrays.get(field))
     record = header(msgspec.to_builtins(old))
-    write_model(path, record["predictor"], record["names"], arrays, tuple(record["features"]))
+    write_model(path, Header(**record), arrays)
 
 
 def put(index, value):

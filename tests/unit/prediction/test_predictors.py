@@ -20,10 +20,12 @@ from gpusched.prediction import (
     register_predictor,
 )
 from gpusched.prediction.choose import resolve
+from gpusched.prediction.driving import batches
 from gpusched.prediction.history import quantiles
 from gpusched.prediction.interface import UNKNOWN_US
 from gpusched.prediction.keys import JobKeys, Records
-from gpusched.prediction.online import OnlineRun, RecordedRun, batches
+from gpusched.prediction.online import OnlineRun
+from gpusched.prediction.recorded_runs import RecordedRun
 from gpusched.prediction.registry import unregister_predictor
 from tests.learners import learner
 from tests.unit.prediction.predicting import SECOND, predicted, recurring
@@ -379,6 +381,7 @@ def test_accuracy_by_hand():
     logs = np.log([1, 4, 6])
     assert found.num_jobs == 3
     assert found.mape == pytest.approx((1 + 0 + 0.5) / 3)
+    assert found.bias == pytest.approx(9 / 11)
     assert found.median_abs_log_error == pytest.approx(log2)
     assert found.r2_log == pytest.approx(1 - 2 * log2**2 / ((logs - logs.mean()) ** 2).sum())
     assert found.rank_correlation == pytest.approx(0.5)
@@ -393,7 +396,7 @@ def test_equal_values_share_their_rank():
 
 def test_accuracy_of_nothing_is_undefined():
     assert Accuracy.of(np.array([], int), np.array([], int)) == Accuracy(
-        0, None, None, None, None, None
+        0, None, None, None, None, None, None
     )
     one = Accuracy.of(np.array([3]), np.array([2]))
     assert one.r2_log is one.rank_correlation is one.coverage is None

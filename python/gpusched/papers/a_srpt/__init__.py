@@ -16,6 +16,5 @@ register_paper(
         reproduces=("mean and tail JCT of policies", "patience", "errors of prediction"),
         module="gpusched.papers.a_srpt.reproduction",
         published="gpusched.papers.a_srpt.published",
-        seeds=8,
     )
 )

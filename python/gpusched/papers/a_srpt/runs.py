@@ -27,7 +27,7 @@ class Run:
         Mean time without GPUs of jobs of one GPU, of more but one server, of several servers.
     lost_to_placement, lost_to_contention
         Parts of the cluster's GPU time.
-    r2_log, rank_correlation
+    bias, r2_log, rank_correlation
         Of the predictions; None under the truth.
     """
 
@@ -51,6 +51,7 @@ class Run:
     wait_wide_s: float
     lost_to_placement: float | None
     lost_to_contention: float | None
+    bias: float | None
     r2_log: float | None
     rank_correlation: float | None
     coverage: float | None
@@ -142,6 +143,7 @@ def _figures(setting: Setting, arm: Arm, seed: int, result: Result) -> Run:
         wait_wide_s=mean_wait_s(trace.gpus > setting.place.gpus),
         lost_to_placement=number("lost_to_placement"),
         lost_to_contention=number("lost_to_contention"),
+        bias=number("prediction_bias"),
         r2_log=number("prediction_r2_log"),
         rank_correlation=number("prediction_rank_correlation"),
         coverage=number("prediction_coverage"),

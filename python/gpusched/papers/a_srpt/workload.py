@@ -15,8 +15,6 @@ from gpusched.prediction import Predictor, predictor
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
 
-_PROFILE = "itp"
-
 
 @lru_cache(maxsize=4)
 def workload(place: Place, load: float | None, heavy_share: float | None, seed: int) -> Trace:
@@ -30,7 +28,7 @@ def workload(place: Place, load: float | None, heavy_share: float | None, seed: 
         if place.jobs:
             trace = trace.head(place.jobs)
     else:
-        drawn = generate(_PROFILE, place.jobs, cluster=cluster, seed=seed)
+        drawn = generate(place.profile, place.jobs, cluster=cluster, seed=seed)
         trace = drawn.filter(drawn.gpus <= MAX_GPUS)
     if load is not None:
         trace = trace.with_load(load, cluster.num_gpus)

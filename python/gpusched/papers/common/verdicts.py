@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from gpusched.papers.common.published import Claim
 from gpusched.papers.common.seed_means import mean
-from gpusched.papers.common.text_table import Table, table
+from gpusched.papers.common.text_table import Table, figure_of, table
 from gpusched.statistics.intervals import Interval
 
 Verdict = Literal["reproduced", "stronger", "weaker", "not comparable"]
@@ -183,10 +183,7 @@ def _ours(one: Comparison) -> str:
     unit = one.claim.unit
     scale = 100 if unit == "%" else 1
     digits = 1 if unit == "%" else 0 if abs(one.mean.value) >= 10 else 3
-    text = f"{scale * one.mean.value:.{digits}f}"
-    if one.mean.is_known:
-        text += f" ± {scale * one.mean.half_width:.{digits}f}"
-    return f"{text} {unit}".rstrip()
+    return f"{figure_of(one.mean, digits, scale)} {unit}".rstrip()
 
 
 def _range(one: Comparison) -> str:
