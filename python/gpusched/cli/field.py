@@ -1,0 +1,112 @@
+"""``gpusched field``: every policy on the same jobs, ranked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from gpusched.base.replacing import write_text
+from gpusched.base.run_warning import unwarned
+from gpusched.cli import options
+from gpusched.cli.console import flush, remark
+from gpusched.cli.errors import INTERRUPTED
+from gpusched.cli.paper_tables import show_paper_table
+from gpusched.cli.places import Dask, Processes, Ray, executor_of, worker_pipes
+from gpusched.cli.progress import ProgressDisplay
+from gpusched.field.field_study import NUM_SEEDS
+from gpusched.field.page import page, ranks_table
+from gpusched.field.state import state_of_the_field
+
+EPILOG: Final = """
+[bold]Examples[/]
+
+gpusched field --out field [dim]# all policies; again after an interruption: it goes on[/]
+
+gpusched field --out field --policy easy:extra=false [dim]# one more row[/]
+
+gpusched field --out mine --only fifo-skip --policy mine --seeds 5
+"""
+_PAGE: Final = "field.md"
+_RUNS: Final = "runs"
+
+
+def field(
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            help="A policy that shall have a row beside those that are registered, with options. "
+            "May be repeated.",
+            show_default=False,
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="NAME",
+            help="Rank these in place of all that are registered. May be repeated.",
+            show_default=False,
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            "--seeds",
+            metavar="N",
+            min=2,
+            help="Of the generated jobs and of random policies.",
+            rich_help_panel=options.RUN,
+        ),
+    ] = NUM_SEEDS,
+    data: options.Data = None,
+    out: Annotated[
+        Path,
+        options.folder("the page, field.md, and all runs, which are kept as they come."),
+    ] = Path("field"),
+    processes: Processes = None,
+    dask: Dask = None,
+    ray: Ray = None,
+) -> None:
+    """Run all policies on eight windows of real traces and four generated workloads.
+
+    Prints how they rank and writes a page with every figure. What is in the
+    folder is not run again: a policy that is new costs its own runs.
+    """
+    executor = executor_of(processes, dask, ray)
+    with worker_pipes(), ProgressDisplay(has_time_left=True) as display:
+        display.runs(["the field"])
+        try:
+            with unwarned():  # the result says them, too
+                standings, missing, warnings = state_of_the_field(
+                    policy or (),
+                    only=only,
+                    num_seeds=seeds,
+                    data=data,
+                    folder=out / _RUNS,
+                    executor="processes" if executor is None else executor,
+                    progress=lambda told: display.update(told._replace(part="the field")),
+                )
+        except KeyboardInterrupt:
+            remark([f"kept what was finished in {out}: the same command goes on from there"])
+            raise typer.Exit(INTERRUPTED) from None
+    for is_deployable in (True, False):
+        show_paper_table(ranks_table(standings, is_deployable=is_deployable))
+    flush()  # what was found is seen, whatever comes of the file
+    if missing:
+        remark([f"left out, as the data are not there: {', '.join(missing)}"], style="yellow")
+    remark([line for line in warnings if " failed: " in line], style="yellow")
+    write_text(out / _PAGE, page(standings, _command(policy, only, seeds), missing))
+    remark([f"wrote {out / _PAGE}"])
+
+
+def _command(policy: list[str] | None, only: list[str] | None, seeds: int) -> str:
+    words = ["gpusched field", *(f"--policy {name}" for name in policy or ())]
+    words += [f"--only {name}" for name in only or ()]
+    return " ".join(words + ([] if seeds == NUM_SEEDS else [f"--seeds {seeds}"]))
