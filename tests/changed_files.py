@@ -1,4 +1,4 @@
-"""Changes saved results and predictors in every way that is known here; each must be refused.
+"""Changes saved results, predictors and runs in every way that is known here; each must be refused.
 
     python -m tests.changed_files --cases 100000 --seed 1
 
@@ -353,7 +353,7 @@ def check_refused(
 
 
 def saved_files(folder: Path) -> list[tuple[Callable[[Path], Any], Path]]:
-    """Write a result with decisions and a predictor."""
+    """Write a result with decisions, a predictor, and an open run that was changed."""
 
     trace = gs.generate("philly", jobs=60, load=0.9, seed=3)
     cluster = gs.traces.smallest_cluster(trace)
@@ -361,9 +361,15 @@ def saved_files(folder: Path) -> list[tuple[Callable[[Path], Any], Path]]:
     result.wall_s = 0.25  # the same file each time
     result.save(folder / "result.npz")
     learner("group-mean").train(trace).save(folder / "model.npz")
+    run = gs.Simulation(trace, cluster, policy="srtf")
+    run.run_until(3600)
+    run.cancel(int(run.state.running[0]))
+    run._wall_s = 0.25
+    run.save(folder / "monday.run")
     return [
         (gs.load_result, folder / "result.npz"),
         (gs.prediction.load_predictor, folder / "model.npz"),
+        (gs.resume, folder / "monday.run"),
     ]
 
 
@@ -381,7 +387,7 @@ def check(num_cases: int, seed: int) -> dict[str, int]:
             load(path)
         for case in range(num_cases):
             draw = random.Random(f"{seed}/{case}")
-            load, data, parts = whole[draw.random() < 0.3]
+            load, data, parts = draw.choices(whole, (0.5, 0.25, 0.25))[0]
             what, made = changed(data, parts, draw)
             if made == data:  # a field that was changed to what it was
                 continue

@@ -4,7 +4,8 @@ Start with :func:`read_trace` or :func:`generate`, :class:`Cluster`, and :func:`
 :func:`compare`; :func:`sweep` does many runs. What fewer people need is in public submodules:
 :mod:`~gpusched.deciding`, :mod:`~gpusched.models`, :mod:`~gpusched.bounds`,
 :mod:`~gpusched.prediction`, :mod:`~gpusched.clusters`, :mod:`~gpusched.traces`,
-:mod:`~gpusched.generator`, :mod:`~gpusched.statistics` and :mod:`~gpusched.plot`. Names and
+:mod:`~gpusched.generator`, :mod:`~gpusched.statistics`, :mod:`~gpusched.testing`,
+:mod:`~gpusched.gym` and :mod:`~gpusched.plot`. Names and
 submodules are loaded on first use, so that importing the package costs little.
 """
 
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from gpusched import clusters as clusters
     from gpusched import deciding as deciding
     from gpusched import generator as generator
+    from gpusched import gym as gym
     from gpusched import models as models
     from gpusched import plot as plot
     from gpusched import prediction as prediction
     from gpusched import statistics as statistics
+    from gpusched import testing as testing
     from gpusched import traces as traces
     from gpusched._core import Actions as Actions
     from gpusched._core import Allocation as Allocation
@@ -41,7 +44,16 @@ if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster as Cluster
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
     from gpusched.clusters.network import Domain as Domain
+    from gpusched.deciding.cluster_state import ClusterState as ClusterState
+    from gpusched.deciding.decision import ClusterDecision as ClusterDecision
+    from gpusched.deciding.decision import decide as decide
+    from gpusched.deciding.start_forecast import Sooner as Sooner
+    from gpusched.deciding.start_forecast import StartForecast as StartForecast
+    from gpusched.deciding.starting import when as when
+    from gpusched.deciding.states.reading import read_state as read_state
+    from gpusched.deciding.states.schemas import state_schema as state_schema
     from gpusched.engine.open_run import Simulation as Simulation
+    from gpusched.engine.open_run import resume as resume
     from gpusched.engine.open_state import SimulationState as SimulationState
     from gpusched.engine.simulation import run as run
     from gpusched.engine.simulation import simulate as simulate
@@ -95,6 +107,8 @@ _HOME = {
     "Allocation": "_core",
     "Cancelled": "base.supervision",
     "Cluster": "clusters.cluster",
+    "ClusterDecision": "deciding.decision",
+    "ClusterState": "deciding.cluster_state",
     "Comparison": "studies.comparison_result",
     "ContentionChoice": "plugins.policy",
     "Domain": "clusters.network",
@@ -120,7 +134,9 @@ _HOME = {
     "SimulationEvent": "engine.stepped_run",
     "SimulationState": "engine.open_state",
     "Sizing": "studies.sizing.sizing_result",
+    "Sooner": "deciding.start_forecast",
     "SpeedChoice": "plugins.policy",
+    "StartForecast": "deciding.start_forecast",
     "State": "_core",
     "Study": "sweeping.study",
     "SweepResult": "sweeping.sweep_result",
@@ -130,6 +146,7 @@ _HOME = {
     "__version__": "_core",
     "compare": "studies.comparison",
     "contentions": "plugins.registry",
+    "decide": "deciding.decision",
     "fidelity": "studies.fidelity.fidelity",
     "generate": "generator.synthetic_traces",
     "load_result": "results.result",
@@ -138,20 +155,24 @@ _HOME = {
     "policies": "plugins.registry",
     "predictors": "prediction",
     "read_cluster": "traces.inventories",
+    "read_state": "deciding.states.reading",
     "read_trace": "traces.reading",
     "register_metric": "results.metric_registry",
     "register_order": "plugins.registering",
     "register_placement": "plugins.registering",
     "register_predictor": "prediction",
     "register_scheduler": "plugins.registering",
+    "resume": "engine.open_run",
     "run": "engine.simulation",
     "simulate": "engine.simulation",
     "size": "studies.sizing.sizing",
     "speeds": "plugins.registry",
+    "state_schema": "deciding.states.schemas",
     "sweep": "sweeping.sweep",
     "sweep_status": "sweeping.status",
     "tune": "tuning.tune",
     "whatif": "studies.whatif.whatif",
+    "when": "deciding.starting",
     "write_report": "reporting.report",
     "write_sizing": "reporting.sizing_page",
     "write_sweep": "reporting.sweeps.sweep_page",
@@ -162,10 +183,12 @@ _SUBMODULES = (
     "clusters",
     "deciding",
     "generator",
+    "gym",
     "models",
     "plot",
     "prediction",
     "statistics",
+    "testing",
     "traces",
 )
 # What stood here, by the submodule that has it.

@@ -113,6 +113,20 @@ def test_a_job_is_explained(gpusched, gpusched_json, jobs_csv: Path) -> None:
     assert all(" ".join(line.split()) in shown for line in lines)
 
 
+def test_a_job_is_explained_by_its_id(gpusched, tmp_path: Path) -> None:
+    path = tmp_path / "named.csv"
+    path.write_text("id,submit_s,service_s,gpus\n70,0,60,8\n1,5,60,8\n1001_2,9,60,8\n")
+    run = ("run", path, "-p", "fifo", "--servers", 1, "--explain")
+    for asked, said in (("id=1", "Job 1 (id 1)"), ("1", "Job 1 (id 1)"), ("1001_2", "Job 2")):
+        assert said in gpusched(*run, asked).stdout
+    path.write_text(path.read_text().replace("1001_2", "2"))
+    assert "Job 0 (id 70)" in gpusched(*run, "id=70").stdout
+    refused = gpusched(*run, 70)
+    assert refused.exit_code == 2
+    assert "no job 70; the last one is 2; id=70 is the one with this id" in refused.stderr
+    assert "--explain: none has the id '7'" in gpusched(*run, "id=7").stderr
+
+
 def test_a_job_that_there_is_not_cannot_be_explained(gpusched) -> None:
     result = gpusched("run", "-p", "fifo", *SMALL, "--explain", 200)
     assert result.exit_code == 2

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import gpusched as gs
+from gpusched.deciding.states.state_formats import state_formats
 from gpusched.traces.format_registry import trace_formats
 
 EPOCH = datetime(2017, 10, 4)
@@ -51,6 +52,8 @@ def write(folder: Path) -> None:
         for gpu_type in ("v100", "p100", "k80")
     }
     (folder / "simulation_throughputs.json").write_text(json.dumps(gavel))
+    rows = (f"{model}\tpython3 main.py\t--steps\t1\t9000\t0\t1\n" for model, _ in MODELS)
+    (folder / "gavel.trace").write_text("".join(rows))
     _lines(
         folder / "openb_node_list_all_node.csv",
         "sn,cpu_milli,memory_mib,gpu,model",
@@ -83,6 +86,9 @@ def _excerpts(folder: Path) -> None:
         for number, state in enumerate((["IDLE"], ["MIXED"], ["DOWN", "DRAIN"]))
     ]  # fmt: skip
     (folder / "sinfo.json").write_text(json.dumps({"nodes": nodes}))
+    (folder / "now").mkdir()
+    for name, data in state_formats()["slurm"].excerpt().items():
+        (folder / "now" / name).write_bytes(data)
 
 
 def _lines(path: Path, header: str, rows) -> None:

@@ -97,3 +97,29 @@ def test_the_study_of_the_readme_gives_its_table(tmp_path: Path) -> None:
         assert f">{policy}" in picture
     with pytest.raises(ValueError, match="shows no study"):
         example.with_table("# Nothing\n", tmp_path)
+
+
+def test_a_queue_policy_is_trained_and_held_against_others(tmp_path: Path) -> None:
+    pytest.importorskip("gymnasium")
+    few = ["--rounds", "2", "--population", "10", "--episodes", "1", "--jobs", "60"]
+    done = subprocess.run(
+        [
+            sys.executable,
+            EXAMPLES / "train_queue_policy.py",
+            *few,
+            "--seeds",
+            "3",
+            "--held-out",
+            "200",
+        ],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout
+    assert "mean wait on 3 held-out workloads of 200 jobs" in printed
+    for policy in ("fifo-skip", "easy", "sjf"):
+        assert re.search(rf"learned / {policy}: [\d.]+ \[", printed)

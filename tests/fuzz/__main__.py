@@ -60,7 +60,7 @@ def check(
     folder: Path, beginning: str, seed: int, save: Path | None, index: int
 ) -> tuple[tuple[str, ...], str]:
     """Judge one input of a campaign; the readers take turns."""
-    from tests.fuzz.judging import judged, made
+    from tests.fuzz.judging import made, verdict_on
 
     mine = own_readers(folder, beginning, os.getpid())
     case, turn = divmod(index, len(mine))
@@ -68,7 +68,7 @@ def check(
     name, what, data = made(reader, seed, case)
     path = reader.folder / name
     path.write_bytes(data)
-    verdict = judged(reader.read, path, reader.argument)
+    verdict = verdict_on(reader, path, data)
     if verdict.startswith("fault"):
         verdict = f"fault: {reader.name} --only {case} ({name}: {what}): {verdict[7:]}"
         if save is not None:

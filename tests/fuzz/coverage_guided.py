@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     with atheris.instrument_imports(include=["gpusched"]):
-        from tests.fuzz.judging import judged
+        from tests.fuzz.judging import verdict_on
         from tests.fuzz.readers import readers
     name, *options = arguments[1:]
     folder = Path(tempfile.mkdtemp(prefix="gpusched-fuzz-"))
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
     def test_one_input(data: bytes) -> None:
         path.write_bytes(data)
-        verdict = judged(reader.read, path, reader.argument)
+        verdict = verdict_on(reader, path, data)
         if verdict.startswith("fault"):
             raise RuntimeError(verdict)
 

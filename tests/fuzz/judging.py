@@ -34,6 +34,15 @@ def made(reader: Reader, seed: int, index: int) -> tuple[str, str, bytes]:
     return name, what, data
 
 
+def verdict_on(reader: Reader, path: Path, data: bytes) -> str:
+    """Judge what a reader makes of this input, which stands at ``path``; as :func:`judged`."""
+    verdict = judged(reader.read, path, reader.argument)
+    is_whole = any(data == whole for _, whole in reader.files)
+    if reader.is_sealed and verdict == READ and not is_whole:
+        return "fault: read a file that was changed"
+    return verdict
+
+
 def judged(read: Callable[[Path], Any], path: Path, argument: str | None = None) -> str:
     """Read a file; return ``read``, ``refused``, or ``fault: `` and what is wrong.
 

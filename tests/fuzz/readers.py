@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
+
 import gpusched as gs
+from gpusched.deciding.states.state_formats import state_formats
 from gpusched.traces.format_registry import trace_formats
 from tests import changed_files
 from tests.fuzz import whole_files as whole
@@ -39,6 +43,8 @@ class Reader:
         Where the file must be put, beside what the reader looks for there.
     argument
         What messages may name in the stead of the file: the folder that it is a part of.
+    is_sealed
+        Whether it must refuse whatever differs from its whole files by a byte.
     """
 
     name: str
@@ -47,6 +53,7 @@ class Reader:
     others: tuple[Whole, ...] = ()
     folder: Path = Path()
     argument: str | None = None
+    is_sealed: bool = False
 
     def begin(self, draw: random.Random) -> Whole:
         """Draw the whole file that a case begins with."""
@@ -59,7 +66,10 @@ def readers(folder: Path) -> dict[str, Reader]:
     """Return every reader by name; each has a folder of its own in ``folder``."""
     (folder / "beside").mkdir()
     beside = folder / "beside"
-    every = [*_of_traces(beside), *_of_clusters(), *_of_models(beside), *_of_saved(beside)]
+    every = [
+        *_of_traces(beside), *_of_clusters(), *_of_models(beside), *_of_saved(beside),
+        *_of_states(beside),
+    ]  # fmt: skip
     named = {}
     for number, reader in enumerate(every):
         own = folder / str(number)
@@ -192,13 +202,36 @@ def _of_pollux(folder: Path, *, throughputs: bool = False) -> Callable[[Path], A
     return read
 
 
+def _of_states(folder: Path) -> Iterator[Reader]:
+    """Each file of each format, beside whole ones of the others that the format has."""
+    for known in state_formats().values():
+        files = known.excerpt()
+        for name in files:
+            others = [folder / f"{known.name}-{other}" for other in files if other != name]
+            for path in others:
+                path.write_bytes(files[path.name.removeprefix(f"{known.name}-")])
+            given = [(name, files[name])]
+            if known.name == "kueue":
+                objects = json.loads(files[name])["items"]
+                given.append(_text("kueue.yaml", yaml.safe_dump_all(objects)))
+            yield Reader(f"read_state/{known.name}/{name}", tuple(given), _beside(others))
+
+
+def _beside(others: list[Path]) -> Callable[[Path], Any]:
+    return lambda path: gs.read_state([path, *others])
+
+
 def _of_saved(folder: Path) -> Iterator[Reader]:
-    (_, result), (_, model) = changed_files.saved_files(folder)
+    (_, result), (_, model), (_, run) = changed_files.saved_files(folder)
     trace = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
     spec = gs.simulate(trace, gs.Cluster.uniform(2, 4), policy="srtf:cost_s=3").spec
     saved = (("result.npz", result.read_bytes()), ("model.npz", model.read_bytes()))
-    yield Reader("load_result", saved[:1], gs.load_result, saved[1:])
-    yield Reader("load_predictor", saved[1:], gs.prediction.load_predictor, saved[:1])
+    runs = (("monday.run", run.read_bytes()),)
+    yield Reader("resume", runs, gs.resume, saved, is_sealed=True)
+    yield Reader("read_state", (_text("state.json", whole.STATE),), gs.read_state)
+    yield Reader("load_result", saved[:1], gs.load_result, saved[1:], is_sealed=True)
+    load = gs.prediction.load_predictor
+    yield Reader("load_predictor", saved[1:], load, saved[:1], is_sealed=True)
     yield Reader(
         "RunSpec.from_json",
         (_text("spec.json", spec.to_json()),),

@@ -16,12 +16,12 @@ from gpusched.traces.format_registry import trace_formats
 from tests.architecture.sources import ROOT
 from tests.fuzz import hostile_files
 from tests.fuzz.damage import DAMAGE, damaged
-from tests.fuzz.judging import judged, made
+from tests.fuzz.judging import judged, made, verdict_on
 from tests.fuzz.readers import Reader, readers
 
 FILES = {
     "read_trace", "read_requests", "read_cluster", "read_topology", "read_profiles",
-    "read_throughputs", "read_pollux", "load_result", "load_predictor",
+    "read_throughputs", "read_pollux", "read_state", "load_result", "load_predictor",
 }  # fmt: skip
 
 
@@ -122,6 +122,12 @@ def test_errors_are_judged_by_type_and_message(
 ) -> None:
     assert judged(raises(error), tmp_path / "a.csv").startswith(verdict)
     assert judged(lambda path: path, tmp_path / "a.csv") == "read"
+
+
+def test_a_sealed_file_is_read_unchanged_and_never_otherwise(tmp_path: Path) -> None:
+    sealed = Reader("any", (("a.npz", b"whole"),), lambda path: path, is_sealed=True)
+    assert verdict_on(sealed, tmp_path / "a.npz", b"whole") == "read"
+    assert verdict_on(sealed, tmp_path / "a.npz", b"Whole").startswith("fault: read a file that")
 
 
 BROKEN = """

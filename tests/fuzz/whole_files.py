@@ -16,6 +16,13 @@ CSV: Final = (
     "id,submit_s,service_s,gpus,weight,deadline_s,user,gpu_types,estimate_s,gpu_share,cpu\n"
     '1,0,10,1,1,100,ann,V100|T4,5,0.5,2\n2,1.5,20,2,2,,"b ""o""",,,1,0\n3,2,30,1,1,1e3,c,T4,7,,1\n'
 )
+STATE: Final = (
+    '{"now_s": 1800, "cluster": {"servers": [{"count": 2, "gpus": 8}]}, "jobs": ['
+    '{"id": "a", "submit_s": 0, "gpus": 8, "service_s": 3600, "start_s": 5, "cost_s": 1.5, '
+    '"preemptions": 1, "held": [{"server": 1, "gpus": [0, 1, 2, 3, 4, 5, 6, 7]}]}, '
+    '{"id": "b", "submit_s": 10, "gpus": 16, "service_s": 60, "gpu_types": ["gpu"]}, '
+    '{"id": "c", "submit_s": 20, "gpus": 1, "service_s": 60, "gpu_share": 0.5, "user": "u"}]}'
+)
 WALL: Final = (
     "submit_time,duration,num_gpus,deadline_s\n2020-01-01 00:00:00,10,1,2020-01-02 00:00:00\n"
     "2020-01-01 00:00:05,20,2,2021-01-01 00:00:00\n"

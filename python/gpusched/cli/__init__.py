@@ -41,6 +41,10 @@ class Commands(OneLineErrors):
             "whatif:whatif",
             "Tell what changes of policy, servers or load would do, and how far to trust that.",
         ),
+        "decide": Command(
+            "decide:decide", "Tell what a policy would do now on a cluster as it is."
+        ),
+        "when": Command("when:when", "Tell when a job that waits would start, and on what."),
         "export": Command(
             "export:export",
             "Write a saved result as a timeline, as Batsim's jobs or as a log.",
@@ -48,6 +52,10 @@ class Commands(OneLineErrors):
         "reproduce": Command(
             "reproduce:reproduce",
             "Run a paper's experiments again, with the published figures beside ours.",
+        ),
+        "field": Command(
+            "field:field",
+            "Run all policies on eight windows of real traces and four generated workloads.",
         ),
         "trace": Command("trace", "Look at traces, convert them and make them."),
         "policies": Command(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -14,14 +13,7 @@ from gpusched.base.run_warning import unwarned
 from gpusched.base.suggest import nearest
 from gpusched.cli import given, options
 from gpusched.cli.answer_options import By, Price, check_groupings
-from gpusched.cli.answer_tables import (
-    breakdown_rows,
-    change_values,
-    cost_values,
-    show_breakdown,
-    show_changes,
-    show_costs,
-)
+from gpusched.cli.compare_answers import Answers
 from gpusched.cli.console import flush, remark, show_json, show_lines, show_table, stdout
 from gpusched.cli.errors import INTERRUPTED, report_failures
 from gpusched.cli.outputs import prepare_folder, read_files
@@ -33,9 +25,6 @@ from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, footnotes, remarks
 from gpusched.studies import comparison as study
-
-if TYPE_CHECKING:
-    from gpusched.results.cost import Cost
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -198,10 +187,10 @@ def compare(
             if finished is None or not finished.results:
                 raise
             comparison = finished
-        answers: _Answers | None = None
+        answers: Answers | None = None
         if not interrupted:
             display.stage("breaking the results down")
-            answers = _Answers.of(comparison, groupings, prices, before)
+            answers = Answers.of(comparison, groupings, prices, before)
     every = comparison
     late = comparison.without_summary()  # only if interrupted: there is no time for them now
     comparison = comparison.select(set(comparison.results) - set(late))
@@ -233,46 +222,6 @@ def compare(
         code = report_failures(comparison.failed, "policy ")
     if interrupted or comparison.failed:
         raise typer.Exit(INTERRUPTED if interrupted else code)
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """What was asked for beside the table."""
-
-    groups: dict[str, Any]
-    costs: dict[str, Cost]
-    baseline: str | None
-
-    @classmethod
-    def of(
-        cls,
-        comparison: study.Comparison,
-        groupings: Sequence[str],
-        prices: float | dict[str, float] | None,
-        baseline: str | None,
-    ) -> _Answers:
-        results = comparison.results
-        costs = {} if prices is None else {name: run.cost(prices) for name, run in results.items()}
-        groups = {by: comparison.by(by) for by in groupings} if results else {}
-        return cls(groups, costs, baseline if baseline in results else None)
-
-    def values(self, comparison: study.Comparison) -> dict[str, Any]:
-        extra: dict[str, Any] = {}
-        if self.groups:
-            extra["by"] = {by: breakdown_rows(frame) for by, frame in self.groups.items()}
-        if self.costs:
-            extra["cost"] = {label: cost_values(cost) for label, cost in self.costs.items()}
-        if self.baseline is not None:
-            extra["losers"] = change_values(comparison, self.baseline)
-        return extra
-
-    def show(self, comparison: study.Comparison) -> None:
-        for by, frame in self.groups.items():
-            show_breakdown(frame, by)
-        if self.costs:
-            show_costs(self.costs)
-        if self.baseline is not None:
-            show_changes(comparison, self.baseline)
 
 
 def _baseline(labels: Sequence[str], baseline: str | None) -> str:

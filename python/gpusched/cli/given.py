@@ -121,6 +121,12 @@ def pairs(option: str, texts: list[str] | None) -> dict[str, str]:
     return read
 
 
+def format_options(options: list[str] | None) -> dict[str, str | int]:
+    """Read the options of a format; what looks like a whole number is one."""
+    read = pairs("--option", options)
+    return {key: int(value) if value.isdigit() else value for key, value in read.items()}
+
+
 def source_of(
     paths: Sequence[Path] | Path | None,
     format: str | None,
@@ -129,8 +135,7 @@ def source_of(
     reading: Reading = DEFAULT,
 ) -> Source:
     """Put together what says which trace to read, and how."""
-    read = pairs("--option", options)
-    typed = {key: int(value) if value.isdigit() else value for key, value in read.items()}
+    typed = format_options(options)
     files = (paths,) if isinstance(paths, Path) else tuple(paths or ())
     return Source(files, format, pairs("--column", columns) or None, typed, reading)
 

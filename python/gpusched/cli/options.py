@@ -116,7 +116,7 @@ Servers = Annotated[
     typer.Option(
         "--servers", metavar="N", min=1,
         help="Number of equal servers. Default: the fewest with load at most 0.9 and room for the "
-        "widest job; 64 without TRACE.",
+        "widest job, and none that would be idle if no job waited; 64 without TRACE.",
         show_default=False, rich_help_panel=_CLUSTER,
     ),
 ]  # fmt: skip
@@ -230,6 +230,14 @@ PlotlyLibrary = Annotated[
         "--plotly", metavar="inline|cdn|FILE.js",
         help="The chart library of the report: in the file (4.7 MB), linked, so that charts need a "
         "network, or a path or address of a copy.", rich_help_panel=OUTPUT,
+    ),
+]  # fmt: skip
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        "--data", metavar="FOLDER",
+        help="Where the published traces are, a folder each; what is missing is named. Default: "
+        "[bold]$GPUSCHED_DATA[/].", show_default=False, rich_help_panel=_RUN,
     ),
 ]  # fmt: skip
 GanttWindow = Annotated[

@@ -88,9 +88,10 @@ def _show(plugin: PluginInfo) -> None:
         show_lines(["no parameters"])
         return
     table = new_table()
-    for heading in ("parameter", "default", "range"):
+    for heading in ("parameter", "default"):
         table.add_column(heading, no_wrap=True)
-    table.add_column("what it sets")
+    table.add_column("range")
+    table.add_column("what it sets", ratio=1)
     for parameter in plugin.parameters:
         default = _written(parameter["default"])
         table.add_row(parameter["name"], default, _range(parameter), parameter["help"])

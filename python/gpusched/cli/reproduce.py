@@ -74,17 +74,7 @@ def reproduce(
             rich_help_panel=options.RUN,
         ),
     ] = False,
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="FOLDER",
-            help="Where the published traces are, a folder each; what is missing is named. "
-            "Default: [bold]$GPUSCHED_DATA[/].",
-            show_default=False,
-            rich_help_panel=options.RUN,
-        ),
-    ] = None,
+    data: options.Data = None,
     dry_run: Annotated[
         bool,
         typer.Option(

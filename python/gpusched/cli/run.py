@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -27,8 +27,11 @@ from gpusched.cli.workload_files import cluster_of, load_workload
 from gpusched.exports.registry import schedule_format
 from gpusched.plugins.policy import Policy
 from gpusched.reporting.notes import caption, remarks
-from gpusched.results.result import Result
+from gpusched.results.job_names import has_id, place_of
 from gpusched.studies import comparison as study
+
+if TYPE_CHECKING:
+    from gpusched.traces.workload import Trace
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -90,11 +93,12 @@ def run(
         ),
     ] = False,
     explain: Annotated[
-        int | None,
+        str | None,
         typer.Option(
             "--explain",
-            metavar="JOB",
-            help="Tell what happened to one job and why, by its place in the order of submission.",
+            metavar="JOB|id=ID",
+            help="Tell what happened to one job and why: by its place in the order of submission, "
+            "or by its id in TRACE.",
             show_default=False,
             rich_help_panel=options.OUTPUT,
         ),
@@ -181,6 +185,7 @@ def run(
         if report is not None:
             report.parent.mkdir(parents=True, exist_ok=True)
             prepare_target(report, inputs)
+        asked = None if explain is None else _place_of(workload.trace, explain)
         display.runs([label])
         with unwarned():  # they are shown as remarks
             comparison = study.compare(  # and not simulate: it lets go of the run on Ctrl-C
@@ -197,7 +202,7 @@ def run(
                 progress=display.update,
             )
         result = comparison.results[label]
-        story = () if explain is None else _story(result, explain)
+        story = () if asked is None else result.explain(asked).lines
         groups = {name: result.by(name, warm_up_s=warm_up, tail_s=tail) for name in groupings}
         cost = None if prices is None else result.cost(prices)
         found = None
@@ -261,9 +266,16 @@ def run(
         raise typer.Exit(1)
 
 
-def _story(result: Result, job: int) -> tuple[str, ...]:
-    if not 0 <= job < len(result.trace):
-        raise ValueError(
-            f"--explain: there is no job {job}; the last one is {len(result.trace) - 1}"
-        )
-    return result.explain(job).lines
+def _place_of(trace: Trace, asked: str) -> int:
+    """Return the job at a place, or with an id, which stands behind ``id=`` or is no number."""
+    name = asked.removeprefix("id=")
+    if name == asked and asked.isdecimal():
+        if int(asked) < len(trace):
+            return int(asked)
+        other = f"; id={asked} is the one with this id" if has_id(trace, asked) else ""
+        last = len(trace) - 1
+        raise ValueError(f"--explain: there is no job {asked}; the last one is {last}{other}")
+    try:
+        return place_of(trace, name)
+    except ValueError as error:
+        raise ValueError(f"--explain: {str(error).removeprefix('job: ')}") from None

@@ -253,7 +253,7 @@ def _gpus_of(text: str) -> int | dict[str, int]:
 
 
 def _show(found: Sizing, assumptions: list[str]) -> None:
-    from gpusched.reporting.sizing_page import cell_text
+    from gpusched.reporting.sizing_page import cell_text, heading_of
 
     trace = found.trace
     show_lines([f"{trace.name}: {len(trace):,} jobs"])
@@ -262,7 +262,7 @@ def _show(found: Sizing, assumptions: list[str]) -> None:
     rows = _near_the_answer(found, list(frame.iter_rows(named=True)))
     table = new_table()
     for name in frame.columns:
-        table.add_column(name.removesuffix("_s").replace("_", " "), justify="right")
+        table.add_column(heading_of(name), justify="right")
     for row in rows:
         cells = [
             f"{row[name]:.2f} s" if name == "wall_s" else cell_text(name, row[name])

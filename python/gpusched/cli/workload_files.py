@@ -15,7 +15,7 @@ from gpusched.cli.defaults import GENERATOR, GPUS_PER_SERVER, NUM_JOBS, ZOO
 from gpusched.cli.reading import DEFAULT, Reading
 from gpusched.clusters.cluster import Cluster
 from gpusched.models.profiles import JobProfile
-from gpusched.traces.cluster_sizing import smallest_cluster
+from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many
 from gpusched.traces.workload import Trace
 
 _LOAD: Final = 0.9
@@ -148,10 +148,7 @@ def _load(
     assumptions: tuple[str, ...] = ()
     if cluster is None:
         cluster = network.of(smallest_cluster(trace, gpus, _LOAD))
-        assumptions = (
-            f"cluster assumed: the fewest {gpus}-GPU servers with load at most {_LOAD} "
-            "and room for the widest job",
-        )
+        assumptions = (f"cluster assumed: {why_so_many(trace, cluster, gpus, _LOAD)}",)
     if load is not None:
         trace = trace.with_load(load, cluster.num_gpus)
     return Workload(trace, cluster, assumptions)

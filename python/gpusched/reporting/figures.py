@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from gpusched.plugins.registry import contention_has
 from gpusched.reporting.charts.bars import knows_servers
@@ -23,6 +23,7 @@ from gpusched.reporting.charts.highlights import chosen, highlighted
 from gpusched.reporting.drawing import palette
 from gpusched.reporting.drawing.plotly_figures import figure
 from gpusched.reporting.gantt_section import gantt_controls, gantt_facts, without_bars
+from gpusched.reporting.page_parts import figure_html
 from gpusched.reporting.plotting import (
     allocation,
     contention,
@@ -161,23 +162,11 @@ def _choice(comparison: Comparison, first: str | None) -> str:
 def _figure(chart: Chart, legend: str, more: str = "") -> str:
     kind = "wide" if isinstance(chart, Gantt | Grids) else ""
     shown = legend if isinstance(chart, Dots) or _is_overlaid(chart) else ""
-    drawn = figure(chart, in_page=True)
-    heading = f"{chart.name}-title"
-    return (
-        f'<figure class="{kind}"><figcaption><h3 id="{heading}">{escape(chart.title)}</h3>'
-        f"<p>{escape(chart.caption)}</p></figcaption>{shown}{more}"
-        f'<div class="chart" id="{chart.name}" role="img" tabindex="0" '
-        f'aria-label="{escape(chart.alt)}" style="min-height:{drawn.layout.height}px"></div>'
-        f'<script type="application/json" id="{chart.name}-data">{_data(drawn)}</script>'
-        "</figure>"
-    )
+    return figure_html(
+        chart.name, chart.title, chart.caption, chart.alt, figure(chart, in_page=True),
+        kind=kind, before=shown + more,
+    )  # fmt: skip
 
 
 def _is_overlaid(chart: Chart) -> bool:
     return isinstance(chart, Curves) and not chart.in_strips
-
-
-def _data(drawn: Any) -> str:
-    """The figure as JSON in which nothing can end the element that it stands in."""
-    text: str = drawn.to_json(validate=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

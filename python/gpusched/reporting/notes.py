@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.wording import duration, plural
-from gpusched.plugins.registry import speed_has
+from gpusched.plugins.registry import policy_has, speed_has
 from gpusched.results.run_remarks import of_results
 from gpusched.results.shown_metrics import MARK
 
@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from gpusched.studies.comparison_result import Comparison
 
 CLAIRVOYANT: Final = "†"
+APPROXIMATE: Final = "≈"
 
 
 def policy_name(label: str, result: Result) -> str:
-    """The policy, marked where it sees the true service times."""
-    return f"{label} {CLAIRVOYANT}" if result.clairvoyant else label
+    """The policy, marked where it sees the true service times, and where it is an approximation."""
+    marks = CLAIRVOYANT if result.clairvoyant else ""
+    if policy_has(result.spec.policy, "approximate"):
+        marks += APPROXIMATE
+    return f"{label} {marks}" if marks else label
 
 
 def caption(comparison: Comparison) -> list[str]:
@@ -54,6 +58,8 @@ def footnotes(comparison: Comparison) -> list[str]:
         notes.append(f"{MARK} best of its metric")
     if any(result.clairvoyant for result in results.values()):
         notes.append(f"{CLAIRVOYANT} clairvoyant: decides by the true service times")
+    if any(policy_has(result.spec.policy, "approximate") for result in results.values()):
+        notes.append(f"{APPROXIMATE} an approximation of what was published, with rules of ours")
     return notes
 
 

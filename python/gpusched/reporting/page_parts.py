@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from typing import Final
+from string import Template
+from typing import Any
 
 from gpusched.reporting.drawing import palette
-
-MISSING: Final = """<p class="caption" id="missing" hidden>The pictures need the chart library,
-which could not be loaded: is there a network?</p>
-<script>document.getElementById("missing").hidden = typeof Plotly !== "undefined"</script>"""
-"""Says that there are no pictures, where the chart library was not loaded."""
-CONFIG: Final = {"displayModeBar": False, "responsive": True}
-"""Of pictures of Plotly on a plain page."""
 
 
 def asset(name: str) -> str:
@@ -47,35 +41,61 @@ def colours() -> str:
     )
 
 
-def plain_page(title: str, body: str) -> str:
-    """Return a page without filters: headings, paragraphs, pictures and tables."""
-    return _PLAIN.format(title=escape(title), body=body)
+def figure_html(
+    name: str,
+    title: str,
+    caption: str,
+    alt: str,
+    drawn: Any,
+    *,
+    kind: str = "",
+    before: str = "",
+) -> str:
+    """Return a figure of Plotly with heading and caption; the script of the page draws it.
+
+    Parameters
+    ----------
+    name
+        Of the element, and so of its data.
+    alt
+        What the figure shows, for who does not see it.
+    drawn
+        A figure of Plotly without a title.
+    before
+        HTML between the caption and the chart.
+    """
+    return (
+        f'<figure class="{kind}"><figcaption><h3 id="{name}-title">{escape(title)}</h3>'
+        f"<p>{escape(caption)}</p></figcaption>{before}"
+        f'<div class="chart" id="{name}" role="img" tabindex="0" '
+        f'aria-label="{escape(alt)}" style="min-height:{drawn.layout.height}px"></div>'
+        f'<script type="application/json" id="{name}-data">{_data(drawn)}</script>'
+        "</figure>"
+    )
 
 
-_PLAIN: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>gpusched: {title}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #1f2933; max-width: 1100px;
-       margin: 1.5rem auto; padding: 0 1rem; }}
-h1 {{ font-size: 1.4rem; margin: 0 0 .5rem; }}
-h2 {{ font-size: 1.15rem; margin: 1.5rem 0 .5rem; }}
-.caption {{ color: #52606d; margin: 0; overflow-wrap: anywhere; }}
-.figures {{ display: grid; gap: 1rem; }}
-.figures > div {{ min-width: 0; }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #e3e6ea;
-         white-space: nowrap; }}
-.text td:first-child, .text th:first-child {{ text-align: left; }}
-.answer td {{ color: #00704f; font-weight: 700; }}
-</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+def _data(drawn: Any) -> str:
+    """The figure as JSON in which nothing can end the element that it stands in."""
+    text: str = drawn.to_json(validate=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def answer_page(title: str, heading: str, caption: str, library: str, body: str) -> str:
+    """Return a page without filters: an answer as its heading, pictures and tables.
+
+    Parameters
+    ----------
+    title, heading
+        Texts.
+    caption, library, body
+        HTML: what stands below the heading, the tag of the chart library, and all else.
+    """
+    return Template(asset("answer.html")).substitute(
+        title=escape(title),
+        heading=escape(heading),
+        style=colours() + asset("report.css"),
+        caption=caption,
+        library=library,
+        body=body,
+        script=asset("report.js"),
+    )

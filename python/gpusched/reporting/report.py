@@ -24,6 +24,7 @@ from gpusched.reporting.tables import (
     paragraphs,
     settings_table,
 )
+from gpusched.reporting.wait_tables import wait_tables
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
@@ -43,11 +44,11 @@ def write_report(
     """Write the report of ``comparison`` as one HTML file that needs no network.
 
     It holds the table of metrics, the distributions of JCT and wait, both by number of GPUs and by
-    user, allocation and queue over time (where links are shared the slowdowns and the rings, too),
-    the servers over time and a Gantt chart, what was left out and warned about, the settings, the
-    version and the digests. Beside the chart library it has at most 2 MB, however many jobs there
-    are; captions say by which rule points are left out. :mod:`gpusched.plot` draws its pictures
-    one by one.
+    user, tables of waits by these and by queue, group, type and month, allocation and queue over
+    time (where links are shared the slowdowns and the rings, too), the servers over time and a
+    Gantt chart, what was left out and warned about, the settings, the version and the digests.
+    Beside the chart library it has at most 2 MB, however many jobs there are; captions say by which
+    rule points are left out. :mod:`gpusched.plot` draws its pictures one by one.
 
     Parameters
     ----------
@@ -123,6 +124,7 @@ def render_report(
         metrics=metrics_table(comparison),
         footnotes=paragraphs(footnotes(comparison), "footnote"),
         figures=figures(comparison, window_s),
+        waits=wait_tables(comparison),
         remarks=f"<h2>Remarks</h2>{items(notes)}" if notes else "",
         sources=paragraphs(_sources(comparison), "caption"),
         settings=settings_table(comparison),

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from gpusched.reporting.drawing import palette
 from gpusched.reporting.drawing.plotly_figures import empty_figure
+from gpusched.reporting.drawing.time_ticks import COARSE
 from gpusched.results.metric_registry import METRICS, Metric
 from gpusched.studies.sizing.goals import Goal
 from gpusched.studies.sizing.size_confidence import SizeConfidence
@@ -176,7 +177,7 @@ def _on_axis(
 
 
 def _use_log_time_axis(drawn: Any, floor: float, values: Sequence[float]) -> None:
-    ticks = {floor: "0"} | {t: name for t, name in palette.TIME_TICKS.items() if t > 1.5 * floor}
+    ticks = {floor: "0"} | {t: name for t, name in COARSE.items() if t > 1.5 * floor}
     largest = max([2 * floor, *(value for value in values if not math.isnan(value))])
     drawn.update_yaxes(
         type="log",

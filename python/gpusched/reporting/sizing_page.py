@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.base.libraries import need
 from gpusched.base.replacing import write_text
 from gpusched.base.wording import duration
 from gpusched.reporting.chart_library import INLINE, library_tag
-from gpusched.reporting.page_parts import CONFIG, MISSING, plain_page
+from gpusched.reporting.page_parts import answer_page, figure_html
+from gpusched.reporting.tables import box, items, paragraphs
 from gpusched.results.metric_registry import METRICS
 
 if TYPE_CHECKING:
     from gpusched.studies.sizing.sizing_result import Sizing
+
+_HEADINGS: Final = {
+    "gpus": "GPUs", "jobs_without": "jobs not run", "is_met": "goal met", "wall_s": "wall time",
+    "hourly_price": "price of an hour",
+}  # fmt: skip
 
 
 def write_sizing(
@@ -63,17 +69,15 @@ def render_sizing(sizing: Sizing, assumptions: Sequence[str] = (), *, plotly: st
     need("plotly", "the picture", "plotly")
     trace = sizing.trace
     answer = str(sizing)
-    sections = [
-        f"<h1>{escape(answer[0].upper() + answer[1:])}</h1>",
-        _paragraphs([f"{trace.name}: {len(trace):,} jobs, {trace.source}", *assumptions]),
-        f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in sizing.notes())}</ul>",
+    return answer_page(
+        "servers needed",
+        answer[0].upper() + answer[1:],
+        paragraphs([f"{trace.name}: {len(trace):,} jobs, {trace.source}", *assumptions], "caption"),
         library_tag(plotly),
-        MISSING,
-        f'<div class="figures">{"".join(_figures(sizing))}</div>',
-        "<h2>Runs</h2>",
-        runs_table(sizing),
-    ]
-    return plain_page("servers needed", "\n".join(sections))
+        items(sizing.notes())
+        + f'<div class="figures">{"".join(_figures(sizing))}</div><h2>Runs</h2>'
+        + runs_table(sizing),
+    )
 
 
 def _figures(sizing: Sizing) -> Iterator[str]:
@@ -81,40 +85,48 @@ def _figures(sizing: Sizing) -> Iterator[str]:
 
     drawn: list[tuple[str, Any]] = [
         (
-            f"{goal.metric} of each run against its size; a dashed line at the goal, {goal}",
+            f"Each run against its size; the dashed line is the goal, {goal}.",
             sizing_figures.metric_by_servers(sizing, goal),
         )
         for goal in sizing.goals.goals
     ]
     if len(sizing.kinds.types) == 2:
-        text = "which counts of the two types met the goals"
+        text = "Which counts of the two types met the goals."
         drawn.insert(0, (text, sizing_figures.mixes_of_two(sizing)))
     sure, servers = sizing.confidence, sizing.servers
     if sure is not None and servers is not None and (sure.servers >= 0).any():
-        text = "share of the traces drawn again for which so many servers are enough"
+        text = "The share of the traces drawn again for which so many servers are enough."
         drawn.append((text, sizing_figures.enough_by_servers(sure, servers)))
     for number, (text, picture) in enumerate(drawn):
-        html = picture.to_html(
-            full_html=False, include_plotlyjs=False, div_id=f"figure{number}", config=CONFIG
-        )
-        yield f'<div role="img" aria-label="{escape(text)}">{html}</div>'
+        title = picture.layout.title.text
+        picture.update_layout(title=None, margin_t=36)
+        yield figure_html(f"figure{number}", title, text, f"{title}. {text}", picture)
 
 
 def runs_table(sizing: Sizing) -> str:
     """Return the runs as an HTML table, the answer marked."""
     frame = sizing.table().drop("wall_s")
-    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in frame.columns)
+    head = "".join(f'<th scope="col">{escape(heading_of(name))}</th>' for name in frame.columns)
     answer = sizing.counts and sum(sizing.counts)
     gpus = sizing.cluster and sizing.cluster.num_gpus
     rows = []
     for row in frame.iter_rows(named=True):
-        cells = "".join(f"<td>{escape(cell_text(name, row[name]))}</td>" for name in frame.columns)
+        first, *others = (escape(cell_text(name, row[name])) for name in frame.columns)
+        cells = "".join(f"<td>{cell}</td>" for cell in others)
         is_answer = row["is_met"] and (row["servers"], row["gpus"]) == (answer, gpus)
-        rows.append(f"<tr{' class=answer' if is_answer else ''}>{cells}</tr>")
-    return (
-        f'<div class="scroll"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
+        mark = " class=answer" if is_answer else ""
+        rows.append(f'<tr{mark}><th scope="row">{first}</th>{cells}</tr>')
+    return box(
+        "runs",
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
     )
+
+
+def heading_of(column: str) -> str:
+    """Write the name of a column of the runs as a person reads it."""
+    if column in METRICS.own():
+        return METRICS.find(column).label
+    return _HEADINGS.get(column, column.replace("_", " "))
 
 
 def cell_text(column: str, value: Any) -> str:
@@ -131,7 +143,3 @@ def cell_text(column: str, value: Any) -> str:
     if metric.unit == "s":
         return duration(value) if value else "0 s"
     return f"{value:.1%}" if metric.kind == "percent" else f"{value:,.4g}"
-
-
-def _paragraphs(lines: Iterable[str]) -> str:
-    return "".join(f'<p class="caption">{escape(line)}</p>' for line in lines)

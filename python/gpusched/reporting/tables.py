@@ -31,7 +31,7 @@ def metrics_table(comparison: Comparison) -> str:
         name = policy_html(label, result, is_best=label == best)
         body.append(f'<tr{attribute}><th scope="row">{name}</th>{cells}</tr>')
     policy = '<th scope="col" aria-sort="none"><button type="button">policy</button></th>'
-    return _box(
+    return box(
         "metrics of each policy",
         f'<table id="metrics"><thead><tr>{policy}{head}</tr></thead>'
         f"<tbody>{''.join(body)}</tbody></table>",
@@ -42,7 +42,7 @@ def policy_html(label: str, result: Result, *, is_best: bool = False) -> str:
     """Return the name of a policy, marked where it sees the truth or is the best to deploy."""
     name = escape(label)
     if result.clairvoyant:
-        name += f' <abbr title="{_SEES_TRUTH}">{CLAIRVOYANT}</abbr>'
+        name += f'&nbsp;<abbr title="{_SEES_TRUTH}">{CLAIRVOYANT}</abbr>'
     elif is_best:
         name += " <small>best to deploy</small>"
     return name
@@ -64,7 +64,7 @@ def settings_table(comparison: Comparison) -> str:
         )
     headings = ["policy", *names[:-1], "gpusched", "digest of the schedule"]
     head = "".join(f'<th scope="col">{name}</th>' for name in headings)
-    return _box(
+    return box(
         "settings of each run",
         f'<table class="text"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>',
     )
@@ -87,7 +87,7 @@ def items(lines: Iterable[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"
 
 
-def _box(label: str, table: str) -> str:
+def box(label: str, table: str) -> str:
     """A table that scrolls in its own box, by keys as well."""
     return f'<div class="scroll" role="region" aria-label="{label}" tabindex="0">{table}</div>'
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from gpusched.base.libraries import need
 from gpusched.base.replacing import write_text
 from gpusched.reporting.chart_library import INLINE, library_tag
-from gpusched.reporting.page_parts import CONFIG, MISSING, plain_page
-from gpusched.reporting.tables import items, paragraphs
+from gpusched.reporting.page_parts import answer_page, figure_html
+from gpusched.reporting.tables import box, items, paragraphs
 
 if TYPE_CHECKING:
     from gpusched.tuning.tuning_result import Tuning
@@ -73,14 +73,11 @@ def render_tuning(tuning: Tuning, assumptions: Sequence[str] = (), *, plotly: st
 
     title = tuning.study.title or tuning.study.name
     text = f"the {tuning.metric} of each trial, the best so far and the baseline"
-    picture = draw(tuning).to_html(
-        full_html=False, include_plotlyjs=False, div_id="search", config=CONFIG
-    )
+    picture = draw(tuning)
+    picture.update_layout(title=None, margin_t=36)
     headings, rows = tuning.rows
     level = f"{100 * tuning.compared.level:g} %"
-    sections = [
-        f"<h1>{escape(title)}: best {escape(str(tuning.best))}</h1>",
-        paragraphs([*tuning.windows, *assumptions], "caption"),
+    body = [
         "<h2>Search and held-out jobs side by side</h2>",
         table_of(headings, rows, is_first_best=True),
         paragraphs(
@@ -92,16 +89,23 @@ def render_tuning(tuning: Tuning, assumptions: Sequence[str] = (), *, plotly: st
             "caption",
         ),
         f"<h2>Remarks</h2>{items(tuning.warnings)}" if tuning.warnings else "",
-        "<h2>The search</h2>",
-        library_tag(plotly),
-        MISSING,
-        f'<div class="figures"><div role="img" aria-label="{escape(text)}">{picture}</div></div>',
+        '<div class="figures">',
+        figure_html(
+            "search", "The search", f"{text[0].upper()}{text[1:]}.", text, picture, kind="wide"
+        ),
+        "</div>",
         "<h2>What was searched</h2>",
         items(str(tuning.space).splitlines()),
         "<h2>Trials</h2>",
         _trials(tuning),
     ]
-    return plain_page(f"tuning {title}", "\n".join(sections))
+    return answer_page(
+        f"tuning {title}",
+        f"{title}: best {tuning.best}",
+        paragraphs([*tuning.windows, *assumptions], "caption"),
+        library_tag(plotly),
+        "\n".join(body),
+    )
 
 
 def table_of(
@@ -111,12 +115,13 @@ def table_of(
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
     body = "".join(
         f"<tr{' class=answer' if is_first_best and not at else ''}>"
-        f"{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+        f"<th scope=row>{escape(row[0])}</th>"
+        f"{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>"
         for at, row in enumerate(rows)
     )
-    return (
-        f'<div class="scroll"><table class="text"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+    return box(
+        "policies",
+        f'<table class="text"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>',
     )
 
 

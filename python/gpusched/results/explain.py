@@ -12,6 +12,7 @@ import numpy as np
 
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import duration, plural
+from gpusched.results.job_names import place_of
 from gpusched.results.wait_story import wait_story
 from gpusched.results.waits import Wait, Waits
 from gpusched.schedules.schedule import (
@@ -67,7 +68,7 @@ def explain(
     cluster: Cluster,
     schedule: Schedule,
     intervals: Mapping[str, AnyArray],
-    job: int,
+    job: int | str,
 ) -> Explanation:
     """Tell what happened to a job: when it ran where, what it waited for, and what was decided.
 
@@ -80,22 +81,19 @@ def explain(
     intervals
         Who held which GPUs when, as in :attr:`gpusched.Result.intervals`.
     job
-        JobId: the job's place in the order of submission.
+        An integer is the JobId, the job's place in the order of submission; a text is its ``id``.
 
     Raises
     ------
     TypeError
-        If ``job`` is not an integer.
-    IndexError
-        If there is no such job.
+        If ``job`` is neither.
+    IndexError, ValueError
+        If there is no such place, or no such id.
     """
-    if isinstance(job, bool) or not isinstance(job, int | np.integer):
-        raise TypeError(f"job: expected an integer, not {job!r}")
-    if not 0 <= job < len(trace):
-        raise IndexError(f"job: {job} is not one of the {plural(len(trace), 'job')}")
-    story = _Story(trace, cluster, schedule, intervals, int(job))
+    place = place_of(trace, job)
+    story = _Story(trace, cluster, schedule, intervals, place)
     lines = tuple(story.lines())
-    return Explanation(int(job), lines, tuple(story.waits.values()))
+    return Explanation(place, lines, tuple(story.waits.values()))
 
 
 class _Story:

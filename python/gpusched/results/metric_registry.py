@@ -31,6 +31,7 @@ NEEDS: Final[dict[str, str]] = {
     "predictions": "the run had predictions",
     "clock": "the run was timed",
     "users": "the trace has users",
+    "tenants": "the trace has users or queues",
     "queues": "the trace has queues",
     "groups": "the trace has groups",
     "weights": "the trace has weights",

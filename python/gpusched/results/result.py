@@ -137,12 +137,29 @@ class Result(ResultMetrics, ResultAnswers, Shown):
     @property
     def warnings(self) -> Sequence[str]:
         """What the run has to say, one sentence each: of the core, and what the policy lacked."""
-        from gpusched.results.run_remarks import lacking
+        from gpusched.results.run_remarks import lacking, misread
 
-        return [*self.schedule.warnings, *lacking(self)]
+        return [*self.schedule.warnings, *lacking(self), *misread(self)]
 
     def save_case(self, path: str | os.PathLike[str]) -> None:
-        """Write the run for the native replay tool; see :func:`gpusched.specs.case.save_case`."""
+        """Write the run for the native replay tool; see :func:`gpusched.specs.case.save_case`.
+
+        Returns
+        -------
+        None
+            The case is in the file.
+
+        Raises
+        ------
+        ValueError, OSError
+            If the replay tool cannot repeat the run, or the file cannot be written.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.save_case("run.case")
+        """
         from gpusched.prediction.choose import resolve
         from gpusched.specs.case import save_case
         from gpusched.specs.predicted_columns import PredictedBy
@@ -155,10 +172,22 @@ class Result(ResultMetrics, ResultAnswers, Shown):
     def audit(self) -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core.
 
+        Returns
+        -------
+        AuditReport
+            ``ok``, and the ``problems``, a sentence each.
+
         Raises
         ------
         ValueError
             If the run was stopped: the rules are those of whole schedules.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.audit().ok
+        True
         """
         self._check_whole("audited")
         from gpusched.audit import audit
@@ -174,6 +203,24 @@ class Result(ResultMetrics, ResultAnswers, Shown):
 
         The file is an uncompressed ``.npz`` archive of plain arrays, for
         :func:`gpusched.load_result`.
+
+        Returns
+        -------
+        None
+            The result is in the file.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; an old one is still there.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.save("result.npz")
+        >>> gs.load_result("result.npz").digest == result.digest
+        True
         """
         from gpusched.results.result_store import StoredResult, write
 

@@ -110,10 +110,32 @@ class ResultAnswers:
 
         return cost_of(self, prices)
 
-    def explain(self: RunLog, job: int) -> Explanation:
-        """Tell what happened to a job (its JobId) and why: who held its GPUs while it waited.
+    def explain(self: RunLog, job: int | str) -> Explanation:
+        """Tell what happened to a job and why: who held its GPUs while it waited.
 
-        See :func:`gpusched.results.explain.explain`.
+        Parameters
+        ----------
+        job
+            An integer is the JobId, the job's place in the order of submission; a text is the
+            ``id`` that the job has in its source.
+
+        Returns
+        -------
+        Explanation
+            Its story, a sentence each, and its longest waits as figures.
+
+        Raises
+        ------
+        TypeError
+            If ``job`` is neither.
+        IndexError, ValueError
+            If there is no such place, or no such id.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 0], [60, 60], [8, 8], id=["a7", "a8"])
+        >>> print(gs.simulate(trace, gs.Cluster.uniform(1, 8)).explain("a8").lines[0])
+        Job 1 (id a8) came at 00:00:00: 8 GPUs, 1.00 min of service.
         """
         from gpusched.results.explain import explain
 

@@ -62,6 +62,11 @@ class ResultMetrics:
             Let that part end so many seconds before the last submission, rather than with the
             last finish.
 
+        Returns
+        -------
+        dict
+            Each by its name.
+
         Raises
         ------
         ValueError
@@ -87,10 +92,22 @@ class ResultMetrics:
     ) -> Summary:
         """Return :meth:`summary` and more metrics, of one look at the run; it is not kept.
 
+        Returns
+        -------
+        dict
+            Each by its name.
+
         Raises
         ------
         ValueError, TypeError
             As :meth:`summary` and :meth:`metric`.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> "p50_wait_s" in result.summary_with(["p50_wait_s"])
+        True
         """
         from gpusched.results.summarising import metric_of
 
@@ -107,11 +124,23 @@ class ResultMetrics:
         warm_up_s, tail_s
             As for :meth:`summary`.
 
+        Returns
+        -------
+        float or int
+            Its value.
+
         Raises
         ------
         ValueError
             If there is none of that name (the nearest is suggested), the run lacks what it
             needs, or it means nothing of a part of a run.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.metric("p95_wait_s") >= 0
+        True
         """
         from gpusched.results.summarising import metric_of
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -14,10 +13,6 @@ import numpy as np
 from gpusched.base import container
 from gpusched.base.arrays import AnyArray
 from gpusched.base.files import naming
-from gpusched.base.labels import Labels
-from gpusched.base.rejects import Rejects
-from gpusched.models.job_graphs import JobGraph
-from gpusched.models.profiles import JobProfile
 from gpusched.prediction.accuracy import PredictionReport
 from gpusched.schedules.schedule import (
     DECISION_COLUMNS,
@@ -31,34 +26,21 @@ from gpusched.schedules.schedule import (
     digest_of,
 )
 from gpusched.specs.run_spec import RunSpec, fingerprint
-from gpusched.traces.trace_columns import array_types, label_columns, required_arrays
+from gpusched.traces.trace_store import (
+    TRACE_MEMBERS,
+    TraceHeader,
+    stored_column,
+    stored_trace,
+    trace_members,
+)
 from gpusched.traces.workload import Trace
 
 KIND: Final = container.Kind("gpusched-result", 5)
-# An id is an integer or text of any length.
-_TRACE_COLUMNS: Final = array_types()
-_REQUIRED: Final = required_arrays()
-_INDICES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
-_LABELS: Final = label_columns()
-_MEMBERS: Final = frozenset((
-    *(f"trace.{column}" for column in (*_TRACE_COLUMNS, *_LABELS)),
+_MEMBERS: Final = TRACE_MEMBERS | frozenset((
     *(f"schedule.{column}" for column in (*SCHEDULE_COLUMNS, *OPTIONAL_COLUMNS)),
     *(f"intervals.{column}" for column in INTERVAL_COLUMNS),
     *(f"decisions.{column}" for column in DECISION_COLUMNS),
 ))  # fmt: skip
-
-
-class _TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    source: str
-    epoch: datetime | None
-    origin_s: float
-    rejects: Rejects
-    type_sets: tuple[tuple[str, ...], ...]
-    label_names: dict[str, tuple[str, ...]]
-    profiles: tuple[JobProfile, ...] = ()
-    graphs: tuple[JobGraph, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,7 +51,7 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     clairvoyant: bool
     counters: dict[str, int]
     warnings: tuple[str, ...]
-    trace: _TraceHeader
+    trace: TraceHeader
     prediction: PredictionReport | None = None
 
 
@@ -89,16 +71,7 @@ class StoredResult:
 def write(result: StoredResult, path: str | os.PathLike[str]) -> None:
     """Write ``result``; a file that is already there is replaced only by a complete one."""
     trace, schedule = result.trace, result.schedule
-    arrays: dict[str, Any] = {}
-    label_names = {}
-    for column in _TRACE_COLUMNS:
-        if getattr(trace, column) is not None:
-            arrays[f"trace.{column}"] = getattr(trace, column)
-    for column in _LABELS:
-        labels = getattr(trace, column)
-        if labels is not None:
-            arrays[f"trace.{column}"] = labels.codes
-            label_names[column] = labels.names
+    trace_header, arrays = trace_members(trace)
     for column in SCHEDULE_COLUMNS:
         arrays[f"schedule.{column}"] = getattr(schedule, column)
     for column in OPTIONAL_COLUMNS:
@@ -118,18 +91,7 @@ def write(result: StoredResult, path: str | os.PathLike[str]) -> None:
         clairvoyant=result.clairvoyant,
         counters=dict(schedule.counters),
         warnings=tuple(schedule.warnings),
-        trace=_TraceHeader(
-            name=trace.name,
-            source=trace.source,
-            epoch=trace.epoch,
-            origin_s=trace.origin_s,
-            rejects=trace.rejects,
-            type_sets=trace.type_sets,
-            label_names=label_names,
-            profiles=trace.profiles,
-            graphs=trace.graphs,
-            notes=trace.notes,
-        ),
+        trace=trace_header,
         prediction=result.prediction,
     )
     container.write(path, KIND, msgspec.json.encode(header), arrays)
@@ -148,15 +110,15 @@ def _read(path: str | os.PathLike[str], max_bytes: int | None) -> StoredResult:
     if unknown:
         raise ValueError(f"{min(unknown)} is not expected")
 
-    trace = _trace(header.trace, arrays)
+    trace = stored_trace(header.trace, arrays)
     rows = _rows(arrays)
     columns = {
-        column: _column(arrays, f"schedule.{column}", dtype, len(trace))
+        column: stored_column(arrays, f"schedule.{column}", dtype, len(trace))
         for column, dtype in SCHEDULE_COLUMNS.items()
     }
     for column, dtype in OPTIONAL_COLUMNS.items():
         if f"schedule.{column}" in arrays:
-            columns[column] = _column(arrays, f"schedule.{column}", dtype, len(trace))
+            columns[column] = stored_column(arrays, f"schedule.{column}", dtype, len(trace))
     if columns["status"].max() >= len(STATUSES) or columns["reason"].max() >= len(REJECT_REASONS):
         raise ValueError("an unknown status or reason")
     if fingerprint(trace) != header.spec.trace.sha256:
@@ -182,41 +144,11 @@ def _read(path: str | os.PathLike[str], max_bytes: int | None) -> StoredResult:
     )
 
 
-def _trace(header: _TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
-    num_jobs = len(arrays.get("trace.submit_us", ()))
-    if num_jobs == 0:
-        raise ValueError("it has no jobs")
-    fields: dict[str, Any] = {}
-    for column, dtype in _TRACE_COLUMNS.items():
-        if f"trace.{column}" in arrays or column in _REQUIRED:
-            fields[column] = _column(arrays, f"trace.{column}", dtype, num_jobs)
-    for column, names in header.label_names.items():
-        if column not in _LABELS:
-            raise ValueError(f"header: unknown label {column!r}")
-        fields[column] = Labels(_column(arrays, f"trace.{column}", "i4", num_jobs), names)
-    for column, of in _INDICES.items():
-        index = fields.get(column)
-        if index is not None and not 0 <= index.min() <= index.max() < len(getattr(header, of)):
-            raise ValueError(f"trace.{column} points outside of the {of.replace('_', ' ')}")
-    return Trace(
-        **fields,
-        type_sets=header.type_sets,
-        profiles=header.profiles,
-        graphs=header.graphs,
-        name=header.name,
-        source=header.source,
-        epoch=header.epoch,
-        origin_s=header.origin_s,
-        rejects=header.rejects,
-        notes=header.notes,
-    )
-
-
 def _rows(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
     num_rows = len(arrays.get("intervals.job", ()))
     num_jobs = len(arrays["trace.submit_us"])
     rows = {
-        column: _column(arrays, f"intervals.{column}", dtype, num_rows)
+        column: stored_column(arrays, f"intervals.{column}", dtype, num_rows)
         for column, dtype in INTERVAL_COLUMNS.items()
     }
     if num_rows and not 0 <= rows["job"].min() <= rows["job"].max() < num_jobs:
@@ -229,21 +161,11 @@ def _decisions(arrays: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
         return {}
     num_rows = len(arrays["decisions.job"])
     rows = {
-        column: _column(arrays, f"decisions.{column}", "" if dtype is np.str_ else dtype, num_rows)
+        column: stored_column(
+            arrays, f"decisions.{column}", "" if dtype is np.str_ else dtype, num_rows
+        )
         for column, dtype in DECISION_COLUMNS.items()
     }
     if not 0 <= rows["job"].min() <= rows["job"].max() < len(arrays["trace.submit_us"]):
         raise ValueError("decisions.job names jobs that the trace does not have")
     return rows
-
-
-def _column(arrays: Mapping[str, AnyArray], name: str, dtype: Any, length: int) -> AnyArray:
-    if name not in arrays:
-        raise ValueError(f"{name} is missing")
-    values = arrays[name]
-    fits = values.dtype == np.dtype(dtype) if dtype else values.dtype.kind in "iU"
-    if not fits:
-        raise ValueError(f"{name} holds {values.dtype}, not {dtype or 'integers or text'}")
-    if values.shape != (length,):
-        raise ValueError(f"{name} has shape {values.shape}, not ({length},)")
-    return values

@@ -49,7 +49,20 @@ class Shown:
         return table_of_summaries([(self.spec.policy, self.summary())], repr(self))
 
     def to_polars(self) -> polars.DataFrame:
-        """Return the jobs as a Polars frame."""
+        """Return the jobs as a Polars frame.
+
+        Returns
+        -------
+        polars.DataFrame
+            A row per job, in the order of submission.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.to_polars().filter(gpus=1)["queueing_delay_s"].max() >= 0
+        True
+        """
         return self.jobs.to_polars()
 
     def to_arrow(self) -> pyarrow.Table:
@@ -70,7 +83,24 @@ class Shown:
         return pandas.DataFrame(columns)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the jobs as a Parquet file."""
+        """Write the jobs as a Parquet file.
+
+        Returns
+        -------
+        None
+            The jobs are in the file; one that was there is replaced only by a whole new one.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; an old one is still there.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.to_parquet("jobs.parquet")
+        """
         frame = self.to_polars()
         with replacing(path) as partial:
             frame.write_parquet(partial)
@@ -87,6 +117,11 @@ class Shown:
             ``"batsim"`` (the ``jobs.csv`` of Batsim) or ``"swf"`` (a log); default: by the ending
             of ``path`` (.json, .csv, .swf).
 
+        Returns
+        -------
+        None
+            The schedule is in the file.
+
         Raises
         ------
         ValueError
@@ -98,6 +133,12 @@ class Shown:
         -----
         RunWarning
             For what the format cannot hold.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.export("schedule.csv")  # as Batsim writes its jobs
         """
         warn(self.export_with_losses(path, format, **options), stacklevel=2)
 
@@ -109,17 +150,46 @@ class Shown:
         tracks
             ``"server"``: a slice on every server that a job holds GPUs of; ``"gpu"``: on each GPU.
 
+        Returns
+        -------
+        None
+            The timeline is in the file.
+
         Raises
         ------
         ValueError, OSError
             As :meth:`export`.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.to_perfetto("timeline.json", tracks="gpu")
         """
         warn(self.export_with_losses(path, "perfetto", tracks=tracks), stacklevel=2)
 
     def export_with_losses(
         self, path: str | os.PathLike[str], format: str | None = None, **options: str
     ) -> list[str]:
-        """Do as :meth:`export`, and return what the format cannot hold instead of warnings."""
+        """Do as :meth:`export`, and return what the format cannot hold instead of warnings.
+
+        Returns
+        -------
+        list of str
+            A sentence each; none if nothing is lost.
+
+        Raises
+        ------
+        ValueError, OSError
+            As :meth:`export`.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 100, load=0.9, cluster=gs.Cluster.uniform(4), seed=1)
+        >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
+        >>> result.export_with_losses("schedule.csv")
+        []
+        """
         from gpusched.exports.registry import Exported, export
 
         exported = Exported(self.trace, self.cluster, self.schedule, self.intervals)

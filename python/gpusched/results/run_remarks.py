@@ -9,12 +9,14 @@ import numpy as np
 
 from gpusched.base.wording import plural
 from gpusched.plugins.info import POLICY_KINDS
-from gpusched.plugins.registry import registered
+from gpusched.plugins.registry import registered, speed_has
 from gpusched.prediction.registry import predicts_by
 from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, UNFINISHED
+from gpusched.traces.stated_services import misread_services
 
 if TYPE_CHECKING:
     from gpusched.base.arrays import Int64
+    from gpusched.clusters.cluster import Cluster
     from gpusched.schedules.schedule import Schedule
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
@@ -24,6 +26,7 @@ class Ran(Protocol):
     """What is looked at of a :class:`gpusched.Result`."""
 
     trace: Trace
+    cluster: Cluster
     spec: RunSpec
     schedule: Schedule
 
@@ -47,6 +50,13 @@ def lacking(result: Ran) -> list[str]:
             trace.estimate_us, len(trace), known.name, "estimate", "users' estimates", instead
         )
     return lines
+
+
+def misread(result: Ran) -> list[str]:
+    """Say where the speed takes services for other run times than the trace states."""
+    if not speed_has(result.spec.speed, "throughputs"):
+        return []
+    return misread_services(result.trace, result.cluster)
 
 
 def unserved(result: Ran) -> list[str]:
@@ -97,7 +107,9 @@ def _missing(
         return [f"{policy} decides by {all_of_them}, and no job has one{instead}"]
     if not instead:  # jobs without a deadline have none; that is no fault
         return []
+    num_missing = num_jobs - num_there
+    has = "has" if num_missing == 1 else "have"
     return [
-        f"{policy} decides by {all_of_them}, and {plural(num_jobs - num_there, 'job')} "
-        f"have no {one}{instead}"
+        f"{policy} decides by {all_of_them}, and {plural(num_missing, 'job')} {has} no {one}"
+        f"{instead}"
     ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+import numpy as np
 
+from gpusched.base.ticks import seconds_to_us
 from gpusched.clusters.cluster import Cluster
 from gpusched.specs.fingerprints import fingerprint
 from gpusched.sweeping.spec_parts import StudyTrace, TraceWindow
@@ -217,4 +219,7 @@ def _with_models(trace: Trace, entry: StudyTrace, seed: int) -> Trace:
         trace = trace.with_throughputs(read_throughputs(entry.throughputs), seed=seed)
     if entry.deadlines is not None:
         trace = trace.with_deadlines(**({"seed": seed} | entry.deadlines))
+    if entry.restart_s is not None:
+        cost_s = np.full(len(trace), entry.restart_s)
+        trace = replace(trace, restart_us=seconds_to_us(cost_s))
     return trace

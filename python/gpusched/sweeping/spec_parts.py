@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
-from gpusched.base.field_checks import check_integer
+from gpusched.base.field_checks import check_integer, not_negative
 from gpusched.clusters.cluster import Cluster
 from gpusched.clusters.network import Domain
 from gpusched.clusters.server_group import ServerGroup
@@ -17,6 +17,7 @@ Part = TypeVar("Part")
 
 MOST_JOBS: Final = 2**31 - 1
 LOAD_LIMIT: Final = 1e6
+MOST_RESTART_S: Final = 1e7
 # What may be said of generated jobs only, and of jobs that are read or given only.
 _OF_FILES: Final = ("format", "columns", "member", "on_bad", "options")
 
@@ -73,6 +74,8 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         What jobs are given beside: ``"zoo"`` or a file of profiles, a file of throughputs, options
         of :meth:`gpusched.Trace.with_deadlines`; all drawn with the seed of the run, unless
         deadlines name one.
+    restart_s
+        What each resume costs each job, seconds, as the column of that name.
     """
 
     generate: str | None = None
@@ -92,6 +95,7 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     profiles: str | None = None
     throughputs: str | None = None
     deadlines: dict[str, Any] | None = None
+    restart_s: float | None = None
 
     def __post_init__(self) -> None:
         given = [key for key in ("generate", "file", "trace") if getattr(self, key) is not None]
@@ -109,6 +113,8 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         for load in self.loads:
             if not (math.isfinite(load) and 0 < load <= LOAD_LIMIT):
                 raise ValueError(f"loads: {load!r} must be finite and positive")
+        if self.restart_s is not None:
+            not_negative("restart_s", self.restart_s, MOST_RESTART_S)
         if self.sample is not None and not 0 < self.sample <= 1:
             raise ValueError(f"sample: {self.sample!r} must be above 0 and at most 1")
         for name in ("loads", "windows", "jobs"):

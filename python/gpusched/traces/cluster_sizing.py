@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from gpusched.base.arrays import Bool
+from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.field_checks import check_integer
 from gpusched.base.ticks import us_to_seconds
 from gpusched.base.units import WHOLE_GPU
+from gpusched.base.wording import plural
 from gpusched.clusters.cluster import Cluster
 from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER, MAX_SERVERS, ServerGroup
 from gpusched.traces.trace_columns import TraceColumns
@@ -18,16 +21,19 @@ def smallest_cluster(
 ) -> Cluster:
     """Return the fewest equal servers with load at most ``max_load`` and room for every job.
 
-    Where jobs are bound to GPU types, the fewest of each type for the jobs that are given to it:
-    of the types a job may run on, that on which most work may run.
+    There are never more than have the GPUs that would be busy at once if no job waited: the load
+    of a few jobs in a few seconds says nothing of what they need. Where jobs are bound to GPU
+    types, the fewest of each type for the jobs that are given to it: of the types a job may run
+    on, that on which most work may run.
 
     Parameters
     ----------
     gpus_per_server
         GPUs of each server.
     max_load
-        Bound on :meth:`Trace.load <gpusched.traces.workload.Trace.load>`. Where all jobs arrive at
-        one instant no load is defined, and the widest job alone decides.
+        Bound on :meth:`Trace.load <gpusched.traces.workload.Trace.load>`, which is exceeded only
+        where no job would wait for it. Where all jobs arrive at one instant no load is defined,
+        and the widest job alone decides.
 
     Returns
     -------
@@ -41,9 +47,11 @@ def smallest_cluster(
 
     Examples
     --------
-    >>> trace = gs.Trace.from_columns([0, 100], [400, 400], [4, 12])
-    >>> gs.traces.smallest_cluster(trace, gpus_per_server=8).num_servers
-    9
+    >>> trace = gs.Trace.from_columns([0, 100, 1000], [300, 600, 60], [4, 12, 4])
+    >>> gs.traces.smallest_cluster(trace, gpus_per_server=4).num_servers
+    3
+    >>> gs.traces.smallest_cluster(trace, gpus_per_server=4, max_load=0.5).num_servers
+    4
     """
     check_integer("gpus_per_server", gpus_per_server, 1, MAX_GPUS_PER_SERVER)
     if not (np.isfinite(max_load) and max_load > 0):
@@ -54,6 +62,19 @@ def smallest_cluster(
         for name, of_type in types.items()
     ]
     return Cluster(tuple(groups))
+
+
+def why_so_many(
+    trace: TraceColumns, cluster: Cluster, gpus_per_server: int = 8, max_load: float = 0.9
+) -> str:
+    """Say why :func:`smallest_cluster` took the servers that it did."""
+    servers = f"{gpus_per_server}-GPU servers"
+    if trace.span_us and trace.load(cluster.num_gpus) > max_load:
+        return (
+            f"{servers} for all jobs that would run at once if none waited (more would be idle, "
+            f"although the load is above {max_load:g})"
+        )
+    return f"the fewest {servers} with load at most {max_load:g} and room for the widest job"
 
 
 def _types_of_jobs(trace: TraceColumns) -> dict[str, Bool]:
@@ -85,8 +106,8 @@ def _types_of_jobs(trace: TraceColumns) -> dict[str, Bool]:
 def _servers(trace: TraceColumns, jobs: Bool, gpus_per_server: int, max_load: float) -> int:
     """Return how many servers ``jobs`` need, of those that arrive in the span of the trace."""
     gpus = trace.gpus[jobs]
-    share = 1.0 if trace.share_milli is None else trace.share_milli[jobs] / WHOLE_GPU
-    work = float(np.sum(gpus * share * trace.service_s[jobs]))
+    held = gpus * (1.0 if trace.share_milli is None else trace.share_milli[jobs] / WHOLE_GPU)
+    work = float(np.sum(held * trace.service_s[jobs]))
     span_s = us_to_seconds(trace.span_us)
 
     def load(servers: int) -> float:
@@ -94,15 +115,29 @@ def _servers(trace: TraceColumns, jobs: Bool, gpus_per_server: int, max_load: fl
 
     servers = -(-int(gpus.max()) // gpus_per_server)
     present = load(servers)
-    if np.isfinite(present) and present > max_load:
-        wanted = present * servers / max_load
-        if wanted > MAX_SERVERS:
-            raise ValueError(
-                f"{trace.name}: load {max_load:g} takes {wanted:,.0f} servers of "
-                f"{gpus_per_server} GPUs; name a cluster, or lower the load"
-            )
-        # One more or less than the quotient: the division above is rounded.
-        servers = max(servers, int(wanted) - 1)
-        while load(servers) > max_load:
-            servers += 1
-    return servers
+    if not (np.isfinite(present) and present > max_load):
+        return servers
+    wanted = present * servers / max_load
+    busy = _busy_at_once(held, trace.submit_us[jobs], trace.service_us[jobs])
+    most = max(servers, math.ceil(busy / gpus_per_server))
+    if min(wanted, most) > MAX_SERVERS:
+        raise ValueError(
+            f"{trace.name}: load {max_load:g} takes {min(wanted, most):,.0f} servers of "
+            f"{plural(gpus_per_server, 'GPU')}; name a cluster, or lower the load"
+        )
+    if wanted > most + 1:
+        return most
+    # One more or less than the quotient: the division above is rounded.
+    servers = max(servers, int(wanted) - 1)
+    while load(servers) > max_load:
+        servers += 1
+    return min(servers, most)
+
+
+def _busy_at_once(held: AnyArray, submit_us: Int64, service_us: Int64) -> float:
+    """Return the most GPUs in use at one time if every job started at its submission."""
+    times = np.concatenate([submit_us, submit_us + service_us])
+    change = np.concatenate([held, -held])
+    order = np.lexsort((change, times))  # what ends at an instant makes room for what begins
+    # Shares are thousandths: sums of them are rounded to one.
+    return round(float(np.cumsum(change[order]).max()) * WHOLE_GPU) / WHOLE_GPU

@@ -12,6 +12,7 @@ from gpusched.base.source import AnyFile, Source
 from gpusched.base.suggest import nearest
 from gpusched.traces.format_registry import TraceFormat, detect, find, trace_formats
 from gpusched.traces.intake.merging import merged
+from gpusched.traces.mistaken_files import check_kind
 from gpusched.traces.workload import Trace
 from gpusched.traces.writers import write_trace
 
@@ -123,6 +124,7 @@ def read_source(
         generic = _generic_formats()
         reader = next((r for r in generic if r.recognises(source)), generic[-1])
     else:
+        check_kind(source)
         reader = detect(source)
     if columns is not None:
         given["columns"] = columns

@@ -37,7 +37,8 @@ def names_of(header: str, delimiter: str) -> list[str]:
 def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]) -> Table:
     """Read the table; names that differ from ``known`` ones in case alone are taken for them.
 
-    A delimiter too many is taken for part of the one column that holds :data:`FREE_TEXT`.
+    A delimiter too many is taken for part of the one column that holds :data:`FREE_TEXT`, but for
+    a comma.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]
     Raises
     ------
     ValueError
-        If there is no row, a column is named twice, or a row has too few or too many fields.
+        If there is no row, a column is named twice, a row has too few or too many fields, or
+        columns are made by blanks.
     """
     import polars
 
@@ -55,6 +57,8 @@ def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]
     delimiter = delimiter or delimiter_of(header)
     if delimiter is None:
         raise ValueError(f"{source}, line 1: no header of sacct; print it with --parsable2")
+    if delimiter.strip(" ") == "":
+        raise ValueError(f"{source}: sacct printed this for the eye; print it with --parsable2")
     canonical = {name.lower(): name for name in (*known, *FREE_TEXT)}
     names = [canonical.get(name.lower(), name) for name in names_of(header, delimiter)]
     _check_names(source, names)
@@ -66,6 +70,8 @@ def read_sacct_table(source: Source, delimiter: str | None, known: Sequence[str]
     fields = every.filter(is_row).str.split(delimiter)
     surplus = fields.list.len().cast(polars.Int64).to_numpy() - len(names)
     free = [place for place, name in enumerate(names) if name in FREE_TEXT]
+    if delimiter == ",":  # it stands between resources, too: nobody knows whose the surplus is
+        free = []
     ragged = np.flatnonzero(surplus != 0 if len(free) != 1 else surplus < 0)
     if ragged.size:
         row = int(ragged[0])

@@ -43,11 +43,22 @@ class TraceChanges(TraceCuts):
         seed, weights
             Of the draw: 0 or more, and one weight per profile (None: equal ones).
 
+        Returns
+        -------
+        Trace
+            The same jobs.
+
         Raises
         ------
         TypeError, ValueError
             If there is no profile, a name is used twice, or an index, a name, the seed or a
             weight is wrong; the message names it.
+
+        Examples
+        --------
+        >>> trace = gs.generate("philly", 50, seed=1).with_profiles(gs.models.zoo(), seed=1)
+        >>> trace.profile.shape
+        (50,)
         """
         known = known_profiles(profiles)
         jobs = _without(self.source, PROFILES_DRAWN)
@@ -69,7 +80,7 @@ class TraceChanges(TraceCuts):
         seed: int = 0,
         choose: Literal["by-model", "uniform"] = "by-model",
     ) -> Self:
-        """Return the same jobs with a profile each, in place of any they had.
+        r"""Return the same jobs with a profile each, in place of any they had.
 
         Parameters
         ----------
@@ -84,10 +95,23 @@ class TraceChanges(TraceCuts):
             the job's width on some GPU type are equally likely; if there are none, all models
             are, and the run will reject the job.
 
+        Returns
+        -------
+        Trace
+            The same jobs; :attr:`source` tells what was drawn.
+
         Raises
         ------
         TypeError, ValueError
             If there is no model, one has no throughputs, or an argument is wrong.
+
+        Examples
+        --------
+        >>> with open("speeds.csv", "w") as file:
+        ...     _ = file.write("model,gpu_type,gpus,iterations_per_s\nm,V100,1,2.5\n")
+        >>> trace = gs.Trace.from_columns([0], [3600], [1])
+        >>> trace.with_throughputs(gs.models.read_throughputs("speeds.csv")).profiles[0].name
+        'm'
         """
         assigned = assign_models(self, throughputs, seed, choose)
         return dataclasses.replace(
@@ -123,10 +147,21 @@ class TraceChanges(TraceCuts):
         value
             What it is worth to meet a deadline, more than 0: one number, or one per job.
 
+        Returns
+        -------
+        Trace
+            The same jobs.
+
         Raises
         ------
         TypeError, ValueError
             If an argument is of a wrong type or out of range; the message names it.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 60], [3600, 600], [8, 1])
+        >>> trace.with_deadlines("constant", tightness=2).deadline_s.tolist()
+        [7200.0, 1260.0]
         """
         drawn = drawn_deadlines(
             self.row, self.submit_us, self.service_us, recipe, tightness, seed, share, value
@@ -144,10 +179,21 @@ class TraceChanges(TraceCuts):
             One number per job, as in :meth:`from_columns`; or one for all, which binds no job
             within its own width: a job of 2 GPUs may always run on 2. None: 1, and no limit.
 
+        Returns
+        -------
+        Trace
+            The same jobs.
+
         Raises
         ------
         TypeError, ValueError
             If a value is wrong; the message names row, value and rule.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 60], [3600, 600], [2, 16])
+        >>> trace.with_elasticity(max_gpus=8).max_gpus.tolist()
+        [8, 16]
         """
         return dataclasses.replace(self, **new_widths(self.row, self.gpus, min_gpus, max_gpus))
 
@@ -162,11 +208,22 @@ class TraceChanges(TraceCuts):
             Per job the index of its graph, or the name. None: the one graph that is as wide as
             the job.
 
+        Returns
+        -------
+        Trace
+            The same jobs.
+
         Raises
         ------
         TypeError, ValueError
             If there is no graph, a name is used twice, an index or a name is wrong, or a job's
             gpus are not the replicas of its graph; the message names it.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 60], [3600, 600], [8, 8])
+        >>> trace.with_graphs(gs.models.graph_for("gpt2-xl", 8)).graph.tolist()
+        [0, 0]
         """
         known = known_graphs(graphs)
         given = graph_index(index, known, self.gpus)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
 from gpusched.base.rejects import OnBad, Screen
-from gpusched.base.ticks import us_to_seconds
 from gpusched.models.job_graphs import AnyGraphs, JobGraph, known_graphs
 from gpusched.models.profiles import AnyProfiles
 from gpusched.traces import checked_columns as check
-from gpusched.traces import frames, trace_facts
 from gpusched.traces.assembly import assemble
 from gpusched.traces.graph_columns import graph_index
 from gpusched.traces.intake import given_dates, wall_clock
@@ -23,12 +19,11 @@ from gpusched.traces.profile_columns import given_profiles
 from gpusched.traces.trace_changes import GRAPHS_DRAWN as GRAPHS_DRAWN
 from gpusched.traces.trace_changes import PROFILES_DRAWN as PROFILES_DRAWN
 from gpusched.traces.trace_changes import TraceChanges
+from gpusched.traces.trace_frames import TraceFrames
+from gpusched.traces.trace_views import TraceViews
 
-if TYPE_CHECKING:
-    import polars
 
-
-class Trace(TraceChanges):
+class Trace(TraceFrames, TraceViews, TraceChanges):
     """Jobs as read-only columns, sorted by submit time and then by their order in the input.
 
     A job's index in these columns is its JobId. Build one with :meth:`from_columns`,
@@ -167,6 +162,11 @@ class Trace(TraceChanges):
             ``"error"`` raises at the first bad row; ``"reject"`` leaves bad rows out and counts
             them in :attr:`rejects`.
 
+        Returns
+        -------
+        Trace
+            The jobs, sorted by submission.
+
         Raises
         ------
         TypeError
@@ -174,6 +174,12 @@ class Trace(TraceChanges):
         ValueError
             If a value is bad (the message names column, row, value and rule), lengths differ, an
             id occurs twice, or no job is left.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns(submit_s=[0, 5.5], service_s=[3600, 60], gpus=[8, 1])
+        >>> len(trace), trace.gpu_seconds
+        (2, 28860.0)
         """
         dates = given_dates.dates_in("submit_s", submit_s)
         submit = check.numbers("submit_s", submit_s) if dates is None else dates
@@ -239,89 +245,3 @@ class Trace(TraceChanges):
         if graph is not None:
             graph = graph_index(graph, known, numeric["gpus"])[kept]
         return cls(**attributes).with_graphs(known, graph)
-
-    @classmethod
-    def from_polars(
-        cls, frame: polars.DataFrame, columns: Mapping[str, str] | None = None, **options: Any
-    ) -> Trace:
-        """Build a trace from a Polars frame (``.collect()`` a lazy one).
-
-        Parameters
-        ----------
-        columns
-            The frame's name for each of ours, e.g. ``{"service_s": "length"}``. Columns that have
-            our names, or others that are usual (``duration``, ``num_gpus`` ...), are taken without
-            being listed; so is ``interarrival_s``, the time since the row before, in place of
-            ``submit_s``. Those that are not taken are named in :attr:`notes`. A result's frame
-            is one of jobs, too: what ``"finished"`` there has the status ``"ok"``, and the others
-            ``"unknown"``.
-        options
-            ``name``, ``epoch``, ``on_bad``, ``profiles`` and ``graphs`` as in
-            :meth:`from_columns`; the frame's column ``profile`` is taken only with ``profiles``,
-            and ``graph`` only with ``graphs``.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As :meth:`from_columns`, or if two columns could be the same one of ours.
-        """
-        taken, notes = frames.columns_of_polars(frame, columns, models=_models(options))
-        return dataclasses.replace(cls.from_columns(**taken, **options), notes=notes)
-
-    @classmethod
-    def from_pandas(
-        cls, frame: Any, columns: Mapping[str, str] | None = None, **options: Any
-    ) -> Trace:
-        """Build a trace from a ``pandas.DataFrame``; parameters as in :meth:`from_polars`."""
-        taken, notes = frames.columns_of_pandas(frame, columns, models=_models(options))
-        return dataclasses.replace(cls.from_columns(**taken, **options), notes=notes)
-
-    def __repr__(self) -> str:
-        span_s = us_to_seconds(self.span_us)
-        span = f"{span_s / 86400:,.1f} days" if span_s >= 86400 else f"{span_s:,.0f} s"
-        rejected = f", {self.rejects.total:,} rows rejected" if self.rejects else ""
-        return (
-            f"Trace({self.name!r}: {len(self):,} jobs over {span}, {int(self.gpus.min()):,} to "
-            f"{int(self.gpus.max()):,} GPUs wide, {self.gpu_seconds / 3600:,.1f} GPU hours"
-            f"{rejected})"
-        )
-
-    def _repr_html_(self) -> str:
-        """Return the facts of the trace and its first jobs as tables, for notebooks."""
-        from gpusched.base.html import page, table
-
-        first = self.head(_SHOWN_JOBS)
-        shown = ("submit_s", "service_s", "gpus")
-        rows = [
-            [str(first.id[job]), *(f"{getattr(first, name)[job]:g}" for name in shown)]
-            for job in range(len(first))
-        ]
-        if len(self) > len(first):
-            rows.append(["...", f"{len(self) - len(first):,} more", "", ""])
-        return page(repr(self), table(["id", *shown], rows))
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Give the columns to what reads Arrow streams, such as ``pyarrow.table(trace)``."""
-        return self.to_polars().__arrow_c_stream__(requested_schema)
-
-    def to_polars(self) -> polars.DataFrame:
-        """Return the columns under the names of :meth:`from_columns`, times in seconds, plus row.
-
-        Values that were not given are null.
-        """
-        return frames.polars_of(self)
-
-    def describe(self) -> dict[str, Any]:
-        """Return the facts that a reader of the trace wants first.
-
-        Times are seconds; percentiles are nearest-rank.
-        """
-        return trace_facts.describe(self)
-
-
-_SHOWN_JOBS: Final = 5
-
-
-def _models(options: Mapping[str, Any]) -> list[str]:
-    """Name the columns of a frame that say which of the models in ``options`` a job has."""
-    return [column for column in ("profile", "graph") if f"{column}s" in options]

@@ -157,9 +157,14 @@ def test_the_smallest_cluster_has_room_and_load_and_one_server_less_has_not(
     trace = Trace.from_columns(*zip(*rows, strict=True))
     cluster = smallest_cluster(trace, gpus, max_load)
 
+    busy = max(  # at the instants of submission: nothing else adds to it
+        sum(width for begin, length, width in rows if begin <= now < begin + length)
+        for now, _, _ in rows
+    )
+
     def is_enough(servers: int) -> bool:
         light = trace.span_us == 0 or trace.load(servers * gpus) <= max_load
-        return servers * gpus >= trace.gpus.max() and light
+        return servers * gpus >= trace.gpus.max() and (light or servers * gpus >= busy)
 
     assert set(cluster.server_gpus.tolist()) == {gpus}
     assert is_enough(cluster.num_servers)
@@ -178,8 +183,16 @@ def test_jobs_that_are_bound_to_types_find_servers_of_them() -> None:
     assert (result.schedule.finish_us > 0).all()
 
 
-def test_a_load_that_takes_a_million_servers_is_an_error() -> None:
-    trace = Trace.from_columns([0, 1e-6], [1e6, 1e6], [8, 8], name="burst")
+def test_a_few_jobs_in_a_few_seconds_do_not_take_thousands_of_servers() -> None:
+    trace = Trace.from_columns([0, 10, 20], [3600, 7200, 50_000], [8, 8, 16])
+    assert smallest_cluster(trace).num_servers == 4
+    halves = Trace.from_columns([0, 1], [3600, 3600], [1, 1], gpu_share=[0.5, 0.5])
+    assert smallest_cluster(halves, 1).num_servers == 1
 
-    with pytest.raises(ValueError, match=r"burst: load 0.9 takes 2,222,.* servers of 8 GPUs"):
-        smallest_cluster(trace)
+
+def test_a_load_that_takes_a_million_servers_is_an_error() -> None:
+    submits = [0, *[1e-6] * 5_000]
+    trace = Trace.from_columns(submits, [1e6] * 5_001, [64] * 5_001, name="burst")
+
+    with pytest.raises(ValueError, match=r"burst: load 0.9 takes 320,064 servers of 1 GPU;"):
+        smallest_cluster(trace, 1)

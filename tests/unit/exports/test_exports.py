@@ -77,6 +77,11 @@ def test_tracks_and_slices_have_names_and_colours_that_stay(
     threads = {(e["pid"], e["args"]["name"]) for e in events if e["name"] == "thread_name"}
     assert (3, "GPU 7") in threads
     assert (1, "GPU 4") not in threads
+    # Without tracks of their own, GPUs of a gang but the first would look idle.
+    result.to_perfetto(tmp_path / "b.json")
+    events = json.loads((tmp_path / "b.json").read_text())["traceEvents"]
+    lanes = {e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    assert {name[:9] for name in lanes} == {"from GPU "}
 
 
 # As the document "Trace Event Format" has them: what each kind of event says, besides pid and tid.

@@ -100,7 +100,7 @@ def test_the_table_has_a_row_per_policy_and_marks(page: str) -> None:
     assert body is not None
     fifo, srtf, las = body[1].split("</tr>")[:-1]
     assert re.search(
-        r'<th scope="row">srtf <abbr title="clairvoyant: [^"]+">†</abbr></th>'
+        r'<th scope="row">srtf&nbsp;<abbr title="clairvoyant: [^"]+">†</abbr></th>'
         r'<td class="best" data-value="[\d.]+">[\d.]+\*</td>',
         srtf,
     )

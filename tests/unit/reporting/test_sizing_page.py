@@ -31,7 +31,7 @@ def test_the_page_says_what_was_found_and_fetches_nothing(
     assert "the moon is assumed" in own
     for note in sizing.notes():
         assert note in own
-    assert own.count('role="img" aria-label=') == 3
+    assert own.count('role="img"') == 3
     assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="', page)
     assert page.count("<tr") == 1 + len(sizing.runs)
     assert page.count("class=answer") == 1

@@ -136,8 +136,8 @@ def test_a_job_is_explained_in_sentences(widened: Result) -> None:
     assert widened.explain(job=1).lines[1] == "Waited for 8.75 min."
     with pytest.raises(IndexError, match="2 is not one of the 2 jobs"):
         widened.explain(2)
-    with pytest.raises(TypeError, match="expected an integer"):
-        widened.explain("0")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="expected an integer, or the id as a text"):
+        widened.explain(0.0)  # type: ignore[arg-type]
 
 
 def test_a_job_that_was_turned_down_is_told_the_price() -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.results.run_facts import RunFacts, exact_sum
+from gpusched.results.exact_means import exact_sum
+from gpusched.results.run_facts import RunFacts
 from gpusched.results.summarising import summarise
 from gpusched.schedules.schedule import UNFINISHED
 from gpusched.traces.trace_facts import nearest_rank
@@ -24,7 +25,8 @@ KEYS = [
     "mean_jct_s", "p50_jct_s", "p90_jct_s", "p95_jct_s",
     "p99_jct_s", "max_jct_s", "geomean_jct_s", "mean_wait_s",
     "p50_wait_s", "p90_wait_s", "p95_wait_s", "p99_wait_s", "mean_queueing_delay_s",
-    "mean_bounded_slowdown", "area_weighted_jct_s", "weighted_jct_s", "makespan_s", "allocation",
+    "mean_bounded_slowdown", "p95_bounded_slowdown", "area_weighted_jct_s", "weighted_jct_s",
+    "makespan_s", "allocation",
     "gpu_hours", "utilisation", "preemptions", "resizes", "mean_servers",
     "lower_bound_mean_jct_s", "gap",
     "lower_bound_name", "completion_ratio", "makespan_bound_s", "makespan_gap", "load", "wall_s",
@@ -51,6 +53,22 @@ def test_the_summary_names_its_run(preempted):
     assert (summary["predictor"], summary["clairvoyant"], summary["seed"]) == ("oracle", False, 0)
     assert (summary["wall_s"], summary["jobs_per_s"]) == (0.5, 6.0)
     assert summary["digest"] == preempted.digest
+
+
+def test_tenants_are_users_and_else_queues(preempted):
+    assert "tenant_fairness" not in preempted.summary()
+    # Jobs of 100 s on one GPU wait 0, 100 and 200 s: their slowdowns are 1, 2 and 3.
+    users, queues = ["a", "a", "b"], ["x", "y", "z"]
+    for tenants, means in (
+        ({"user": users}, [1.5, 3]),
+        ({"user": users, "queue": queues}, [1.5, 3]),
+        ({"queue": queues}, [1, 2, 3]),
+    ):
+        trace = gs.Trace.from_columns([0, 0, 0], [100, 100, 100], [1, 1, 1], **tenants)
+        summary = gs.simulate(trace, gs.Cluster.uniform(servers=1, gpus=1)).summary()
+        even = sum(means) ** 2 / (len(means) * sum(x * x for x in means))
+        assert summary["tenant_fairness"] == pytest.approx(even, rel=1e-12)
+        assert summary["p95_bounded_slowdown"] == 3
 
 
 def test_jobs_are_counted_by_their_end(preempted):

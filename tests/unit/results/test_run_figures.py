@@ -35,12 +35,13 @@ one_job = st.fixed_dictionaries(
         "preemptions": st.integers(0, 100),
         "resizes": st.integers(0, 100),
         "num_servers": st.integers(0, 1000),
+        "tenant": st.integers(0, 4),
         "status": st.sampled_from([FINISHED, FINISHED, FINISHED, REJECTED, UNFINISHED]),
     }
 )
 DTYPES = {
     "gpus": np.int32, "share_milli": np.int32, "weight": np.float64, "preemptions": np.int32,
-    "resizes": np.int32, "num_servers": np.int32, "status": np.uint8,
+    "resizes": np.int32, "num_servers": np.int32, "status": np.uint8, "tenant": np.int32,
 }  # fmt: skip
 
 
@@ -55,9 +56,10 @@ def run_columns(draw: st.DrawFn) -> dict[str, Any]:
     end_us = columns["submit_us"] + columns.pop("wait_us") + columns["held_us"]
     columns["start_us"] = np.where(finished, columns["submit_us"] + columns.pop("delay_us"), -1)
     columns["finish_us"] = np.where(finished, end_us, -1)
-    for name in ("share_milli", "weight"):
+    for name in ("share_milli", "weight", "tenant"):
         if draw(st.booleans()):
             columns[name] = None
+    columns["num_tenants"] = 5
     return columns
 
 
@@ -126,6 +128,15 @@ def test_sums_in_double_precision_lose_nothing_to_their_order(columns: dict[str,
     assert near(figures.weight, total(weight))
     slowdown = np.maximum(1.0, jct_s / (np.maximum(service_us, SHORT_US) / 1e6))
     assert near(figures.bounded_slowdown, total(slowdown))
+    for percent in PERCENTS:
+        rank = nearest_rank(np.sort(slowdown), percent)
+        assert figures.bounded_slowdown_percentile(percent) == (0 if math.isnan(rank) else rank)
+    tenant = np.full(len(done), -1) if columns["tenant"] is None else columns["tenant"]
+    whose = [slowdown[tenant[done] == one] for one in range(columns["num_tenants"])]
+    means = [total(one) / len(one) for one in whose if len(one)]
+    assert figures.num_tenants == len(means)
+    fairness = sum(means) ** 2 / (len(means) * sum(x * x for x in means)) if means else Fraction(0)
+    assert math.isclose(figures.tenant_fairness, float(fairness), rel_tol=1e-14)
     # Logarithms of two libraries differ in the last digit.
     logs = math.fsum(map(math.log, jct_s.tolist()))
     size = math.fsum(abs(math.log(value)) for value in jct_s.tolist())
@@ -136,7 +147,8 @@ def _columns(**changes: Any) -> dict[str, Any]:
     one = {name: np.ones(2, DTYPES.get(name, np.int64)) for name in (
         *DTYPES, "submit_us", "service_us", "start_us", "finish_us", "held_us"
     )}  # fmt: skip
-    return {**one, "status": np.zeros(2, np.uint8), **changes}
+    own = {"status": np.zeros(2, np.uint8), "tenant": np.zeros(2, np.int32)}
+    return {**one, **own, "num_tenants": 1, **changes}
 
 
 FIGURES = [
@@ -206,14 +218,14 @@ def test_the_time_that_jobs_are_there_is_counted_job_by_job(
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted({*_columns()}))
+@pytest.mark.parametrize("name", sorted({*_columns()} - {"num_tenants"}))
 def test_a_column_of_another_length_is_refused(name: str) -> None:
     short = _columns()[name][:1]
     with pytest.raises(ValueError, match="one length"):
         _core.run_figures(**_columns(**{name: short}), short_service_us=1)
 
 
-@pytest.mark.parametrize("name", sorted({*_columns()} - {"status"}))
+@pytest.mark.parametrize("name", sorted({*_columns()} - {"status", "num_tenants"}))
 def test_a_column_of_another_type_is_refused(name: str) -> None:
     other = _columns()[name].astype(np.float32)
     with pytest.raises(TypeError):
@@ -223,6 +235,12 @@ def test_a_column_of_another_type_is_refused(name: str) -> None:
 def test_an_unknown_status_is_refused() -> None:
     with pytest.raises(ValueError, match="status"):
         _core.run_figures(**_columns(status=np.array([0, 3], np.uint8)), short_service_us=1)
+
+
+@pytest.mark.parametrize("tenant", [-1, 1, 2**31 - 1])
+def test_an_unknown_tenant_is_refused(tenant: int) -> None:
+    with pytest.raises(ValueError, match="tenant"):
+        _core.run_figures(**_columns(tenant=np.array([0, tenant], np.int32)), short_service_us=1)
 
 
 def test_percentiles_that_are_not_kept_are_refused() -> None:

@@ -35,7 +35,7 @@ SAID = {
             "policy": "conservative",
             "trace": gs.Trace.from_columns([0, 1], [5, 5], [1, 1], estimate_s=[9, None]),
         },
-        "conservative decides by users' estimates, and 1 job have no estimate",
+        "conservative decides by users' estimates, and 1 job has no estimate",
     ),
     "throughputs": (
         {"policy": "gavel", "cluster": TYPED},

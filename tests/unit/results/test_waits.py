@@ -208,3 +208,13 @@ def test_the_gpus_of_a_holder_are_the_most_at_a_time() -> None:
     looked = Waits(result.trace, result.cluster, result.intervals, 1)
     (holder,) = looked.look(1 * SECOND, 10 * SECOND).holders
     assert (holder.gpus, holder.share) == (4, 1)
+
+
+@pytest.mark.parametrize("ids", [["a7", "b8", "b9"], [70, 8, 1]])
+def test_a_job_may_be_named_as_its_source_does(ids: list[Any]) -> None:
+    trace = gs.Trace.from_columns([0, 1, 2], [5, 5, 5], [8, 8, 8], id=ids)
+    result = gs.simulate(trace, gs.Cluster.uniform(1, 8))
+    for place, name in enumerate(ids):
+        assert result.explain(str(name)) == result.explain(place)
+    with pytest.raises(ValueError, match="job: none has the id 'b7'"):
+        result.explain("b7")

@@ -89,3 +89,41 @@ def test_a_file_that_does_not_exist_is_an_os_error(tmp_path: Path) -> None:
 def test_two_readers_of_one_name_are_an_error() -> None:
     with pytest.raises(ValueError, match="format: the name 'itp' is taken"):
         register_trace_format(trace_formats()["itp"])
+
+
+HEADLESS = "7|ann|2024-05-01T09:00:00|2024-05-01T09:00:10|gres/gpu=2,cpu=8\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HEADLESS, r"a.txt, line 1: '7\|ann\|.* is no header; print it by sacct without"),
+        (f"7_1.batch{HEADLESS[1:]}", "is no header"),
+        (
+            "  JobID    JobName  State \n------- ---------- -----\n",
+            "a.txt: sacct printed this for the eye; print it with --parsable2",
+        ),
+        (
+            " JOBID PARTITION     NAME  USER ST   TIME  NODES NODELIST(REASON)\n",
+            "a.txt: squeue printed this for the eye; print it with squeue --json",
+        ),
+        (
+            "JobIDRaw|State|Start|Elapsed|AllocTRES\n7|FAILED|a|b|c\n",
+            r"line 1: column 'Submit' is missing; the header has JobIDRaw, .*--format=Submit",
+        ),
+        ('{"nodes": [{"name": "n1", "gres": "gpu:8"}]}', r"lists servers, .*gpusched.read_cluster"),
+    ],
+)
+def test_what_is_nearly_a_trace_is_told_what_it_lacks(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    (tmp_path / "a.txt").write_text(text)
+
+    with pytest.raises(ValueError, match=message):
+        read_trace(tmp_path / "a.txt")
+
+
+def test_a_csv_of_ones_own_may_call_its_ids_as_slurm_does(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("JobID,submit_s,service_s,gpus\n7,0,60,2\n")
+
+    assert read_trace(tmp_path / "a.csv").notes == ("columns not used: JobID",)

@@ -61,7 +61,7 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
         lines.write_csv(
             file, include_header=False, quote_style="never", separator="\x1f", line_terminator=",\n"
         )
-        named = _names_of_tracks(exported, server, lane)
+        named = _names_of_tracks(exported, server, lane, is_per_gpu=tracks == "gpu")
         file.write(",\n".join(json.dumps(event) for event in named).encode())
         file.write(b"\n]}\n")
     num_left = int(np.count_nonzero(~exported.is_finished & ~exported.is_rejected))
@@ -101,7 +101,9 @@ def _by_gpu(rows: dict[str, AnyArray]) -> dict[str, AnyArray]:
     return {name: np.concatenate([part[name] for part in parts]) for name in rows}
 
 
-def _names_of_tracks(exported: Exported, server: AnyArray, lane: Int64) -> list[dict[str, Any]]:
+def _names_of_tracks(
+    exported: Exported, server: AnyArray, lane: Int64, *, is_per_gpu: bool
+) -> list[dict[str, Any]]:
     cluster = exported.cluster
     used = sorted(set(zip(server.tolist(), lane.tolist(), strict=True)))
     events: list[dict[str, Any]] = []
@@ -115,7 +117,9 @@ def _names_of_tracks(exported: Exported, server: AnyArray, lane: Int64) -> list[
         events.append(known | {"name": "process_sort_index", "args": {"sort_index": of}})
     for of, place in used:
         gpu, extra = divmod(place, PER_GPU)
-        title = f"GPU {gpu}" + (f" ({extra + 1})" if extra else "")
+        # A slice per server stands at the first GPU of several: the others are not idle.
+        title = f"GPU {gpu}" if is_per_gpu else f"from GPU {gpu}"
+        title += f" ({extra + 1})" if extra else ""
         title = f"row {place + 1}" if of < 0 else title
         known = {"ph": "M", "pid": of + _SERVERS_ROW, "tid": place + _LANES_ROW}
         events.append(known | {"name": "thread_name", "args": {"name": title}})

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from gpusched.reporting.charts.chart import Axis
 from gpusched.reporting.drawing import palette
+from gpusched.reporting.drawing.time_ticks import time_ticks
 
 _WIDTH: Final = 8.0
 DASHES: Final = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-."}
@@ -45,7 +46,7 @@ def set_axis(axes: Any, which: str, axis: Axis) -> None:
         side.set_minor_locator(_no_ticks())
     if axis.scale == "duration" and limits is not None:
         limits = (limits[0], max(limits[1], 2 * limits[0]))
-        shown = {at: name for at, name in palette.TIME_TICKS.items() if _in(at, limits)}
+        shown = time_ticks(*limits)
         side.set_ticks(list(shown), list(shown.values()))
     elif axis.scale != "share":
         side.set_major_formatter(lambda value, _: f"{value:,.6g}")
@@ -57,10 +58,6 @@ def _no_ticks() -> Any:
     from matplotlib.ticker import NullLocator
 
     return NullLocator()
-
-
-def _in(value: float, ends: tuple[float, float]) -> bool:
-    return ends[0] <= value <= ends[1]
 
 
 def legend(made: Any, axes: Any) -> None:

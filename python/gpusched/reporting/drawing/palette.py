@@ -31,13 +31,6 @@ RATIO_COLOURS: Final = ("#0072b2", "#f6f7f8", "#d55e00")
 """From less to more, over "as much as the baseline"."""
 DARK_RATIO_COLOURS: Final = ("#4aa3df", "#222a32", "#ff8a3d")
 
-TIME_TICKS: Final = {
-    1e-3: "1 ms", 1e-2: "10 ms", 1e-1: "0.1 s", 1.0: "1 s", 10.0: "10 s", 60.0: "1 min",
-    600.0: "10 min", 3600.0: "1 h", 21_600.0: "6 h", 86_400.0: "1 d", 864_000.0: "10 d",
-    8_640_000.0: "100 d", 86_400_000.0: "1,000 d",
-}  # fmt: skip
-"""Ticks of a logarithmic axis of seconds that people use."""
-
 
 def colour_of(place: int) -> str:
     """Return the colour of the policy at a place."""

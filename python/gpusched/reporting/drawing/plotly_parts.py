@@ -10,6 +10,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray
 from gpusched.reporting.charts.chart import Axis, Chart
 from gpusched.reporting.drawing import palette
+from gpusched.reporting.drawing.time_ticks import COARSE, time_ticks
 
 Layout = dict[str, Any]
 
@@ -53,12 +54,20 @@ def axis_of(axis: Axis) -> Layout:
     if axis.scale == "log":
         made |= {"type": "log", "dtick": 1, "tickformat": ",.0f"}
     if axis.scale == "duration":
-        ticks = palette.TIME_TICKS
+        ticks = COARSE
+        if axis.ends is not None:
+            low, high = axis.ends[0], _end(axis.ends)
+            beyond = {at: name for at, name in COARSE.items() if not low <= at <= high}
+            ticks = beyond | time_ticks(low, high)  # the others for who zooms out
         made |= {"type": "log", "tickvals": list(ticks), "ticktext": list(ticks.values())}
     if axis.ends is not None and axis.scale in ("log", "duration"):
-        low, high = axis.ends
-        made["range"] = [float(np.log10(low)), float(np.log10(max(high, 2 * low)))]
+        made["range"] = [float(np.log10(axis.ends[0])), float(np.log10(_end(axis.ends)))]
     return made
+
+
+def _end(ends: tuple[float, float]) -> float:
+    """Where a logarithmic axis ends: at twice its begin at least."""
+    return max(ends[1], 2 * ends[0])
 
 
 def short(values: AnyArray) -> AnyArray:

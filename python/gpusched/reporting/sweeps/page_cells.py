@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gpusched.reporting.charts.chart import Axis, Chart
-from gpusched.reporting.drawing import palette
 from gpusched.reporting.drawing.plotly_parts import layout_of
+from gpusched.reporting.drawing.time_ticks import COARSE
 from gpusched.reporting.sweeps.cdf_over_seeds import LEAST, WORDS, quantile_columns
 from gpusched.reporting.sweeps.cells import Cell, Span
 from gpusched.reporting.sweeps.measures import Measure, measure
@@ -151,7 +151,7 @@ def page_data(page: PageCells) -> dict[str, Any]:
     return {
         "baseline": study.baseline,
         "base": layout_of(chart, in_page=True),
-        "ticks": [[at, name] for at, name in palette.TIME_TICKS.items()],
+        "ticks": [[at, name] for at, name in COARSE.items()],
         "mostRows": MOST_ROWS,
         "axes": [_axis(page, axis) for axis in page.axes],
         "policies": [

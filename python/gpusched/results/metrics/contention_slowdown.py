@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gpusched.results.exact_means import mean
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts, mean
+from gpusched.results.run_facts import RunFacts
 from gpusched.traces.trace_facts import nearest_rank
 
 

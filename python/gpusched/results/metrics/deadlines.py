@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched.base.ticks import US_PER_S
+from gpusched.results.exact_means import exact_sum
 from gpusched.results.metric_registry import register_metric
-from gpusched.results.run_facts import RunFacts, exact_sum
+from gpusched.results.run_facts import RunFacts
 
 
 @register_metric(

@@ -52,6 +52,20 @@ def _prediction_median_abs_log_error(run: RunFacts) -> float:
 
 
 @register_metric(
+    "prediction_bias",
+    unit="ratio",
+    summary="Sum of the predicted services over that of the true ones: 1 is right on the whole.",
+    needs=("predictions",),
+    label="predicted / true sum",
+    short="pred./|true",
+    place=1055,
+    rank=508,
+)
+def _prediction_bias(run: RunFacts) -> float:
+    return _figure(run, "prediction_bias")
+
+
+@register_metric(
     "prediction_r2_log",
     unit="ratio",
     summary="R2 of the logarithms: 1 is perfect, 0 no better than a constant.",

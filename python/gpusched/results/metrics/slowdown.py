@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
 
@@ -23,3 +25,21 @@ from gpusched.results.run_facts import RunFacts
 )
 def _mean_bounded_slowdown(run: RunFacts) -> float:
     return run.mean(run.figures.bounded_slowdown)
+
+
+@register_metric(
+    "p95_bounded_slowdown",
+    unit="ratio",
+    summary="95th percentile of the bounded slowdown.",
+    definition="its 95th percentile, nearest rank",
+    source="Feitelson and Rudolph, JSSPP 1998.",
+    better="lower",
+    label="p95 bounded slowdown",
+    short="p95|slowdown",
+    place=1102,
+    window="jobs",
+    rank=142,
+)
+def _p95_bounded_slowdown(run: RunFacts) -> float:
+    figures = run.figures
+    return figures.bounded_slowdown_percentile(95) if figures.num_finished else np.nan

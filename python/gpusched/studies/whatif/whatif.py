@@ -30,7 +30,7 @@ from gpusched.studies.threaded_runs import in_threads
 from gpusched.studies.whatif.outcome import outcome_of
 from gpusched.studies.whatif.scenario import Change, Scenario, can_join, parse_changes
 from gpusched.studies.whatif.whatif_result import WhatIf
-from gpusched.traces.cluster_sizing import smallest_cluster
+from gpusched.traces.cluster_sizing import smallest_cluster, why_so_many
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
@@ -227,9 +227,8 @@ def _assumed(
             )  # fmt: skip
             found = in_threads({BASE: setting.found}, threads=threads, stop=stop)[BASE]
             return found[0][0].cluster, "on which jobs wait most nearly as long as they did"
-    return smallest_cluster(trace, gpus_per_server), (
-        "the fewest servers with load at most 0.9 and room for the widest job"
-    )
+    chosen = smallest_cluster(trace, gpus_per_server)
+    return chosen, why_so_many(trace, chosen, gpus_per_server)
 
 
 def _judged(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -77,3 +78,13 @@ class Evidence:
         gpus = self.trace.gpus.astype(np.float64)
         share = self.trace.gpu_share
         return (gpus if share is None else gpus * share) * self.trace.service_s
+
+    @cached_property
+    def fitting_gpu_seconds(self) -> AnyArray:
+        """float64[n]: the same, 0 of jobs that there is no room for, whatever else runs."""
+        from gpusched.traces.fitting_jobs import fitting_jobs
+
+        if self.cluster is not None:
+            return np.where(fitting_jobs(self.trace, self.cluster), self.gpu_seconds, 0.0)
+        most = math.inf if self.num_gpus is None else self.num_gpus
+        return np.where(self.trace.gpus <= most, self.gpu_seconds, 0.0)

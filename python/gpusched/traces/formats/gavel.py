@@ -1,13 +1,14 @@
 """Gavel traces (Narayanan et al., OSDI 2020): tab-separated, without a header.
 
 A row tells a number of training steps. Its duration is that number over the isolated throughput
-of its job type on one GPU type, from a table of throughputs (JSON).
+of its job type on one GPU type, or on the fastest of several, from a table of throughputs (JSON).
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,10 +19,11 @@ from gpusched.base.hints import HintedError
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.suggest import nearest
-from gpusched.models.gavel_tables import read_isolated
+from gpusched.models.gavel_tables import UNCONSOLIDATED, read_isolated
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.intake.declared_columns import ReadColumns, TextColumn
 from gpusched.traces.intake.text_schema import TextSchema
+from gpusched.traces.stated_services import stated_on
 from gpusched.traces.workload import Trace
 
 _SCALE: Final = TextColumn("scale_factor", "gpus")
@@ -67,18 +69,22 @@ def read(
         it. Where its keys hold a scale factor, a job needs the entry of its own scale; a table of
         plain job types holds for all scales.
     gpu_type
-        The GPU type in that table whose throughput makes the duration.
+        The GPU type in that table whose throughput makes the duration. With several, commas
+        between them, it is that of the fastest: of a run with ``speed="table"`` on just these types
+        every job then does the steps that the trace says.
     """
 
     def timed(read: ReadColumns) -> None:
         path = _table_path(source, throughputs)
-        speeds = _speeds(path, gpu_type)
+        gpu_types = [name.strip() for name in gpu_type.split(",")]
+        speeds = _speeds(path, gpu_types)
         read.take(_SCALE)
         read.take(_STEPS)
         speed = _speed_of_each(read, speeds, f"{gpu_type} in {path.name}")
         read.numeric["service_s"] = read.values["total_steps"] / speed
         read.screen.show("service_s", "total_steps", read.data["total_steps"])
-        read.how = f"durations from {path}, {gpu_type}"
+        on = stated_on([name.removesuffix(UNCONSOLIDATED).upper() for name in gpu_types])
+        read.how = f"durations from {path}, {gpu_type}; {on}"
 
     schema = LONG if source.first_line.count("\t") == len(LONG.required) - 1 else SHORT
     return schema.read(source, on_bad=on_bad, judge=timed)
@@ -99,17 +105,19 @@ def _table_path(source: Source, given: str | os.PathLike[str] | None) -> Path:
     )
 
 
-def _speeds(path: Path, gpu_type: str) -> dict[tuple[str, int | None], float]:
+def _speeds(path: Path, gpu_types: Sequence[str]) -> dict[tuple[str, int | None], float]:
     """Return isolated steps per second by (job type, scale factor; None = every scale)."""
     tables = read_isolated(Source(path))
-    if gpu_type not in tables:
-        raise ValueError(f"{path}: no GPU type {gpu_type!r}{nearest(gpu_type, list(tables))}")
-    # Others were measured beside a partner only.
-    return {
-        (key.job_type, key.gpus): speed
-        for key, speed in tables[gpu_type].items()
-        if speed is not None and speed >= 0
-    }
+    greatest: dict[tuple[str, int | None], float] = {}
+    for gpu_type in gpu_types:
+        if gpu_type not in tables:
+            raise ValueError(f"{path}: no GPU type {gpu_type!r}{nearest(gpu_type, list(tables))}")
+        for key, speed in tables[gpu_type].items():
+            # Others were measured beside a partner only.
+            if speed is not None and speed >= 0:
+                kind = (key.job_type, key.gpus)
+                greatest[kind] = max(speed, greatest.get(kind, 0.0))
+    return greatest
 
 
 def _speed_of_each(

@@ -55,11 +55,14 @@ def _recognises(source: Source) -> bool:
     delimiter = delimiter_of(source.first_line)
     if delimiter is None:
         return False
-    names = {name.lower() for name in names_of(source.first_line, delimiter)}
-    return all(
+    written = names_of(source.first_line, delimiter)
+    names = {name.lower() for name in written}
+    is_whole = all(
         any(name.lower() in names for name in needed)
         for needed in (IDS, *((name,) for name in NEEDED), TRES)
     )
+    # Nothing else begins like this: what is missing is an error that names it.
+    return is_whole or (delimiter != "," and written[0] in IDS)
 
 
 register_trace_format(

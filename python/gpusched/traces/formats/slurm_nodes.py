@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -42,6 +42,49 @@ class _Node:
     tres: str
     cpus: str
     memory_mib: str
+    partitions: frozenset[str]
+    used: str
+
+
+@dataclass(frozen=True)
+class SlurmServer:
+    """A server with GPUs.
+
+    Attributes
+    ----------
+    name, gpus, gpu_type
+        As in the file; :data:`NO_TYPE` where no type is named.
+    is_available
+        Whether jobs may start on it.
+    partitions
+        Those that it stands in.
+    used
+        The GPUs in use as ``gpu:a100:2(IDX:0-1)``; empty where that is not told.
+    """
+
+    name: str
+    gpus: int
+    gpu_type: str
+    is_available: bool
+    partitions: frozenset[str]
+    used: str
+
+
+def servers_of(source: Source) -> list[SlurmServer]:
+    """Return all servers with GPUs, also those that take no jobs; errors as of :func:`read`."""
+    nodes = _nodes(source)
+    columns, cluster = _cluster(source, nodes, grouped=False)
+    with_gpus = [node for node, gpus in zip(nodes, columns["gres"], strict=True) if float(gpus)]
+    types = cluster.gpu_types
+    figures = zip(
+        with_gpus, cluster.server_gpus.tolist(), cluster.server_type.tolist(), strict=True
+    )
+    return [
+        SlurmServer(
+            node.name, gpus, types[kind], not node.states & UNAVAILABLE, node.partitions, node.used
+        )
+        for node, gpus, kind in figures
+    ]
 
 
 def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> Cluster:
@@ -58,19 +101,27 @@ def read(source: Source, *, grouped: bool = True, unavailable: bool = False) -> 
     ready = [node for node in nodes if unavailable or not node.states & UNAVAILABLE]
     if not ready:
         raise ValueError(f"{source}: none of the {len(nodes):,} servers is available")
-    table = Table(source, _columns(source, ready), np.array([node.line for node in ready]))
-    servers = ServerTable(table, name="name", gpus="gres", gpu_type="gpu_type")
-    cluster = servers.cluster(
-        cpu=servers.numbers("cpus"),
-        memory_gib=servers.numbers("memory") / MIB_PER_GIB,
-        grouped=grouped,
-    )
+    _, cluster = _cluster(source, ready, grouped=grouped)
     num_out = len(nodes) - len(ready)
     if not num_out:
         return cluster
     joint = "and" if cluster.name != source.name else "without"
     name = f"{cluster.name} {joint} {num_out:,} that are not available"
     return msgspec.structs.replace(cluster, name=name)
+
+
+def _cluster(
+    source: Source, nodes: list[_Node], *, grouped: bool
+) -> tuple[dict[str, polars.Series], Cluster]:
+    """Return the columns that were read, and the servers with GPUs as a cluster."""
+    columns = _columns(source, nodes)
+    table = Table(source, columns, np.array([node.line for node in nodes]))
+    servers = ServerTable(table, name="name", gpus="gres", gpu_type="gpu_type")
+    return columns, servers.cluster(
+        cpu=servers.numbers("cpus"),
+        memory_gib=servers.numbers("memory") / MIB_PER_GIB,
+        grouped=grouped,
+    )
 
 
 def recognises(source: Source) -> bool:
@@ -87,7 +138,10 @@ def _nodes(source: Source) -> list[_Node]:
             if not node.name:
                 raise ValueError(f"{source}, line {line}: a server must have a name")
             known = nodes.setdefault(node.name, node)
-            if known is not node and (found.key == "nodes" or known.gres != node.gres):
+            if known is node:
+                continue
+            nodes[node.name] = replace(known, partitions=known.partitions | node.partitions)
+            if found.key == "nodes" or known.gres != node.gres:
                 raise ValueError(
                     f"{source}, line {line}, column 'name': {node.name!r} must be unique, line "
                     f"{known.line} has it too"
@@ -126,6 +180,8 @@ def _single(record: dict[str, Any], line: int) -> Iterator[_Node]:
         text_of(record.get("tres")),
         _text(record.get("cpus")),
         _text(record.get("real_memory")),
+        frozenset(_names(record.get("partitions"))),
+        text_of(record.get("gres_used")),
     )
 
 
@@ -146,6 +202,9 @@ def _several(record: dict[str, Any], line: int) -> Iterator[_Node]:
             "",
             cpus,
             _text(part["memory"].get("minimum", part["memory"].get("maximum"))),
+            frozenset({text_of(_object(record.get("partition")).get("name"))} - {""}),
+            # Of servers that stand on one line none is told what is its own.
+            text_of(part["gres"].get("used")) if len(names) == 1 else "",
         )
 
 
@@ -156,3 +215,8 @@ def _text(value: Any) -> str:
 
 def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _names(value: Any) -> list[str]:
+    given = value.split(",") if isinstance(value, str) else value
+    return [name for name in given if isinstance(name, str)] if isinstance(given, list) else []

@@ -38,7 +38,7 @@ _TIMES: Final = ("submit_time", "start_time", "last_sched_evaluation")
 
 
 @dataclass(frozen=True)
-class _Row:
+class QueuedJob:
     """A job, or a task of an array that waits: its record, its id, and what it does."""
 
     place: int
@@ -86,8 +86,8 @@ def read(
         if value is not None and not 0 < value <= _LAST_S:
             raise ValueError(f"{option}: {value} must be positive and lie before the year 10000")
     found = read_records(source, "jobs")
-    now_s = float(now) if now is not None else _now_s(found)
-    rows = [row for place, job in enumerate(found.records) for row in _rows(place, job)]
+    now_s = float(now) if now is not None else now_of(found)
+    rows = [row for place, job in enumerate(found.records) for row in rows_of(place, job)]
     if service == "left":
         rows.sort(key=lambda row: (not row.runs, slurm_json.count(row.job.get("submit_time"))))
     screen = found.screen([row.place for row in rows])
@@ -121,7 +121,7 @@ def read(
     return trace_of(source.name, read, on_bad, epoch=parse.UNIX_EPOCH.replace(tzinfo=UTC))
 
 
-def _now_s(found: Records) -> float:
+def now_of(found: Records) -> float:
     """When the file was written, or the last time at which something happened in it."""
     told = slurm_json.count(found.others.get("last_update"))
     if 0 < told <= _LAST_S:
@@ -135,7 +135,7 @@ def _now_s(found: Records) -> float:
     return max((time for time in times if 0 < time <= _LAST_S), default=1.0)
 
 
-def _rows(place: int, job: dict[str, Any]) -> list[_Row]:
+def rows_of(place: int, job: dict[str, Any]) -> list[QueuedJob]:
     """Return the job, or the tasks of an array that wait in one record."""
     name = text_of(slurm_json.number(job.get("job_id")))
     states = slurm_json.states(job.get("job_state"))
@@ -143,16 +143,16 @@ def _rows(place: int, job: dict[str, Any]) -> list[_Row]:
     task = text_of(slurm_json.number(job.get("array_task_id")))
     waiting = text_of(job.get("array_task_string"))
     if array not in ("", "0") and task and not waiting:
-        return [_Row(place, f"{array}_{task}", job, states)]
+        return [QueuedJob(place, f"{array}_{task}", job, states)]
     if not waiting or "PENDING" not in states:
-        return [_Row(place, name, job, states, name != "")]
+        return [QueuedJob(place, name, job, states, name != "")]
     tasks = slurm_json.tasks(waiting)
     if tasks is None:
-        return [_Row(place, name, job, states, False)]
-    return [_Row(place, f"{name}_{number}", job, states, name != "") for number in tasks]
+        return [QueuedJob(place, name, job, states, False)]
+    return [QueuedJob(place, f"{name}_{number}", job, states, name != "") for number in tasks]
 
 
-def _require_queued(screen: Screen, rows: list[_Row], runs: Bool) -> None:
+def _require_queued(screen: Screen, rows: list[QueuedJob], runs: Bool) -> None:
     screen.show("state", "job_state", [row.job.get("job_state") for row in rows])
     waits = np.array([row.waits for row in rows], dtype=np.bool_)
     screen.require(runs | waits, "state", "must be RUNNING or PENDING")
@@ -168,9 +168,9 @@ def _require_queued(screen: Screen, rows: list[_Row], runs: Bool) -> None:
     screen.require(readable, "id", rule)
 
 
-def _take_demand(read: ReadColumns, rows: list[_Row]) -> None:
+def _take_demand(read: ReadColumns, rows: list[QueuedJob]) -> None:
     """Take what each job has or asks for: what is allocated to those that run, else the request."""
-    resources = [_resources(row) for row in rows]
+    resources = [resources_of(row) for row in rows]
     gpus, screen = np.array([one.gpus for one in resources]), read.screen
     screen.show("gpus", "tres_req_str", [row.job.get("tres_req_str") for row in rows])
     screen.require(gpus != 0, "gpus", "must name GPUs (a job without)")
@@ -182,7 +182,8 @@ def _take_demand(read: ReadColumns, rows: list[_Row]) -> None:
     read.gpu_types = [one.types for one in resources]
 
 
-def _resources(row: _Row) -> slurm.Resources:
+def resources_of(row: QueuedJob) -> slurm.Resources:
+    """Return what the job has if it runs, else what it asks for."""
     names = ("tres_alloc_str", "tres_req_str") if row.runs else ("tres_req_str",)
     first = None
     for name in names:
@@ -198,11 +199,11 @@ def _resources(row: _Row) -> slurm.Resources:
     return first or slurm.Resources()
 
 
-def _numbers(screen: Screen, rows: list[_Row], column: str, label: str) -> Float64:
+def _numbers(screen: Screen, rows: list[QueuedJob], column: str, label: str) -> Float64:
     return floats(screen, column, label, [slurm_json.number(row.job.get(label)) for row in rows])
 
 
-def _limits(screen: Screen, rows: list[_Row], unlimited_s: int | None) -> Float64:
+def _limits(screen: Screen, rows: list[QueuedJob], unlimited_s: int | None) -> Float64:
     limit_s = 60 * _numbers(screen, rows, "service_s", "time_limit")
     is_none = ~np.isfinite(limit_s) | (limit_s == 0)
     if unlimited_s is not None:
@@ -211,7 +212,8 @@ def _limits(screen: Screen, rows: list[_Row], unlimited_s: int | None) -> Float6
     return np.where(is_none, math.nan, limit_s)
 
 
-def _recognises(source: Source) -> bool:
+def recognises(source: Source) -> bool:
+    """Whether a file is an object with jobs of a queue."""
     return begins_with_object(source, "job_state")
 
 
@@ -243,7 +245,7 @@ register_trace_format(
         summary="The queue of Slurm now (squeue --json): jobs that run and wait.",
         source="SchedMD, Slurm.",
         detection="a JSON object with `job_state`",
-        recognises=_recognises,
+        recognises=recognises,
         read=read,
         excerpt=_excerpt,
         options=("service", "now", "unlimited_s"),

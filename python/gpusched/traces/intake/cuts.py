@@ -36,10 +36,21 @@ class TraceCuts(TraceColumns):
             where :attr:`epoch` is known, a moment, as a ``datetime`` or an ISO 8601 text. None:
             from the first, to the last.
 
+        Returns
+        -------
+        Trace
+            Those jobs.
+
         Raises
         ------
         TypeError, ValueError
             If one is neither, or no job is left.
+
+        Examples
+        --------
+        >>> trace = gs.generate("philly", 2_000, seed=1)
+        >>> len(trace.between(0, 86_400)) < len(trace)
+        True
         """
         return self.filter(submitted_within(self, start_s, end_s))
 
@@ -52,10 +63,24 @@ class TraceCuts(TraceColumns):
             One boolean per job, none of which may be missing; or a condition in the SQL of Polars
             on the columns of :meth:`gpusched.Trace.to_polars`: ``"gpus >= 8 and user != 'x'"``.
 
+        Returns
+        -------
+        Trace
+            Those jobs; :attr:`source` tells the condition.
+
         Raises
         ------
         TypeError, ValueError
             If it is neither, or no job is left.
+
+        Examples
+        --------
+        >>> users = ["ann", "bob", "x"]
+        >>> trace = gs.Trace.from_columns([0, 5, 9], [60, 60, 60], [1, 8, 16], user=users)
+        >>> trace.filter("gpus >= 8 and user != 'x'").gpus.tolist()
+        [8]
+        >>> trace.filter(trace.gpus >= 8).gpus.tolist()
+        [8, 16]
         """
         if isinstance(mask, str):
             taken = self.filter(fulfilling(self, mask))
@@ -83,10 +108,21 @@ class TraceCuts(TraceColumns):
         seed
             0 or more. What is drawn for a job depends on the seed and on its ``row`` only.
 
+        Returns
+        -------
+        Trace
+            Those that were drawn; :attr:`source` tells the draw.
+
         Raises
         ------
         TypeError, ValueError
             If an argument is out of range, or no job is left.
+
+        Examples
+        --------
+        >>> trace = gs.generate("philly", 2_000, seed=1)
+        >>> 100 < len(trace.sample(0.1, seed=3)) < 300
+        True
         """
         taken = self.filter(drawn(self, fraction, seed))
         how = f"{fraction:g} of the jobs drawn (seed {seed})"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import gpusched as gs
 from gpusched.traces.reading import read_trace
 from tests.unit.real_data import DATA, counted
 
@@ -131,3 +133,42 @@ def test_a_damaged_table_is_an_error_that_names_its_file(tmp_path: Path) -> None
 
     with pytest.raises(ValueError, match=r"oracle_throughputs.json: Expected `object`"):
         read_trace(path)
+
+
+MIXED = {
+    "v100": {"ResNet-18 (batch size 16)": {"null": 4.0}, "LM": {"null": 2.0}},
+    "k80": {"ResNet-18 (batch size 16)": {"null": 1.0}, "LM": {"null": 5.0}},
+}
+ROWS = [SHORT.format(arrival=0, scale=1)]
+ROWS += [ROWS[0].replace("ResNet-18 (batch size 16)", "LM")]
+
+
+def test_of_several_types_the_fastest_makes_the_duration(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, MIXED, *ROWS)
+    assert read_trace(path).service_s.tolist() == [250, 500]
+    assert read_trace(path, gpu_type="v100, k80").service_s.tolist() == [250, 200]
+    with pytest.raises(ValueError, match="no GPU type 'k81'; did you mean 'k80'"):
+        read_trace(path, gpu_type="v100,k81")
+
+
+def test_a_run_does_the_steps_of_the_trace_or_says_how_it_differs(tmp_path: Path) -> None:
+    path = folder_with(tmp_path, MIXED, *ROWS)
+    models = gs.models.read_throughputs(tmp_path / "oracle_throughputs.json")
+    both = gs.Cluster((gs.ServerGroup(1, 1, "V100"), gs.ServerGroup(1, 1, "K80")))
+
+    trace = read_trace(path, gpu_type="v100,k80").with_throughputs(models)
+    right = gs.simulate(trace, both, policy="allox", speed="table", placement="first-fit")
+    assert right.jobs["finish_s"].tolist() == [250, 200]  # each on its fastest type
+    assert right.warnings == []
+
+    told = (
+        "services were stated on V100, and are taken for run times on the fastest of V100/K80: "
+        "1 job of 2 have up to 2.50 and down to 1.00 times the work that was meant"
+    )
+    trace = read_trace(path).with_throughputs(models)
+    with pytest.warns(gs.RunWarning, match=re.escape(told)):
+        gs.simulate(trace, both, policy="allox", speed="table", placement="first-fit")
+    only = gs.Cluster((gs.ServerGroup(2, 1, "V100"),))
+    same = gs.simulate(trace, only, policy="fifo", speed="table", placement="first-fit")
+    assert same.warnings == []
+    assert gs.simulate(trace, both, policy="fifo", placement="first-fit").warnings == []

@@ -276,6 +276,14 @@ def test_a_name_may_hold_quotes_and_the_delimiter(tmp_path: Path) -> None:
     assert trace.gpus.tolist() == [2, 2]
 
 
+def test_a_comma_is_not_taken_for_part_of_a_name(tmp_path: Path) -> None:
+    # It is as likely to stand between the resources: then other columns would be read for these.
+    path = write(tmp_path, [{**ONE, "JobName": "train"}], ",")
+
+    with pytest.raises(ValueError, match="holds the delimiter: print with another --delimiter"):
+        gs.read_trace(path)
+
+
 def test_a_row_that_is_cut_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path, [ONE, ALSO])
     path.write_text(path.read_text()[:-60])

@@ -96,7 +96,8 @@ def _in_use(evidence: Evidence) -> tuple[Int64, Int64]:
     summary="More work than the cluster can do in the time.",
     effect="The queue grows until the last submit: waits then tell how long the trace is, and not "
     "how good the policy.",
-    threshold="Odd where GPUs x service exceeds the GPUs times the span of the submits.",
+    threshold="Odd where GPUs x service of the jobs that fit exceeds the GPUs times the span of "
+    "the submits.",
     rank=42,
 )
 def overload(evidence: Evidence) -> Outcome:
@@ -105,10 +106,11 @@ def overload(evidence: Evidence) -> Outcome:
         return Outcome("unknown", _NO_INVENTORY)
     if evidence.num_jobs < 2 or not evidence.trace.span_us:
         return Outcome("unknown", "all jobs arrive at one instant")
-    load = evidence.trace.load(evidence.num_gpus)
+    work = evidence.fitting_gpu_seconds  # what can never run is told by another check
+    load = evidence.trace.load(evidence.num_gpus) * float(work.sum() / evidence.gpu_seconds.sum())
     if load <= 1:
         return Outcome("fine", f"the load is {load:.2f}")
-    done_us = np.cumsum(evidence.gpu_seconds) * US_PER_S / evidence.num_gpus
+    done_us = np.cumsum(work) * US_PER_S / evidence.num_gpus
     behind = np.flatnonzero(done_us > evidence.trace.submit_us - evidence.trace.submit_us[0])
     return Outcome("odd", f"the load is {load:.2f}", behind)
 

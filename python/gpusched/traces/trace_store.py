@@ -1,0 +1,111 @@
+"""A trace inside a file: members of a :mod:`gpusched.base.container`, and a part of its header."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from gpusched.base.arrays import AnyArray
+from gpusched.base.labels import Labels
+from gpusched.base.rejects import Rejects
+from gpusched.models.job_graphs import JobGraph
+from gpusched.models.profiles import JobProfile
+from gpusched.traces.trace_columns import array_types, label_columns, required_arrays
+from gpusched.traces.workload import Trace
+
+# An id is an integer or text of any length.
+_COLUMNS: Final = array_types()
+_REQUIRED: Final = required_arrays()
+_INDICES: Final = {"type_set": "type_sets", "profile": "profiles", "graph": "graphs"}
+_LABELS: Final = label_columns()
+TRACE_MEMBERS: Final = frozenset(f"trace.{column}" for column in (*_COLUMNS, *_LABELS))
+
+
+class TraceHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a header holds of a trace: all that is not a column of numbers."""
+
+    name: str
+    source: str
+    epoch: datetime | None
+    origin_s: float
+    rejects: Rejects
+    type_sets: tuple[tuple[str, ...], ...]
+    label_names: dict[str, tuple[str, ...]]
+    profiles: tuple[JobProfile, ...] = ()
+    graphs: tuple[JobGraph, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def trace_members(trace: Trace) -> tuple[TraceHeader, dict[str, AnyArray]]:
+    """Return what :func:`stored_trace` makes the trace of again."""
+    arrays: dict[str, AnyArray] = {}
+    label_names = {}
+    for column in _COLUMNS:
+        if getattr(trace, column) is not None:
+            arrays[f"trace.{column}"] = getattr(trace, column)
+    for column in _LABELS:
+        labels = getattr(trace, column)
+        if labels is not None:
+            arrays[f"trace.{column}"] = labels.codes
+            label_names[column] = labels.names
+    header = TraceHeader(
+        name=trace.name,
+        source=trace.source,
+        epoch=trace.epoch,
+        origin_s=trace.origin_s,
+        rejects=trace.rejects,
+        type_sets=trace.type_sets,
+        label_names=label_names,
+        profiles=trace.profiles,
+        graphs=trace.graphs,
+        notes=trace.notes,
+    )
+    return header, arrays
+
+
+def stored_trace(header: TraceHeader, arrays: Mapping[str, AnyArray]) -> Trace:
+    """Return the trace; a ValueError names the member that is not one of it."""
+    num_jobs = len(arrays.get("trace.submit_us", ()))
+    if num_jobs == 0:
+        raise ValueError("it has no jobs")
+    fields: dict[str, Any] = {}
+    for column, dtype in _COLUMNS.items():
+        if f"trace.{column}" in arrays or column in _REQUIRED:
+            fields[column] = stored_column(arrays, f"trace.{column}", dtype, num_jobs)
+    for column, names in header.label_names.items():
+        if column not in _LABELS:
+            raise ValueError(f"header: unknown label {column!r}")
+        fields[column] = Labels(stored_column(arrays, f"trace.{column}", "i4", num_jobs), names)
+    for column, of in _INDICES.items():
+        index = fields.get(column)
+        if index is not None and not 0 <= index.min() <= index.max() < len(getattr(header, of)):
+            raise ValueError(f"trace.{column} points outside of the {of.replace('_', ' ')}")
+    return Trace(
+        **fields,
+        type_sets=header.type_sets,
+        profiles=header.profiles,
+        graphs=header.graphs,
+        name=header.name,
+        source=header.source,
+        epoch=header.epoch,
+        origin_s=header.origin_s,
+        rejects=header.rejects,
+        notes=header.notes,
+    )
+
+
+def stored_column(arrays: Mapping[str, AnyArray], name: str, dtype: Any, length: int) -> AnyArray:
+    """Return a member of this type (``""``: integers or text) and length, or say what it is."""
+    if name not in arrays:
+        raise ValueError(f"{name} is missing")
+    values = arrays[name]
+    fits = values.dtype == np.dtype(dtype) if dtype else values.dtype.kind in "iU"
+    if not fits:
+        raise ValueError(f"{name} holds {values.dtype}, not {dtype or 'integers or text'}")
+    if values.shape != (length,):
+        raise ValueError(f"{name} has shape {values.shape}, not ({length},)")
+    return values
