@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -25,6 +25,18 @@ METHOD = (
     "of 100 forks of one run."
 )
 COLUMNS = ("policy", "`run`, us above", "`step`, us above", "fork, ms")
+DECIDED_SERVERS, DECISION_MS = 10_000, 2.0
+DECIDED = ("fifo", "fifo-skip", "sjf", "swf", "easy")
+DECISION_METHOD = (
+    f"{DECIDED_SERVERS:,} servers of 8 GPUs, all of them busy but for those of 20 jobs that have "
+    f"just ended; {WAITING:,} jobs wait. `gs.decide` on 20 such states in turn, 200 times: "
+    "processor time, with all that is made of the state."
+)
+FORECAST_WAITING, FORECAST_S = 1_000, 2.0
+FORECAST_METHOD = (
+    f"512 GPUs, {FORECAST_WAITING:,} jobs wait; `gs.when` of the last of them, 1,000 samples in "
+    "two threads, without alternatives: time on the clock."
+)
 POLICIES = ("fifo", "sjf", "easy", "srtf", "2d-las", "conservative", "a-srpt")
 
 
@@ -66,20 +78,67 @@ def _measure(out: Section, workload: Workload, repeats: int) -> None:
         out.bars.append(Bar(f"{policy}: a fork", fork_ms, FORK_MS, "ms"))
 
 
+def decisions() -> Section:
+    """Measure single decisions on a full cluster."""
+    out = Section("Decisions", DECISION_METHOD, ("policy", "actions", "median, ms", "p99, ms"))
+    states = list(_freed(_full(DECIDED_SERVERS, "fifo"), 20, 20))
+    for policy in DECIDED:
+        seconds = []
+        for number in range(200):
+            begin = time.process_time()
+            found = gs.decide(states[number % len(states)], policy=policy)
+            seconds.append(time.process_time() - begin)
+        median, last = (1e3 * float(np.percentile(seconds, part)) for part in (50, 99))
+        out.rows.append((policy, str(len(found.job)), f"{median:.2f}", f"{last:.2f}"))
+        out.bars.append(Bar(f"{policy}: p99 of a decision", last, DECISION_MS, "ms"))
+    return out
+
+
+def forecasts() -> Section:
+    """Measure how long it takes to say when a job starts."""
+    out = Section("Forecasts of starts", FORECAST_METHOD, ("policy", "seconds"))
+    rng = np.random.default_rng(1)
+    trace = gs.Trace.from_columns(
+        submit_s=np.arange(3_000) * 60.0,
+        service_s=np.exp(rng.normal(8.5, 1.8, 3_000)).clip(1),
+        gpus=2 ** rng.integers(0, 5, 3_000),
+    )
+    run = gs.Simulation(trace, gs.Cluster.uniform(64, 8), policy="fifo-skip")
+    while run.state.num_waiting < FORECAST_WAITING and not run.done:
+        run.run_until(run.now + 600)
+    job = int(run.state.waiting[-1])
+    for policy in ("fifo", "fifo-skip", "sjf", "easy", "srtf"):
+        begin = time.perf_counter()
+        gs.when(job, run, policy=policy, alternatives=False, threads=2)
+        seconds = time.perf_counter() - begin
+        out.rows.append((policy, f"{seconds:.2f}"))
+        out.bars.append(Bar(f"{policy}: 1,000 samples", seconds, FORECAST_S, "s"))
+    return out
+
+
+def _freed(run: gs.Simulation, ended: int, count: int) -> Iterator[gs.ClusterState]:
+    """Yield so many states of a full cluster in which some jobs have just ended."""
+    rng = np.random.default_rng(2)
+    full = gs.ClusterState.of(run)
+    for _ in range(count):
+        kept = np.ones(len(full.jobs), np.bool_)
+        kept[rng.choice(np.flatnonzero(full.is_running), ended, replace=False)] = False
+        held = kept[full.held_job]
+        yield gs.ClusterState(
+            full.cluster,
+            full.jobs._take(kept),
+            full.now_s,
+            start_s=full.start_s[kept],
+            attained_s=full.attained_s[kept],
+            held_job=(np.cumsum(kept) - 1)[full.held_job[held]],
+            held_server=full.held_server[held],
+            held_mask=full.held_mask[held],
+        )
+
+
 def fork_seconds(policy: str) -> float:
     """Fork a run in which many jobs wait, and return the processor time of one fork."""
-    rng = np.random.default_rng(1)
-    count = WAITING + 8 * SERVERS
-    trace = gs.Trace.from_columns(
-        submit_s=np.arange(count) * 1e-3,
-        service_s=rng.integers(1_000, 100_000, count),
-        gpus=2 ** rng.integers(0, 4, count),
-    )
-    run = gs.Simulation(trace, gs.Cluster.uniform(SERVERS, 8), policy=policy)
-    waits = 0
-    while waits < WAITING and not run.done:
-        run.run_until(run.now + 0.5)
-        waits = run.state.num_waiting
+    run = _full(SERVERS, policy)
     seconds = []
     for _ in range(100):
         begin = time.process_time()
@@ -87,6 +146,23 @@ def fork_seconds(policy: str) -> float:
         seconds.append(time.process_time() - begin)
         del fork
     return statistics.median(seconds)
+
+
+def _full(servers: int, policy: str) -> gs.Simulation:
+    """Return a run in which all GPUs are busy and many jobs wait."""
+    rng = np.random.default_rng(1)
+    count = WAITING + 8 * servers
+    trace = gs.Trace.from_columns(
+        submit_s=np.arange(count) * 1e-3,
+        service_s=rng.integers(1_000, 100_000, count),
+        gpus=2 ** rng.integers(0, 4, count),
+    )
+    run = gs.Simulation(trace, gs.Cluster.uniform(servers, 8), policy=policy)
+    waits = 0
+    while waits < WAITING and not run.done:
+        run.run_until(run.now + 0.5)
+        waits = run.state.num_waiting
+    return run
 
 
 def _timed(call: Callable[[], None]) -> Callable[[], float]:

@@ -28,6 +28,7 @@ from bench import (
     preemption,
     python_order,
     python_peers,
+    queue_env,
     reading,
     scaling,
     speed,
@@ -39,8 +40,8 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "preemption", "traps", "open", "around", "memory", "threads", "sweeps", "order",
-    "import", "reading", "peers", "policies",
+    "prediction", "preemption", "traps", "open", "states", "around", "memory", "threads",
+    "sweeps", "order", "import", "reading", "peers", "policies", "decisions", "laws",
 )  # fmt: skip
 
 
@@ -106,6 +107,7 @@ def _sections(
         ),
         "traps": lambda: iter([growth_traps.section(min(3, repeats))]),
         "open": lambda: iter([open_runs.section(min(size, 300_000), min(3, repeats))]),
+        "states": lambda: iter([open_runs.decisions(), open_runs.forecasts()]),
         "around": lambda: around.sections(size, repeats),
         "memory": lambda: iter([memory.section((size,))]),
         "threads": lambda: iter([threads.section(size, repeats)]),
@@ -120,6 +122,8 @@ def _sections(
             ]
         ),
         "peers": lambda: iter([python_peers.section(100_000, 3)]),
+        "decisions": lambda: iter([queue_env.section(100_000 if quick else 1_000_000, repeats)]),
+        "laws": lambda: iter([queue_env.laws_section()]),
     }
     for name in PARTS:
         if only is None or name in only:

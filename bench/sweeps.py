@@ -25,13 +25,12 @@ EXAMPLE: Final = ["fifo", "sjf", "srtf", "easy"]
 METHOD = (
     "Studies of 10 policies, and of the 4 of the first example, of generated philly jobs, on 64 "
     "servers (long runs) and 8 (short runs, under two placements), every finished run kept in a "
-    "folder, two workers. `own` is what runs take one after the other in one thread, measured on "
-    "the runs of one seed and taken for all; making the jobs is no part of it, but of the wall "
-    "time. `bare` is the floor: two processes that share nothing each do half of the runs, jobs "
-    "and summaries included, without any sweep; `bare / one` is what such a process takes longer "
-    "than alone, which no sweep can help. Both are measured on some of the seeds and taken for "
-    "all. Memory is what the process that sweeps holds when a quarter of the runs is done and at "
-    "the end. It needs two idle cores."
+    "folder, two workers. `own` is what the same runs take one after the other in one thread; "
+    "making the jobs is no part of it, but of the wall time. `bare` is the floor: two processes "
+    "that share nothing each do half of the runs, jobs and summaries included, without any sweep; "
+    "`bare / one` is what such a process takes longer than alone, which no sweep can help. Both "
+    "are measured on some of the seeds and taken for all: seeds differ. Memory is what the process "
+    "that sweeps holds when a quarter of the runs is done and at the end. It needs two idle cores."
 )
 COLUMNS = (
     "policies", "runs", "jobs", "workers", "wall s", "own s / 2", "bare s", "bare / one", "runs/s",
@@ -109,9 +108,9 @@ def _floor(study: dict[str, Any], num_seeds: int) -> _Floor:
 def _measure(out: Section, study: dict[str, Any], executor: str, floor: _Floor) -> _Measured:
     one_seed = study | {"seeds": [0]}
     gs.sweep(one_seed | {"policies": study["policies"][:1]}, executor=executor)  # loads all
-    alone = gs.sweep(one_seed, executor="threads:1").runs
+    alone = gs.sweep(study, executor="threads:1").runs
     assert alone["error"].null_count() == len(alone), alone["error"].drop_nulls()[0]
-    own_s = float(alone["total_s"].sum()) * len(study["seeds"])
+    own_s = float(alone["total_s"].sum())
     held: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         begin = time.perf_counter()

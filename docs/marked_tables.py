@@ -20,6 +20,7 @@ from gpusched.traces.format_registry import trace_formats
 
 DOCS: Final = Path(__file__).resolve().parent
 PAGES: Final = (
+    DOCS / "howto" / "test-a-policy.md",
     DOCS / "howto" / "traces.md",
     DOCS / "reference" / "bounds.md",
     DOCS / "reference" / "metrics.md",
@@ -107,6 +108,18 @@ def _known() -> str:
     return table(("word", "what it says"), ((f"[{word}]", text) for word, text in MEANINGS.items()))
 
 
+def _laws() -> str:
+    rows = (
+        (f"`{law.name}`", ", ".join(law.roles), law.sentence) for law in gs.testing.laws().values()
+    )
+    return table(("law", "asked of", "what holds"), rows)
+
+
+def _claims() -> str:
+    rows = ((f"`{name}`", text) for name, text in gs.testing.claims().items())
+    return table(("claim", "what it says"), rows)
+
+
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Write a table in Markdown."""
     lines = [list(head)]
@@ -122,6 +135,8 @@ _TABLES: Final[dict[str, Callable[[], str]]] = {
     "lower bounds": lambda: _bounds("total-jct", "makespan"),
     "bounds on deadlines": lambda: _bounds("deadlines-met"),
     "trace formats": _formats,
+    "laws": _laws,
+    "claims": _claims,
     "papers": _papers,
     "words of what is published": _known,
     "checks of traces": _trace_checks,

@@ -1,0 +1,1 @@
+"""Seeded faults: does a test notice?"""
