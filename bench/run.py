@@ -14,6 +14,7 @@ import gpusched as gs
 from bench import (
     around,
     assignment,
+    backfilling,
     contention,
     contention_series,
     deadlines,
@@ -40,8 +41,8 @@ from bench.table import Section
 
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
-    "prediction", "preemption", "traps", "open", "states", "around", "memory", "threads",
-    "sweeps", "order", "import", "reading", "peers", "policies", "decisions", "laws",
+    "prediction", "preemption", "backfilling", "traps", "open", "states", "around", "memory",
+    "threads", "sweeps", "order", "import", "reading", "peers", "policies", "decisions", "laws",
 )  # fmt: skip
 
 
@@ -105,6 +106,7 @@ def _sections(
         "preemption": lambda: iter(
             [preemption.section(size, (64,) if quick else (64, 512, 1024), repeats)]
         ),
+        "backfilling": lambda: iter([backfilling.section(min(size, 100_000), min(3, repeats))]),
         "traps": lambda: iter([growth_traps.section(min(3, repeats))]),
         "open": lambda: iter([open_runs.section(min(size, 300_000), min(3, repeats))]),
         "states": lambda: iter([open_runs.decisions(), open_runs.forecasts()]),

@@ -1,4 +1,4 @@
-#include "listing/free_profile.hpp"
+#include "reserving/free_profile.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,8 @@
 namespace gpusched {
 
 void FreeProfile::Block::add_up() noexcept {
-  sum = least = greatest = 0;
+  std::int64_t sum = 0;
+  is_added_up = true;
   for (int i = 0; i < size; ++i) {
     sum += steps[static_cast<std::size_t>(i)].change;
     least = i == 0 ? sum : std::min(least, sum);
@@ -19,6 +20,7 @@ void FreeProfile::reset(std::int64_t num_gpus) {
   level_ = num_gpus;
   blocks_.clear();
   lasts_.clear();
+  sums_.clear();
   sliding_.clear();
   num_sliding_ = 0;
 }
@@ -37,21 +39,25 @@ void FreeProfile::slide(Time length, std::int64_t gpus) {
 void FreeProfile::advance(Time now) {
   now_ = now;
   std::size_t num_over = 0;
-  while (num_over < blocks_.size() && lasts_[num_over] <= now) level_ += blocks_[num_over++]->sum;
+  while (num_over < blocks_.size() && lasts_[num_over] <= now) level_ += sums_[num_over++];
   if (num_over > 0) {
     blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(num_over));
     lasts_.erase(lasts_.begin(), lasts_.begin() + static_cast<std::ptrdiff_t>(num_over));
+    sums_.erase(sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(num_over));
   }
   if (blocks_.empty()) return;
   Block& first = *blocks_.front();
   const auto begin = first.steps.begin();
   const auto end = begin + first.size;
   auto kept = begin;
-  while (kept->at <= now) level_ += (kept++)->change;
+  std::int64_t over = 0;
+  while (kept->at <= now) over += (kept++)->change;
   if (kept == begin) return;
+  level_ += over;
+  sums_.front() -= over;
   std::copy(kept, end, begin);
   first.size -= static_cast<int>(kept - begin);
-  first.add_up();
+  first.is_added_up = false;
 }
 
 void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
@@ -67,10 +73,13 @@ void FreeProfile::split(std::size_t at) {
   std::copy(lower.steps.begin() + kHalf, lower.steps.end(), upper->steps.begin());
   upper->size = kCapacity - kHalf;
   lower.size = kHalf;
-  lower.add_up();
-  upper->add_up();
+  lower.is_added_up = false;
+  std::int64_t sum = 0;
+  for (int i = 0; i < upper->size; ++i) sum += upper->steps[static_cast<std::size_t>(i)].change;
   const auto offset = static_cast<std::ptrdiff_t>(at);
   lasts_.insert(lasts_.begin() + offset, lower.steps[kHalf - 1].at);
+  sums_.insert(sums_.begin() + offset, sums_[at] - sum);
+  sums_[at + 1] = sum;
   blocks_.insert(blocks_.begin() + offset + 1, std::move(upper));
 }
 
@@ -82,6 +91,7 @@ void FreeProfile::add(Time at, std::int64_t change) {
   if (blocks_.empty()) {
     blocks_.push_back(std::make_unique<Block>());
     lasts_.push_back(at);
+    sums_.push_back(0);
   }
   const auto found = std::lower_bound(lasts_.begin(), lasts_.end(), at);
   auto place = std::min(static_cast<std::size_t>(found - lasts_.begin()), blocks_.size() - 1);
@@ -90,6 +100,8 @@ void FreeProfile::add(Time at, std::int64_t change) {
     if (lasts_[place] < at) ++place;
   }
   Block& block = *blocks_[place];
+  block.is_added_up = false;
+  sums_[place] += change;
   const auto begin = block.steps.begin();
   const auto end = begin + block.size;
   const auto step =
@@ -106,55 +118,94 @@ void FreeProfile::add(Time at, std::int64_t change) {
     const auto offset = static_cast<std::ptrdiff_t>(place);
     blocks_.erase(blocks_.begin() + offset);
     lasts_.erase(lasts_.begin() + offset);
+    sums_.erase(sums_.begin() + offset);
     return;
   }
   lasts_[place] = block.steps[static_cast<std::size_t>(block.size) - 1].at;
-  block.add_up();
+}
+
+FreeProfile::Walk::Walk(const FreeProfile& profile, Time from, bool takes_own)
+    : profile_(profile),
+      level_(profile.level_ - profile.num_sliding_),
+      sliding_(profile.sliding_.begin()) {
+  const auto is_taken = [=](Time at) { return takes_own ? at <= from : at < from; };
+  const auto& lasts = profile.lasts_;
+  for (; block_ < lasts.size() && is_taken(lasts[block_]); ++block_) {
+    level_ += profile.sums_[block_];
+  }
+  if (block_ < lasts.size()) {
+    const Block& block = *profile.blocks_[block_];
+    for (; is_taken(block.steps[step_].at); ++step_) level_ += block.steps[step_].change;
+  }
+  for (; sliding_ != profile.sliding_.end() && is_taken(sliding_at()); ++sliding_) {
+    level_ += sliding_->change;
+  }
+}
+
+inline void FreeProfile::Walk::change(Time at, std::int64_t by) {
+  level_ += by;
+  if (level_ >= search_.gpus) {
+    if (start_ == kNever) start_ = at;
+  } else {
+    start_ = kNever;
+  }
+}
+
+/// Whether nothing begins or ends within the block.
+bool FreeProfile::Walk::passes_over(Block& block, Time last) {
+  auto given = sliding_;
+  std::int64_t given_back = 0;
+  for (; given != profile_.sliding_.end() && profile_.now_ + given->at <= last; ++given) {
+    given_back += given->change;
+  }
+  if (!block.is_added_up) block.add_up();
+  const bool is_even =
+      start_ != kNever
+          ? level_ + block.least >= search_.gpus
+          : level_ + given_back + std::max<std::int64_t>(block.greatest, 0) < search_.gpus;
+  if (!is_even) return false;
+  level_ += profile_.sums_[block_] + given_back;
+  sliding_ = given;
+  return true;
+}
+
+Time FreeProfile::Walk::search(const Search& search) {
+  search_ = search;
+  if (level_ >= search.gpus) start_ = search.from;
+  const auto& blocks = profile_.blocks_;
+  bool goes_on = true;
+  for (; goes_on && block_ < blocks.size(); ++block_, step_ = 0) {
+    Block& block = *blocks[block_];
+    const Time first = block.steps[step_].at;
+    if (is_found(first) || first >= search.limit) break;
+    if (step_ == 0 && passes_over(block, profile_.lasts_[block_])) continue;
+    for (; goes_on && step_ < static_cast<std::size_t>(block.size); ++step_) {
+      const Step& step = block.steps[step_];
+      for (; sliding_ != profile_.sliding_.end() && sliding_at() < step.at; ++sliding_) {
+        change(sliding_at(), sliding_->change);
+      }
+      if (is_found(step.at) || step.at >= search.limit) goes_on = false;
+      std::int64_t by = step.change;
+      if (sliding_ != profile_.sliding_.end() && sliding_at() == step.at) {
+        by += (sliding_++)->change;
+      }
+      if (goes_on) change(step.at, by);
+    }
+  }
+  for (; goes_on && sliding_ != profile_.sliding_.end() && start_ == kNever; ++sliding_) {
+    change(sliding_at(), sliding_->change);
+  }
+  return std::min(start_, search.limit);
 }
 
 Time FreeProfile::earliest(Time length, std::int64_t gpus) const {
-  std::int64_t level = level_ - num_sliding_;
-  Time start = level < gpus ? kNever : now_;
-  auto sliding = sliding_.begin();
-  const auto change = [&](Time at, std::int64_t by) {
-    level += by;
-    if (level < gpus) {
-      start = kNever;
-    } else if (start == kNever) {
-      start = at;
-    }
-  };
-  for (std::size_t i = 0; i < blocks_.size(); ++i) {
-    const Block& block = *blocks_[i];
-    auto given = sliding;  // the first that gives nothing back within the block
-    std::int64_t given_back = 0;
-    for (; given != sliding_.end() && now_ + given->at <= lasts_[i]; ++given) {
-      given_back += given->change;
-    }
-    const bool is_open = start != kNever;
-    if (is_open && block.steps[0].at >= start + length) return start;
-    if (is_open ? level + block.least >= gpus
-                : level + given_back + block.greatest < gpus && level + given_back < gpus) {
-      if (is_open && lasts_[i] >= start + length) return start;
-      level += block.sum + given_back;
-      sliding = given;
-      continue;
-    }
-    for (int j = 0; j < block.size; ++j) {
-      const Step& step = block.steps[static_cast<std::size_t>(j)];
-      for (; sliding != given && now_ + sliding->at < step.at; ++sliding) {
-        change(now_ + sliding->at, sliding->change);
-      }
-      if (start != kNever && step.at >= start + length) return start;
-      std::int64_t by = step.change;
-      if (sliding != given && now_ + sliding->at == step.at) by += (sliding++)->change;
-      change(step.at, by);
-    }
-  }
-  for (; sliding != sliding_.end() && start == kNever; ++sliding) {
-    change(now_ + sliding->at, sliding->change);
-  }
-  return start;
+  return search({gpus, length, now_, kNever});
 }
+
+Time FreeProfile::search(const Search& search) const {
+  return Walk(*this, search.from, true).search(search);
+}
+
+std::int64_t FreeProfile::free_before(Time at) const { return Walk(*this, at, false).level(); }
 
 }  // namespace gpusched

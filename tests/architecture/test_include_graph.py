@@ -20,6 +20,7 @@ ROOMS = (
     "engine",
     "placing",
     "listing",
+    "reserving",
     "preemption",
     "elastic",
     "gangs",
@@ -135,6 +136,7 @@ def test_plug_ins_know_nothing_of_the_engine_and_the_engine_nothing_of_them() ->
     above = {
         "placing",
         "listing",
+        "reserving",
         "preemption",
         "elastic",
         "gangs",

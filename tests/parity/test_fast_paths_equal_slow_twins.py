@@ -60,6 +60,28 @@ def test_a_reservation_that_is_kept_is_the_one_found_from_now(
         assert_equal_schedules(policy, placement, seed, kinds)
 
 
+@pytest.mark.parametrize("placement", ["count", "consolidated"])
+@pytest.mark.parametrize(("least", "most"), [(1.0, 4.0), (0.5, 2.0)])
+def test_reservations_move_up_as_if_each_were_made_anew(
+    placement: str, least: float, most: float
+) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        service_s = rng.integers(1, 200, 600).astype(float)
+        trace = gs.Trace.from_columns(
+            submit_s=np.sort(rng.integers(0, 600, 600)).astype(float),
+            service_s=service_s,
+            gpus=rng.choice([1, 1, 1, 2, 3, 4, 8, 24], 600),
+            estimate_s=np.maximum(service_s * rng.uniform(least, most, 600), 1.0).round(),
+        )
+        cluster = gs.Cluster.uniform(servers=SERVERS, gpus=GPUS)
+        with unwarned():
+            fast = gs.simulate(trace, cluster, policy="conservative", placement=placement)
+            with slow_twins():
+                slow = gs.simulate(trace, cluster, policy="conservative", placement=placement)
+        assert fast.digest == slow.digest
+
+
 @pytest.mark.parametrize("placement", ["consolidated", "best-fit", "spread"])
 @pytest.mark.parametrize("policy", PREEMPTIVE)
 def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str, placement: str) -> None:

@@ -3,11 +3,13 @@
 #include <vector>
 
 #include "base/clone.hpp"
-#include "base/heap.hpp"
 #include "base/registry.hpp"
-#include "listing/free_profile.hpp"
 #include "listing/head_reservation.hpp"
+#include "reserving/free_profile.hpp"
+#include "reserving/held_reservations.hpp"
+#include "reserving/ruled_out.hpp"
 #include "seams/scheduler.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 namespace {
@@ -20,6 +22,7 @@ class Conservative final : public Scheduler {
   void begin(const Setup& setup) override {
     placement_ = &setup.placement;
     control_ = &setup.control;
+    is_slow_ = takes_slow_twins;
     come_.clear();
     ahead_.clear();
     profile_.reset(setup.state.cluster().num_gpus());
@@ -48,7 +51,7 @@ class Conservative final : public Scheduler {
   }
 
  private:
-  /// Once `at` has come it stays as it is, and says who is tried first.
+  /// One that has come: `at` stays as it is, and says who is tried first.
   struct Reservation {
     JobId job;
     Time at;
@@ -71,34 +74,58 @@ class Conservative final : public Scheduler {
       const int gpus = state.jobs().gpus(job);
       const Time at = profile_.earliest(length, gpus);
       profile_.take(at, at + length, gpus);
-      ahead_.push({job, at});
+      ahead_.add({job, gpus, at, length});
     }
     if (overdue > 0) profile_.slide(kTick, -overdue);
   }
 
   /// Each by JobId takes the earliest fit among all the others.
   void move_up(const State& state) {
-    moved_.clear();
-    for (; !ahead_.empty(); ahead_.pop()) moved_.push_back(ahead_.top());
-    std::sort(moved_.begin(), moved_.end(),
-              [](const Reservation& a, const Reservation& b) { return a.job < b.job; });
-    for (Reservation& held : moved_) {
-      if (held.at > state.now()) {
-        control_->check();
-        const Time length = state.jobs().estimate(held.job);
-        const int gpus = state.jobs().gpus(held.job);
-        profile_.take(held.at, held.at + length, -gpus);
-        held.at = std::min(held.at, profile_.earliest(length, gpus));
-        profile_.take(held.at, held.at + length, gpus);
-      }
-      ahead_.push(held);
+    ruled_out_.begin(state.now());
+    for (HeldReservations::Held& held : ahead_.by_job()) {
+      control_->check();
+      if (held.at == kNever || held.at <= state.now()) continue;
+      const Time at = is_slow_ ? fit_without(held) : earliest_fit(held);
+      if (at >= held.at) continue;
+      const Time given_back = std::max(held.at, at + held.length);
+      profile_.take(held.at, held.at + held.length, -held.gpus);
+      profile_.take(at, at + held.length, held.gpus);
+      ahead_.move(held, at);
+      ruled_out_.give_back(given_back, profile_.free_before(given_back));
     }
+  }
+
+  /// Hardly any can move: nothing that is long enough is free before its own GPUs are.
+  Time earliest_fit(const HeldReservations::Held& held) {
+    Time from = ruled_out_.from(held.gpus, held.length, held.at);
+    if (from == held.at) {
+      if (profile_.free_before(held.at) < held.gpus) return held.at;
+      from = ruled_out_.from_before(held.gpus, held.length, held.at);
+    }
+    const Time at = profile_.search({held.gpus, held.length, from, held.at});
+    ruled_out_.rule_out(held.gpus, held.length, at);
+    const Time end = at + held.length;
+    if (at == held.at || end <= held.at) return at;
+    // Later on it takes its own: enough unless others want more than there is.
+    const Time rest = end - held.at;
+    const bool is_fit = profile_.search({0, rest, held.at, kNever}) == held.at;
+    return is_fit ? at : fit_without(held);
+  }
+
+  Time fit_without(const HeldReservations::Held& held) {
+    profile_.take(held.at, held.at + held.length, -held.gpus);
+    const Time at = profile_.earliest(held.length, held.gpus);
+    profile_.take(held.at, held.at + held.length, held.gpus);
+    return at;
   }
 
   void start_due(const State& state, Actions& actions) {
     const Time now = state.now();
     const auto num_before = static_cast<std::ptrdiff_t>(come_.size());
-    for (; !ahead_.empty() && ahead_.top().at <= now; ahead_.pop()) come_.push_back(ahead_.top());
+    while (!ahead_.empty() && ahead_.first() <= now) {
+      const HeldReservations::Held held = ahead_.pop();
+      come_.push_back({held.job, held.at});
+    }
     if (!come_.empty()) {
       std::inplace_merge(come_.begin(), come_.begin() + num_before, come_.end());
       walk(state, actions);
@@ -106,10 +133,10 @@ class Conservative final : public Scheduler {
       std::erase_if(come_, [](const Reservation& held) { return held.has_started; });
     }
     // What has come and did not start is tried again at the next event: nothing changes before.
-    if (!ahead_.empty()) actions.wake(ahead_.top().at);
+    if (!ahead_.empty()) actions.wake(ahead_.first());
   }
 
-  /// Reservations that have come before and wait on slide: they want their GPUs from now on,
+  /// HeldReservations that have come before and wait on slide: they want their GPUs from now on,
   /// whenever one asks. Those that run stand, from their start.
   void settle(const State& state, Reservation& held) {
     const Time length = state.jobs().estimate(held.job);
@@ -161,9 +188,10 @@ class Conservative final : public Scheduler {
 
   Ref<Placement> placement_;
   Ref<const RunControl> control_;
-  Heap<Reservation> ahead_;         // have not come
-  std::vector<Reservation> come_;   // by instant and JobId
-  std::vector<Reservation> moved_;
+  bool is_slow_ = false;
+  HeldReservations ahead_;
+  RuledOut ruled_out_;
+  std::vector<Reservation> come_;  // by instant and JobId
   HeadReservation head_;
   std::vector<Time> longest_;  // of each class: who is longer cannot start now
   FreeProfile profile_;
