@@ -1,26 +1,33 @@
 #include "reserving/free_profile.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace gpusched {
+namespace {
 
-void FreeProfile::Block::add_up() noexcept {
-  std::int64_t sum = 0;
-  is_added_up = true;
-  for (int i = 0; i < size; ++i) {
-    sum += steps[static_cast<std::size_t>(i)].change;
-    least = i == 0 ? sum : std::min(least, sum);
-    greatest = i == 0 ? sum : std::max(greatest, sum);
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+}  // namespace
+
+void FreeProfile::Summary::add_up(const Block& block) noexcept {
+  std::int64_t level = 0;
+  least = kMost;
+  greatest = -kMost;
+  for (int i = 0; i < block.size; ++i) {
+    level += block.steps[static_cast<std::size_t>(i)].change;
+    least = std::min(least, level);
+    greatest = std::max(greatest, level);
   }
+  is_added_up = true;
 }
 
 void FreeProfile::reset(std::int64_t num_gpus) {
   now_ = Time{0};
   level_ = num_gpus;
   blocks_.clear();
-  lasts_.clear();
-  sums_.clear();
+  summaries_.clear();
   sliding_.clear();
   num_sliding_ = 0;
 }
@@ -38,12 +45,15 @@ void FreeProfile::slide(Time length, std::int64_t gpus) {
 
 void FreeProfile::advance(Time now) {
   now_ = now;
-  std::size_t num_over = 0;
-  while (num_over < blocks_.size() && lasts_[num_over] <= now) level_ += sums_[num_over++];
+  std::ptrdiff_t num_over = 0;
+  for (const Summary& each : summaries_) {
+    if (each.last > now) break;
+    level_ += each.sum;
+    ++num_over;
+  }
   if (num_over > 0) {
-    blocks_.erase(blocks_.begin(), blocks_.begin() + static_cast<std::ptrdiff_t>(num_over));
-    lasts_.erase(lasts_.begin(), lasts_.begin() + static_cast<std::ptrdiff_t>(num_over));
-    sums_.erase(sums_.begin(), sums_.begin() + static_cast<std::ptrdiff_t>(num_over));
+    blocks_.erase(blocks_.begin(), blocks_.begin() + num_over);
+    summaries_.erase(summaries_.begin(), summaries_.begin() + num_over);
   }
   if (blocks_.empty()) return;
   Block& first = *blocks_.front();
@@ -54,10 +64,10 @@ void FreeProfile::advance(Time now) {
   while (kept->at <= now) over += (kept++)->change;
   if (kept == begin) return;
   level_ += over;
-  sums_.front() -= over;
   std::copy(kept, end, begin);
   first.size -= static_cast<int>(kept - begin);
-  first.is_added_up = false;
+  summaries_.front().sum -= over;
+  summaries_.front().is_added_up = false;
 }
 
 void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
@@ -73,13 +83,12 @@ void FreeProfile::split(std::size_t at) {
   std::copy(lower.steps.begin() + kHalf, lower.steps.end(), upper->steps.begin());
   upper->size = kCapacity - kHalf;
   lower.size = kHalf;
-  lower.is_added_up = false;
-  std::int64_t sum = 0;
-  for (int i = 0; i < upper->size; ++i) sum += upper->steps[static_cast<std::size_t>(i)].change;
+  Summary half{lower.steps[kHalf - 1].at};
+  for (int i = 0; i < kHalf; ++i) half.sum += lower.steps[static_cast<std::size_t>(i)].change;
+  summaries_[at].sum -= half.sum;
+  summaries_[at].is_added_up = false;
   const auto offset = static_cast<std::ptrdiff_t>(at);
-  lasts_.insert(lasts_.begin() + offset, lower.steps[kHalf - 1].at);
-  sums_.insert(sums_.begin() + offset, sums_[at] - sum);
-  sums_[at + 1] = sum;
+  summaries_.insert(summaries_.begin() + offset, half);
   blocks_.insert(blocks_.begin() + offset + 1, std::move(upper));
 }
 
@@ -90,18 +99,16 @@ void FreeProfile::add(Time at, std::int64_t change) {
   }
   if (blocks_.empty()) {
     blocks_.push_back(std::make_unique<Block>());
-    lasts_.push_back(at);
-    sums_.push_back(0);
+    summaries_.push_back({at});
   }
-  const auto found = std::lower_bound(lasts_.begin(), lasts_.end(), at);
-  auto place = std::min(static_cast<std::size_t>(found - lasts_.begin()), blocks_.size() - 1);
+  const auto found = std::lower_bound(summaries_.begin(), summaries_.end(), at,
+                                      [](const Summary& a, Time time) { return a.last < time; });
+  auto place = std::min(static_cast<std::size_t>(found - summaries_.begin()), blocks_.size() - 1);
   if (blocks_[place]->size == kCapacity) {
     split(place);
-    if (lasts_[place] < at) ++place;
+    if (summaries_[place].last < at) ++place;
   }
   Block& block = *blocks_[place];
-  block.is_added_up = false;
-  sums_[place] += change;
   const auto begin = block.steps.begin();
   const auto end = begin + block.size;
   const auto step =
@@ -117,95 +124,95 @@ void FreeProfile::add(Time at, std::int64_t change) {
   if (block.size == 0) {
     const auto offset = static_cast<std::ptrdiff_t>(place);
     blocks_.erase(blocks_.begin() + offset);
-    lasts_.erase(lasts_.begin() + offset);
-    sums_.erase(sums_.begin() + offset);
+    summaries_.erase(summaries_.begin() + offset);
     return;
   }
-  lasts_[place] = block.steps[static_cast<std::size_t>(block.size) - 1].at;
+  Summary& summary = summaries_[place];
+  summary.last = block.steps[static_cast<std::size_t>(block.size) - 1].at;
+  summary.sum += change;
+  summary.is_added_up = false;
 }
 
-FreeProfile::Walk::Walk(const FreeProfile& profile, Time from, bool takes_own)
-    : profile_(profile),
-      level_(profile.level_ - profile.num_sliding_),
-      sliding_(profile.sliding_.begin()) {
+FreeProfile::Place FreeProfile::seek(Time from, bool takes_own) const {
+  Place place{0, 0, sliding_.begin(), level_ - num_sliding_};
   const auto is_taken = [=](Time at) { return takes_own ? at <= from : at < from; };
-  const auto& lasts = profile.lasts_;
-  for (; block_ < lasts.size() && is_taken(lasts[block_]); ++block_) {
-    level_ += profile.sums_[block_];
+  for (; place.block < blocks_.size(); ++place.block) {
+    if (!is_taken(summaries_[place.block].last)) break;
+    place.level += summaries_[place.block].sum;
   }
-  if (block_ < lasts.size()) {
-    const Block& block = *profile.blocks_[block_];
-    for (; is_taken(block.steps[step_].at); ++step_) level_ += block.steps[step_].change;
-  }
-  for (; sliding_ != profile.sliding_.end() && is_taken(sliding_at()); ++sliding_) {
-    level_ += sliding_->change;
-  }
-}
-
-inline void FreeProfile::Walk::change(Time at, std::int64_t by) {
-  level_ += by;
-  if (level_ >= search_.gpus) {
-    if (start_ == kNever) start_ = at;
-  } else {
-    start_ = kNever;
-  }
-}
-
-/// Whether nothing begins or ends within the block.
-bool FreeProfile::Walk::passes_over(Block& block, Time last) {
-  auto given = sliding_;
-  std::int64_t given_back = 0;
-  for (; given != profile_.sliding_.end() && profile_.now_ + given->at <= last; ++given) {
-    given_back += given->change;
-  }
-  if (!block.is_added_up) block.add_up();
-  const bool is_even =
-      start_ != kNever
-          ? level_ + block.least >= search_.gpus
-          : level_ + given_back + std::max<std::int64_t>(block.greatest, 0) < search_.gpus;
-  if (!is_even) return false;
-  level_ += profile_.sums_[block_] + given_back;
-  sliding_ = given;
-  return true;
-}
-
-Time FreeProfile::Walk::search(const Search& search) {
-  search_ = search;
-  if (level_ >= search.gpus) start_ = search.from;
-  const auto& blocks = profile_.blocks_;
-  bool goes_on = true;
-  for (; goes_on && block_ < blocks.size(); ++block_, step_ = 0) {
-    Block& block = *blocks[block_];
-    const Time first = block.steps[step_].at;
-    if (is_found(first) || first >= search.limit) break;
-    if (step_ == 0 && passes_over(block, profile_.lasts_[block_])) continue;
-    for (; goes_on && step_ < static_cast<std::size_t>(block.size); ++step_) {
-      const Step& step = block.steps[step_];
-      for (; sliding_ != profile_.sliding_.end() && sliding_at() < step.at; ++sliding_) {
-        change(sliding_at(), sliding_->change);
-      }
-      if (is_found(step.at) || step.at >= search.limit) goes_on = false;
-      std::int64_t by = step.change;
-      if (sliding_ != profile_.sliding_.end() && sliding_at() == step.at) {
-        by += (sliding_++)->change;
-      }
-      if (goes_on) change(step.at, by);
+  if (place.block < blocks_.size()) {
+    const Block& block = *blocks_[place.block];
+    for (; is_taken(block.steps[place.step].at); ++place.step) {
+      place.level += block.steps[place.step].change;
     }
   }
-  for (; goes_on && sliding_ != profile_.sliding_.end() && start_ == kNever; ++sliding_) {
-    change(sliding_at(), sliding_->change);
+  for (; place.sliding != sliding_.end() && is_taken(now_ + place.sliding->at); ++place.sliding) {
+    place.level += place.sliding->change;
   }
-  return std::min(start_, search.limit);
+  return place;
+}
+
+Time FreeProfile::search(const Search& search) const {
+  const std::int64_t gpus = search.gpus;
+  const Time length = search.length;
+  const Time limit = search.limit;
+  const Place place = seek(search.from, true);
+  std::size_t step = place.step;
+  std::int64_t level = place.level;
+  auto sliding = place.sliding;
+  Time start = level < gpus ? kNever : search.from;
+  const auto change = [&](Time at, std::int64_t by) {
+    level += by;
+    if (level < gpus) {
+      start = kNever;
+    } else if (start == kNever) {
+      start = at;
+    }
+  };
+  for (std::size_t i = place.block; i < blocks_.size(); ++i, step = 0) {
+    Summary& summary = summaries_[i];
+    const Block& block = *blocks_[i];
+    auto given = sliding;  // the first that gives nothing back within the block
+    std::int64_t given_back = 0;
+    for (; given != sliding_.end() && now_ + given->at <= summary.last; ++given) {
+      given_back += given->change;
+    }
+    if (!summary.is_added_up) summary.add_up(block);
+    const bool is_open = start != kNever;
+    const std::int64_t most = level + given_back + std::max<std::int64_t>(summary.greatest, 0);
+    if (step == 0 && (is_open ? level + summary.least >= gpus : most < gpus)) {
+      if (is_open && summary.last >= start + length) return start;
+      level += summary.sum + given_back;
+      sliding = given;
+      continue;
+    }
+    const auto size = static_cast<std::size_t>(block.size);
+    auto end = size;
+    if (summary.last >= limit) {
+      while (end > step && block.steps[end - 1].at >= limit) --end;
+    }
+    for (auto j = step; j < end; ++j) {
+      const Step& each = block.steps[j];
+      for (; sliding != given && now_ + sliding->at < each.at; ++sliding) {
+        change(now_ + sliding->at, sliding->change);
+      }
+      if (start != kNever && each.at >= start + length) return start;
+      std::int64_t by = each.change;
+      if (sliding != given && now_ + sliding->at == each.at) by += (sliding++)->change;
+      change(each.at, by);
+    }
+    if (end < size) break;
+  }
+  for (; sliding != sliding_.end() && start == kNever; ++sliding) {
+    change(now_ + sliding->at, sliding->change);
+  }
+  return std::min(start, limit);
 }
 
 Time FreeProfile::earliest(Time length, std::int64_t gpus) const {
   return search({gpus, length, now_, kNever});
 }
 
-Time FreeProfile::search(const Search& search) const {
-  return Walk(*this, search.from, true).search(search);
-}
-
-std::int64_t FreeProfile::free_before(Time at) const { return Walk(*this, at, false).level(); }
+std::int64_t FreeProfile::free_before(Time at) const { return seek(at, false).level; }
 
 }  // namespace gpusched

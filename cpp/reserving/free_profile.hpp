@@ -48,51 +48,38 @@ class FreeProfile {
     std::int64_t change;
   };
   static constexpr int kCapacity = 64;
-  /// Levels count from that before the block, and are found when one asks.
   struct Block {
     int size = 0;
-    bool is_added_up = false;
+    std::array<Step, kCapacity> steps;
+  };
+  /// What a search must know to pass over a block. Levels count from that before it, and are found
+  /// when one asks.
+  struct Summary {
+    Time last{0};
+    std::int64_t sum = 0;
     std::int64_t least = 0;
     std::int64_t greatest = 0;
-    std::array<Step, kCapacity> steps;
+    bool is_added_up = false;
 
-    void add_up() noexcept;
+    void add_up(const Block& block) noexcept;
   };
 
-  /// Where a walk over the steps has come to, and what is free there.
-  class Walk {
-   public:
-    /// At `from`, whose own steps are taken or are still to come.
-    Walk(const FreeProfile& profile, Time from, bool takes_own);
-
-    [[nodiscard]] std::int64_t level() const noexcept { return level_; }
-    [[nodiscard]] Time search(const Search& search);
-
-   private:
-    void change(Time at, std::int64_t by);
-    [[nodiscard]] bool passes_over(Block& block, Time last);
-    [[nodiscard]] bool is_found(Time at) const noexcept {
-      return start_ != kNever && at >= start_ + search_.length;
-    }
-    [[nodiscard]] Time sliding_at() const noexcept { return profile_.now_ + sliding_->at; }
-
-    const FreeProfile& profile_;
-    std::int64_t level_;
-    std::size_t block_ = 0;
-    std::size_t step_ = 0;
-    std::vector<Step>::const_iterator sliding_;
-    Search search_{};
-    Time start_ = kNever;  // since when enough are free
+  /// Where a walk over the steps stands, and what is free there.
+  struct Place {
+    std::size_t block = 0;
+    std::size_t step = 0;
+    std::vector<Step>::const_iterator sliding;
+    std::int64_t level;
   };
-
+  /// At `from`, whose own steps are taken or are still to come.
+  [[nodiscard]] Place seek(Time from, bool takes_own) const;
   void add(Time at, std::int64_t change);
   void split(std::size_t at);
 
   Time now_{0};
   std::int64_t level_ = 0;  // now
   std::vector<Boxed<Block>> blocks_;
-  std::vector<Time> lasts_;
-  std::vector<std::int64_t> sums_;
+  mutable std::vector<Summary> summaries_;  // of each block
   // By length; what these take they only give back as time goes on.
   std::vector<Step> sliding_;
   std::int64_t num_sliding_ = 0;

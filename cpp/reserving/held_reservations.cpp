@@ -42,13 +42,15 @@ bool HeldReservations::is_stale(const Entry& entry) noexcept {
 }
 
 Time HeldReservations::first() noexcept {
-  while (is_stale(by_instant_.top())) by_instant_.pop();
+  while (by_instant_.size() > num_held_ && is_stale(by_instant_.top())) by_instant_.pop();
   return by_instant_.top().at;
 }
 
 HeldReservations::Held HeldReservations::pop() {
   first();  // drops what is stale
-  return remove(by_instant_.top().job);
+  const JobId job = by_instant_.top().job;
+  by_instant_.pop();
+  return remove(job);
 }
 
 HeldReservations::Held HeldReservations::remove(JobId job) {

@@ -52,7 +52,7 @@ class HeldReservations {
 
   std::vector<Held> by_job_;
   Heap<Entry> by_instant_;
-  std::size_t num_held_ = 0;
+  std::size_t num_held_ = 0;  // as many of the entries are not stale
 };
 
 }  // namespace gpusched
