@@ -34,7 +34,7 @@ def caption(comparison: Comparison) -> list[str]:
     span = float(trace.submit_s[-1] - trace.submit_s[0])
     workload = f"{trace.name}: {plural(len(trace), 'job')} submitted over {duration(span)}"
     first = next(iter(comparison.results.values()), None)
-    load = trace.load(cluster.num_gpus) if first is None else float(first.metric("load"))
+    load = trace.offered_load(cluster.num_gpus) if first is None else float(first.metric("load"))
     if math.isfinite(load):
         workload += f", load {load:.2f}"
     if first is None:

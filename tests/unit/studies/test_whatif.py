@@ -23,7 +23,7 @@ def site() -> gs.Trace:
 
 
 @pytest.fixture(scope="module")
-def answer(site: gs.Trace) -> gs.WhatIf:
+def answer(site: gs.Trace) -> gs.studies.WhatIf:
     return gs.whatif(site, SITE, "easy", CHANGES)
 
 
@@ -31,7 +31,7 @@ def run(trace: gs.Trace, cluster: gs.Cluster, policy: str) -> gs.Result:
     return gs.simulate(trace, cluster, policy=policy, predictor="estimate")
 
 
-def test_the_figures_are_those_of_the_runs(answer: gs.WhatIf, site: gs.Trace) -> None:
+def test_the_figures_are_those_of_the_runs(answer: gs.studies.WhatIf, site: gs.Trace) -> None:
     base, sjf = run(site, SITE, "easy"), run(site, SITE, "sjf")
     assert [outcome.label for outcome in answer.outcomes] == [*CHANGES, "all together"]
     for outcome, result in ((answer.base, base), (answer.outcomes[0], sjf)):
@@ -49,7 +49,7 @@ def test_the_figures_are_those_of_the_runs(answer: gs.WhatIf, site: gs.Trace) ->
     assert difference == sjf.summary()["mean_wait_s"] - base.summary()["mean_wait_s"] != 0
 
 
-def test_all_changes_together_are_one_run(answer: gs.WhatIf, site: gs.Trace) -> None:
+def test_all_changes_together_are_one_run(answer: gs.studies.WhatIf, site: gs.Trace) -> None:
     exact = dataclasses.replace(site, estimate_us=site.service_us)
     result = run(exact, gs.Cluster.uniform(7, 8), "sjf")
     together = answer.outcomes[-1]
@@ -69,7 +69,7 @@ def test_one_thing_changed_in_two_ways_has_no_row_for_all(site: gs.Trace) -> Non
     assert "no row for all together: one thing is changed in several ways" in both.remarks
 
 
-def test_the_right_base_case_carries_the_best_grade(answer: gs.WhatIf) -> None:
+def test_the_right_base_case_carries_the_best_grade(answer: gs.studies.WhatIf) -> None:
     assert answer.grade is not None
     assert answer.grade.letter == "A"
     assert "grade A" in str(answer)
@@ -149,7 +149,7 @@ def test_run_times_may_depend_on_the_placement() -> None:
     assert answer.outcomes[0].contention == "shared"
 
 
-def test_the_text_fits_a_terminal_and_the_json_is_plain(answer: gs.WhatIf) -> None:
+def test_the_text_fits_a_terminal_and_the_json_is_plain(answer: gs.studies.WhatIf) -> None:
     assert max(map(len, str(answer).splitlines())) <= 100
     made = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert [change["label"] for change in made["changes"]] == [*CHANGES, "all together"]
@@ -163,7 +163,7 @@ def test_the_text_fits_a_terminal_and_the_json_is_plain(answer: gs.WhatIf) -> No
 
 
 def test_threads_change_nothing_progress_is_told_and_it_pickles(
-    answer: gs.WhatIf, site: gs.Trace
+    answer: gs.studies.WhatIf, site: gs.Trace
 ) -> None:
     seen: list[gs.Progress] = []
     again = gs.whatif(site, SITE, "easy", CHANGES, threads=1, progress=seen.append)
