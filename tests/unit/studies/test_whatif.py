@@ -37,9 +37,9 @@ def test_the_figures_are_those_of_the_runs(answer: gs.studies.WhatIf, site: gs.T
     for outcome, result in ((answer.base, base), (answer.outcomes[0], sjf)):
         summary = result.summary()
         for key in ("mean_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s"):
-            assert outcome.figures[key] == summary[key]
+            assert outcome.measures[key] == summary[key]
         ordered = np.sort(result.jobs.wait_s)
-        assert outcome.figures["p95_wait_s"] == ordered[int(np.ceil(0.95 * len(site))) - 1]
+        assert outcome.measures["p95_wait_s"] == ordered[int(np.ceil(0.95 * len(site))) - 1]
     change_s = sjf.jobs.jct_s - base.jobs.jct_s
     assert answer.outcomes[0].num_gain == np.count_nonzero(change_s < -60)
     assert answer.outcomes[0].num_lose == np.count_nonzero(change_s > 60)
@@ -54,7 +54,7 @@ def test_all_changes_together_are_one_run(answer: gs.studies.WhatIf, site: gs.Tr
     result = run(exact, gs.Cluster.uniform(7, 8), "sjf")
     together = answer.outcomes[-1]
     assert together.cluster == gs.Cluster.uniform(7, 8)
-    assert together.figures["mean_wait_s"] == result.summary()["mean_wait_s"]
+    assert together.measures["mean_wait_s"] == result.summary()["mean_wait_s"]
 
 
 def test_one_change_alone_has_no_row_for_all(site: gs.Trace) -> None:
@@ -127,7 +127,7 @@ def test_jobs_that_only_one_of_two_runs_finishes_gain_or_lose(site: gs.Trace) ->
     (small,) = answer.outcomes
     assert small.num_finished == len(site) - lost
     assert small.num_lose >= lost
-    assert f"servers=1: {lost:,} jobs did not finish and are not in the figures" in answer.remarks
+    assert f"servers=1: {lost:,} jobs did not finish and are not in the measures" in answer.remarks
     back = gs.whatif(site, gs.Cluster.uniform(1, 8), "fifo-skip", ["servers=6"])
     assert back.outcomes[0].num_gain >= lost
 

@@ -107,10 +107,10 @@ def run_pair(
         seed=seed,
     )
     predicted_s = chosen.predicted_s if isinstance(chosen, Recorder) else None
-    return _figures(setting, arm, seed, result), predicted_s
+    return _measures(setting, arm, seed, result), predicted_s
 
 
-def _figures(setting: Setting, arm: Arm, seed: int, result: Result) -> Run:
+def _measures(setting: Setting, arm: Arm, seed: int, result: Result) -> Run:
     summary = result.summary()
     trace, schedule = result.trace, result.schedule
     wait_s = (schedule.finish_us - trace.submit_us - schedule.held_us) / US_PER_S
