@@ -42,7 +42,7 @@ def caption(comparison: Comparison) -> list[str]:
     measured = []
     if comparison.window is not None:
         count = plural(int(np.count_nonzero(comparison.counted)), "job")
-        measured = [f"figures: of the run {comparison.window}; {count} submitted in it"]
+        measured = [f"metrics: of the run {comparison.window}; {count} submitted in it"]
     spec = first.spec
     settings = f"placement {spec.placement}, predictor {spec.predictor}, seed {spec.seed}"
     if not speed_has(spec.speed, "steady"):
