@@ -34,8 +34,8 @@ DECISION_METHOD = (
 )
 FORECAST_WAITING, FORECAST_S = 1_000, 2.0
 FORECAST_METHOD = (
-    f"512 GPUs, {FORECAST_WAITING:,} jobs wait; `gs.when` of the last of them, 1,000 samples in "
-    "two threads, without alternatives: time on the clock."
+    f"512 GPUs, {FORECAST_WAITING:,} jobs wait; `gs.deciding.when` of the last of them, 1,000 "
+    "samples in two threads, without alternatives: time on the clock."
 )
 POLICIES = ("fifo", "sjf", "easy", "srtf", "2d-las", "conservative", "a-srpt")
 
@@ -109,22 +109,22 @@ def forecasts() -> Section:
     job = int(run.state.waiting[-1])
     for policy in ("fifo", "fifo-skip", "sjf", "easy", "srtf"):
         begin = time.perf_counter()
-        gs.when(job, run, policy=policy, alternatives=False, threads=2)
+        gs.deciding.when(job, run, policy=policy, alternatives=False, threads=2)
         seconds = time.perf_counter() - begin
         out.rows.append((policy, f"{seconds:.2f}"))
         out.bars.append(Bar(f"{policy}: 1,000 samples", seconds, FORECAST_S, "s"))
     return out
 
 
-def _freed(run: gs.Simulation, ended: int, count: int) -> Iterator[gs.ClusterState]:
+def _freed(run: gs.Simulation, ended: int, count: int) -> Iterator[gs.deciding.ClusterState]:
     """Yield so many states of a full cluster in which some jobs have just ended."""
     rng = np.random.default_rng(2)
-    full = gs.ClusterState.of(run)
+    full = gs.deciding.ClusterState.of(run)
     for _ in range(count):
         kept = np.ones(len(full.jobs), np.bool_)
         kept[rng.choice(np.flatnonzero(full.is_running), ended, replace=False)] = False
         held = kept[full.held_job]
-        yield gs.ClusterState(
+        yield gs.deciding.ClusterState(
             full.cluster,
             full.jobs._take(kept),
             full.now_s,

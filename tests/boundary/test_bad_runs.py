@@ -30,7 +30,7 @@ def simulate(**arguments: Any) -> gs.Result:
         ({"policy": None}, TypeError, "policy: expected a name, a Policy, an Order or"),
         ({"policy": 3}, TypeError, "policy: expected a name"),
         ({"policy": gs.Order}, TypeError, "policy: expected a name"),
-        ({"policy": gs.PlacementChoice("count")}, TypeError, "policy: expected a name"),
+        ({"policy": gs.plugins.PlacementChoice("count")}, TypeError, "policy: expected a name"),
         ({"policy": ""}, ValueError, "unknown policy ''; known: 2d-las, "),
         ({"policy": "srft"}, ValueError, "unknown policy 'srft'; did you mean 'srtf'"),
         ({"policy": "FIFO"}, ValueError, "unknown policy 'FIFO'"),

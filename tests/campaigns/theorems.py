@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
+from gpusched.deciding.deadline_admission import plan_deadlines
 from gpusched.deciding.deadline_jobs import DeadlineJob
-from gpusched.deciding.deadline_planning import plan_deadlines
 
 SLOT_S: Final = 100.0
 EXACT: Final = 1e-9

@@ -8,7 +8,6 @@ import pytest
 
 import gpusched as gs
 from gpusched.audit import audit
-from gpusched.plugins.registering import unregister
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import StoredSchedule, digest_of
 
@@ -88,7 +87,7 @@ def test_of_a_scheduler_of_python_only_what_it_declares_is_assumed(flags, preemp
         found = any(RULE in problem for problem in as_if_preempted(one_job_of("declaring")))
         assert found == (preempts is False)
     finally:
-        unregister("declaring")
+        gs.unregister("declaring")
 
 
 def one_job_of(policy: str) -> gs.Result:

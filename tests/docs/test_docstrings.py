@@ -14,9 +14,6 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.registering import unregister
-from gpusched.prediction.registry import unregister_predictor
-from gpusched.results.metric_registry import METRICS
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -53,10 +50,8 @@ FUNCTIONS = functions() | methods()
 def _clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     yield
-    for name in ("widest-first", "refuses", "idle"):
-        unregister(name)
-    unregister_predictor("an-hour")
-    METRICS.remove("num_wide")
+    for name in ("widest-first", "refuses", "idle", "an-hour", "num_wide"):
+        gs.unregister(name)
 
 
 def test_there_are_functions() -> None:

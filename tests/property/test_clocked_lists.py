@@ -47,7 +47,7 @@ def test_waiting_jobs_are_ranked_anew_at_each_decision(order: type[gs.Order], ca
         make_trace(case.jobs),
         make_cluster(case.servers),
         policy=order(),
-        placement=gs.PlacementChoice(case.placement, **case.placement_params),
+        placement=gs.plugins.PlacementChoice(case.placement, **case.placement_params),
         seed=case.seed,
     )
     scheduler = ListScheduler(ratio, order is HighestResponseRatioStrict)

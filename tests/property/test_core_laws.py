@@ -175,7 +175,7 @@ def test_ids_and_labels_of_jobs_mean_nothing_and_rows_come_in_any_order(case):
     case = case.at(SECOND)
     gs.testing.check_policy(
         gs.Policy(case.policy, **case.policy_params),
-        placement=gs.PlacementChoice(case.placement, **case.placement_params),
+        placement=gs.plugins.PlacementChoice(case.placement, **case.placement_params),
         laws=["ids", "row-order"],
         on=(make_trace(case.jobs), make_cluster(case.servers)),
         seed=case.seed,

@@ -3,9 +3,10 @@
     python -m gpusched.deciding.start_calibration TRACE [--servers 64] [--policy fifo] [--weeks 2]
 
 A policy is simulated on the whole trace. In its last weeks, at instants drawn at random, jobs that
-wait there are drawn, and :func:`gpusched.when` is asked when they start, by the jobs that have
-finished until then. What then happens in the simulation, with all jobs that come later, is the
-truth. Of forecasts that are calibrated, a share of q of the jobs has started by their quantile q.
+wait there are drawn, and :func:`gpusched.deciding.when` is asked when they start, by the jobs that
+have finished until then. What then happens in the simulation, with all jobs that come later, is
+the truth. Of forecasts that are calibrated, a share of q of the jobs has started by their quantile
+q.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def calibrate_starts(
     Raises
     ------
     ValueError
-        If no job waits at any of the instants, or as of :func:`gpusched.when`.
+        If no job waits at any of the instants, or as of :func:`gpusched.deciding.when`.
     """
     draw = generator(seed)
     end_s = float(trace.submit_s[-1])

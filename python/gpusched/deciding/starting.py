@@ -112,14 +112,14 @@ def when(
     >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
     >>> past = gs.generate("philly", 500, load=0.9, cluster=cluster, seed=1)
     >>> jobs = gs.Trace.from_columns([0, 10], [3600, 60], [8, 16], id=["runs", "waits"])
-    >>> state = gs.ClusterState(
+    >>> state = gs.deciding.ClusterState(
     ...     cluster, jobs, now_s=1800, start_s=[0, float("nan")],
     ...     held_job=[0], held_server=[1], held_mask=[0xFF],
     ... )
-    >>> forecast = gs.when(1, state, history=past, samples=100)
+    >>> forecast = gs.deciding.when(1, state, history=past, samples=100)
     >>> bool((forecast.start_s > state.now_s).all())
     True
-    >>> gs.when(1, state).median_s
+    >>> gs.deciding.when(1, state).median_s
     3600.0
     """
     check_integer("samples", samples, 1, MOST_SAMPLES)

@@ -1,4 +1,4 @@
-"""What a comparison is asked for beside its figures: who waits, who lost and who won."""
+"""What a comparison is asked for beside its metrics: who waits, who lost and who won."""
 
 from __future__ import annotations
 

@@ -178,12 +178,12 @@ def test_a_callback_may_look_and_fork_but_not_bring_the_run_further() -> None:
     run = opened()
     ends: list[bool] = []
 
-    def look(event: gs.SimulationEvent) -> None:
+    def look(event: gs.engine.SimulationEvent) -> None:
         fork = run.fork()
         fork.run()
         ends.append(fork.done and run.result().is_partial)
 
-    def push(event: gs.SimulationEvent) -> None:
+    def push(event: gs.engine.SimulationEvent) -> None:
         run.step()
 
     run.on("start", look)
@@ -198,7 +198,7 @@ def test_a_callback_that_fails_leaves_the_run_after_the_instant() -> None:
     run = opened()
     count = itertools.count()
 
-    def fail(event: gs.SimulationEvent) -> None:
+    def fail(event: gs.engine.SimulationEvent) -> None:
         if next(count) == 5:
             raise RuntimeError("enough")
 

@@ -140,7 +140,7 @@ class TestWithData:
         jobs, others = workload(setting, 0), workload(setting, 1)
         assert len(jobs) == len(others) == 30
         assert jobs.gpus.max() <= MAX_GPUS
-        assert jobs.load(48) == pytest.approx(2.0, rel=1e-3)
+        assert jobs.offered_load(48) == pytest.approx(2.0, rel=1e-3)
         assert jobs.deadline_us is not None
         assert (jobs.deadline_us - jobs.submit_us == 2 * jobs.service_us).all()
         assert jobs.restart_us is not None

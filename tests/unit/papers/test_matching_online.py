@@ -149,7 +149,7 @@ class TestWithData:
         assert len(jobs) == len(others) == 20
         assert jobs.gpus.max() <= MAX_GPUS
         assert 0.3 < capacity(jobs) < 1
-        assert jobs.load(48) == pytest.approx(1.4 * capacity(jobs), rel=1e-3)
+        assert jobs.offered_load(48) == pytest.approx(1.4 * capacity(jobs), rel=1e-3)
         assert jobs.restart_us is not None
         assert set(jobs.restart_us.tolist()) == {RESTART_S * 1e6}
         assert not np.array_equal(jobs.service_us, others.service_us)

@@ -23,7 +23,7 @@ def site() -> gs.Trace:
 
 
 @pytest.fixture(scope="module")
-def found(site: gs.Trace) -> gs.Fidelity:
+def found(site: gs.Trace) -> gs.studies.Fidelity:
     return gs.fidelity(site)
 
 
@@ -206,7 +206,7 @@ def test_a_cluster_that_was_larger_once_is_taken_for_the_usual_one() -> None:
     assert any("the capacity was not always the same" in remark for remark in found.remarks)
 
 
-def test_the_tables_hold_what_was_compared(found: gs.Fidelity, site: gs.Trace) -> None:
+def test_the_tables_hold_what_was_compared(found: gs.studies.Fidelity, site: gs.Trace) -> None:
     table = found.table()
     assert table["distance"].is_sorted()
     assert table["grade"][0] == "A"
@@ -250,7 +250,7 @@ def test_a_measured_allocation_is_the_mean_absolute_difference() -> None:
     assert like.unexplained == 1
 
 
-def test_the_text_says_the_grade_and_fits_a_terminal(found: gs.Fidelity) -> None:
+def test_the_text_says_the_grade_and_fits_a_terminal(found: gs.studies.Fidelity) -> None:
     text = str(found)
     assert "nearest: easy, consolidated, 6 servers (48 GPUs)" in text
     assert "grade A (all measures)" in text
@@ -266,7 +266,9 @@ def test_base_cases_with_the_same_starts_say_so() -> None:
     assert f"just as near: {second.name}" in str(found)
 
 
-def test_threads_change_nothing_and_progress_is_told(found: gs.Fidelity, site: gs.Trace) -> None:
+def test_threads_change_nothing_and_progress_is_told(
+    found: gs.studies.Fidelity, site: gs.Trace
+) -> None:
     seen: list[gs.Progress] = []
     again = gs.fidelity(site, threads=1, progress=seen.append)
     assert again.to_dict() == found.to_dict()
@@ -284,7 +286,7 @@ def test_a_stop_ends_it(site: gs.Trace) -> None:
         gs.fidelity(site, threads=1, progress=lambda now: later.set(), stop=later)
 
 
-def test_it_pickles(found: gs.Fidelity) -> None:
+def test_it_pickles(found: gs.studies.Fidelity) -> None:
     again = pickle.loads(pickle.dumps(found))
     assert again.to_dict() == found.to_dict()
     assert str(again) == str(found)

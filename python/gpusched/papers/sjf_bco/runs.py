@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 
 from gpusched.base.ticks import US_PER_S
-from gpusched.deciding.batch_planning import Plan, plan
+from gpusched.deciding.cap_search import Plan, plan
 from gpusched.papers.sjf_bco.published import BASELINES
 from gpusched.papers.sjf_bco.workload import CALIBRATION, Calibration, Instance, instance
 

@@ -12,7 +12,7 @@ from gpusched.base.source import AnyFile, Source
 from gpusched.traces.auditing.check_registry import trace_checks
 from gpusched.traces.auditing.evidence import Evidence
 from gpusched.traces.auditing.findings import VERDICTS, TraceAudit
-from gpusched.traces.checked_columns import duplicate_ids_kept
+from gpusched.traces.job_ids import duplicate_ids_kept
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
 

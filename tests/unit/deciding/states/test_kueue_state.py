@@ -24,11 +24,11 @@ def objects() -> Objects:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Callable[..., gs.ClusterState]:
-    def read(given: Objects, **options: Any) -> gs.ClusterState:
+def state(tmp_path: Path) -> Callable[..., gs.deciding.ClusterState]:
+    def read(given: Objects, **options: Any) -> gs.deciding.ClusterState:
         path = tmp_path / "all.yaml"
         path.write_text(yaml.safe_dump_all(given))
-        return gs.read_state(path, **options)
+        return gs.deciding.read_state(path, **options)
 
     return read
 
@@ -71,7 +71,7 @@ def test_json_yaml_lists_and_files_tell_the_same(
     ]
     rest = [each for each in objects if each["kind"] != "Workload"]
     (tmp_path / "all.yaml").unlink()
-    parts = gs.read_state(tmp_path)
+    parts = gs.deciding.read_state(tmp_path)
     for path in tmp_path.iterdir():
         path.unlink()
     lists = state([*rest, {**workloads, "items": bare}])
@@ -255,5 +255,5 @@ def test_text_that_is_none_of_it_is_refused(tmp_path: Path, text: str, message: 
     path = tmp_path / "a.yaml"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"a\.yaml: not a readable state") as caught:
-        gs.read_state(path)
+        gs.deciding.read_state(path)
     assert message in str(caught.value)

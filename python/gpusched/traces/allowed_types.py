@@ -1,4 +1,4 @@
-"""Finds jobs that may run on GPU types for which their profile or graph has no figure."""
+"""Finds jobs that may run on GPU types of which their profile or graph tells nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpusched.traces.trace_columns import TraceColumns
 def allowed_but_lacking(
     trace: TraceColumns, types: Sequence[str], index: Int32, lacking: Bool
 ) -> tuple[int, int, str] | None:
-    """Find a job that may run on a GPU type for which its model has no figure.
+    """Find a job that may run on a GPU type for which its model tells nothing.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def allowed_but_lacking(
     index
         int32[num_jobs]: the model of each job.
     lacking
-        bool[num_models, num_types]: where there is no figure.
+        bool[num_models, num_types]: where nothing is told.
 
     Returns
     -------

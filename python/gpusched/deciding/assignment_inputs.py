@@ -1,4 +1,4 @@
-"""The figures of assignment problems: matrices and counts, checked."""
+"""What an assignment problem is given: matrices and counts, checked."""
 
 from __future__ import annotations
 

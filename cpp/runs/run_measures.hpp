@@ -44,7 +44,7 @@ struct Percentiles {
 /// Sums over the jobs that finished, unless it is said otherwise. Integers are exact; numbers in
 /// double precision are added up with a second one for what is rounded off, so that they are right
 /// to the last digits in any order. Widths count shares of GPUs as such.
-struct RunFigures {
+struct RunMeasures {
   std::int64_t num_finished = 0;
   std::int64_t num_rejected = 0;
   std::int64_t num_unfinished = 0;
@@ -86,12 +86,12 @@ struct RunFigures {
 
 /// One pass over the columns, and three partial sorts. std::invalid_argument where their lengths
 /// differ, or a status or a tenant is unknown.
-[[nodiscard]] RunFigures figures_of(const JudgedJobs& jobs, const OutcomeColumns& outcome,
-                                    std::int64_t short_service_us);
+[[nodiscard]] RunMeasures measures_of(const JudgedJobs& jobs, const OutcomeColumns& outcome,
+                                      std::int64_t short_service_us);
 
 /// The same of a schedule as it is.
-[[nodiscard]] RunFigures figures_of(const JudgedJobs& jobs, const Schedule& schedule,
-                                    std::int64_t short_service_us);
+[[nodiscard]] RunMeasures measures_of(const JudgedJobs& jobs, const Schedule& schedule,
+                                      std::int64_t short_service_us);
 
 /// Time that all jobs together are there, from their submission to their finish, within each
 /// stretch from one of the ascending `times_us` to the next. One that is unfinished stays, one that

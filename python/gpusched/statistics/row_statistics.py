@@ -1,4 +1,4 @@
-"""The figures of the rows of a comparison: rows of as many seeds are one table, and one product."""
+"""Statistics of the rows of a comparison: rows of as many seeds are one table, and one product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-#include "runs/run_figures.hpp"
+#include "runs/run_measures.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -114,8 +114,8 @@ Percentiles<Value> percentiles_of(std::vector<Value>& values) {
 }
 
 template <class OutcomeOf>
-RunFigures summed(const JudgedJobs& jobs, std::int64_t short_service_us, OutcomeOf outcome_of) {
-  RunFigures figures;
+RunMeasures summed(const JudgedJobs& jobs, std::int64_t short_service_us, OutcomeOf outcome_of) {
+  RunMeasures measures;
   std::vector<std::int64_t> flows;
   std::vector<std::int64_t> waits;
   flows.reserve(jobs.submit_us.size());
@@ -136,37 +136,37 @@ RunFigures summed(const JudgedJobs& jobs, std::int64_t short_service_us, Outcome
     const std::int64_t share =
         jobs.share_milli.empty() ? std::int64_t{kWholeGpu} : jobs.share_milli[job];
     const Int128 width = Int128{jobs.gpus[job]} * share;
-    figures.held_gpu_milli_us += width * outcome.held_us;
-    figures.num_preemptions += outcome.preemptions;
-    figures.num_resizes += outcome.resizes;
+    measures.held_gpu_milli_us += width * outcome.held_us;
+    measures.num_preemptions += outcome.preemptions;
+    measures.num_resizes += outcome.resizes;
     switch (outcome.status) {
       case Status::rejected:
-        ++figures.num_rejected;
+        ++measures.num_rejected;
         continue;
       case Status::unfinished:
-        ++figures.num_unfinished;
-        figures.accepted_gpu_milli_us += width * service;
+        ++measures.num_unfinished;
+        measures.accepted_gpu_milli_us += width * service;
         continue;
       case Status::finished:
         break;
       default:
         throw std::invalid_argument("status: there is no such one");
     }
-    if (figures.num_finished++ == 0) {
-      figures.first_submit_us = submit;
-      figures.last_finish_us = outcome.finish_us;
+    if (measures.num_finished++ == 0) {
+      measures.first_submit_us = submit;
+      measures.last_finish_us = outcome.finish_us;
     }
-    figures.last_finish_us = std::max(figures.last_finish_us, outcome.finish_us);
+    measures.last_finish_us = std::max(measures.last_finish_us, outcome.finish_us);
     const std::int64_t flow = outcome.finish_us - submit;
-    figures.flow_us += flow;
-    figures.wait_us += flow - outcome.held_us;
-    figures.delay_us += outcome.start_us - submit;
-    figures.since_first_us += submit - figures.first_submit_us;
+    measures.flow_us += flow;
+    measures.wait_us += flow - outcome.held_us;
+    measures.delay_us += outcome.start_us - submit;
+    measures.since_first_us += submit - measures.first_submit_us;
     flows.push_back(flow);
     waits.push_back(flow - outcome.held_us);
-    figures.num_servers += outcome.num_servers;
-    figures.accepted_gpu_milli_us += width * service;
-    figures.useful_gpu_milli_us += width * service;
+    measures.num_servers += outcome.num_servers;
+    measures.accepted_gpu_milli_us += width * service;
+    measures.useful_gpu_milli_us += width * service;
 
     const double jct = static_cast<double>(flow) / kUsPerSecond;
     const double length = static_cast<double>(std::max(service, short_service_us)) / kUsPerSecond;
@@ -182,24 +182,24 @@ RunFigures summed(const JudgedJobs& jobs, std::int64_t short_service_us, Outcome
     weighted_jct.add(jct * weight);
     weights.add(weight);
   }
-  figures.flow = percentiles_of(flows);
-  figures.wait = percentiles_of(waits);
-  figures.log_jct = log_jct.value();
-  figures.bounded_slowdown = slowdown.value();
-  figures.bounded_slowdowns = percentiles_of(slowdowns);
-  figures.tenant_fairness = tenants.fairness();
-  figures.num_tenants = tenants.count();
-  figures.area_jct = area_jct.value();
-  figures.area = area.value();
-  figures.weighted_jct = weighted_jct.value();
-  figures.weight = weights.value();
-  return figures;
+  measures.flow = percentiles_of(flows);
+  measures.wait = percentiles_of(waits);
+  measures.log_jct = log_jct.value();
+  measures.bounded_slowdown = slowdown.value();
+  measures.bounded_slowdowns = percentiles_of(slowdowns);
+  measures.tenant_fairness = tenants.fairness();
+  measures.num_tenants = tenants.count();
+  measures.area_jct = area_jct.value();
+  measures.area = area.value();
+  measures.weighted_jct = weighted_jct.value();
+  measures.weight = weights.value();
+  return measures;
 }
 
 }  // namespace
 
-RunFigures figures_of(const JudgedJobs& jobs, const OutcomeColumns& outcome,
-                      std::int64_t short_service_us) {
+RunMeasures measures_of(const JudgedJobs& jobs, const OutcomeColumns& outcome,
+                        std::int64_t short_service_us) {
   check(jobs, outcome.status.size());
   check_length(outcome.status.size(), outcome.start_us, outcome.finish_us, outcome.held_us,
                outcome.preemptions, outcome.resizes, outcome.num_servers);
@@ -214,8 +214,8 @@ RunFigures figures_of(const JudgedJobs& jobs, const OutcomeColumns& outcome,
   });
 }
 
-RunFigures figures_of(const JudgedJobs& jobs, const Schedule& schedule,
-                      std::int64_t short_service_us) {
+RunMeasures measures_of(const JudgedJobs& jobs, const Schedule& schedule,
+                        std::int64_t short_service_us) {
   check(jobs, schedule.num_jobs());
   return summed(jobs, short_service_us, [&](std::size_t at) {
     const auto job = static_cast<JobId>(at);

@@ -10,7 +10,7 @@
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "exact.hpp"
-#include "runs/run_figures.hpp"
+#include "runs/run_measures.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -27,7 +27,7 @@ Value at(const Percentiles<Value>& found, int percent) {
 
 template <class Member>
 auto wide(Member member) {
-  return [member](const RunFigures& figures) { return exact(figures.*member); };
+  return [member](const RunMeasures& measures) { return exact(measures.*member); };
 }
 
 JudgedJobs jobs_of(const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
@@ -46,59 +46,59 @@ JudgedJobs jobs_of(const Column<std::int64_t>& submit_us, const Column<std::int6
 
 }  // namespace
 
-void bind_run_figures(py::module_& m) {
+void bind_run_measures(py::module_& m) {
   using Ticks = Column<std::int64_t>;
   using Counts = Column<std::int32_t>;
 
-  py::class_<RunFigures>(
-      m, "RunFigures",
+  py::class_<RunMeasures>(
+      m, "RunMeasures",
       "Sums over the jobs that finished, unless it is said otherwise: the integers are exact.\n"
       "Widths count a share of a GPU as that share, in thousandths.")
-      .def_readonly("num_finished", &RunFigures::num_finished)
-      .def_readonly("num_rejected", &RunFigures::num_rejected)
-      .def_readonly("num_unfinished", &RunFigures::num_unfinished)
-      .def_readonly("first_submit_us", &RunFigures::first_submit_us, "The first of them.")
-      .def_readonly("last_finish_us", &RunFigures::last_finish_us, "The last of them.")
-      .def_property_readonly("flow_us", wide(&RunFigures::flow_us), "Finish - submit.")
-      .def_property_readonly("wait_us", wide(&RunFigures::wait_us), "The part without GPUs.")
-      .def_property_readonly("delay_us", wide(&RunFigures::delay_us), "First start - submit.")
-      .def_property_readonly("since_first_us", wide(&RunFigures::since_first_us),
+      .def_readonly("num_finished", &RunMeasures::num_finished)
+      .def_readonly("num_rejected", &RunMeasures::num_rejected)
+      .def_readonly("num_unfinished", &RunMeasures::num_unfinished)
+      .def_readonly("first_submit_us", &RunMeasures::first_submit_us, "The first of them.")
+      .def_readonly("last_finish_us", &RunMeasures::last_finish_us, "The last of them.")
+      .def_property_readonly("flow_us", wide(&RunMeasures::flow_us), "Finish - submit.")
+      .def_property_readonly("wait_us", wide(&RunMeasures::wait_us), "The part without GPUs.")
+      .def_property_readonly("delay_us", wide(&RunMeasures::delay_us), "First start - submit.")
+      .def_property_readonly("since_first_us", wide(&RunMeasures::since_first_us),
                              "Submit - the first submit of them.")
       .def(
           "flow_percentile_us",
-          [](const RunFigures& figures, int percent) { return at(figures.flow, percent); },
+          [](const RunMeasures& measures, int percent) { return at(measures.flow, percent); },
           py::arg("percent"), "Nearest-rank, of 50, 90, 95, 99 or 100 %; 0 if none finished.")
       .def(
           "wait_percentile_us",
-          [](const RunFigures& figures, int percent) { return at(figures.wait, percent); },
+          [](const RunMeasures& measures, int percent) { return at(measures.wait, percent); },
           py::arg("percent"), "The same of the time without GPUs.")
-      .def_readonly("num_servers", &RunFigures::num_servers)
-      .def_readonly("num_preemptions", &RunFigures::num_preemptions, "Of all jobs.")
-      .def_readonly("num_resizes", &RunFigures::num_resizes, "Of all jobs.")
-      .def_property_readonly("held_gpu_milli_us", wide(&RunFigures::held_gpu_milli_us),
+      .def_readonly("num_servers", &RunMeasures::num_servers)
+      .def_readonly("num_preemptions", &RunMeasures::num_preemptions, "Of all jobs.")
+      .def_readonly("num_resizes", &RunMeasures::num_resizes, "Of all jobs.")
+      .def_property_readonly("held_gpu_milli_us", wide(&RunMeasures::held_gpu_milli_us),
                              "Width x time with GPUs, of all jobs.")
-      .def_property_readonly("useful_gpu_milli_us", wide(&RunFigures::useful_gpu_milli_us),
+      .def_property_readonly("useful_gpu_milli_us", wide(&RunMeasures::useful_gpu_milli_us),
                              "Width x service.")
-      .def_property_readonly("accepted_gpu_milli_us", wide(&RunFigures::accepted_gpu_milli_us),
+      .def_property_readonly("accepted_gpu_milli_us", wide(&RunMeasures::accepted_gpu_milli_us),
                              "Width x service of all that were not rejected.")
-      .def_readonly("log_jct", &RunFigures::log_jct, "ln of the JCT in seconds.")
-      .def_readonly("bounded_slowdown", &RunFigures::bounded_slowdown)
+      .def_readonly("log_jct", &RunMeasures::log_jct, "ln of the JCT in seconds.")
+      .def_readonly("bounded_slowdown", &RunMeasures::bounded_slowdown)
       .def(
           "bounded_slowdown_percentile",
-          [](const RunFigures& figures, int percent) {
-            return at(figures.bounded_slowdowns, percent);
+          [](const RunMeasures& measures, int percent) {
+            return at(measures.bounded_slowdowns, percent);
           },
           py::arg("percent"), "As of the other percentiles.")
-      .def_readonly("tenant_fairness", &RunFigures::tenant_fairness,
+      .def_readonly("tenant_fairness", &RunMeasures::tenant_fairness,
                     "Jain's index of the tenants' mean bounded slowdowns; 0 without tenants.")
-      .def_readonly("num_tenants", &RunFigures::num_tenants, "Of whom a job finished.")
-      .def_readonly("area_jct", &RunFigures::area_jct, "GPUs x service x JCT, seconds squared.")
-      .def_readonly("area", &RunFigures::area, "GPUs x service, seconds.")
-      .def_readonly("weighted_jct", &RunFigures::weighted_jct, "Weight x JCT, seconds.")
-      .def_readonly("weight", &RunFigures::weight);
+      .def_readonly("num_tenants", &RunMeasures::num_tenants, "Of whom a job finished.")
+      .def_readonly("area_jct", &RunMeasures::area_jct, "GPUs x service x JCT, seconds squared.")
+      .def_readonly("area", &RunMeasures::area, "GPUs x service, seconds.")
+      .def_readonly("weighted_jct", &RunMeasures::weighted_jct, "Weight x JCT, seconds.")
+      .def_readonly("weight", &RunMeasures::weight);
 
   m.def(
-      "run_figures",
+      "run_measures",
       [](const Ticks& submit_us, const Ticks& service_us, const Counts& gpus,
          const std::optional<Counts>& share_milli, const std::optional<Column<double>>& weight,
          const std::optional<Counts>& tenant, std::size_t num_tenants, const Ticks& start_us,
@@ -115,7 +115,7 @@ void bind_run_figures(py::module_& m) {
                                      .num_servers = view(num_servers, "num_servers"),
                                      .status = view(status, "status")};
         const UnlockedPass unlocked(outcome.status.size());  // no Python object is touched
-        return figures_of(jobs, outcome, short_service_us);
+        return measures_of(jobs, outcome, short_service_us);
       },
       py::kw_only(), py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
       py::arg("gpus").noconvert(), py::arg("share_milli").noconvert(),
@@ -130,7 +130,7 @@ void bind_run_figures(py::module_& m) {
       "the slowdown.");
 
   m.def(
-      "schedule_figures",
+      "schedule_measures",
       [](const Schedule& schedule, const Ticks& submit_us, const Ticks& service_us,
          const Counts& gpus, const std::optional<Counts>& share_milli,
          const std::optional<Column<double>>& weight, const std::optional<Counts>& tenant,
@@ -138,7 +138,7 @@ void bind_run_figures(py::module_& m) {
         const JudgedJobs jobs =
             jobs_of(submit_us, service_us, gpus, share_milli, weight, tenant, num_tenants);
         const UnlockedPass unlocked(schedule.num_jobs());  // no Python object is touched
-        return figures_of(jobs, schedule, short_service_us);
+        return measures_of(jobs, schedule, short_service_us);
       },
       py::arg("schedule").none(false), py::kw_only(), py::arg("submit_us").noconvert(),
       py::arg("service_us").noconvert(), py::arg("gpus").noconvert(),

@@ -73,7 +73,7 @@ def near(found: float, exactly: Fraction) -> bool:
 
 @given(run_columns())
 def test_the_figures_are_those_of_the_formulas(columns: dict[str, Any]) -> None:
-    figures = _core.run_figures(**columns, short_service_us=SHORT_US)
+    measures = _core.run_measures(**columns, short_service_us=SHORT_US)
     status = columns["status"]
     done = status == FINISHED
     submit_us = columns["submit_us"][done]
@@ -82,29 +82,29 @@ def test_the_figures_are_those_of_the_formulas(columns: dict[str, Any]) -> None:
     share = np.full(len(status), 1000) if columns["share_milli"] is None else columns["share_milli"]
     width = columns["gpus"].astype(np.int64) * share
 
-    assert figures.num_finished == done.sum()
-    assert figures.num_rejected == (status == REJECTED).sum()
-    assert figures.num_unfinished == (status == UNFINISHED).sum()
-    assert figures.first_submit_us == (submit_us[0] if done.any() else 0)
-    assert figures.last_finish_us == columns["finish_us"][done].max(initial=0)
-    assert figures.flow_us == exact(flow_us)
-    assert figures.wait_us == exact(wait_us)
-    assert figures.delay_us == exact(columns["start_us"][done] - submit_us)
-    assert figures.since_first_us == exact(submit_us - submit_us[:1])
-    assert figures.num_servers == exact(columns["num_servers"][done])
-    assert figures.num_preemptions == exact(columns["preemptions"])
-    assert figures.num_resizes == exact(columns["resizes"])
+    assert measures.num_finished == done.sum()
+    assert measures.num_rejected == (status == REJECTED).sum()
+    assert measures.num_unfinished == (status == UNFINISHED).sum()
+    assert measures.first_submit_us == (submit_us[0] if done.any() else 0)
+    assert measures.last_finish_us == columns["finish_us"][done].max(initial=0)
+    assert measures.flow_us == exact(flow_us)
+    assert measures.wait_us == exact(wait_us)
+    assert measures.delay_us == exact(columns["start_us"][done] - submit_us)
+    assert measures.since_first_us == exact(submit_us - submit_us[:1])
+    assert measures.num_servers == exact(columns["num_servers"][done])
+    assert measures.num_preemptions == exact(columns["preemptions"])
+    assert measures.num_resizes == exact(columns["resizes"])
 
     def area(lengths: Any, chosen: Any) -> int:
         return sum(int(w) * int(t) for w, t in zip(width[chosen], lengths[chosen], strict=True))
 
-    assert figures.held_gpu_milli_us == area(columns["held_us"], slice(None))
-    assert figures.useful_gpu_milli_us == area(columns["service_us"], done)
-    assert figures.accepted_gpu_milli_us == area(columns["service_us"], status != REJECTED)
+    assert measures.held_gpu_milli_us == area(columns["held_us"], slice(None))
+    assert measures.useful_gpu_milli_us == area(columns["service_us"], done)
+    assert measures.accepted_gpu_milli_us == area(columns["service_us"], status != REJECTED)
     for percent in PERCENTS:
         for values, found in (
-            (flow_us, figures.flow_percentile_us(percent)),
-            (wait_us, figures.wait_percentile_us(percent)),
+            (flow_us, measures.flow_percentile_us(percent)),
+            (wait_us, measures.wait_percentile_us(percent)),
         ):
             rank = nearest_rank(np.sort(values), percent)
             assert found == (0 if math.isnan(rank) else rank)
@@ -112,7 +112,7 @@ def test_the_figures_are_those_of_the_formulas(columns: dict[str, Any]) -> None:
 
 @given(run_columns())
 def test_sums_in_double_precision_lose_nothing_to_their_order(columns: dict[str, Any]) -> None:
-    figures = _core.run_figures(**columns, short_service_us=SHORT_US)
+    measures = _core.run_measures(**columns, short_service_us=SHORT_US)
     done = columns["status"] == FINISHED
     jct_s = (columns["finish_us"] - columns["submit_us"])[done] / 1e6
     service_us = columns["service_us"][done]
@@ -122,25 +122,25 @@ def test_sums_in_double_precision_lose_nothing_to_their_order(columns: dict[str,
     def total(values: Any) -> Fraction:
         return sum(map(Fraction, values.tolist()), Fraction(0))
 
-    assert near(figures.area_jct, total(jct_s * area))
-    assert near(figures.area, total(area))
-    assert near(figures.weighted_jct, total(jct_s * weight))
-    assert near(figures.weight, total(weight))
+    assert near(measures.area_jct, total(jct_s * area))
+    assert near(measures.area, total(area))
+    assert near(measures.weighted_jct, total(jct_s * weight))
+    assert near(measures.weight, total(weight))
     slowdown = np.maximum(1.0, jct_s / (np.maximum(service_us, SHORT_US) / 1e6))
-    assert near(figures.bounded_slowdown, total(slowdown))
+    assert near(measures.bounded_slowdown, total(slowdown))
     for percent in PERCENTS:
         rank = nearest_rank(np.sort(slowdown), percent)
-        assert figures.bounded_slowdown_percentile(percent) == (0 if math.isnan(rank) else rank)
+        assert measures.bounded_slowdown_percentile(percent) == (0 if math.isnan(rank) else rank)
     tenant = np.full(len(done), -1) if columns["tenant"] is None else columns["tenant"]
     whose = [slowdown[tenant[done] == one] for one in range(columns["num_tenants"])]
     means = [total(one) / len(one) for one in whose if len(one)]
-    assert figures.num_tenants == len(means)
+    assert measures.num_tenants == len(means)
     fairness = sum(means) ** 2 / (len(means) * sum(x * x for x in means)) if means else Fraction(0)
-    assert math.isclose(figures.tenant_fairness, float(fairness), rel_tol=1e-14)
+    assert math.isclose(measures.tenant_fairness, float(fairness), rel_tol=1e-14)
     # Logarithms of two libraries differ in the last digit.
     logs = math.fsum(map(math.log, jct_s.tolist()))
     size = math.fsum(abs(math.log(value)) for value in jct_s.tolist())
-    assert abs(figures.log_jct - logs) <= 1e-15 * size
+    assert abs(measures.log_jct - logs) <= 1e-15 * size
 
 
 def _columns(**changes: Any) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _columns(**changes: Any) -> dict[str, Any]:
 
 
 FIGURES = [
-    name for name in dir(_core.RunFigures) if not name.startswith("_") and "perc" not in name
+    name for name in dir(_core.RunMeasures) if not name.startswith("_") and "perc" not in name
 ]
 small_jobs = st.lists(
     st.tuples(st.integers(0, 20), st.integers(1, 30), st.integers(1, 5)), min_size=1, max_size=12
@@ -161,7 +161,7 @@ small_jobs = st.lists(
 
 @settings(deadline=None)  # the first run of a process loads what it needs
 @given(small_jobs, st.sampled_from(["fifo", "srtf", "las"]), st.booleans())
-def test_the_figures_of_a_schedule_are_those_of_its_columns(
+def test_the_measures_of_a_schedule_are_those_of_its_columns(
     jobs: list[tuple[int, int, int]], policy: str, is_plain: bool
 ) -> None:
     submit_s, service_s, gpus = zip(*jobs, strict=True)
@@ -177,8 +177,8 @@ def test_the_figures_of_a_schedule_are_those_of_its_columns(
     made = {name: getattr(schedule, name) for name in (
         "start_us", "finish_us", "held_us", "preemptions", "resizes", "num_servers", "status"
     )}  # fmt: skip
-    found = _core.schedule_figures(schedule, **given_jobs)
-    known = _core.run_figures(**given_jobs, **made)
+    found = _core.schedule_measures(schedule, **given_jobs)
+    known = _core.run_measures(**given_jobs, **made)
     assert {name: getattr(found, name) for name in FIGURES} == {
         name: getattr(known, name) for name in FIGURES
     }
@@ -187,12 +187,12 @@ def test_the_figures_of_a_schedule_are_those_of_its_columns(
         assert found.wait_percentile_us(percent) == known.wait_percentile_us(percent)
 
 
-def test_the_figures_of_a_schedule_ask_for_all_of_its_jobs() -> None:
+def test_the_measures_of_a_schedule_ask_for_all_of_its_jobs() -> None:
     cluster = gs.Cluster.uniform(servers=1, gpus=1)
     trace = gs.Trace.from_columns([0, 1], [1, 1], [1, 1])
     schedule = gs.simulate(trace, cluster).schedule
     with pytest.raises(ValueError, match="one length"):
-        _core.schedule_figures(
+        _core.schedule_measures(
             schedule, submit_us=trace.submit_us[:1], service_us=trace.service_us[:1],
             gpus=trace.gpus[:1], share_milli=None, weight=None, short_service_us=1,
         )  # fmt: skip
@@ -222,28 +222,28 @@ def test_the_time_that_jobs_are_there_is_counted_job_by_job(
 def test_a_column_of_another_length_is_refused(name: str) -> None:
     short = _columns()[name][:1]
     with pytest.raises(ValueError, match="one length"):
-        _core.run_figures(**_columns(**{name: short}), short_service_us=1)
+        _core.run_measures(**_columns(**{name: short}), short_service_us=1)
 
 
 @pytest.mark.parametrize("name", sorted({*_columns()} - {"status", "num_tenants"}))
 def test_a_column_of_another_type_is_refused(name: str) -> None:
     other = _columns()[name].astype(np.float32)
     with pytest.raises(TypeError):
-        _core.run_figures(**_columns(**{name: other}), short_service_us=1)
+        _core.run_measures(**_columns(**{name: other}), short_service_us=1)
 
 
 def test_an_unknown_status_is_refused() -> None:
     with pytest.raises(ValueError, match="status"):
-        _core.run_figures(**_columns(status=np.array([0, 3], np.uint8)), short_service_us=1)
+        _core.run_measures(**_columns(status=np.array([0, 3], np.uint8)), short_service_us=1)
 
 
 @pytest.mark.parametrize("tenant", [-1, 1, 2**31 - 1])
 def test_an_unknown_tenant_is_refused(tenant: int) -> None:
     with pytest.raises(ValueError, match="tenant"):
-        _core.run_figures(**_columns(tenant=np.array([0, tenant], np.int32)), short_service_us=1)
+        _core.run_measures(**_columns(tenant=np.array([0, tenant], np.int32)), short_service_us=1)
 
 
 def test_percentiles_that_are_not_kept_are_refused() -> None:
-    figures = _core.run_figures(**_columns(), short_service_us=1)
+    measures = _core.run_measures(**_columns(), short_service_us=1)
     with pytest.raises(ValueError, match="percent: 42"):
-        figures.flow_percentile_us(42)
+        measures.flow_percentile_us(42)
