@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from msgspec import inspect
+import msgspec.inspect as inspect
 
 from gpusched.base.suggest import nearest
 
