@@ -154,7 +154,10 @@ def test_a_wrong_study_is_one_line(gpusched, study: Path) -> None:
     study.write_text(STUDY.replace("seeds", "sedes"))
     result = gpusched("sweep", study)
     assert result.exit_code == 2
-    assert result.stderr == f"gpusched: {study}: Object contains unknown field `sedes`\n"
+    assert result.stderr == (
+        f"gpusched: {study}: Object contains unknown field `sedes`; "
+        "did you mean 'seeds'? - at `$`\n"
+    )
     assert gpusched("sweep", "nowhere.toml").stderr == (
         "gpusched: nowhere.toml: No such file or directory\n"
     )

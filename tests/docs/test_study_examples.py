@@ -79,7 +79,7 @@ def test_capacity_planning(tmp_path: Path) -> None:
     assert is_pdf(tmp_path / "capacity.pdf")
 
 
-def test_the_study_of_the_readme_gives_its_table(tmp_path: Path) -> None:
+def test_the_study_of_the_readme_gives_its_table_and_its_picture(tmp_path: Path) -> None:
     where = importlib.util.spec_from_file_location("study_example", ROOT / "docs/study_example.py")
     assert where is not None
     assert where.loader is not None
@@ -91,10 +91,16 @@ def test_the_study_of_the_readme_gives_its_table(tmp_path: Path) -> None:
     assert stale != shown
     made = example.with_table(stale, tmp_path)
     assert made == shown, "README.md is out of date: run `python docs/study_example.py`"
-    runs = pl.read_parquet(tmp_path / "study.sweep" / "runs")
-    picture = example.PICTURE.read_text()
-    for policy in runs["policy"].unique():
-        assert f">{policy}" in picture
+    pytest.importorskip("matplotlib")
+    drawn, picture = example.drawn(tmp_path), example.PICTURE.read_text()
+    assert example.shown_by(drawn)[0] == example.shown_by(picture)[0]
+    assert example.is_same_picture(drawn, picture), "run `python docs/study_example.py`"
+    # A point that lies elsewhere, and a name that is another one, are seen.
+    curve = next(c for c in re.findall(r'd="(M [^"]*)" clip-path', drawn) if c.count("L") == 2)
+    point = re.findall(r"L ([\d.]+ )([\d.]+)", curve)[1]
+    moved = curve.replace("".join(point), f"{point[0]}{float(point[1]) + 5}")
+    assert not example.is_same_picture(drawn.replace(curve, moved), picture)
+    assert not example.is_same_picture(drawn.replace(">2d-las", ">las"), picture)
     with pytest.raises(ValueError, match="shows no study"):
         example.with_table("# Nothing\n", tmp_path)
 

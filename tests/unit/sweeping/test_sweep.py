@@ -154,10 +154,11 @@ def test_a_stop_keeps_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         if told.done >= 20:
             stop.set()
 
-    with time_limit(60), pytest.raises(gs.Cancelled):
+    with time_limit(60), pytest.raises(gs.Cancelled) as caught:
         gs.sweep(study, folder=tmp_path, progress=progress, stop=stop)
     kept = gs.sweeping.sweep_status(tmp_path)
     assert 20 <= kept.num_done < 800
+    assert (caught.value.num_finished, caught.value.total) == (kept.num_done, 800)
     assert kept.left_s is not None
     assert "runs are left" in str(kept) or "of runs are left" in str(kept)
     assert facts(gs.sweep(study, folder=tmp_path)).equals(facts(gs.sweep(study)))
