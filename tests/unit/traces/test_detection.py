@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
 
+import gpusched as gs
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import detect, find, register_trace_format, trace_formats
 from gpusched.traces.json_records import has_member
@@ -179,3 +181,20 @@ def test_a_csv_of_ones_own_may_call_its_ids_as_slurm_does(tmp_path: Path) -> Non
     (tmp_path / "a.csv").write_text("JobID,submit_s,service_s,gpus\n7,0,60,2\n")
 
     assert read_trace(tmp_path / "a.csv").notes == ("columns not used: JobID",)
+
+
+def test_rows_that_are_left_out_are_told_once_with_their_number_by_reason(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{CSV}1,0,1\n2,0,1\n3,5,0\n")
+
+    with pytest.warns(gs.RunWarning) as told:
+        trace = read_trace(path)
+    (one,) = told
+    assert str(one.message) == f"a: rows left out, 3: {'; '.join(trace.rejects.lines())}"
+    assert "2 rows (lines 3, 4)" in str(one.message)
+    assert one.filename == __file__
+
+    path.write_text(CSV)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.simulate(read_trace(path), gs.Cluster.uniform(1, 1))
