@@ -108,9 +108,8 @@ class Simulation(SteppedRun):
 
         Examples
         --------
-        >>> cluster = gs.Cluster.uniform(1, 4)
         >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
-        >>> run = gs.Simulation(jobs, cluster, policy="fifo")
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
         >>> run.submit(gs.Trace.from_columns([7], [1], [1], id=[9]))
         >>> len(run.trace)
         4
@@ -155,9 +154,8 @@ class Simulation(SteppedRun):
 
         Examples
         --------
-        >>> cluster = gs.Cluster.uniform(1, 4)
         >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
-        >>> run = gs.Simulation(jobs, cluster, policy="fifo")
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
         >>> run.run_until(1)
         >>> run.cancel(0)
         >>> run.run()
@@ -187,9 +185,8 @@ class Simulation(SteppedRun):
 
         Examples
         --------
-        >>> cluster = gs.Cluster.uniform(1, 4)
         >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
-        >>> run = gs.Simulation(jobs, cluster, policy="fifo")
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
         >>> run.run_until(1)
         >>> run.set(policy="sjf")
         >>> run.run()
@@ -235,9 +232,8 @@ class Simulation(SteppedRun):
 
         Examples
         --------
-        >>> cluster = gs.Cluster.uniform(1, 4)
         >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
-        >>> run = gs.Simulation(jobs, cluster, policy="fifo")
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
         >>> run.run_until(1)
         >>> run.save("run.saved")
         >>> gs.resume("run.saved").now
