@@ -1,6 +1,6 @@
 """Public functions say what they return and raise, and have an example that runs.
 
-So do the methods of traces and results that take an argument.
+So do the methods of what is used most that take an argument.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def functions() -> dict[str, Any]:
 def methods() -> dict[str, Any]:
     """Public methods of what is used most, by dotted name: those that are told something."""
     found = {}
-    for kind in (gs.Trace, gs.Result):
+    for kind in (gs.Trace, gs.Result, gs.Cluster, gs.Comparison, gs.Simulation):
         for name, thing in inspect.getmembers(kind):
             function = getattr(thing, "__func__", thing)
             if name.startswith("_") or not inspect.isfunction(function):

@@ -203,3 +203,18 @@ def test_the_samples_of_slurm_21_have_no_gpu() -> None:
     files = [DATA / "slurm" / f"{name}_out.json" for name in ("squeue", "sinfo")]
     with pytest.raises(ValueError, match="no server has a GPU"):
         gs.deciding.read_state(files)
+
+
+@needs_real_data
+def test_the_queue_of_a_site_is_read_beside_its_servers(state: Any) -> None:
+    queue = json.loads((DATA / "slurm" / "squeue_out.json").read_text())
+    for job in queue["jobs"]:
+        job |= {"state_reason": "Resources", "partition": "gpu"}
+        for name in ("tres_req_str", "tres_alloc_str"):
+            job[name] += ",gres/gpu=4" if job[name] else ""
+    _, nodes = documents()
+    nodes["nodes"][0]["name"] = "cs75"
+    found = state((queue, nodes))
+    assert len(found.jobs) == 11
+    assert [server.name for server in found.servers] == ["cs75", "gpu02"]
+    assert found.held_server.tolist() == [0]
