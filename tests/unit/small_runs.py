@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+import gpusched
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 from gpusched.models.profiles import JobProfile
 from gpusched.results.result import Result
@@ -90,8 +91,8 @@ def schedule_of(outcome: Outcome) -> StoredSchedule:
             for (name, dtype), column in zip(INTERVAL_COLUMNS.items(), rows, strict=True)
         },
         digest=outcome.digest,
-        counters={"decisions": 1},
-        warnings=("a warning",),
+        counters={},
+        warnings=(),
         uncontended_us=np.array(outcome.uncontended_us, np.float64),
     )
 
@@ -135,7 +136,7 @@ def simulated(
         seed=seed,
         cluster=cluster,
         trace=TraceSource.of(trace),
-        version="1.2.3",
+        version=gpusched.__version__,
         speed=speed,
         contention=text(contention, contention_params),
     )

@@ -194,7 +194,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         from gpusched.results.audited_names import declared
 
         return audit(
-            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary(),
+            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary,
             declared(self.spec),
         )  # fmt: skip
 

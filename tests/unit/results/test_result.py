@@ -191,7 +191,7 @@ def test_a_result_says_what_it_is(result):
     assert repr(result).startswith("Result(srtf:cost_s=2.0, consolidated on ")
     assert repr(result).endswith("(4 GPUs): 2 of 3 jobs finished)")
     assert repr(result.jobs).startswith("Jobs(3 jobs: id, submit_s")
-    assert result.warnings == ["a warning"]
+    assert result.warnings == []
     assert result.jobs_per_s == 6.0
     assert result.audit().ok
 
