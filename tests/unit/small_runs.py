@@ -39,6 +39,10 @@ def trace_of(jobs: Sequence[Job], **columns: Any) -> Trace:
     }
     if any(job.allowed for job in jobs):
         arguments["gpu_types"] = [job.allowed for job in jobs]
+    for name in ("estimate", "predicted"):
+        times = [getattr(job, f"{name}_us") for job in jobs]
+        if any(time is not None for time in times):
+            arguments[f"{name}_s"] = [np.nan if t is None else t / SECOND for t in times]
     profiles = list({id(job.profile): job.profile for job in jobs if job.profile}.values())
     if profiles:
         arguments["profiles"] = [
@@ -132,7 +136,7 @@ def simulated(
     spec = RunSpec(
         policy=text(policy, policy_params),
         placement=text(placement, placement_params),
-        predictor="oracle",
+        predictor="oracle" if trace.predicted_us is None else "column",
         seed=seed,
         cluster=cluster,
         trace=TraceSource.of(trace),

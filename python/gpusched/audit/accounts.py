@@ -55,7 +55,7 @@ def _check_columns(case: Case) -> None:
     finish_us[case.ran] = case.end_us[case.closes]
     finish_us[~case.finished] = -1
     preemptions = case.num_intervals - case.num_resizes - 1
-    # What a job that did not end was left with, a run cut off or a preemption, the log does not say.
+    # The log does not say what a job that did not end was left with: a run cut off counts not.
     claimed = np.asarray(case.schedule.preemptions)
     is_cut = has_run & ~case.finished & np.isin(claimed - preemptions, (0, 1))
     width = np.diff(np.append(case.first, len(case.rows["job"])))

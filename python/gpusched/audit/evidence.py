@@ -222,7 +222,14 @@ class Case:
     @cached_property
     def moments(self) -> Moments:
         """The instants of the log."""
-        return Moments(self)
+        return Moments(
+            self.trace.submit_us,
+            self.start_us,
+            self.end_us,
+            self.rows,
+            self.interval_of_row,
+            self.server_gpus,
+        )
 
     @cached_property
     def rejected(self) -> Bool:

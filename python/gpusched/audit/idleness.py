@@ -45,8 +45,8 @@ def check(case: Case) -> None:
             "left waiting",
             fits & waiting,
             lambda i, kind=kind: (  # type: ignore[misc]
-                f"from {case.moments.us[i]} us on a job of {case.alike.kinds[kind][1]} GPUs waits that "
-                f"{case.spec.policy} would have started: they are free"
+                f"from {case.moments.us[i]} us on a job of {case.alike.kinds[kind][1]} GPUs waits "
+                f"that {case.spec.policy} would have started: they are free"
             ),
         )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from gpusched import _core
 from gpusched.audit.declarations import Flags
 from gpusched.plugins.policy import (
     Choice,
@@ -15,7 +14,7 @@ from gpusched.plugins.policy import (
     SpeedChoice,
     known_choice,
 )
-from gpusched.plugins.registry import version
+from gpusched.plugins.registry import rules_version, version
 from gpusched.prediction.choose import resolve
 from gpusched.prediction.registry import PREDICTORS
 from gpusched.specs.predicted_columns import PredictedBy
@@ -59,7 +58,7 @@ def _declared(
         interacts=contention is not None and contention.has("interacting"),
         predicted="" if "predictor" in own else _column(faults, predictor_text),
         faults=tuple(faults),
-        version=_core.__version__,
+        version=rules_version(),
     )
 
 

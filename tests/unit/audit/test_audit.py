@@ -15,6 +15,7 @@ from gpusched.audit.capacity import by_server_and_start, has_overlap
 from gpusched.plugins.identity import PythonObject
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import REJECTED, digest_of
+from gpusched.specs.run_spec import TraceSource
 from tests.reference import PLACEMENTS, POLICIES
 from tests.reference.cases import SECOND, cases
 from tests.unit.small_runs import job, simulated
@@ -55,10 +56,9 @@ def problems(result, rows=None, summary=None, *, keep_digest=False, **columns):
         digest = digest_of(log, schedule.status, schedule.reason)
         schedule = replace(schedule, digest=digest)
     metrics = result.summary() | (summary or {})
+    spec = msgspec.structs.replace(result.spec, trace=TraceSource.of(result.trace))
     flags = declared(result.spec)
-    return audit(
-        result.trace, result.cluster, result.spec, schedule, log, lambda: metrics, flags
-    ).problems
+    return audit(result.trace, result.cluster, spec, schedule, log, lambda: metrics, flags).problems
 
 
 def changed(result, row, **values):
