@@ -9,14 +9,14 @@ import msgspec
 import numpy as np
 
 import gpusched
+from gpusched import readable as reference
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 from gpusched.models.profiles import JobProfile
+from gpusched.readable import Job, Network, Outcome
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import INTERVAL_COLUMNS, SCHEDULE_COLUMNS, StoredSchedule
 from gpusched.specs.run_spec import RunSpec, TraceSource
 from gpusched.traces.workload import Trace
-from tests import reference
-from tests.reference import Job, Network, Outcome
 
 SECOND = 1_000_000
 Servers = Sequence[tuple[int, str]]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from gpusched.audit import (
     accounts,
@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 
-__all__ = ["AuditError", "AuditReport", "Flags", "audit"]
+__all__ = ["AuditError", "AuditReport", "Flags", "Level", "audit"]
+
+
+Level = Literal["log", "decisions"]
+LEVELS = get_args(Level)
 
 
 class AuditError(Exception):
@@ -74,6 +78,7 @@ def audit(
     intervals: Mapping[str, AnyArray],
     summary: Callable[[], Mapping[str, Any]],
     flags: Flags,
+    level: Level = "log",
 ) -> AuditReport:
     """Check that a schedule is possible, complete and honestly reported.
 
@@ -94,6 +99,9 @@ def audit(
         Returns the metrics under examination.
     flags
         What the registry declares of policy, placement and speed.
+    level
+        ``"decisions"``: also that the policy as documented would have decided so, see
+        :mod:`gpusched.audit.decisions`.
     """
     problems = malformed(trace, schedule, intervals)
     if problems:  # the other rules read columns by job
@@ -116,4 +124,8 @@ def audit(
     if not done.is_handed_over:
         orders.check(case)
         idleness.check(case)
+    if level == "decisions":
+        from gpusched.audit import decisions  # loads the readable engine
+
+        decisions.check(case)
     return AuditReport(case.problems, case.notes)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from gpusched.audit import AuditError, audit, capacity
 from gpusched.audit.capacity import by_server_and_start, has_overlap
 from gpusched.plugins.identity import PythonObject
+from gpusched.readable import PLACEMENTS, POLICIES
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import REJECTED, digest_of
 from gpusched.specs.run_spec import TraceSource
-from tests.reference import PLACEMENTS, POLICIES
 from tests.reference.cases import SECOND, cases
 from tests.unit.small_runs import job, simulated
 

@@ -16,8 +16,8 @@ from gpusched.audit.evidence import Case
 from gpusched.audit.links import Links
 from gpusched.audit.speed_rules import SPEED_RULES
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
+from gpusched.readable import Network, Profile
 from gpusched.results.audited_names import declared
-from tests.reference import Network, Profile
 from tests.reference.cases import ALL_TYPES, cases
 from tests.unit.audit.test_audit import changed, named, problems, rows_of, with_value
 from tests.unit.small_runs import SECOND, cluster_of, job, simulated

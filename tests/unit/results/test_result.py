@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from gpusched import readable as reference
 from gpusched.results.result import Result
 from gpusched.schedules.jobs_table import COLUMNS
 from gpusched.schedules.schedule import (
@@ -20,7 +21,6 @@ from gpusched.schedules.schedule import (
     digest_of,
     whole_intervals,
 )
-from tests import reference
 from tests.unit.small_runs import SECOND, job, simulated
 
 

@@ -57,6 +57,15 @@ def _of_caps(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
     ]
 
 
+@SAYING_RULES.register("gavel")
+def _of_gavel(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
+    """Whether types are told apart."""
+    return [
+        Saying("gavel decides by throughputs, and the speed of the run has none: .+"),
+        Saying(r"gavel: \d+ of \d+ programs for .+"),
+    ]
+
+
 for _name in ("chronus", "elasticflow"):
     SAYING_RULES.register(_name)(_of_shares)
 for _name in ("sjf-bco", "ff", "ls", "rand"):

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from . import packing
-from .cluster_state import Cluster
-from .digest import digest, in_order
-from .free import Free
-from .horizon import check_instant
-from .limits import stretch
-from .model import FINISHED, REJECTED, Active, Allocation, Job, Outcome
-from .network import Network
-from .placements import Placer
-from .speeds import Speed
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.digest import digest, in_order
+from gpusched.readable.free import Free
+from gpusched.readable.horizon import check_instant
+from gpusched.readable.limits import stretch
+from gpusched.readable.model import FINISHED, REJECTED, Active, Allocation, Job, Outcome
+from gpusched.readable.network import Network
+from gpusched.readable.packing import NAMES, OWN, Packing
+from gpusched.readable.placements import Placer
+from gpusched.readable.speeds import Speed
 
 
 class Scheduler(Protocol):
@@ -75,9 +75,11 @@ class Engine:
         self.max_instants = max_instants
         self.changes = sorted(changes, key=lambda change: change.at_us)
         self.is_changed = False  # the scheduler, at this instant
+        self.rates_changed = 0
         self.now = 0
         self.free = self.cluster.idle()
         self.active: list[Active] = []
+        self.holding: dict[int, Active] = {}  # those that run, by JobId
         self.suspended: list[Active] = []  # running, but others may take what they hold
         for job in self.jobs:
             job.reason = self.reject_reason(job)
@@ -86,14 +88,14 @@ class Engine:
 
     def make_packing(
         self, name: str, jobs: Sequence[Job], network: Network | None, seed: int
-    ) -> packing.Packing | None:
+    ) -> Packing | None:
         """Return the placement for jobs that ask for more than GPUs, where it is asked."""
-        if name not in packing.OWN and not self.has_demands:
+        if name not in OWN and not self.has_demands:
             return None
-        if name not in packing.NAMES:
+        if name not in NAMES:
             raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
         domains = ((), ()) if network is None else (network.server_domain, network.domain_parent)
-        return packing.Packing(name, self.cluster, jobs, *domains, seed)
+        return Packing(name, self.cluster, jobs, *domains, seed)
 
     def reject_reason(self, job: Active) -> int:
         """Return why the job can never run, 0 if it can."""
@@ -109,7 +111,7 @@ class Engine:
     @property
     def running(self) -> list[Active]:
         """The jobs that hold GPUs, by JobId."""
-        return [job for job in self.active if job.running]
+        return [self.holding[job] for job in sorted(self.holding)]
 
     @property
     def waiting(self) -> list[Active]:
@@ -134,6 +136,7 @@ class Engine:
         """Give free GPUs to a job that has none now."""
         assert self.free.contains(job, allocation)
         job.allocation = allocation
+        self.holding[job.id] = job
         assert self.min_gpus(job) <= job.width <= self.max_gpus(job)
         job.ranks = self.placer.ranks(job, allocation) if ranks is None else ranks
         job.since = self.now
@@ -170,6 +173,7 @@ class Engine:
         job.held += self.now - job.since
         job.paid += min(job.pending, self.now - job.since)
         job.allocation = None
+        del self.holding[job.id]
 
     def stop(self, job: Active) -> None:
         """Take the GPUs of a running job back before it is done."""
@@ -280,6 +284,7 @@ class Engine:
                 self.preempt(job)
             for job, rate in self.speed.rates(self.running):
                 if rate != job.rate:
+                    self.rates_changed += job.rate is not None
                     job.set_rate(rate, self.now)
             wake = self.scheduler.wake(self)
             assert wake is None or wake > self.now
@@ -302,5 +307,6 @@ class Engine:
             reason=[job.reason if job.status == REJECTED else 0 for job in jobs],
             rows=rows,
             digest=digest(rows, rejects),
+            rates_changed=self.rates_changed,
             uncontended_us=[] if self.speed.is_fixed else [job.uncontended for job in jobs],
         )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from .cluster_state import Cluster
-from .model import Active, Allocation, Profile
-from .network import Link, Network
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.model import Active, Allocation, Profile
+from gpusched.readable.network import Link, Network
 
 Share = Callable[[float, int, int, int], float]
 """Of one ring on one link: from its bandwidth, the number of rings on it, and the GPUs behind it,

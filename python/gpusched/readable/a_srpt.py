@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .engine import Engine
-from .limits import limits, placed_s
-from .model import Active, Allocation
-from .non_preemptive import NonPreemptive
-from .placements import Placer
+from gpusched.readable.engine import Engine
+from gpusched.readable.limits import limits, placed_s
+from gpusched.readable.model import Active, Allocation
+from gpusched.readable.non_preemptive import NonPreemptive
+from gpusched.readable.placements import Placer
 
 
 class VirtualMachine:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .model import Active, Allocation
-from .placements import Placer
-from .speeds import Ring, Speed, profile_of
-from .stages import Stages
+from gpusched.readable.model import Active, Allocation
+from gpusched.readable.placements import Placer
+from gpusched.readable.speeds import Ring, Speed, profile_of
+from gpusched.readable.stages import Stages
 
 
 def limits(speed: Speed, job: Active) -> tuple[float, float, float]:

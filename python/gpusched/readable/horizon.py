@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .model import Job
+from gpusched.readable.model import Job
 
 MAX_SERVICE_US = 2**53
 MAX_SUBMIT_US = 2**61

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .easy import HeadReservation
-from .engine import Engine
-from .model import Active
-from .non_preemptive import NonPreemptive
+from gpusched.readable.easy import HeadReservation
+from gpusched.readable.engine import Engine
+from gpusched.readable.model import Active
+from gpusched.readable.non_preemptive import NonPreemptive
 
 
 class Conservative(NonPreemptive):

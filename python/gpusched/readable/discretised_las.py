@@ -6,10 +6,10 @@ import bisect
 from collections.abc import Mapping
 from typing import Any
 
-from .engine import Engine
-from .model import Active
-from .orders import las
-from .preemptive import Preemptive, ticks
+from gpusched.readable.engine import Engine
+from gpusched.readable.model import Active
+from gpusched.readable.orders import las
+from gpusched.readable.preemptive import Preemptive, ticks
 
 PRESETS: dict[str, dict[str, Any]] = {
     "tiresias": {"limits": [3250.0, 7200.0]},

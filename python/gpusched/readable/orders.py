@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .model import Active
-from .rng import draw, uniform
+from gpusched.readable.model import Active
+from gpusched.readable.rng import draw, uniform
 
 Key = Callable[[Active, int, int], float]
 """From (job, now, seed) to whole ticks, or to an IEEE double where something is calculated."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from .model import WHOLE, Active, Allocation
+from gpusched.readable.model import WHOLE, Active, Allocation
 
 
 def workers_of(mask: int) -> int:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .cluster_state import Cluster, lowest_bits
-from .domains import Domains
-from .free import Free
-from .model import Active, Allocation, Job
-from .packing_rules import RULES, Ask
+from gpusched.readable.cluster_state import Cluster, lowest_bits
+from gpusched.readable.domains import Domains
+from gpusched.readable.free import Free
+from gpusched.readable.model import Active, Allocation, Job
+from gpusched.readable.packing_rules import RULES, Ask
 
 OWN = ("dot-product", "fgd", "gpu-packing", "gpu-clustering", "buddy", "topology")
 """Placements that go by their rule whatever the jobs ask for."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .cluster_state import Cluster
-from .network import Network
-from .proportional import Proportional
-from .speeds import CONTENTIONS, Fixed, Ring, Speed
-from .stages import Stages
-from .tables import Table
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.network import Network
+from gpusched.readable.proportional import Proportional
+from gpusched.readable.speeds import CONTENTIONS, Fixed, Ring, Speed
+from gpusched.readable.stages import Stages
+from gpusched.readable.tables import Table
 
 ON_LINKS: dict[str, Callable[..., Speed]] = {"ring": Ring, "stages": Stages}
 

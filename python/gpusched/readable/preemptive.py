@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .engine import Engine
-from .free import Free
-from .model import Active, Allocation, Job
-from .orders import Key
+from gpusched.readable.engine import Engine
+from gpusched.readable.free import Free
+from gpusched.readable.model import Active, Allocation, Job
+from gpusched.readable.orders import Key
 
 DEFAULTS: dict[str, Any] = {
     "scan": "skip",
@@ -68,8 +68,9 @@ class Preemptive:
         """Return the jobs that fit a budget of all GPUs, in the order given."""
         taken: list[Active] = []
         for job in ranked:
-            if job.gpus <= num_gpus - sum(other.gpus for other in taken):
+            if job.gpus <= num_gpus:
                 taken.append(job)
+                num_gpus -= job.gpus
             elif self.params["scan"] == "strict":
                 break
         return taken

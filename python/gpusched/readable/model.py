@@ -137,6 +137,8 @@ class Outcome:
     digest: str
     uncontended_us: list[float]
     """Empty where the speed is fixed."""
+    rates_changed: int = field(default=0, compare=False)
+    """How often the rate of a running job became another."""
 
 
 @dataclass

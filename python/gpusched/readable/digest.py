@@ -6,7 +6,7 @@ import hashlib
 import struct
 from collections.abc import Iterable
 
-from .model import Row
+from gpusched.readable.model import Row
 
 
 def in_order(rows: Iterable[Row]) -> list[Row]:

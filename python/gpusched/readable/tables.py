@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from .cluster_state import Cluster
-from .model import Active, Allocation, Throughputs
-from .speeds import allocation_of
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.model import Active, Allocation, Throughputs
+from gpusched.readable.speeds import allocation_of
 
 
 def between(known: Mapping[int, float], gpus: int) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .model import Active
-from .orders import srsf
-from .preemptive import Preemptive
+from gpusched.readable.model import Active
+from gpusched.readable.orders import srsf
+from gpusched.readable.preemptive import Preemptive
 
 
 class ServerFilling(Preemptive):

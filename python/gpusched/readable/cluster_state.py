@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .free import Free
-from .model import Allocation, Job
+from gpusched.readable.free import Free
+from gpusched.readable.model import Allocation, Job
 
 UNLIMITED = 2**62
 

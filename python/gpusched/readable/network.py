@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .model import Allocation
+from gpusched.readable.model import Allocation
 
 Link = tuple[str, int]
 """("nic", server) or ("uplink", domain)."""

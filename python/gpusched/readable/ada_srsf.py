@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import orders
-from .engine import Engine
-from .model import Active, Allocation
-from .non_preemptive import NonPreemptive
-from .speeds import Ring, allocation_of, profile_of
+from gpusched.readable.engine import Engine
+from gpusched.readable.model import Active, Allocation
+from gpusched.readable.non_preemptive import NonPreemptive
+from gpusched.readable.orders import srsf
+from gpusched.readable.speeds import Ring, allocation_of, profile_of
 
 
 class AdaSrsf(NonPreemptive):
@@ -23,7 +23,7 @@ class AdaSrsf(NonPreemptive):
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Look at the arrivals, and after a finish at all who wait."""
         queue = engine.waiting if finished else list(arrived)
-        queue.sort(key=lambda job: (orders.srsf(job, engine.now, engine.seed), job.id))
+        queue.sort(key=lambda job: (srsf(job, engine.now, engine.seed), job.id))
         refused = []
         for job in queue:
             servers = tuple(engine.cluster.allowed_servers(job.job))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .cluster_state import UNLIMITED, Cluster, lowest_bits
-from .fragmentation import Fragmentation
-from .free import Free
-from .model import WHOLE, Active, Job
-from .rng import below, draw
+from gpusched.readable.cluster_state import UNLIMITED, Cluster, lowest_bits
+from gpusched.readable.fragmentation import Fragmentation
+from gpusched.readable.free import Free
+from gpusched.readable.model import WHOLE, Active, Job
+from gpusched.readable.rng import below, draw
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .cluster_state import Cluster
-from .model import Active, Allocation, Samples
-from .network import Link, Network
-from .samples import in_equal_parts, in_proportion, whole_in_equal_parts, whole_in_proportion
-from .speeds import Share, allocation_of, none, slowest_link
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.model import Active, Allocation, Samples
+from gpusched.readable.network import Link, Network
+from gpusched.readable.samples import (
+    in_equal_parts,
+    in_proportion,
+    whole_in_equal_parts,
+    whole_in_proportion,
+)
+from gpusched.readable.speeds import Share, allocation_of, none, slowest_link
 
 
 class Proportional:

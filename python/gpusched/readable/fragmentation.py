@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .cluster_state import Cluster
-from .free import Free
-from .model import WHOLE, Job
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.free import Free
+from gpusched.readable.model import WHOLE, Job
 
 MOST_KINDS = 128
 

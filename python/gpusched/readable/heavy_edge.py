@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement
 
-from .model import Graph
+from gpusched.readable.model import Graph
 
 Counts = dict[int, int]
 """Server -> number of GPUs."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .engine import Engine
-from .model import Active
-from .preemptive import Preemptive
+from gpusched.readable.engine import Engine
+from gpusched.readable.model import Active
+from gpusched.readable.preemptive import Preemptive
 
 
 class ASrptP(Preemptive):

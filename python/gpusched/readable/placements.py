@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .cluster_state import Cluster, lowest_bits
-from .free import Free
-from .heavy_edge import Cut, grow, heavy_edge, ranks_of, swapped
-from .model import Active, Allocation
-from .packing import OWN, Packing
-from .rng import below, draw
-from .speeds import Speed
-from .stages import Stages, graph_of
+from gpusched.readable.cluster_state import Cluster, lowest_bits
+from gpusched.readable.free import Free
+from gpusched.readable.heavy_edge import Cut, grow, heavy_edge, ranks_of, swapped
+from gpusched.readable.model import Active, Allocation
+from gpusched.readable.packing import OWN, Packing
+from gpusched.readable.rng import below, draw
+from gpusched.readable.speeds import Speed
+from gpusched.readable.stages import Stages, graph_of
 
 Counts = dict[int, int]
 """Server -> number of GPUs, servers in id order."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .cluster_state import overlaps
-from .engine import Engine
-from .free import Free
-from .model import Active, Allocation
-from .non_preemptive import NonPreemptive
+from gpusched.readable.cluster_state import overlaps
+from gpusched.readable.engine import Engine
+from gpusched.readable.free import Free
+from gpusched.readable.model import Active, Allocation
+from gpusched.readable.non_preemptive import NonPreemptive
 
 
 class HeadReservation:
@@ -24,9 +24,9 @@ class HeadReservation:
     def find(self, engine: Engine, head: Active) -> tuple[int, Free, Allocation]:
         """Return the head's shadow time, what is free by then, and its GPUs."""
         ends = {job.id: max(job.since + job.estimate, engine.now + 1) for job in engine.running}
+        free = engine.free
         for shadow in sorted(set(ends.values())):
-            released = [job for job in engine.running if ends[job.id] <= shadow]
-            free = engine.free.released(released)
+            free = free.released([job for job in engine.running if ends[job.id] == shadow])
             reserved = engine.place(head, free)
             if reserved is not None:
                 return shadow, free, reserved

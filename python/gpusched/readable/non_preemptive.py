@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .engine import Engine
-from .model import Active, Job
-from .orders import Key
+from gpusched.readable.engine import Engine
+from gpusched.readable.model import Active, Job
+from gpusched.readable.orders import Key
 
 
 class NonPreemptive:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .cluster_state import Cluster
-from .model import Active, Allocation, Graph
-from .network import Link, Network
-from .speeds import OnLinks, Share, allocation_of, reserved
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.model import Active, Allocation, Graph
+from gpusched.readable.network import Link, Network
+from gpusched.readable.speeds import OnLinks, Share, allocation_of, reserved
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from .cluster_state import Cluster
-from .free import Free
-from .model import Active, Allocation
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.free import Free
+from gpusched.readable.model import Active, Allocation
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from gpusched.readable.engine import Engine
 
 Part = tuple[int, int]
 """GPU type, and how many of them."""
