@@ -22,24 +22,35 @@ FIRST_S = 0.06
 """The interpreter itself takes as long to begin; what comes before is not ours to answer."""
 
 STUDY = """
-[[trace]]
-file = "jobs.csv"
+name = "study"
+seeds = [1, 2]
+policies = ["fifo", "sjf", "srtf"]
+baseline = "fifo"
 
-[cluster]
-servers = [{ count = 8, gpus = 8 }]
+[[traces]]
+generate = "philly"
+jobs = 500
+loads = [0.9]
 
-[axes]
-policy = ["fifo", "sjf", "srtf"]
+[[clusters]]
+servers = 8
+gpus = 8
+"""
+
+SPACE = """
+[[space]]
+policy = "las"
+tune = ["period_s"]
 """
 
 COMMANDS = {
     "compare": "compare jobs.csv -p fifo,sjf --servers 8 --out compared",
     "run": "run jobs.csv --policy srtf --servers 8 --out ran --audit",
     "sweep": "sweep study.toml",
-    "tune": "tune jobs.csv --policy 2d-las --servers 8 --trials 4",
-    "size": "size jobs.csv --policy fifo --goal mean_wait_s=600",
+    "tune": "tune study.toml --space space.toml --metric mean_jct_s --trials 4",
+    "size": "size jobs.csv -p fifo --goal mean_wait_s<=600",
     "fidelity": "fidelity jobs.csv --servers 8",
-    "whatif": "whatif jobs.csv --servers 8 --policy sjf",
+    "whatif": "whatif jobs.csv --servers 8 --base fifo --change policy=sjf",
     "decide": "decide --help",
     "when": "when --help",
     "export": "export --help",
@@ -59,6 +70,7 @@ def prepared(folder: Path) -> None:
     jobs = gs.generate("philly", 3_000, load=0.9, cluster=gs.Cluster.uniform(8, 8), seed=2)
     jobs.to_polars().write_csv(folder / "jobs.csv")
     (folder / "study.toml").write_text(STUDY)
+    (folder / "space.toml").write_text(SPACE)
 
 
 def ended(command: Sequence[str], folder: Path) -> float:
