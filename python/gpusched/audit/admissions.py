@@ -96,7 +96,7 @@ def _check_jobs(case: Case, rows: dict[str, AnyArray], slot_us: int) -> None:
 def _is_border(case: Case, time_us: AnyArray, slot_us: int) -> AnyArray:
     """Whether jobs come, start or end at a time, or a slot does."""
     at = np.minimum(case.moments.of(time_us), len(case.moments.us) - 1)
-    is_border = case.moments.us[at] == time_us
+    is_border: AnyArray = case.moments.us[at] == time_us
     if slot_us > 0:
         is_border |= time_us % slot_us == 0
     return is_border

@@ -115,7 +115,7 @@ def _check_waiting(case: Case, course: Course) -> None:
     waits = ~case.finished & ~case.rejected
     waits[[job for job in course.cancelled if 0 <= job < len(waits)]] = False
     jobs = np.flatnonzero(waits)
-    due = ()
+    due: tuple[str, ...] = ()
     if len(jobs):
         many = f"{len(jobs)} job waits" if len(jobs) == 1 else f"{len(jobs)} jobs wait"
         due = (f"{many} for ever, the first is job {jobs[0]}:",)

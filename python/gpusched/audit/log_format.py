@@ -54,5 +54,5 @@ def log_digest(log: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) 
         for begin in range(0, len(columns[0]), _ROWS_AT_A_TIME):
             part = slice(begin, begin + _ROWS_AT_A_TIME)
             words = [np.asarray(column)[part].astype("<i8") for column in columns]
-            sha.update(np.ascontiguousarray(np.stack(words, axis=1)))
+            sha.update(np.stack(words, axis=1).data)
     return sha.hexdigest()

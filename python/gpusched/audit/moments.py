@@ -39,7 +39,8 @@ class Moments:
         """The instants in microseconds, ascending."""
         times = np.sort(np.concatenate((self.submit_us, self.start_us, self.end_us)))
         is_new = np.append(True, times[1:] != times[:-1])  # np.unique hashes, ten times as slow
-        return times[is_new].astype(np.int64, copy=False)
+        us: Int64 = times[is_new].astype(np.int64, copy=False)
+        return us
 
     def of(self, times: AnyArray) -> Int64:
         """Return the numbers of instants."""

@@ -106,7 +106,7 @@ def check(case: Case) -> None:
     if keys is None:
         return
     kind = case.alike.of_job[case.job]
-    if case.spec.speed != "fixed" and case.trace.profile is not None:
+    if not case.flags.is_steady and case.trace.profile is not None:
         kind = kind * (int(case.trace.profile.max()) + 2) + case.trace.profile[case.job]
     turn = np.lexsort((case.start_us, kind))
     turn = turn[~case.is_resize[turn]]
@@ -157,4 +157,5 @@ def remaining_us(case: Case) -> Int64 | None:
     service = case.trace.service_us[case.job]
     left = service + rule.overrun_us + case.before(added) - attained_us(case)
     truly = np.maximum(left, 1) + (predicted[case.job] - service)
-    return np.maximum(truly, 1)
+    remaining: Int64 = np.maximum(truly, 1)
+    return remaining

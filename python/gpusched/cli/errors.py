@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import typer
 
-from gpusched.base.early_interrupts import INTERRUPTED, is_interrupt
+from gpusched.base.early_interrupts import INTERRUPTED as INTERRUPTED
+from gpusched.base.early_interrupts import is_interrupt
 from gpusched.base.entry_points import PluginWarning
 from gpusched.base.hints import HintedError
 from gpusched.base.run_warning import RunWarning

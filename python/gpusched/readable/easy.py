@@ -99,7 +99,8 @@ class Easy(NonPreemptive):
     """Later jobs start now if they do not delay those that were promised, by the estimates."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
-        self.params = {"extra": True, "depth": 1, "backfill": "submit"} | dict(params)
+        self.params: dict[str, Any] = {"extra": True, "depth": 1, "backfill": "submit"}
+        self.params |= params
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Start heads, reserve for the first that have to wait, backfill."""

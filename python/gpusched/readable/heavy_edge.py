@@ -41,11 +41,10 @@ def grow(graph: Graph, quotas: Sequence[int]) -> Cut:
             pairs = [(v, w) for v in left for w in left if v < w]
             heavy = [p for p in pairs if edge_bytes(graph, stage_of(p[0]), stage_of(p[1])) > 0]
             if heavy:
-                chosen = list(
-                    min(
-                        heavy, key=lambda p: (-edge_bytes(graph, stage_of(p[0]), stage_of(p[1])), p)
-                    )
+                heaviest = min(
+                    heavy, key=lambda p: (-edge_bytes(graph, stage_of(p[0]), stage_of(p[1])), p)
                 )
+                chosen = list(heaviest)
         while len(chosen) < quota:
             here = [stage_of(v) for v in chosen]
             rest = [v for v in left if v not in chosen]

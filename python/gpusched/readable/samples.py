@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Number = TypeVar("Number", float, Fraction)
 
@@ -37,7 +37,8 @@ def in_proportion(
                 parts[k] = wanted[k]
             return parts
         for k in full:
-            parts[k] = zero + most[k]  # type: ignore[assignment]
+            held: Any = most[k]
+            parts[k] = zero + held
         rest -= added([parts[k] for k in full], zero)
         not_full = [k for k in not_full if k not in full]
     return parts if rest <= 0 else None

@@ -63,7 +63,8 @@ def _lot(case: Case) -> Float64:
 def _mixed(word: AnyArray) -> AnyArray:
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
+    mixed: AnyArray = word ^ (word >> np.uint64(31))
+    return mixed
 
 
 def _on_fixed(column: Callable[[Case], AnyArray | None]) -> Key:
