@@ -28,7 +28,7 @@ from gpusched.cli import app
 import gpusched.cli.compare, gpusched.cli.trace_convert, gpusched.cli.trace_generate
 import gpusched.reporting.report, gpusched.reporting.plotting, gpusched.traces.reading
 import gpusched.cli.run, gpusched.cli.sweep, gpusched.cli.size, gpusched.cli.tune
-import gpusched.cli.export, gpusched.cli.reproduce
+import gpusched.cli.export
 import polars, plotly.graph_objects
 
 def begun(arguments):
@@ -124,7 +124,6 @@ COMMANDS = {
     "convert to npz": ["trace", "convert", "jobs.csv", "target/trace.npz"],
     "export to json": ["export", "result.npz", "target/timeline.json"],
     "export to swf": ["export", "result.npz", "target/jobs.swf"],
-    "reproduce": ["reproduce", "sjf-bco", "--out", "target"],
     "run": ["run", "jobs.csv", "-p", "sjf", "--out", "target", "--servers", "8"],
     "save": ["save"],
     "save a run": ["save a run"],
