@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.readable import POLICIES, Job, replay
 from tests.boundary.workloads import CLUSTER, trace
 from tests.parity.core import run_core
-from tests.reference import POLICIES, Job, replay
 
 LONGEST_S = 2**53 / 1e6  # the longest service
 LATEST_S = 2**61 / 1e6  # the last submit

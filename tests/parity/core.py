@@ -12,9 +12,9 @@ import pytest
 from hypothesis import reject
 
 import gpusched as gs
-from tests.reference import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
+from gpusched.readable import Graph, Job, Network, Outcome, Profile, Samples, Throughputs
+from gpusched.readable.model import WHOLE
 from tests.reference.cases import JOB_TIMES, Case
-from tests.reference.model import WHOLE
 
 US_PER_S = 1_000_000
 MOST_INSTANTS = 4_000

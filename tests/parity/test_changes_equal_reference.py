@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
+from gpusched.readable import Change, Outcome, make_scheduler
 from tests.parity.core import (
     MOST_INSTANTS,
     assert_same,
@@ -19,7 +20,6 @@ from tests.parity.core import (
     outcome_of,
     predictor_of,
 )
-from tests.reference import Change, Outcome, make_scheduler
 from tests.reference.cases import Case, cases
 
 PLACEMENTS = ("count", "first-fit", "consolidated", "random")

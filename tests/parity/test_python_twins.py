@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.readable import PLACEMENTS, POLICIES
 from tests.parity import twins
 from tests.parity.core import make_cluster, make_trace, predictor_of
-from tests.reference import PLACEMENTS, POLICIES
 from tests.reference.cases import SECOND, Case, cases
 
 UNITS = st.sampled_from([1, SECOND])

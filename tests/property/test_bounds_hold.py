@@ -14,7 +14,7 @@ from gpusched.bounds.certificates import makespan_bound
 from gpusched.bounds.known.mean_busy_time import mean_busy_time
 from gpusched.bounds.known.squashed_srpt import squashed_srpt
 from gpusched.bounds.known.trivial import trivial
-from tests.reference import PLACEMENTS, POLICIES, Job, replay
+from gpusched.readable import PLACEMENTS, POLICIES, Job, replay
 
 optimize = pytest.importorskip("scipy.optimize")
 sparse = pytest.importorskip("scipy.sparse")

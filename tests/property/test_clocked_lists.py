@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.readable import PLACEMENTS, make_engine
+from gpusched.readable.model import Active
+from gpusched.readable.non_preemptive import ListScheduler
 from tests.parity.core import assert_same, make_cluster, make_trace, outcome_of
-from tests.reference import PLACEMENTS, make_engine
 from tests.reference.cases import SECOND, cases
-from tests.reference.model import Active
-from tests.reference.non_preemptive import ListScheduler
 
 
 class HighestResponseRatio(gs.Order):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .cases import Case, cases
-from .drawing import Generator, Source, flag
-from .model import WHOLE, Job
-from .scales import SHAPES
+from gpusched.readable.model import WHOLE, Job
+from tests.reference.cases import Case, cases
+from tests.reference.drawing import Generator, Source, flag
+from tests.reference.scales import SHAPES
 
 # Thousandths of cores, and MiB; a worker asks for as much as a few of them have.
 ROOMS = (None, 1000, 2000, 4000)
