@@ -10,6 +10,7 @@ import numpy as np
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 from gpusched.base.ticks import US_PER_S
 from gpusched.deciding.known_past import LEAST, KnownPast
+from gpusched.deciding.survival import surviving
 
 WAVES: Final = 8
 NEIGHBOURS: Final = 50
@@ -49,7 +50,7 @@ class ServiceDraws:
     def __init__(self, past: KnownPast) -> None:
         finished, services = past.is_finished, past.service_us
         classes = width_classes(past.gpus)
-        self._all = _kind(services, finished)
+        self._all = _Kind(*surviving(services, finished))
         self._of = _by_class(services, finished, classes)
         self._exponent = _hill(self._all.service_us)
         borders = np.linspace(0, len(services), WAVES + 1).astype(np.int64)
@@ -117,18 +118,8 @@ def _by_class(services: Int64, finished: Bool, classes: Int64) -> dict[int, _Kin
     kinds = {}
     for each in np.unique(classes[finished]).tolist():
         mine = classes == each
-        kinds[each] = _kind(services[mine], finished[mine])
+        kinds[each] = _Kind(*surviving(services[mine], finished[mine]))
     return kinds
-
-
-def _kind(services: Int64, finished: Bool) -> _Kind:
-    """Return the finished jobs as Kaplan and Meier weigh them."""
-    order = np.lexsort((~finished, services))
-    ended = finished[order]
-    ended[-1] = True  # who has run the longest of all, if it runs still
-    left = np.arange(len(services), 0, -1)
-    share = 1.0 - np.cumprod(np.where(ended, 1.0 - 1.0 / left, 1.0))
-    return _Kind(services[order][ended], share[ended])
 
 
 def _num_longer(kind: _Kind, attained_us: int) -> int:

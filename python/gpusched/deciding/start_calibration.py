@@ -1,36 +1,40 @@
 """Whether forecasts of starts come true, on weeks of a trace that they have not seen.
 
-    python -m gpusched.deciding.start_calibration TRACE [--servers 64] [--policy fifo] [--weeks 2]
+    python -m gpusched.deciding.start_calibration TRACE... [--servers 64] [--policy fifo]
+        [--weeks 4] [--before 3]
 
 A policy is simulated on the whole trace. In its last weeks, at instants drawn at random, jobs that
-wait there are drawn, and :func:`gpusched.when` is asked when they start, by the jobs that have
-finished until then. What then happens in the simulation, with all jobs that come later, is the
-truth. Of forecasts that are calibrated, a share of q of the jobs has started by their quantile q.
+wait there are drawn, and :func:`gpusched.when` is asked when they start, by what is known until
+then. What then happens in the simulation, with all jobs that come later, is the truth. Of forecasts
+that are calibrated, a share of q of the jobs has started by their quantile q. The last ``--weeks``
+are held out: each is forecast once more, corrected by the questions that were asked before it began
+and by what was known of their answers at that time.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final, Self
 
 import numpy as np
 
-from gpusched.base.arrays import Float64
+from gpusched.base.arrays import Float64, Int64
 from gpusched.base.draws import generator
 from gpusched.base.run_warning import unwarned
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.wording import duration
+from gpusched.clusters.cluster import Cluster
+from gpusched.deciding.start_stretch import LEAST_QUESTIONS, stretch_factors, stretched
 from gpusched.deciding.starting import QUANTILES, when
 from gpusched.engine.open_run import Simulation
 from gpusched.engine.simulation import simulate
 from gpusched.traces.cluster_sizing import smallest_cluster
 from gpusched.traces.reading import read_trace
-
-if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 _WEEK_S: Final = 7 * 86_400.0
 
@@ -43,6 +47,8 @@ class StartCalibration:
     ----------
     quantiles
         That were forecast.
+    asked_s
+        float64 seconds, one per question, ascending: the time of the question.
     wait_s
         float64 seconds, one per question: how long the job still waited; infinite where it never
         started.
@@ -51,6 +57,7 @@ class StartCalibration:
     """
 
     quantiles: tuple[float, ...]
+    asked_s: Float64 = field(repr=False)
     wait_s: Float64 = field(repr=False)
     forecast_s: Float64 = field(repr=False)
 
@@ -72,6 +79,39 @@ class StartCalibration:
         middle = self.forecast_s[:, self.quantiles.index(0.5)]
         return float(np.median(np.abs(middle - self.wait_s)))
 
+    def factors(self, by_s: float = np.inf) -> Float64:
+        """Return what quantiles are corrected by, by the answers that were known at a time.
+
+        See :func:`~gpusched.deciding.start_stretch.stretch_factors`.
+        """
+        asked = self.asked_s < by_s
+        known_s = np.minimum(self.wait_s[asked], by_s - self.asked_s[asked])
+        is_over = self.asked_s[asked] + self.wait_s[asked] <= by_s
+        is_over &= np.isfinite(self.wait_s[asked])
+        return stretch_factors(self.quantiles, known_s, is_over, self.forecast_s[asked])
+
+    def held_out(self, weeks: float) -> tuple[Self, Self]:
+        """Return the questions of the last weeks: as forecast, and corrected week by week.
+
+        Each week is corrected by the questions before it and what was known of their answers when
+        it began. The first week that has too few before it is left out.
+        """
+        begin_s = float(self.asked_s[-1]) - weeks * _WEEK_S
+        week = np.floor((self.asked_s - begin_s) / _WEEK_S).astype(np.int64)
+        week = np.minimum(week, math.ceil(weeks) - 1)
+        num_before = np.searchsorted(week, week)
+        rows = np.flatnonzero((week >= 0) & (num_before >= LEAST_QUESTIONS))
+        if not len(rows):
+            raise ValueError("weeks: no question is asked in a week with enough before it")
+        factors = {each: self.factors(begin_s + each * _WEEK_S) for each in np.unique(week[rows])}
+        by_row = np.stack([factors[each] for each in week[rows]])
+        raw = self._with(rows, self.forecast_s[rows])
+        return raw, self._with(rows, stretched(self.forecast_s[rows], by_row))
+
+    def _with(self, rows: Int64, forecast_s: Float64) -> Self:
+        columns = {"asked_s": self.asked_s[rows], "wait_s": self.wait_s[rows]}
+        return dataclasses.replace(self, **columns, forecast_s=forecast_s)
+
     def __str__(self) -> str:
         told = [f"{len(self.wait_s)} questions; median wait {duration(np.median(self.wait_s))}"]
         told += [
@@ -88,7 +128,7 @@ def calibrate_starts(
     cluster: Cluster,
     policy: str = "fifo",
     *,
-    weeks: float = 2.0,
+    weeks: float = 4.0,
     questions: int = 200,
     samples: int = 200,
     seed: int = 0,
@@ -106,6 +146,7 @@ def calibrate_starts(
     with unwarned():
         start_us = np.asarray(simulate(trace, cluster, policy=policy).schedule.start_us)
         run = Simulation(trace, cluster, policy=policy)
+        asked: list[float] = []
         waits: list[float] = []
         forecasts: list[Float64] = []
         for number, time_s in enumerate(at_s.tolist()):
@@ -115,37 +156,58 @@ def calibrate_starts(
                 continue
             job = int(draw.choice(waiting))
             found = when(job, run, samples=samples, alternatives=False, seed=seed + number)
+            asked.append(run.now)
             waits.append(start_us[job] / US_PER_S - run.now if start_us[job] >= 0 else np.inf)
             forecasts.append(found.quantile_s - run.now)
     if not waits:
         raise ValueError(f"{trace.name}: nobody waits under {policy}; use fewer servers")
-    return StartCalibration(QUANTILES, np.array(waits), np.stack(forecasts))
+    return StartCalibration(QUANTILES, np.array(asked), np.array(waits), np.stack(forecasts))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the calibration of a trace."""
+    """Print a row of a table for each trace and policy, and one for each policy."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("trace")
+    parser.add_argument("traces", nargs="+", metavar="TRACE")
     parser.add_argument("--servers", type=int, help="of 8 GPUs; default: for a load of 0.9")
-    parser.add_argument("--policy", default="fifo")
-    parser.add_argument("--weeks", type=float, default=2.0)
+    parser.add_argument("--policy", action="append", help="may be repeated; default: fifo")
+    parser.add_argument("--weeks", type=float, default=4.0, help="that are held out")
+    parser.add_argument("--before", type=float, default=3.0, help="weeks of questions before these")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--samples", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    from gpusched.clusters.cluster import Cluster
-
-    trace = read_trace(given.trace)
-    cluster = (
-        smallest_cluster(trace) if given.servers is None else Cluster.uniform(given.servers, 8)
-    )
-    print(f"{trace.name}, {cluster.num_servers} servers, {given.policy}")
-    found = calibrate_starts(
-        trace, cluster, given.policy, weeks=given.weeks, questions=given.questions,
-        samples=given.samples, seed=given.seed,
-    )  # fmt: skip
-    print(found)
+    print("| trace | servers | policy | questions | median wait | 5-95 %, drawn | corrected |")
+    print("|---|--:|---|--:|--:|--:|--:|")
+    for policy in given.policy or ["fifo"]:
+        found = []
+        for path in given.traces:
+            trace = read_trace(path)
+            cluster = smallest_cluster(trace)
+            if given.servers is not None:
+                cluster = Cluster.uniform(given.servers, 8)
+            asked = calibrate_starts(
+                trace, cluster, policy, weeks=given.weeks + given.before,
+                questions=given.questions, samples=given.samples, seed=given.seed,
+            )  # fmt: skip
+            found.append(asked.held_out(given.weeks))
+            print(_row(trace.name, str(cluster.num_servers), policy, *found[-1]), flush=True)
+        if len(found) > 1:
+            print(_row("all", "", policy, *(_joined(each) for each in zip(*found, strict=True))))
     return 0
+
+
+def _row(
+    name: str, servers: str, policy: str, raw: StartCalibration, made: StartCalibration
+) -> str:
+    wait = duration(float(np.median(raw.wait_s)))
+    shares = f"{raw.share_within:.0%} | {made.share_within:.0%}"
+    return f"| {name} | {servers} | `{policy}` | {len(raw.wait_s)} | {wait} | {shares} |"
+
+
+def _joined(parts: Sequence[StartCalibration]) -> StartCalibration:
+    names = ("asked_s", "wait_s", "forecast_s")
+    columns = {name: np.concatenate([getattr(each, name) for each in parts]) for name in names}
+    return StartCalibration(parts[0].quantiles, **columns)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import os
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -26,11 +27,14 @@ from gpusched.engine.seams import Chosen, placement_seam
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.traces.workload import Trace
 
+if TYPE_CHECKING:
+    from gpusched.deciding.start_calibration import StartCalibration
+
 MOST_SAMPLES: Final = 100_000
 MOST_THREADS: Final = 1024
 PAIRED: Final = 200
 """An alternative is run on so many of the samples, and compared on these."""
-QUANTILES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def when(
@@ -41,7 +45,8 @@ def when(
     placement: str | PlacementChoice | None = None,
     history: Trace | None = None,
     samples: int = 1000,
-    quantiles: Sequence[float] = QUANTILES,
+    quantiles: Sequence[float] | None = None,
+    calibration: StartCalibration | None = None,
     alternatives: bool = True,
     seed: int = 0,
     threads: int | None = None,
@@ -52,8 +57,9 @@ def when(
     that took longer than this one has already (see
     :class:`~gpusched.deciding.service_draws.ServiceDraws`), and runs the cluster on from the state
     until the job starts. The policy is told what the state says of run times, and not what was
-    drawn. Jobs that are still to be submitted are not there, so that under a policy that lets
-    some of them pass the job starts later than this says.
+    drawn. What is still to be submitted is what was on days before, once more (see
+    :class:`~gpusched.deciding.arrival_draws.ArrivalDraws`). Under policies that are told run times
+    jobs are drawn by how wrong these were.
 
     Parameters
     ----------
@@ -65,13 +71,19 @@ def when(
         As of :func:`decide`; default: those of the open run, else ``"fifo"`` and
         ``"consolidated"``. Objects of Python are not taken.
     history
-        Finished jobs to draw from. Default: those of the open run that have finished; with fewer
-        than 20 of these, or with a state, nothing is drawn, and every job takes as long as
-        ``state`` says: one sample.
+        Finished jobs to draw from, in the order of their submission, with ``predicted_s`` if what
+        was told of their run times is known. Default: those of the open run that have been
+        submitted; with fewer than 20 finished of these, or with a state, nothing is drawn, and
+        every job takes as long as ``state`` says: one sample.
     samples
         How many, 1 to 100,000.
     quantiles
-        Which of them the forecast shows, one at least, each above 0 and at most 1.
+        Which of them the forecast shows, one at least, each above 0 and at most 1. Default: those
+        of the calibration, else 5, 25, 50, 75 and 95 %.
+    calibration
+        How earlier forecasts of this cluster came true, see
+        :func:`~gpusched.deciding.start_calibration.calibrate_starts`: the quantiles that are shown
+        are corrected by it. They must be its own.
     alternatives
         Whether to run, on the first 200 samples, what might make it start sooner: half and a
         quarter of its GPUs for twice and four times as long, a placement that takes GPUs wherever
@@ -112,7 +124,7 @@ def when(
     check_integer("samples", samples, 1, MOST_SAMPLES)
     if threads is not None:
         check_integer("threads", threads, 1, MOST_THREADS)
-    parts = _parts(quantiles)
+    parts = _parts(quantiles, calibration)
     shown = job = operator.index(job)
     past = None
     if isinstance(state, Simulation):
@@ -146,11 +158,19 @@ def when(
             _compared(what, started, starts(pool, other, job, drawn), state.now_s)
             for what, other, drawn in others
         )
-    return _forecast(case, job, shown, started, parts, compared, past is not None)
+    found = _forecast(case, job, shown, started, parts, compared, past is not None)
+    if calibration is None:
+        return found
+    return dataclasses.replace(found, factors=calibration.factors())
 
 
-def _parts(quantiles: Sequence[float]) -> tuple[float, ...]:
-    parts = tuple(float(part) for part in quantiles)
+def _parts(
+    quantiles: Sequence[float] | None, calibration: StartCalibration | None
+) -> tuple[float, ...]:
+    known = QUANTILES if calibration is None else calibration.quantiles
+    parts = tuple(float(part) for part in (known if quantiles is None else quantiles))
+    if calibration is not None and parts != known:
+        raise ValueError(f"quantiles: {parts} are not those of the calibration, {known}")
     if not parts:
         raise ValueError("quantiles: at least one is needed")
     for part in parts:
