@@ -27,7 +27,8 @@ from gpusched.traces.intake.merging import merged
 _BATCH: Final = 25
 _FIRST_LOOK_US: Final = 86_400 * US_PER_S
 _FARTHER: Final = 4
-_FARTHEST_LOOK_US: Final = 64 * _FIRST_LOOK_US
+_FARTHEST_LOOK_US: Final = 28 * _FIRST_LOOK_US
+"""Who has not started by then goes on as if nobody came any more."""
 _PER_JOB: Final = frozenset(each.name for each in _core.JOB_COLUMNS if each.per == "job")
 
 
@@ -70,7 +71,7 @@ class Futures:
 
 
 def drawn_futures(
-    state: ClusterState, past: KnownPast, samples: int, seed: int, *, is_told: bool
+    state: ClusterState, past: KnownPast, samples: int, seed: int, *, is_told: bool, arrivals: bool
 ) -> Futures:
     """Draw services and submissions.
 
@@ -78,6 +79,8 @@ def drawn_futures(
     ----------
     is_told
         Whether what the state and the past say of run times is what was said beforehand.
+    arrivals
+        Whether to draw submissions.
     """
     if not is_told:
         past = dataclasses.replace(past, told_us=None)
@@ -92,9 +95,11 @@ def drawn_futures(
     for rows in np.split(order, np.flatnonzero(np.diff(kind_of[order])) + 1):
         gpus, attained_us, told = kinds[kind_of[rows[0]]].tolist()
         drawn[rows] = draws.draw(gpus, attained_us, numbers[rows], told or None)
-    arrivals = ArrivalDraws(past, draws, random)
-    begin_us = arrivals.begins(random.integers(0, 2**53, size=samples))
-    return Futures(np.ascontiguousarray(drawn.T), arrivals, begin_us)
+    service_us = np.ascontiguousarray(drawn.T)
+    if not arrivals:
+        return Futures(service_us)
+    later = ArrivalDraws(past, draws, random)
+    return Futures(service_us, later, later.begins(random.integers(0, 2**53, size=samples)))
 
 
 def starts(pool: ThreadPoolExecutor, case: Case, job: int, futures: Futures) -> list[Started]:
@@ -143,7 +148,7 @@ class _Sampler:
                 return found
             if look_us >= _FARTHEST_LOOK_US:
                 return Started(-1, ()) if found is None else found
-            look_us *= _FARTHER
+            look_us = min(look_us * _FARTHER, _FARTHEST_LOOK_US)
 
     def _with_later(self, drawn_us: Int64, rows: Int64, after_us: Int64) -> dict[str, Any]:
         later, now = rows + self._num_jobs, np.arange(self._num_jobs)

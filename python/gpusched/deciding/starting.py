@@ -47,6 +47,7 @@ def when(
     samples: int = 1000,
     quantiles: Sequence[float] | None = None,
     calibration: StartCalibration | None = None,
+    arrivals: bool = True,
     alternatives: bool = True,
     seed: int = 0,
     threads: int | None = None,
@@ -84,6 +85,10 @@ def when(
         How earlier forecasts of this cluster came true, see
         :func:`~gpusched.deciding.start_calibration.calibrate_starts`: the quantiles that are shown
         are corrected by it. They must be its own.
+    arrivals
+        Whether jobs are submitted in the samples, for 28 days at most. That takes the longer the
+        later the job starts, and without it jobs seem to start too early where others may pass
+        them.
     alternatives
         Whether to run, on the first 200 samples, what might make it start sooner: half and a
         quarter of its GPUs for twice and four times as long, a placement that takes GPUs wherever
@@ -150,7 +155,7 @@ def when(
         futures = Futures(state.jobs.service_us.reshape(1, -1))
     else:
         is_told = case.policy.has("clairvoyant") or case.policy.has("estimate")
-        futures = drawn_futures(state, past, samples, seed, is_told=is_told)
+        futures = drawn_futures(state, past, samples, seed, is_told=is_told, arrivals=arrivals)
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         started = starts(pool, case, job, futures)
         others = start_alternatives(case, job, futures.head(PAIRED)) if alternatives else iter(())

@@ -218,3 +218,7 @@ def test_who_is_still_to_come_overtakes_under_policies_that_let_them() -> None:
     }
     assert found["fifo"].median_s < 40_000
     assert found["fifo-skip"].median_s > 10 * found["fifo"].median_s
+    alone = gs.when(
+        1, state(), policy="fifo-skip", history=small, samples=8, alternatives=False, arrivals=False
+    )
+    assert alone.median_s < 2 * found["fifo"].median_s
