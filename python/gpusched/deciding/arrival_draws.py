@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gpusched.base.rejects import Rejects
 from gpusched.base.ticks import US_PER_S
 from gpusched.deciding.known_past import KnownPast
 from gpusched.deciding.service_draws import ServiceDraws
+from gpusched.traces.deadlines import NO_DEADLINE, shifted
 from gpusched.traces.workload import Trace
 
 RECENT_DAYS: Final = 28
@@ -75,6 +76,16 @@ class ArrivalDraws:
         count = int(np.searchsorted(after_us, horizon_us))
         return rows[:count], after_us[:count]
 
+    def from_time(self, begin_us: int) -> Trace:
+        """Return the jobs as if the first came then."""
+        later_us = begin_us - int(self.jobs.submit_us[0])
+        due_us = self.jobs.deadline_us
+        return dataclasses.replace(
+            self.jobs,
+            submit_us=read_only(self.jobs.submit_us + later_us),
+            deadline_us=None if due_us is None else read_only(shifted(due_us, later_us)),
+        )
+
     def _services(
         self, past: KnownPast, rows: Int64, draws: ServiceDraws, generator: np.random.Generator
     ) -> Int64:
@@ -86,6 +97,16 @@ class ArrivalDraws:
             gpus, had_us = int(past.gpus[rows[row]]), int(service_us[row])
             service_us[row] = draws.draw(gpus, had_us, numbers[row], told_us)[0]
         return service_us
+
+
+def move_submissions(columns: dict[str, Any], first: int, to_us: Int64) -> None:
+    """Move the jobs of a table from a row on to other times, and their deadlines with them."""
+    submit_us = columns["submit_us"][first:]
+    later_us = to_us - submit_us
+    submit_us += later_us
+    if "deadline_us" in columns:
+        due_us = columns["deadline_us"][first:]
+        due_us += np.where(due_us == NO_DEADLINE, 0, later_us)
 
 
 def plain(jobs: Trace) -> Trace:

@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.arrays import Int64, read_only
+from gpusched.base.arrays import Int64
 from gpusched.base.draws import generator
 from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S, seconds_to_us
-from gpusched.deciding.arrival_draws import ArrivalDraws, plain
+from gpusched.deciding.arrival_draws import ArrivalDraws, move_submissions, plain
 from gpusched.deciding.asked_run import description_of, refused
 from gpusched.deciding.cluster_state import ClusterState
 from gpusched.deciding.known_past import KnownPast
@@ -21,7 +21,6 @@ from gpusched.deciding.service_draws import ServiceDraws
 from gpusched.engine.seams import Chosen
 from gpusched.specs.case import job_columns
 from gpusched.specs.core_tables import core_cluster
-from gpusched.traces.deadlines import NO_DEADLINE, shifted
 from gpusched.traces.intake.merging import merged
 
 _BATCH: Final = 25
@@ -158,11 +157,7 @@ class _Sampler:
             for name, values in self._columns.items()
         }
         columns["service_us"][: self._num_jobs] = drawn_us
-        moved_us = self._now_us + 1 + after_us - columns["submit_us"][self._num_jobs :]
-        columns["submit_us"][self._num_jobs :] += moved_us
-        if "deadline_us" in columns:
-            due_us = columns["deadline_us"][self._num_jobs :]
-            due_us += np.where(due_us == NO_DEADLINE, 0, moved_us)
+        move_submissions(columns, self._num_jobs, self._now_us + 1 + after_us)
         return columns
 
     def _until_start(self, columns: dict[str, Any]) -> Started | None:
@@ -176,15 +171,7 @@ def _joined_columns(
     state: ClusterState, later: ArrivalDraws, *, uses_estimates: bool
 ) -> dict[str, Any]:
     """Return the columns of the jobs of the state, and then of what may be submitted."""
-    jobs, after = plain(state.jobs), later.jobs
-    begin_us = state.now_us + 1 - int(after.submit_us[0])
-    due_us = after.deadline_us
-    after = dataclasses.replace(
-        after,
-        submit_us=read_only(after.submit_us + begin_us),
-        deadline_us=None if due_us is None else read_only(shifted(due_us, begin_us)),
-    )
-    both = merged([jobs, after], ["state", "history"])
+    both = merged([plain(state.jobs), later.from_time(state.now_us + 1)], ["state", "history"])
     columns = job_columns(both, state.cluster, uses_estimates=uses_estimates)
     columns["predicted_us"] = np.concatenate([state.jobs.service_us, later.told_us])
     return columns

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -21,14 +21,12 @@ from gpusched.deciding.cluster_state import ClusterState
 from gpusched.deciding.known_past import KnownPast
 from gpusched.deciding.start_alternatives import start_alternatives
 from gpusched.deciding.start_forecast import Sooner, StartForecast, nearest_rank
+from gpusched.deciding.start_record import StartCalibration
 from gpusched.deciding.start_samples import Case, Futures, Started, drawn_futures, starts
 from gpusched.engine.open_run import Simulation
 from gpusched.engine.seams import Chosen, placement_seam
 from gpusched.plugins.policy import PlacementChoice, Policy
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.deciding.start_calibration import StartCalibration
 
 MOST_SAMPLES: Final = 100_000
 MOST_THREADS: Final = 1024

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.deciding.start_calibration import StartCalibration, calibrate_starts, main
+from gpusched.deciding.start_calibration import calibrate_starts, main
+from gpusched.deciding.start_record import StartCalibration
 from gpusched.deciding.start_stretch import stretch_factors, stretched
 
 
