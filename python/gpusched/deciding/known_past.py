@@ -45,15 +45,15 @@ class KnownPast:
     @classmethod
     def of_log(cls, finished: Trace, live: ClusterState) -> Self:
         """Return what a log tells, whose ``predicted_s``, if it has these, is what was said."""
-        runs = live.is_running
-        predicted_us = finished.predicted_us
-        is_told = predicted_us is not None and bool((predicted_us > 0).all())
+        runs, told_us, predicted_us = live.is_running, None, finished.predicted_us
+        if predicted_us is not None and (predicted_us > 0).all():
+            told_us = np.concatenate([predicted_us, live.jobs.service_us[runs]])
         return cls(
             finished,
             np.concatenate([finished.gpus, live.jobs.gpus[runs]]),
             np.concatenate([finished.service_us, _had_us(live)[runs]]),
             np.concatenate([np.ones(len(finished), np.bool_), np.zeros(runs.sum(), np.bool_)]),
-            np.concatenate([predicted_us, live.jobs.service_us[runs]]) if is_told else None,
+            told_us,
         )
 
     @classmethod
