@@ -1,6 +1,6 @@
-"""At each decision, the best of five policies by looking an hour ahead. A number of jobs may follow.
+"""Where jobs wait, the best of five policies by an hour of look-ahead. A number may follow.
 
-Wherever jobs wait, a fork of the run goes on for an hour under each policy; the one under which all
+A fork of the run goes on for an hour under each policy; the one under which all
 jobs together wait least decides. A change of the policy preempts what runs, which costs nothing in
 this trace.
 """
