@@ -129,3 +129,12 @@ def test_a_queue_policy_is_trained_and_held_against_others(tmp_path: Path) -> No
     assert "mean wait on 3 held-out workloads of 200 jobs" in printed
     for policy in ("fifo-skip", "easy", "sjf"):
         assert re.search(rf"learned / {policy}: [\d.]+ \[", printed)
+
+
+def test_looking_ahead_waits_less_than_any_of_its_policies(tmp_path: Path) -> None:
+    printed = run("look_ahead.py", tmp_path, 300)
+    found = {
+        name: int(minutes) for name, minutes in re.findall(r"^([\w -]+): (\d+) min", printed, re.M)
+    }
+    assert list(found) == ["looking ahead", "fifo", "fifo-skip", "sjf", "swf", "sgf"]
+    assert found["looking ahead"] < min(found[name] for name in list(found)[1:])

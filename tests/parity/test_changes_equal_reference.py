@@ -25,7 +25,9 @@ from tests.reference.cases import Case, cases
 PLACEMENTS = ("count", "first-fit", "consolidated", "random")
 LISTS = ("fifo", "fifo-skip", "sjf", "swf", "random")
 PREEMPTIVE = ("srtf", "las", "2d-las")
-WITHDRAWING = ("easy", "srsf", "serverfilling-srpt", "wspt")
+WITHDRAWING = (
+    "easy", "srsf", "serverfilling-srpt", "wspt", "conservative", "ada-srsf", "a-srpt",
+)  # fmt: skip
 """Beside those."""
 
 

@@ -70,7 +70,8 @@ class Simulation(SteppedRun):
         Raises
         ------
         ValueError
-            If the predictor learns in the course of the run, or as :meth:`step`.
+            If the predictor learns in the course of the run, as it writes what it predicts into
+            columns that both would read; or as :meth:`step`.
         """
         self._check_replayed("it cannot be forked; take one that was trained before")
         made = copy.copy(self)
@@ -150,7 +151,7 @@ class Simulation(SteppedRun):
         ------
         ValueError
             If the job neither waits nor runs, or it waits and the policy cannot do without a job
-            that waits: list policies, preemptive ones as well, and ``easy`` can.
+            that waits: few cannot, which *Open runs* names.
 
         Examples
         --------

@@ -35,6 +35,16 @@ class VirtualMachine:
             self.waiting.append(present)
         self.running, self.end = job, now + work
 
+    def remove(self, now: int, number: int) -> None:
+        """Take a job back, if it is there."""
+        self.waiting = [(left, job) for left, job in self.waiting if job != number]
+        if self.running == number:
+            self.running = None
+            if self.waiting:
+                left, job = min(self.waiting)
+                self.waiting.remove((left, job))
+                self.running, self.end = job, now + left
+
     def completed(self, now: int) -> list[int]:
         """Go on until ``now``; return the jobs completed on the way, in order."""
         done = []
@@ -91,11 +101,14 @@ class ASrpt(NonPreemptive):
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Ask the machine who is next, then start what can start."""
-        self.is_release = bool(finished)
         clock = engine.now * engine.cluster.num_gpus
+        gone = self.forget(engine)
+        self.is_release = bool(finished or gone)
         for number in self.machine.completed(clock):
             if number in self.held:
                 self.queue.append(self.held.pop(number))
+        for number in gone:
+            self.machine.remove(clock, number)
         for job in arrived:
             work = job.gpus * math.ceil(self.needs(engine, job).duration)
             self.machine.add(clock, work, job.id)
@@ -115,6 +128,20 @@ class ASrpt(NonPreemptive):
             number = self.machine.running
             if number in self.held and self.try_start(engine, self.held[number], is_queued=False):
                 del self.held[number]
+
+    def forget(self, engine: Engine) -> list[int]:
+        """Return the jobs that were taken back, which wait in no line any more."""
+        waiting = {job.id for job in engine.waiting}
+        gone = [number for number in self.held if number not in waiting]
+        for number in gone:
+            del self.held[number]
+        firsts = {self.kind(engine, job): job for job in reversed(self.queue)}
+        for kind, job in firsts.items():
+            if job.id not in waiting:
+                self.deadline.pop(kind, None)
+        gone += [job.id for job in self.queue if job.id not in waiting]
+        self.queue = [job for job in self.queue if job.id in waiting]
+        return gone
 
     def kind(self, engine: Engine, job: Active) -> Any:
         """Return what jobs have in common that wait in one line."""

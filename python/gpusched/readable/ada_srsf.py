@@ -19,10 +19,12 @@ class AdaSrsf(NonPreemptive):
         self.sharers = params.get("sharers", 2)
         self.is_dual = params.get("rule", "adadual") == "adadual"
         self.threshold = 1 / (2 * (1 + params.get("degradation", 0.0)))
+        self.waited: set[int] = set()  # after the last decision
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Look at the arrivals, and after a finish at all who wait."""
-        queue = engine.waiting if finished else list(arrived)
+        is_taken_back = bool(self.waited - {job.id for job in engine.waiting})
+        queue = engine.waiting if finished or is_taken_back else list(arrived)
         queue.sort(key=lambda job: (srsf(job, engine.now, engine.seed), job.id))
         refused = []
         for job in queue:
@@ -35,6 +37,7 @@ class AdaSrsf(NonPreemptive):
                 engine.start(job, allocation)
             else:
                 refused.append(kind)
+        self.waited = {job.id for job in engine.waiting}
 
     def is_admitted(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
         """Whether each link has room, and the job little to send beside each ring there."""

@@ -18,9 +18,12 @@ class Conservative(NonPreemptive):
         self.reserved: dict[int, int] = {}
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
-        """Compress after an early finish, reserve for arrivals, start what is due."""
+        """Compress where GPUs came free early, reserve for arrivals, start what is due."""
         now = engine.now
-        if any(job.since + job.estimate > now for job in finished):
+        taken_back = self.reserved.keys() - {job.id for job in engine.waiting}
+        for number in taken_back:
+            del self.reserved[number]
+        if taken_back or any(job.since + job.estimate > now for job in finished):
             for job in engine.waiting:
                 if job.id in self.reserved:
                     before = self.reserved.pop(job.id)
