@@ -1,22 +1,30 @@
-"""Instances of ours: jobs of several speeds, workers of three types."""
+"""Instances: jobs of several speeds, and workers of several types."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int32, Int64
-
-TYPES: Final = ("T4", "P100", "V100")
-BASE_RATE: Final = (300.0, 700.0, 1500.0)
-JOB_FACTOR: Final = (0.8, 1.6)
-NOISE: Final = 0.1
-ROUNDS: Final = (6, 12)
-ROUND_SAMPLES: Final = 1e5
-GRADIENT_BYTES: Final = (10e6, 50e6)
-BANDWIDTH_GBPS: Final = 10.0
+from gpusched.papers.common.unequal_gpus import throughputs
+from gpusched.papers.matching.settings import (
+    BANDWIDTH_GBPS,
+    BASE_RATE,
+    DRAWN,
+    GRADIENT_BYTES,
+    JOB_FACTOR,
+    MEASURED,
+    MEDIAN_ROUNDS,
+    NOISE,
+    ROUND_S,
+    ROUND_SAMPLES,
+    ROUNDS,
+    SIGMA,
+    Family,
+)
 
 
 @dataclass(frozen=True)
@@ -28,18 +36,20 @@ class Instance:
     rates
         Samples per second, shape ``(jobs, columns)``.
     type_of_column
-        Index into the names of the types.
+        Index into the names of the family's types.
     capacity
         Workers of each column.
-    rounds, gradient_bytes
+    rounds, round_samples, gradient_bytes
         Of each job.
     """
 
+    family: Family
     seed: int
     rates: Float64 = field(repr=False)
     type_of_column: Int64 = field(repr=False)
     capacity: Int32 = field(repr=False)
     rounds: Float64 = field(repr=False)
+    round_samples: Float64 = field(repr=False)
     gradient_bytes: Float64 = field(repr=False)
 
     @property
@@ -55,7 +65,7 @@ class Instance:
     @property
     def work(self) -> Float64:
         """Samples that each job has left."""
-        left: Float64 = self.rounds * ROUND_SAMPLES
+        left: Float64 = self.rounds * self.round_samples
         return left
 
     def arguments(self) -> dict[str, Any]:
@@ -64,7 +74,7 @@ class Instance:
             "rates": self.rates,
             "capacity": self.capacity,
             "rounds": self.rounds,
-            "round_samples": ROUND_SAMPLES,
+            "round_samples": self.round_samples,
             "gradient_bytes": self.gradient_bytes,
             "bandwidth_gbps": BANDWIDTH_GBPS,
         }
@@ -91,10 +101,47 @@ class Instance:
         return float(self.job_s(counts, split).mean())
 
 
-def draw(num_jobs: int, num_workers: int, seed: int) -> Instance:
+def draw(family: Family, num_jobs: int, num_workers: int, seed: int) -> Instance:
+    """Draw an instance of a family; its columns are single workers.
+
+    Raises
+    ------
+    ValueError
+        If it takes measured speeds, and they are not there.
+    """
+    return (measured if family == MEASURED else drawn)(num_jobs, num_workers, seed)
+
+
+def measured(num_jobs: int, num_workers: int, seed: int) -> Instance:
+    """Draw models of Gavel's tables on one GPU each, and log-normal rounds."""
+    random = np.random.Generator(np.random.PCG64([seed, num_jobs, num_workers, 1]))
+    types = np.sort(random.integers(0, len(MEASURED.types), num_workers))
+    speeds = _measured_speeds()
+    of_job = speeds[random.integers(0, len(speeds), num_jobs)]
+    left = MEDIAN_ROUNDS * np.exp(SIGMA * random.standard_normal(num_jobs))
+    return Instance(
+        family=MEASURED,
+        seed=seed,
+        rates=of_job[:, types],
+        type_of_column=types.astype(np.int64),
+        capacity=np.ones(num_workers, dtype=np.int32),
+        rounds=np.ceil(left),
+        round_samples=ROUND_S * of_job.max(axis=1),
+        gradient_bytes=random.uniform(*GRADIENT_BYTES, num_jobs),
+    )
+
+
+@lru_cache(maxsize=1)
+def _measured_speeds() -> Float64:
+    """Return samples per second of every model on one GPU of each type."""
+    tables = throughputs().values()
+    return np.array([[model.samples_per_s[name] for name in MEASURED.types] for model in tables])
+
+
+def drawn(num_jobs: int, num_workers: int, seed: int) -> Instance:
     """Draw an instance in which every worker has a speed of its own for every job."""
     random = np.random.Generator(np.random.PCG64([seed, num_jobs, num_workers]))
-    types = np.sort(random.integers(0, len(TYPES), num_workers))
+    types = np.sort(random.integers(0, len(DRAWN.types), num_workers))
     factor = random.uniform(*JOB_FACTOR, num_jobs)
     noise = random.uniform(1 - NOISE, 1 + NOISE, (num_jobs, num_workers))
     return _drawn(seed, random, np.asarray(BASE_RATE)[types] * factor[:, None] * noise, types, 1)
@@ -117,10 +164,12 @@ def _drawn(
 ) -> Instance:
     num_jobs, num_columns = rates.shape
     return Instance(
+        family=DRAWN,
         seed=seed,
         rates=rates,
         type_of_column=types.astype(np.int64),
         capacity=np.full(num_columns, each, dtype=np.int32),
         rounds=np.asarray(random.integers(ROUNDS[0], ROUNDS[1] + 1, num_jobs), dtype=np.float64),
+        round_samples=np.full(num_jobs, ROUND_SAMPLES),
         gradient_bytes=np.asarray(random.uniform(*GRADIENT_BYTES, num_jobs)),
     )
