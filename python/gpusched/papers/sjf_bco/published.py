@@ -113,6 +113,36 @@ PUBLISHED: Final = Published(
             unit="%",
             better="higher",
         ),
+        Claim(
+            "kappa-widest",
+            "makespan with kappa = n_g = 32 above that of ls",
+            "Figures 4 and 5",
+            "derived",
+            KAPPA_MAKESPAN[32] / MAKESPAN["ls"][20] - 1,
+            unit="%",
+            better="higher",
+        ),
+        *(
+            Claim(
+                f"fewer-{baseline}",
+                f"lead of sjf-bco over {baseline}, 10 servers less 20 servers",
+                "Figure 6",
+                "derived",
+                reduction(baseline, 10) - reduction(baseline, 20),
+                unit="%",
+                better="higher",
+            )
+            for baseline in BASELINES
+        ),
+        Claim(
+            "lambda-falls",
+            "fall of the makespan from lambda = 1 to 8, kappa = 1",
+            "Figure 7",
+            "derived",
+            1 - LAMBDA_MAKESPAN[8] / LAMBDA_MAKESPAN[1],
+            unit="%",
+            better="higher",
+        ),
         *(
             Claim(
                 f"lambda-{factor}",
