@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.campaigns import theorems
-from tests.campaigns.theorems import alpha_of, checked, drawn, optimum
+from tests.theorems import primal_dual
+from tests.theorems.primal_dual import alpha_of, checked, drawn, optimum
 
 pytest.importorskip("scipy")
 
@@ -36,6 +36,6 @@ def test_nothing_is_claimed_for_few_gpus() -> None:
 
 def test_admitting_nobody_breaks_it(monkeypatch: pytest.MonkeyPatch) -> None:
     plan = SimpleNamespace(value=0.0, upper_bound=1e9)
-    monkeypatch.setattr(theorems, "plan_deadlines", lambda *_, **__: plan)
+    monkeypatch.setattr(primal_dual, "plan_deadlines", lambda *_, **__: plan)
     with pytest.raises(AssertionError, match="seed 1"):
         checked(1)
