@@ -19,11 +19,11 @@ from gpusched.papers.sjf_bco.published import (
     MEAN_JCT,
     PUBLISHED,
     SERVERS,
+    TREND,
 )
 from gpusched.papers.sjf_bco.runs import MAIN, KappaRun, Reading, Run
 from gpusched.papers.sjf_bco.tables import Summary
 
-_FEW: Final = min(SERVERS)
 _MOST: Final = max(SERVERS)
 _FRESH: Final = "an instance for each kappa"
 
@@ -57,8 +57,8 @@ def _by_policy(base: Summary, what: str) -> Iterator[Comparison]:
         for baseline in BASELINES:
             claim = PUBLISHED.claim(f"below-{baseline}-{servers}")
             yield compare(claim, below(baseline, servers), what)
-    for baseline in BASELINES:
-        change = below(baseline, _FEW) - below(baseline, _MOST)
+    for baseline, (more, less) in TREND.items():
+        change = below(baseline, more) - below(baseline, less)
         yield compare(PUBLISHED.claim(f"fewer-{baseline}"), change, what)
     for policy in MEAN_JCT:
         mean_jct = base.values(policy, _MOST, lambda run: run.mean_jct_s)
