@@ -101,7 +101,9 @@ def decisions() -> Section:
 def _decided_by_the_state() -> Iterator[str]:
     """Yield the registered policies that need no memory."""
     cluster = gs.Cluster.uniform(1, 8)
-    state = gs.ClusterState(cluster, gs.Trace.from_columns([0], [60], [1], deadline_s=[90]), 1)
+    state = gs.deciding.ClusterState(
+        cluster, gs.Trace.from_columns([0], [60], [1], deadline_s=[90]), 1
+    )
     for policy in sorted(gs.policies()):
         try:
             gs.decide(state, policy=policy)
@@ -139,7 +141,7 @@ def _forecast_seconds(job: int, run: gs.Simulation, policy: str, *, submits: boo
     return time.perf_counter() - begin
 
 
-def _freed(run: gs.Simulation, ended: int, count: int) -> Iterator[gs.ClusterState]:
+def _freed(run: gs.Simulation, ended: int, count: int) -> Iterator[gs.deciding.ClusterState]:
     """Yield so many states of a full cluster in which some jobs have just ended."""
     rng = np.random.default_rng(2)
     full = gs.deciding.ClusterState.of(run)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from gpusched.clusters.cluster import ServerGroup as ServerGroup
     from gpusched.clusters.network import Domain as Domain
     from gpusched.deciding.decision import decide as decide
+    from gpusched.deciding.starting import when as when
     from gpusched.engine.open_run import Simulation as Simulation
     from gpusched.engine.open_run import resume as resume
     from gpusched.engine.simulation import run as run
@@ -130,6 +131,7 @@ _HOME = {
     "tune": "tuning.tune",
     "unregister": "engine.unregistering",
     "whatif": "studies.whatif.whatif",
+    "when": "deciding.starting",
     "write_report": "reporting.report",
 }
 _SUBMODULES = (
@@ -158,7 +160,7 @@ _MOVED = {
     "deciding": (
         "AssignmentSolver ClusterDecision ClusterState DeadlineJob DeadlinePlan DeadlineStep "
         "FillResult JobPlacement Matching Plan Sooner StartForecast Transport assign fill "
-        "place_jobs plan plan_deadlines read_state state_schema transport when"
+        "place_jobs plan plan_deadlines read_state state_schema transport"
     ),
     "engine": "SimulationEvent SimulationState",
     "generator": "assign_graphs describe_graphs",

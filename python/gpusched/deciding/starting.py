@@ -118,10 +118,10 @@ def when(
     ...     cluster, jobs, now_s=1800, start_s=[0, float("nan")],
     ...     held_job=[0], held_server=[1], held_mask=[0xFF],
     ... )
-    >>> forecast = gs.deciding.when(1, state, history=past, samples=100)
+    >>> forecast = gs.when(1, state, history=past, samples=100)
     >>> bool((forecast.start_s > state.now_s).all())
     True
-    >>> gs.deciding.when(1, state).median_s
+    >>> gs.when(1, state).median_s
     3600.0
     """
     check_integer("samples", samples, 1, MOST_SAMPLES)

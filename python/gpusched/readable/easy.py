@@ -102,6 +102,10 @@ class Easy(NonPreemptive):
         self.params: dict[str, Any] = {"extra": True, "depth": 1, "backfill": "submit"}
         self.params |= params
 
+    def reserve(self, engine: Engine, head: Active) -> HeadReservation:
+        """Return what the head is promised now."""
+        return HeadReservation(engine, head)
+
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Start heads, reserve for the first that have to wait, backfill."""
         queue = engine.waiting
@@ -113,7 +117,7 @@ class Easy(NonPreemptive):
             if self.try_start(engine, job, promises, deep):
                 continue
             if depth == 1:
-                promises.append(HeadReservation(engine, job))
+                promises.append(self.reserve(engine, job))
             else:
                 deep.add(engine, job)
         if self.params["backfill"] == "shortest":

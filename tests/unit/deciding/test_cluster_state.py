@@ -42,7 +42,7 @@ def test_clusters_jobs_and_histories_of_other_types_are_refused_by_name() -> Non
     with pytest.raises(TypeError, match=r"jobs: expected a Trace, not \[1, 2\]"):
         gs.deciding.ClusterState(CLUSTER, [1, 2], 40)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="history: expected a Trace, not 3"):
-        gs.deciding.when(0, gs.deciding.ClusterState(CLUSTER, JOBS, 40), history=3)  # type: ignore[arg-type]
+        gs.when(0, gs.deciding.ClusterState(CLUSTER, JOBS, 40), history=3)  # type: ignore[arg-type]
 
 
 def test_nobody_need_run() -> None:

@@ -18,11 +18,11 @@ PAST = gs.generate("philly", 800, load=0.9, cluster=CLUSTER, seed=1)
 
 
 def past_of(finished: gs.Trace) -> KnownPast:
-    waits = gs.ClusterState(CLUSTER, gs.Trace.from_columns([0], [1], [1]), 0)
+    waits = gs.deciding.ClusterState(CLUSTER, gs.Trace.from_columns([0], [1], [1]), 0)
     return KnownPast.of_log(finished, waits)
 
 
-def state(**changed: Any) -> gs.ClusterState:
+def state(**changed: Any) -> gs.deciding.ClusterState:
     jobs = gs.Trace.from_columns(
         [0, 10, 20], [3600, 60, 100], [8, 16, 8], id=["runs", "wide", "late"]
     )
@@ -33,25 +33,25 @@ def state(**changed: Any) -> gs.ClusterState:
 
 
 def test_without_a_history_every_job_takes_as_long_as_the_state_says() -> None:
-    found = gs.deciding.when(1, state())
+    found = gs.when(1, state())
     assert not found.is_sampled
     assert found.start_s.tolist() == [3600]
     assert found.quantile_s.tolist() == [3600] * 5
     assert found.servers.tolist() == [0, 1]
     assert found.share.tolist() == [1, 1]
-    assert gs.deciding.when(2, state()).median_s == 3660
-    assert gs.deciding.when(2, state(), policy="fifo-skip").median_s == 1800
+    assert gs.when(2, state()).median_s == 3660
+    assert gs.when(2, state(), policy="fifo-skip").median_s == 1800
 
 
 def test_alternatives_are_run() -> None:
-    found = {each.what: each for each in gs.deciding.when(1, state()).alternatives}
+    found = {each.what: each for each in gs.when(1, state()).alternatives}
     assert list(found) == ["8 GPUs", "4 GPUs", "placement best-fit", "one more server"]
     for what in ("8 GPUs", "4 GPUs", "one more server"):
         assert found[what].start_s == 1800
         assert found[what].sooner_s == 1800
         assert found[what].share_sooner == 1
     assert found["placement best-fit"].sooner_s == 0
-    assert not gs.deciding.when(1, state(), alternatives=False).alternatives
+    assert not gs.when(1, state(), alternatives=False).alternatives
 
 
 @pytest.mark.parametrize("placement", ["best-fit", "gpu-packing", "consolidated"])
@@ -59,13 +59,13 @@ def test_jobs_that_ask_for_shares_and_cpu_have_alternatives_that_know_these(plac
     jobs = gs.Trace.from_columns(
         [0, 1, 2], [60, 60, 60], [1, 16, 1], gpu_share=[0.5, 1, 0.25], cpu=[1, 0, 2]
     )
-    found = gs.deciding.when(1, gs.deciding.ClusterState(CLUSTER, jobs, 5), placement=placement)
+    found = gs.when(1, gs.deciding.ClusterState(CLUSTER, jobs, 5), placement=placement)
     assert found.median_s >= 5
     assert found.alternatives
 
 
 def test_samples_draw_what_is_left_from_the_past() -> None:
-    found = gs.deciding.when(1, state(), history=PAST, samples=400, alternatives=False)
+    found = gs.when(1, state(), history=PAST, samples=400, alternatives=False)
     assert found.is_sampled
     assert len(found.start_s) == 400
     assert (np.diff(found.start_s) >= 0).all()
@@ -78,7 +78,7 @@ def test_samples_draw_what_is_left_from_the_past() -> None:
 
 def test_equal_arguments_give_equal_samples_whatever_the_threads() -> None:
     several = [
-        gs.deciding.when(2, state(), history=PAST, samples=60, seed=seed, threads=threads)
+        gs.when(2, state(), history=PAST, samples=60, seed=seed, threads=threads)
         for seed, threads in ((5, 1), (5, 3), (6, 3))
     ]
     assert several[0].start_s.tolist() == several[1].start_s.tolist()
@@ -88,7 +88,7 @@ def test_equal_arguments_give_equal_samples_whatever_the_threads() -> None:
 
 def test_a_job_that_never_starts_is_told_of() -> None:
     jobs = gs.Trace.from_columns([0, 1], [60, 60], [8, 17])
-    found = gs.deciding.when(1, gs.deciding.ClusterState(CLUSTER, jobs, 5))
+    found = gs.when(1, gs.deciding.ClusterState(CLUSTER, jobs, 5))
     assert found.share_never == 1
     assert found.median_s == float("inf")
     assert found.to_dict()["start_s"]["p50"] is None
@@ -104,11 +104,11 @@ def test_an_open_run_is_asked_by_the_rows_of_its_trace() -> None:
         run.step()
     before = run.state.waiting.tolist()
     job = before[-1]
-    found = gs.deciding.when(job, run, samples=50)
+    found = gs.when(job, run, samples=50)
     assert (found.job, found.id, found.is_sampled) == (job, jobs.id[job], True)
     assert run.state.waiting.tolist() == before
     with pytest.raises(ValueError, match="does not wait"):
-        gs.deciding.when(int(run.state.running[0]), run)
+        gs.when(int(run.state.running[0]), run)
 
 
 def test_the_true_run_is_what_a_sample_would_be() -> None:
@@ -121,7 +121,7 @@ def test_the_true_run_is_what_a_sample_would_be() -> None:
         waiting = run.state.waiting.tolist()
         live = np.sort(np.concatenate([run.state.waiting, run.state.running])).tolist()
         # Later jobs do not matter to the first.
-        start_s = gs.deciding.when(live.index(waiting[0]), state, policy=policy).median_s
+        start_s = gs.when(live.index(waiting[0]), state, policy=policy).median_s
         run.run()
         assert start_s == run.result().schedule.start_us[waiting[0]] / 1e6
 
@@ -159,14 +159,14 @@ def test_one_finished_job_is_enough_to_draw_from() -> None:
 )
 def test_bad_arguments(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        gs.deciding.when(1, state(), **options)
+        gs.when(1, state(), **options)
 
 
 def test_only_jobs_that_wait_start() -> None:
     with pytest.raises(ValueError, match="row 0 runs already"):
-        gs.deciding.when(0, state())
+        gs.when(0, state())
     with pytest.raises(ValueError, match="job"):
-        gs.deciding.when(3, state())
+        gs.when(3, state())
     with pytest.raises(TypeError, match="ClusterState or a Simulation"):
         gs.when(0, PAST)  # type: ignore[arg-type]
 
