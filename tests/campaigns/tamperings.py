@@ -100,7 +100,7 @@ def rebuilt(result: gs.Result, **parts: Any) -> gs.Result:
 def with_schedule(result: gs.Result, **columns: Any) -> gs.Result:
     """Return a result with other columns, and the digest of what it then is."""
     schedule = dataclasses.replace(result.schedule, **columns)
-    digest = log_digest(schedule.rows, schedule.status, schedule.reason)
+    digest = log_digest(schedule.intervals(), schedule.status, schedule.reason)
     return rebuilt(result, schedule=dataclasses.replace(schedule, digest=digest))
 
 
@@ -128,7 +128,7 @@ def forged(result: gs.Result, rng: random.Random) -> Forged:
 
 def forged_logs(result: gs.Result, rng: random.Random) -> Forged:
     """One row of the log says something else; or a job is late from end to end."""
-    rows = result.schedule.rows
+    rows = result.schedule.intervals()
     for name in LOG_COLUMNS:
         for step in (1, -1):
             changed = {column: values.copy() for column, values in rows.items()}
@@ -148,7 +148,7 @@ def forged_logs(result: gs.Result, rng: random.Random) -> Forged:
 def delayed(result: gs.Result, which: str) -> gs.Result | None:
     """Return a result in which a job that ran in one go runs after the end of all, consistently."""
     schedule = result.schedule
-    rows, finish_us = schedule.rows, schedule.finish_us
+    rows, finish_us = schedule.intervals(), schedule.finish_us
     once = np.bincount(rows["job"], minlength=len(finish_us)) == 1
     jobs = np.flatnonzero(once & (finish_us >= 0))
     if not len(jobs) or len(schedule.uncontended_us):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
-from gpusched.readable import Change, Outcome, make_scheduler
+from gpusched.readable import Outcome, make_scheduler
+from gpusched.readable.engine import Change
 from tests.parity.core import (
     MOST_INSTANTS,
     assert_same,

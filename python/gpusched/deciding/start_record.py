@@ -86,8 +86,9 @@ class StartCalibration:
         return raw, self._with(rows, stretched(self.forecast_s[rows], by_row))
 
     def _with(self, rows: Int64, forecast_s: Float64) -> Self:
-        columns = {"asked_s": self.asked_s[rows], "wait_s": self.wait_s[rows]}
-        return dataclasses.replace(self, **columns, forecast_s=forecast_s)
+        return dataclasses.replace(
+            self, asked_s=self.asked_s[rows], wait_s=self.wait_s[rows], forecast_s=forecast_s
+        )
 
     def __str__(self) -> str:
         told = [f"{len(self.wait_s)} questions; median wait {duration(np.median(self.wait_s))}"]

@@ -21,5 +21,5 @@ def surviving(lasted: Numbers, is_over: Bool) -> tuple[Numbers, Float64]:
     ended = is_over[order]
     ended[-1] = True
     left = np.arange(len(lasted), 0, -1)
-    share = 1.0 - np.cumprod(np.where(ended, 1.0 - 1.0 / left, 1.0))
+    share: Float64 = 1.0 - np.cumprod(np.where(ended, 1.0 - 1.0 / left, 1.0), dtype=np.float64)
     return lasted[order][ended], share[ended]

@@ -37,7 +37,8 @@ def unregister(name: str) -> None:
     """
     if not isinstance(name, str):
         raise TypeError(f"unregister: a name must be a text, not {name!r}")
-    for registry in (*OF_PYTHON.values(), PREDICTORS, METRICS):
+    registries: tuple[Any, ...] = (*OF_PYTHON.values(), PREDICTORS, METRICS)
+    for registry in registries:
         entry: Any = registry.loaded().get(name)
         if entry is not None and not _is_of_the_package(entry):
             registry.remove(name)

@@ -57,7 +57,7 @@ def test_of_a_long_run_the_first_jobs_are_decided_again() -> None:
     decisions.check(case := case_of(result), most_looks=500)
     assert case.problems == []
     assert case.notes[-1].startswith("decisions shown: those before ")
-    rows = {name: values.copy() for name, values in result.schedule.rows.items()}
+    rows = {name: values.copy() for name, values in result.schedule.intervals().items()}
     early = int(np.argmin(rows["start_us"]))
     rows["mask"][early] <<= np.uint64(1)
     schedule = dataclasses.replace(result.schedule, rows=rows)

@@ -13,9 +13,9 @@ import pytest
 from gpusched.papers import registry as papers
 from gpusched.papers.common.stages import running
 from gpusched.papers.common.unequal_gpus import GENERATED_ITP
-from gpusched.papers.matching import runs
 from gpusched.papers.matching.baselines import BASELINES
 from gpusched.papers.matching.reproduction import Matching, reproduce
+from gpusched.papers.matching.settings import OURS
 from gpusched.papers.matching.workload import drawn as draw
 from gpusched.papers.matching_online.reproduction import Online
 from gpusched.papers.matching_online.settings import ARMS, Setting
@@ -86,7 +86,7 @@ def test_tables_figures_and_results_are_written(tiny: Matching, tmp_path: Path) 
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert len(results["runs"]) == len(tiny.runs) + len(tiny.large)
     assert len(tiny.tables()) == 9
-    assert runs.OURS in (tmp_path / "tables.md").read_text(encoding="utf-8")
+    assert OURS in (tmp_path / "tables.md").read_text(encoding="utf-8")
 
 
 def test_without_the_measured_throughputs_the_note_says_so(tiny: Matching) -> None:
