@@ -57,7 +57,8 @@ def made_up() -> Online:
         for arm in arms:
             part = {OWN: 0.9, ALLOX: 0.9 / 1.05}.get(arm, 1.0)
             found.runs[setting, arm] = [
-                fake_run(setting, arm, seed, part * 3600 * 2**row) for row, seed in enumerate(SEEDS)
+                fake_run(setting, arm, seed, part * 3600 * 2**row)
+                for row, seed in enumerate(SEEDS[:5])
             ]
     return found
 

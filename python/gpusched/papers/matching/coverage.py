@@ -91,7 +91,7 @@ def count(instance: Instance, samples: int) -> Coverage:
         best=best,
         is_open=bool(_value(instance, equal_shares(instance)) > least),
         samples=samples,
-        hits=sum(instance.mean_s(one.counts) <= least for one in found),
+        hits=sum(bool(instance.mean_s(one.counts) <= least) for one in found),
     )
 
 

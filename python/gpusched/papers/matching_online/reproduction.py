@@ -9,6 +9,7 @@ from typing import Any, Final
 from gpusched.base.failures import Failures
 from gpusched.base.real_data import find_data
 from gpusched.papers.common.by_seed import BySeed
+from gpusched.papers.common.published import Claim
 from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.stages import run_stage
@@ -45,9 +46,9 @@ class Online:
             return []
         return with_left_out(tables.all_tables(Summary(self.runs)), self.missing)
 
-    def comparisons(self) -> list[Comparison]:
-        """What is published, beside ours; nothing if nothing was run."""
-        return list(comparisons(Summary(self.runs))) if self.runs else []
+    def comparisons(self, fairness: Claim) -> list[Comparison]:
+        """What is published of fairness, beside ours; nothing if nothing was run."""
+        return list(comparisons(Summary(self.runs), fairness)) if self.runs else []
 
     def rows(self) -> list[dict[str, Any]]:
         """All runs, as plain values."""
