@@ -111,14 +111,19 @@ class SjfBco:
 
         by = {reading.name: sjf_bco_tables.Summary(self.runs, reading.name) for reading in MAIN}
         note = f"{by[BASE.name].num_instances(20)} instances, mean and 95 % interval"
-        makespan, mean_jct, by_servers = (
-            {how: {name: of(one, name) for name in POLICIES} for how, one in by.items()}
-            for of in (
-                lambda one, name: one.makespan(name, 20),
-                lambda one, name: one.mean_jct(name, 20),
-                lambda one, name: {count: one.makespan(name, count) for count in SERVERS},
-            )
-        )
+        makespan = {
+            how: {name: one.makespan(name, 20) for name in POLICIES} for how, one in by.items()
+        }
+        mean_jct = {
+            how: {name: one.mean_jct(name, 20) for name in POLICIES} for how, one in by.items()
+        }
+        by_servers = {
+            how: {
+                name: {servers: one.makespan(name, servers) for servers in SERVERS}
+                for name in POLICIES
+            }
+            for how, one in by.items()
+        }
         drawn = {
             "figure-4.png": figures.by_policy(makespan, mean_jct, note),
             "figure-5.png": figures.by_kappa(curve_tables.kappa_means(self.kappa_runs), note),
@@ -193,8 +198,8 @@ def _gather(
         found.gradient_bytes = (min(low, float(drawn.min())), max(high, float(drawn.max())))
     if len(curves.seeds()) >= 2:
         for seed in curves.seeds():
-            for runs in curves.at(seed).values():
-                found.curve_runs += runs
+            for curve in curves.at(seed).values():
+                found.curve_runs += curve
 
 
 def _is_enough(found: SjfBco) -> bool:
