@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -144,4 +145,14 @@ def simulated(
         speed=speed,
         contention=text(contention, contention_params),
     )
-    return Result(trace, cluster, spec, schedule_of(outcome), 0.5, clairvoyant=False)
+    schedule = schedule_of(outcome)
+    if policy == "serverfilling-srpt":
+        schedule = dataclasses.replace(schedule, warnings=_of_filling(jobs, cluster))
+    return Result(trace, cluster, spec, schedule, 0.5, clairvoyant=False)
+
+
+def _of_filling(jobs: Sequence[Job], cluster: Cluster) -> tuple[str, ...]:
+    """What the core says of widths that leave GPUs idle; the reference says nothing."""
+    odd = sum(job.gpus.bit_count() != 1 or cluster.num_gpus % job.gpus > 0 for job in jobs)
+    what = "jobs have a width that is no power of two dividing the cluster: the filling is not "
+    return (f"{odd} {what}exact and may leave GPUs idle",) if odd else ()

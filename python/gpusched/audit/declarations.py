@@ -91,10 +91,7 @@ class RestartRule:
     @classmethod
     def of(cls, policy: str, alias_of: str = "") -> RestartRule:
         """Read the rule from a policy's text, and from that of the policy for which it stands."""
-        name, given = resolved(policy, alias_of)
-        rule = PRESET_RULES.find(name)
-        if rule is not None and "preset" in given:
-            given = {**rule(given["preset"]), **given}
+        _, given = resolved(policy, alias_of)
         cost_s = float(given.get("cost_s", "0"))
         wide_cost_s = float(given.get("wide_cost_s", "-1"))
         return cls(
@@ -130,9 +127,15 @@ def parameters(text: str) -> tuple[str, dict[str, str]]:
 
 
 def resolved(policy: str, alias_of: str) -> tuple[str, dict[str, str]]:
-    """Split the text of a policy; of an alias, that of the policy for which it stands."""
+    """Split the text of a policy, with what its preset stands for.
+
+    Of an alias it is that of the policy for which it stands.
+    """
     name, given = parameters(policy)
     if alias_of:
         name, defaults = parameters(alias_of)
         given = defaults | given
+    preset = PRESET_RULES.find(name)
+    if preset is not None and "preset" in given:
+        given = {**preset(given["preset"]), **given}
     return name, given

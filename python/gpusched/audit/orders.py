@@ -39,6 +39,8 @@ class OrderRule:
         Of its reviews unless told otherwise.
     may_idle_in_pool
         Under a pool GPUs may be left though a waiting job fits.
+    has_crossings
+        It decides when a key passes a limit, too.
     """
 
     key: Key | None = None
@@ -47,6 +49,7 @@ class OrderRule:
     scan: str = "skip"
     period_s: float = 0.0
     may_idle_in_pool: bool = False
+    has_crossings: bool = False
 
 
 ORDER_RULES: Final = RuleBook[OrderRule]("policy")
@@ -64,6 +67,8 @@ class Order:
         """Whether it decides at other instants than those of arrivals and finishes."""
         if not self.rule.is_preemptive:
             return self.rule.scan == "" and not self.rule.head_first
+        if self.rule.has_crossings:
+            return True
         by_period = self.given.get("epoch", "event") == "period"
         return by_period or float(self.given.get("period_s", self.rule.period_s)) > 0
 

@@ -19,6 +19,7 @@ _ON_SHARES = AdmissionRule(
     turned_down=frozenset(
         {
             "the deadline has passed",
+            "another job of its slot cannot be met",
             "no single GPU type holds the gang",
             "the GPUs that admitted jobs leave do not suffice",
             "no plan of at most 32768 slots meets the deadline",

@@ -141,7 +141,7 @@ _RULES = {
     "las": _preemptive(_attained, period_s=60.0),
     "edf": _preemptive(_deadline),
     "llf": _preemptive(_laxity, period_s=60.0),
-    "2d-las": _preemptive(_queue, period_s=60.0),
+    "2d-las": _preemptive(_queue, period_s=60.0, has_crossings=True),
     "serverfilling-srpt": _preemptive(_remaining_gpu_time, may_idle_in_pool=True),
 }
 for _name, _rule in _RULES.items():
