@@ -162,7 +162,7 @@ def elastic_results() -> Iterator[gs.Result]:
         yield gs.simulate(trace, cluster, policy=policy, placement="buddy", speed=speed)
 
 
-def native_policies() -> dict[str, gs.PluginInfo]:
+def native_policies() -> dict[str, gs.plugins.PluginInfo]:
     """The policies that the tool knows: not those written in Python."""
     native = {info["name"] for info in _core.registry()}
     return {name: info for name, info in gs.policies().items() if name in native}

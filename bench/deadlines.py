@@ -113,8 +113,8 @@ def _times(jobs: int) -> Section:
         for kind, found in kinds.items():
             ms = times["decision_ns"][found] / 1e6
             p50, p99 = np.percentile(ms, [50, 99])
-            figures = (f"{p50:.3f}", f"{p99:.3f}", f"{ms.max():.2f}", f"{ms.sum() / 1e3:.1f}")
-            out.rows.append((f"{jobs:,}", f"{load:g}", kind, f"{len(ms):,}", *figures))
+            numbers = (f"{p50:.3f}", f"{p99:.3f}", f"{ms.max():.2f}", f"{ms.sum() / 1e3:.1f}")
+            out.rows.append((f"{jobs:,}", f"{load:g}", kind, f"{len(ms):,}", *numbers))
             if kind != "all":
                 out.bars.append(
                     Bar(f"p99 of a decision: {kind}, load {load:g}", p99, DECISION_MS, "ms")

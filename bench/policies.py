@@ -205,7 +205,7 @@ def section(jobs: int, servers: int, limit_s: float, only: frozenset[str] = froz
             run(trace, cluster, speed, timed.policy, limit_s)
             ms = timed.decisions_ms()
             if len(ms):
-                cells = [f"{len(ms):,}", *_figures(ms.mean(), np.percentile(ms, 99), ms.max())]
+                cells = [f"{len(ms):,}", *_numbers(ms.mean(), np.percentile(ms, 99), ms.max())]
         sign = "<" if found.is_cut else ""
         out.rows.append((workload, name, f"{sign}{found.rate:,.1f}", *cells))
         out.bars.append(Bar(f"{name}, {workload}", found.rate, ENOUGH, "k jobs/s", at_least=True))
@@ -226,8 +226,8 @@ def waiting_section(waiting: int, servers: int, limit_s: float) -> Section:
         found = run(at_once(trace), cluster, speed, timed.policy, limit_s)
         ms = timed.decisions_ms()
         later = ms[1 : 1 + NEXT]
-        first = _figures(ms[0]) if len(ms) else ["-"]
-        shown = _figures(later.mean(), later.max()) if len(later) else ["-", "-"]
+        first = _numbers(ms[0]) if len(ms) else ["-"]
+        shown = _numbers(later.mean(), later.max()) if len(later) else ["-", "-"]
         stop = f"{found.stop_s:.2f}" if found.is_cut else "-"
         out.rows.append((workload, name, f"{waiting:,}", *first, f"{len(later)}", *shown, stop))
         what = f"{name}, {workload}"
@@ -239,5 +239,5 @@ def waiting_section(waiting: int, servers: int, limit_s: float) -> Section:
     return out
 
 
-def _figures(*values: float) -> list[str]:
+def _numbers(*values: float) -> list[str]:
     return [f"{value:,.3g}" for value in values]

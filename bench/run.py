@@ -18,6 +18,7 @@ from bench import (
     contention,
     contention_series,
     deadlines,
+    exporting,
     graphs,
     growth_traps,
     import_time,
@@ -42,7 +43,8 @@ from bench.table import Section
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
     "prediction", "preemption", "backfilling", "traps", "open", "states", "around", "memory",
-    "threads", "sweeps", "order", "import", "reading", "peers", "policies", "decisions", "laws",
+    "threads", "sweeps", "order", "import", "reading", "exporting", "peers", "policies",
+    "decisions", "laws",
 )  # fmt: skip
 
 
@@ -117,6 +119,7 @@ def _sections(
         "order": lambda: iter([python_order.section(repeats)]),
         "import": lambda: iter([import_time.section(5 if quick else 21)]),
         "reading": lambda: iter([reading.section(min(3, repeats))]),
+        "exporting": lambda: iter([exporting.section(size, min(3, repeats))]),
         "policies": lambda: iter(
             [
                 policies.section(min(size, 100_000), 512, 10.0 if quick else 60.0),

@@ -1,12 +1,13 @@
 """Runs the study that README shows; writes its table there and its picture into ``docs``.
 
 python docs/study_example.py            # needs gpusched[plot] installed
-python docs/study_example.py --check    # the table alone
+python docs/study_example.py --check    # whether both are as they stand
 """
 
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import re
 import subprocess
@@ -14,12 +15,15 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Final
+from xml.etree import ElementTree
 
 import gpusched as gs
 
 DOCS: Final = Path(__file__).resolve().parent
 README: Final = DOCS.parent / "README.md"
 PICTURE: Final = DOCS / "studies" / "figures" / "loads.svg"
+_SVG: Final = "{http://www.w3.org/2000/svg}"
+_TOLERANCE: Final = 0.005
 _STUDY: Final = re.compile(r"<!-- file: study\.toml -->\n```toml\n(.*?)```\n", re.DOTALL)
 _SHOWN: Final = re.compile(
     r"(```console\n\$ (gpusched sweep study\.toml[^\n]*)\n).*?(```\n)", re.DOTALL
@@ -43,27 +47,72 @@ def with_table(text: str, folder: Path) -> str:
     return text[: shown.start()] + shown[1] + done.stdout + shown[3] + text[shown.end() :]
 
 
-def draw(folder: Path) -> None:
-    """Draw the study that was run in ``folder``."""
+def drawn(folder: Path) -> str:
+    """Draw the study that was run in ``folder``; return the SVG."""
     import matplotlib as mpl
 
     mpl.rcParams |= {"svg.hashsalt": "gpusched", "svg.fonttype": "none"}
     result = gs.sweep(folder / "study.toml", folder=folder / "study.sweep")
     figure = gs.plot.lines(result, "mean_jct_s", x="load", library="matplotlib")
-    figure.savefig(PICTURE, metadata={"Date": None}, bbox_inches="tight")
+    picture = io.StringIO()
+    figure.savefig(picture, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    return picture.getvalue()
+
+
+def shown_by(svg: str) -> tuple[list[str], list[list[float]]]:
+    """Return the texts of a picture, and its curves, bands and grid as parts of the axes' sides.
+
+    Fonts, margins and markup differ between versions of Matplotlib; these do not.
+    """
+    groups = ElementTree.fromstring(svg)
+    texts = [text.text or "" for text in groups.iter(f"{_SVG}text")]
+    frame = next(group for group in groups.iter(f"{_SVG}g") if group.get("id") == "patch_2")
+    corners = _numbers(next(frame.iter(f"{_SVG}path")))
+    (left, right), (top, bottom) = (
+        (min(side), max(side)) for side in (corners[::2], corners[1::2])
+    )
+    clipped = [path for path in groups.iter(f"{_SVG}path") if path.get("clip-path")]
+    curves = []
+    for numbers in map(_numbers, clipped):
+        x = [(number - left) / (right - left) for number in numbers[::2]]
+        y = [(number - top) / (bottom - top) for number in numbers[1::2]]
+        curves.append([*x, *y])
+    return texts, curves
+
+
+def _numbers(path: ElementTree.Element) -> list[float]:
+    return [float(number) for number in re.findall(r"-?[\d.]+(?:e-?\d+)?", path.get("d", ""))]
+
+
+def is_same_picture(one: str, other: str) -> bool:
+    """Whether two pictures show the same, to half a hundredth of the axes."""
+    (texts, curves), (other_texts, other_curves) = shown_by(one), shown_by(other)
+    return (
+        texts == other_texts
+        and [*map(len, curves)] == [*map(len, other_curves)]
+        and all(
+            abs(a - b) <= _TOLERANCE
+            for curve, other_curve in zip(curves, other_curves, strict=True)
+            for a, b in zip(curve, other_curve, strict=True)
+        )
+    )
 
 
 def main() -> None:
     committed = README.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as name:
         text = with_table(committed, Path(name))
-        if "--check" not in sys.argv[1:]:
-            README.write_text(text, encoding="utf-8")
-            draw(Path(name))
-        elif text != committed:
-            lines = (committed.splitlines(keepends=True), text.splitlines(keepends=True))
-            sys.stderr.writelines(difflib.unified_diff(*lines, "committed", "generated"))
-            sys.exit("README.md is out of date: run `python docs/study_example.py`")
+        picture = drawn(Path(name))
+    if "--check" not in sys.argv[1:]:
+        README.write_text(text, encoding="utf-8")
+        PICTURE.write_text(picture, encoding="utf-8")
+        return
+    lines = (committed.splitlines(keepends=True), text.splitlines(keepends=True))
+    sys.stderr.writelines(difflib.unified_diff(*lines, "committed", "generated"))
+    is_same = is_same_picture(picture, PICTURE.read_text(encoding="utf-8"))
+    stale = ["README.md"] * (text != committed) + [PICTURE.name] * (not is_same)
+    if stale:
+        sys.exit(f"out of date: {', '.join(stale)}; run `python docs/study_example.py`")
 
 
 if __name__ == "__main__":

@@ -175,25 +175,25 @@ def page() -> str:
     return "\n".join(sections)
 
 
-def _taking(policy: gs.PluginInfo) -> str:
+def _taking(policy: gs.plugins.PluginInfo) -> str:
     if policy.has("preemptive"):
         return "yes"
     return next((f"no, {flag}" for flag in ("strict", "skip") if policy.has(flag)), "no")
 
 
-def _knowledge(policy: gs.PluginInfo) -> str:
+def _knowledge(policy: gs.plugins.PluginInfo) -> str:
     if policy.has("clairvoyant"):
         return "service"
     return "estimate" if policy.has("estimate") else ""
 
 
-def _summary(plugin: gs.PluginInfo) -> str:
+def _summary(plugin: gs.plugins.PluginInfo) -> str:
     if not plugin.alias_of:
         return plugin.summary
     return f"{plugin.summary} Another name of `{plugin.alias_of}`."
 
 
-def _flags(plugins: Iterable[gs.PluginInfo]) -> str:
+def _flags(plugins: Iterable[gs.plugins.PluginInfo]) -> str:
     """One row per flag that one of the plug-ins has, with those that have it."""
     known = list(plugins)
     users = {flag: [p.name for p in known if p.has(flag)] for flag in FLAGS}
@@ -207,7 +207,7 @@ def _flags(plugins: Iterable[gs.PluginInfo]) -> str:
     )
 
 
-def _parameters(plugins: Iterable[gs.PluginInfo]) -> str:
+def _parameters(plugins: Iterable[gs.plugins.PluginInfo]) -> str:
     """One row per parameter, with the plug-ins that share its meaning and their defaults."""
     defaults: dict[tuple[str, str, str], dict[str, str]] = {}
     for plugin in plugins:

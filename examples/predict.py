@@ -41,4 +41,4 @@ if not sys.argv[1:]:
     known = gs.prediction.load_predictor("model.npz")
     later = trace.filter(trace.submit_us > past.submit_us[-1])
     print(gs.simulate(later, cluster, policy="sjf", predictor=known).prediction)
-    print(f"The next job should take {known.predict_trace(later)[0] / 1e6:,.0f} s.")
+    print(f"The next job should take {known.predict_trace(later)[0]:,.0f} s.")

@@ -25,4 +25,4 @@ with open("mean-jct.tex", "w") as file:
 
 gs.plot.lines(study, "mean_jct_s", x="load", library="matplotlib").savefig("mean-jct.pdf")
 gs.plot.forest_plot(study, "p99_jct_s", show="ratio", library="matplotlib").savefig("p99-jct.pdf")
-gs.write_sweep(study, "five-policies.html")
+gs.reporting.write_sweep(study, "five-policies.html")

@@ -165,7 +165,7 @@ PYTHON: dict[str, dict[str, str]] = {
         "trace.with_load(0, 8)": "load",
         "trace.with_deadlines('tight')": "tight",
         "trace.with_profiles([])": "profiles",
-        "trace.load(0)": "gpus",
+        "trace.offered_load(0)": "gpus",
         "gs.generate('phily', 10)": "phily",
         "gs.generate('philly', 0)": "jobs",
         "gs.generate('philly', 10, load=-1)": "load",

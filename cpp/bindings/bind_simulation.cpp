@@ -1,8 +1,11 @@
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,6 +72,13 @@ py::typing::Dict<py::str, py::object> state_of(Run& run) {
   return columns;
 }
 
+/// How many jobs of the table there are by then.
+std::size_t num_submitted(const JobTable& jobs, Time now) {
+  const std::span<const std::int64_t> submit_us = jobs.columns().submit_us;
+  return static_cast<std::size_t>(
+      std::upper_bound(submit_us.begin(), submit_us.end(), now.count()) - submit_us.begin());
+}
+
 }  // namespace
 
 void bind_simulation(py::module_& m) {
@@ -133,11 +143,10 @@ void bind_simulation(py::module_& m) {
              if (!standing) {
                return std::make_unique<Run>(jobs, cluster, description, given);
              }
-             if ((*standing)->attained_us.size() !=
-                 static_cast<py::ssize_t>(jobs.table.num_jobs())) {
-               throw InvalidInput("standing: it has not as many jobs as the table");
-             }
              const Standing where = (*standing)->borrowed();
+             if (where.attained_us.size() != num_submitted(jobs.table, where.now)) {
+               throw InvalidInput("standing: it has not as many jobs as have arrived");
+             }
              return std::make_unique<Run>(jobs, cluster, description, given, &where);
            }),
            py::arg("jobs").none(false), py::arg("cluster").none(false),

@@ -31,7 +31,7 @@ PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(), py
   bindings::bind_placement(m);
   bindings::bind_scheduler(m);
   bindings::bind_schedule(m);
-  bindings::bind_run_figures(m);
+  bindings::bind_run_measures(m);
   bindings::bind_standing(m);
   bindings::bind_simulation(m);
   bindings::bind_decision(m);

@@ -7,9 +7,9 @@
 #include "base/time.hpp"
 #include "deadlines/market_prices.hpp"
 #include "deadlines/plan.hpp"
-#include "deadlines/plan_ledger.hpp"
 #include "deadlines/plan_oracle.hpp"
 #include "deadlines/prices.hpp"
+#include "deadlines/promise_ledger.hpp"
 #include "deadlines/segments.hpp"
 
 namespace gpusched {

@@ -8,9 +8,9 @@
 #include "base/clone.hpp"
 #include "base/time.hpp"
 #include "deadlines/plan.hpp"
-#include "deadlines/plan_ledger.hpp"
 #include "deadlines/plan_oracle.hpp"
 #include "deadlines/prices.hpp"
+#include "deadlines/promise_ledger.hpp"
 
 namespace gpusched {
 

@@ -111,6 +111,11 @@ void ElasticJobs::open(const State& state, const Instant& instant) {
   all_left_ = all_unheld_;
 }
 
+void ElasticJobs::forget(JobId id) {
+  std::erase_if(touched_, [&](const Job* job) { return job->id == id; });
+  jobs_.erase(id);
+}
+
 void ElasticJobs::take_all_back() {
   left_ = total_;
   all_left_ = std::accumulate(total_.begin(), total_.end(), std::int64_t{0});

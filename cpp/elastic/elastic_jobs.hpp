@@ -63,6 +63,8 @@ class ElasticJobs {
   /// Forgets the finished, takes up the arrived; everybody wants what it holds, and the other GPUs
   /// are to be given. What follows costs time for those alone who are given something else.
   void open(const State& state, const Instant& instant);
+  /// A job that holds nothing is no more.
+  void forget(JobId id);
   /// Nobody wants anything, and all GPUs are to be given.
   void withdraw_all();
 

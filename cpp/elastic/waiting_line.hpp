@@ -36,6 +36,11 @@ class WaitingLine {
     settle(size);
   }
 
+  /// A job that waits is no more.
+  void forget(const ElasticJobs::Job& job) {
+    std::erase_if(line_, [&](const Entry& entry) { return entry.id == job.id; });
+  }
+
   /// After ElasticJobs::apply: those that hold GPUs now leave, those that lost theirs come back.
   template <class Key>
   void update(const ElasticJobs& jobs, Key key) {

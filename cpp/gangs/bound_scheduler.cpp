@@ -98,6 +98,12 @@ void BoundScheduler::decide(const State& state, const Instant& instant, Actions&
   if (state.num_running() == 0 && !waiting_.empty()) start_stalled(state, actions);
 }
 
+bool BoundScheduler::withdraw(const State& state, JobId job) {
+  if (is_queue_) return false;
+  waiting_.remove(state.classes().of(job), job);
+  return true;
+}
+
 std::vector<std::string> BoundScheduler::warnings() const {
   std::vector<std::string> all;
   if (num_raised_ > 0) {

@@ -42,7 +42,9 @@ class BoundScheduler : public Scheduler {
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] std::vector<std::string> warnings() const override;
-  /// The placement of the run has no say.
+  /// In mode `queue` a waiting job is bound to GPUs and counts in their busy time, which only grows:
+  /// it cannot be taken back.
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override;
 
  private:
   /// A job that is bound, from its binding to its finish.

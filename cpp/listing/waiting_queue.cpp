@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "listing/job_removal.hpp"
+
 namespace gpusched {
 
 void WaitingQueue::begin(const JobClasses& classes) {
@@ -29,15 +31,7 @@ std::vector<JobId> WaitingQueue::drain() {
 }
 
 void WaitingQueue::remove(ClassId id, JobId job) {
-  RunHeap<KeyedJob> kept;
-  for (auto& queue = queues_[id]; !queue.empty(); queue.pop()) {
-    if (queue.top().job == job) {
-      --size_;
-    } else {
-      kept.push(queue.top());
-    }
-  }
-  queues_[id] = std::move(kept);
+  if (remove_job(queues_[id], job)) --size_;
   set_head(id);
 }
 

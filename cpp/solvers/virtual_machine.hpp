@@ -56,6 +56,18 @@ class VirtualMachine {
     return completed_;
   }
 
+  /// At the instant that was reached last a job is taken back, whatever is left of it.
+  void remove(JobId job) {
+    if (job != running_) {
+      waiting_.remove_if([&](const Waiting& known) { return known.job == job; });
+      return;
+    }
+    running_ = kNoJob;
+    if (waiting_.empty()) return;
+    run(waiting_.top(), clock_);
+    waiting_.pop();
+  }
+
   /// A job comes at the instant that was reached last. `work` is at least 1.
   void add(JobId job, Work work) {
     const Waiting added{work, job};

@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunFigures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_figures', 'schedule_figures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_measures', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -400,7 +400,7 @@ class Schedule:
     @property
     def warnings(self) -> list[str]:
         ...
-class RunFigures:
+class RunMeasures:
     """
     Sums over the jobs that finished, unless it is said otherwise: the integers are exact.
     Widths count a share of a GPU as that share, in thousandths.
@@ -997,14 +997,14 @@ def registry() -> list[dict[str, typing.Any]]:
     Every native plug-in: kind, name, flags, parameters, source; of an alias also the name
     that it stands for (`target`) and the defaults that it sets (`values`).
     """
-def run_figures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, start_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], held_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], resizes: numpy.typing.NDArray[numpy.int32], num_servers: numpy.typing.NDArray[numpy.int32], status: numpy.typing.NDArray[numpy.uint8], short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunFigures:
+def run_measures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, start_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], held_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], resizes: numpy.typing.NDArray[numpy.int32], num_servers: numpy.typing.NDArray[numpy.int32], status: numpy.typing.NDArray[numpy.uint8], short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunMeasures:
     """
     What a run is judged by, from its columns in one pass: a value per job each, None for
     whole GPUs, for equal weights and without tenants, whose numbers lie below `num_tenants`. A
     service under `short_service_us` counts as that in
     the slowdown.
     """
-def schedule_figures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunFigures:
+def schedule_measures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunMeasures:
     """
     The same of a schedule of all of the jobs, without its columns.
     """

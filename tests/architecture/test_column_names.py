@@ -22,10 +22,12 @@ MOST_USED = 3
 # Those that use more of them, or have a public list that happens to use the same words.
 USERS = {
     "cpp/bindings/bind_state.cpp": "what a policy of Python sees",
+    "python/gpusched/audit/readable_run.py": "tells the readable engine what a trace has",
     "python/gpusched/audit/rules/proportional_speed.py": "reads the columns of its speed",
     "python/gpusched/bounds/deadline_rates.py": "reads the columns of measured speeds",
     "python/gpusched/deciding/filling.py": "makes a table of requests, which have no times",
     "python/gpusched/models/profiles.py": "the fields of a profile",
+    "python/gpusched/readable/model.py": "a job as the readable engine has it, apart from the core",
     "python/gpusched/specs/case.py": "what a run tells of a job beside its columns",
     "python/gpusched/traces/assembly.py": "turns seconds into ticks",
     "python/gpusched/traces/intake/merging.py": "what a job has where its file has no such column",

@@ -14,6 +14,7 @@ from tests.architecture.sources import MODULES, ROOT, imports
 # From the ground up. A room is a folder with all that is in it, unless a part of it is named here
 # as well. What is imported inside functions, or for a type checker alone, counts.
 FLOORS = """
+    readable
     base
     clusters models execution
     traces
@@ -120,12 +121,19 @@ def test_the_audit_shares_nothing_with_what_it_judges() -> None:
         "results.measured_run",
         "results.run_facts",
         "results.summarising",
-        "schedules.series",
-        "schedules.contention",
     }
-    rooms = {"_core", "bounds", "engine", "plugins"}
+    rooms = {"_core", "bounds", "engine", "plugins", "schedules"}
     assert not seen & judged
     assert not {module.partition(".")[0] for module in seen} & rooms
+
+
+def test_the_readable_engine_imports_nothing_else_and_is_not_loaded_with_the_package() -> None:
+    own = {module for module in MODULES if module.partition(".")[0] == "readable"}
+    assert own
+    assert not {other for module in own for other in inside()[module]} - own
+    program = "import sys, gpusched as gs; gs.simulate; print('gpusched.readable' in sys.modules)"
+    made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert made.stdout.strip() == "False"
 
 
 def test_the_package_itself_imports_nothing_at_once() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.readable import POLICIES, Job, replay
 from tests.boundary.workloads import CLUSTER, trace
 from tests.parity.core import run_core
-from tests.reference import POLICIES, Job, replay
 
 LONGEST_S = 2**53 / 1e6  # the longest service
 LATEST_S = 2**61 / 1e6  # the last submit
@@ -30,7 +30,7 @@ def simulate(**arguments: Any) -> gs.Result:
         ({"policy": None}, TypeError, "policy: expected a name, a Policy, an Order or"),
         ({"policy": 3}, TypeError, "policy: expected a name"),
         ({"policy": gs.Order}, TypeError, "policy: expected a name"),
-        ({"policy": gs.PlacementChoice("count")}, TypeError, "policy: expected a name"),
+        ({"policy": gs.plugins.PlacementChoice("count")}, TypeError, "policy: expected a name"),
         ({"policy": ""}, ValueError, "unknown policy ''; known: 2d-las, "),
         ({"policy": "srft"}, ValueError, "unknown policy 'srft'; did you mean 'srtf'"),
         ({"policy": "FIFO"}, ValueError, "unknown policy 'FIFO'"),

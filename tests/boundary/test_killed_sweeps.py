@@ -59,7 +59,7 @@ if __name__ == "__main__":
 """
 
 
-def facts(result: gs.SweepResult) -> pl.DataFrame:
+def facts(result: gs.sweeping.SweepResult) -> pl.DataFrame:
     return result.runs.drop(TIMES)
 
 
@@ -97,5 +97,5 @@ def test_a_study_that_is_killed_goes_on(executor: str, tmp_path: Path) -> None:
         program.stdin.close()
         program.wait(timeout=60)
     assert facts(gs.sweep(STUDY, folder=tmp_path / "folder")).equals(whole)
-    status = gs.sweep_status(tmp_path / "folder")
+    status = gs.sweeping.sweep_status(tmp_path / "folder")
     assert status.num_done == status.num_runs == len(whole)

@@ -13,7 +13,6 @@ import pytest
 
 import gpusched as gs
 from gpusched import _core
-from gpusched.plugins.registering import unregister
 from tests.boundary.workloads import CLUSTER, FirstFit, ShortestFirst, Strict, trace
 from tests.time_limit import time_limit
 
@@ -149,7 +148,7 @@ def test_a_registered_placement_of_python_serves_all_policies_of_a_comparison() 
     try:
         made = gs.compare(jobs, CLUSTER, policies, placement="first-fit-in-python", threads=4)
     finally:
-        unregister("first-fit-in-python")
+        gs.unregister("first-fit-in-python")
     assert [made.results[p].digest for p in policies] == [native[p].digest for p in policies]
 
 

@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +113,13 @@ def same_everywhere(study: dict[str, Any], expected: pl.DataFrame) -> None:
         print(f"{name}: {len(expected)} equal rows in {time.monotonic() - begin:.1f} s", flush=True)
 
 
-def begun(study: dict[str, Any], executor: str, folder: Path) -> subprocess.Popen[str]:
-    """Start the study in a process of its own; return when its first runs are kept."""
+def begun(
+    study: dict[str, Any], executor: str, folder: Path, num_done: int
+) -> tuple[subprocess.Popen[str], float]:
+    """Start the study in a process of its own; return when so many runs are kept, or all.
+
+    With it comes how long it took from one run to the next, seconds.
+    """
     arguments = ["--child", executor, str(folder), str(study["traces"][0]["jobs"])]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.campaigns.dead_workers", *arguments],
@@ -123,8 +128,28 @@ def begun(study: dict[str, Any], executor: str, folder: Path) -> subprocess.Pope
         text=True,
     )
     assert process.stdout is not None
-    assert process.stdout.readline() == "begin\n"
-    return process
+    pace = Pace()
+    for line in process.stdout:
+        pace.note(int(line))
+        if pace.done >= num_done:
+            break
+    return process, pace.between_s
+
+
+@dataclass
+class Pace:
+    """How many runs are done, and how long it took from one to the next since the first ones."""
+
+    done: int = 0
+    between_s: float = 0.0
+    _first: tuple[float, int] | None = None
+
+    def note(self, done: int) -> None:
+        """Take in how many are done now."""
+        self.done = done
+        self._first = self._first or (time.monotonic(), done)
+        begin, before = self._first
+        self.between_s = (time.monotonic() - begin) / max(1, done - before)
 
 
 def kill_the_process(
@@ -132,18 +157,10 @@ def kill_the_process(
 ) -> None:
     """Kill the whole study at random moments, each time one that begins anew, and resume it."""
     kept: list[int] = []
-    between_s = 0.0  # the first runs and the last one
-    for _ in range(kills + 1):
+    for _ in range(kills):
         with tempfile.TemporaryDirectory(prefix="dead-workers-") as name:
             folder = Path(name) / "study"
-            process = begun(study, executor, folder)
-            begin = time.monotonic()
-            if not between_s:  # the first one is not disturbed
-                assert process.stdout is not None
-                assert process.stdout.readline() == "end\n"
-                between_s = time.monotonic() - begin
-                process.communicate(timeout=LIMIT_S)
-                continue
+            process, between_s = begun(study, executor, folder, draw.randrange(1, len(expected)))
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(draw.uniform(0, between_s))
             process.kill()
@@ -169,37 +186,43 @@ def kill_a_worker(
 ) -> None:
     """Kill a Dask worker at random moments of a study each, and compare what comes all the same."""
     done: list[int] = []
-    between_s = 0.0  # the first runs and the last one
-    for _ in range(kills + 1):
+    for _ in range(kills):
         with dask_workers(has_nanny=has_nanny) as client:
             victim = draw.choice(list(client.run(os.getpid).values()))
-            seen: list[tuple[float, int]] = []
-            wait_s = draw.uniform(0, between_s)
-            timer = threading.Timer(wait_s, kill_and_note, (victim, seen, done))
-            watched = partial(watch, seen, timer if between_s else None)
-            check(expected, gs.sweep(study, executor=client, progress=watched))
-            if between_s:
-                timer.join()
-            else:  # the first one is not disturbed
-                between_s = seen[-1][0] - seen[0][0]
+            killer = Killer(victim, draw.randrange(1, len(expected)), draw.random())
+            check(expected, gs.sweep(study, executor=client, progress=killer))
+            done.append(killer.joined())
     report(f"Dask worker {'with' if has_nanny else 'without'} a nanny killed", done, len(expected))
 
 
-def watch(
-    seen: list[tuple[float, int]], timer: threading.Timer | None, progress: gs.Progress
-) -> None:
-    """Note when how many runs were done, and start the timer at the first of them."""
-    if not progress.done:
-        return
-    if not seen and timer is not None:
-        timer.start()
-    seen.append((time.monotonic(), progress.done))
+class Killer:
+    """Kills a process when so many runs are done, and a part of the time of one more has gone by.
 
+    It is called with the progress of the study.
+    """
 
-def kill_and_note(victim: int, seen: list[tuple[float, int]], done: list[int]) -> None:
-    """Kill a process, and note how many runs were done then."""
-    done.append(seen[-1][1])
-    os.kill(victim, signal.SIGKILL)
+    def __init__(self, victim: int, num_done: int, part: float) -> None:
+        self._victim, self._num_done, self._part = victim, num_done, part
+        self._pace = Pace()
+        self._timer: threading.Timer | None = None
+        self._killed_at = 0
+
+    def __call__(self, progress: gs.Progress) -> None:
+        if progress.done:
+            self._pace.note(progress.done)
+        if progress.done >= self._num_done and self._timer is None:
+            self._timer = threading.Timer(self._part * self._pace.between_s, self._kill)
+            self._timer.start()
+
+    def _kill(self) -> None:
+        self._killed_at = self._pace.done
+        os.kill(self._victim, signal.SIGKILL)
+
+    def joined(self) -> int:
+        """Wait until it is done; return how many runs were done then."""
+        assert self._timer is not None
+        self._timer.join()
+        return self._killed_at
 
 
 def report(what: str, at: list[int], num_runs: int) -> None:
@@ -213,15 +236,11 @@ def report(what: str, at: list[int], num_runs: int) -> None:
 
 
 def child(executor: str, folder: str, num_jobs: str) -> None:
-    """Run the study in a folder, to be killed; say when the first runs and when all are kept."""
-    told: list[int] = []
+    """Run the study in a folder, to be killed; print how many runs are kept, time and again."""
 
     def progress(update: gs.Progress) -> None:
-        if update.done and not told:
-            told.append(update.done)
-            print("begin", flush=True)
-        if update.done == update.total:
-            print("end", flush=True)
+        if update.done:
+            print(update.done, flush=True)
 
     gs.sweep(study_of(int(num_jobs)), folder=folder, executor=executor, progress=progress)
 

@@ -81,18 +81,20 @@ class Deciding(gs.Scheduler):
         self.preemptions[job] = self.preemptions.get(job, 0) + 1
 
     def start(self, state: Any, job: int, pieces: list[tuple[int, int]], actions: Any) -> None:
-        actions.start(job, gs.Allocation(int(self.trace.gpus[job]), pieces))
+        actions.start(job, gs.plugins.Allocation(int(self.trace.gpus[job]), pieces))
         self.held[job], self.start_us[job] = pieces, state.now_us
         again = job in self.has_run
         self.cost_us[job] = int(state.restart_us(np.array([job]))[0]) if again else 0
         self.has_run.add(job)
 
     def resize(self, state: Any, job: int, pieces: list[tuple[int, int]], actions: Any) -> None:
-        actions.resize(job, gs.Allocation(sum(mask.bit_count() for _, mask in pieces), pieces))
+        actions.resize(
+            job, gs.plugins.Allocation(sum(mask.bit_count() for _, mask in pieces), pieces)
+        )
         self.held[job], self.start_us[job] = pieces, state.now_us
         self.cost_us[job] = int(state.restart_us(np.array([job]))[0])
 
-    def state_of(self, state: Any, rows: Any) -> gs.ClusterState:
+    def state_of(self, state: Any, rows: Any) -> gs.deciding.ClusterState:
         """The cluster now; ``rows`` are the jobs that wait and run."""
         at = {int(job): row for row, job in enumerate(rows)}
         held = [(at[job], *piece) for job, pieces in self.held.items() for piece in pieces]
@@ -100,7 +102,7 @@ class Deciding(gs.Scheduler):
         jobs = self.trace._take(rows)
         if self.reads_predictions:
             jobs = dataclasses.replace(jobs, service_us=jobs.predicted_us)
-        return gs.ClusterState(
+        return gs.deciding.ClusterState(
             self.cluster,
             jobs,
             state.now_us / 1e6,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from gpusched.readable import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, PREEMPTIVE, orders
+from gpusched.readable.packing import NAMES as PACKINGS
+from gpusched.readable.packing import OWN
 from tests.campaigns.lawful import lawful_trial
 from tests.campaigns.trials import FastPath, Trial, Twin, Whimsical
-from tests.reference import BY_DEADLINE, CONTENTIONS, PLACEMENTS, POLICIES, PREEMPTIVE, orders
 from tests.reference.cases import Case, cases
 from tests.reference.contention_cases import contended_cases
 from tests.reference.demand_cases import demand_cases
 from tests.reference.drawing import Seeded, Source
 from tests.reference.elastic_cases import ELASTIC, elastic_cases
 from tests.reference.large import deep_queues
-from tests.reference.packing import NAMES as PACKINGS
-from tests.reference.packing import OWN
 from tests.reference.packing_cases import packing_cases
 from tests.reference.scales import SCALES, SECOND
 from tests.reference.stage_cases import staged_cases

@@ -1,167 +1,74 @@
-"""The primal-dual guarantee of Dancer against the integer program, on many drawn instances.
+"""Theorems on many drawn instances: how many break them, and how near the worst comes.
 
-    python -m tests.campaigns.theorems [--instances 1000] [--seed 1]
+    python -m tests.campaigns.theorems [THEOREM ...] [--instances N] [--seed 1]
 
-Jobs arrive one by one; their windows are of whole slots, changes cost nothing, and prices know the
-bounds on values from the start (``prices="theory"``). Then what is admitted is worth at least
-``OPT / (2 alpha')``, with ``OPT`` of the integer program that knows all jobs at once, and OPT is at
-most the upper bound that the prices certify. Derived here (docs/howto/dancer.md); it claims
-something where ``x`` is at most 1, which holds on every instance that is drawn.
+Without names all of them, each on its own number of instances.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
 
 import numpy as np
-from scipy import optimize, sparse
 
-from gpusched.deciding.deadline_jobs import DeadlineJob
-from gpusched.deciding.deadline_planning import plan_deadlines
+from tests.theorems import (
+    backfilling,
+    gang_plans,
+    lower_bounds,
+    primal_dual,
+    server_filling,
+    shortest_remaining,
+    virtual_machine,
+)
+from tests.theorems.theorem import Theorem
 
-SLOT_S: Final = 100.0
-EXACT: Final = 1e-9
-
-
-class Instance(NamedTuple):
-    """Jobs and GPUs of each type; ``slots`` is the longest window."""
-
-    jobs: list[DeadlineJob]
-    gpus: dict[str, int]
-    slots: int
-    most_gpus: int
-
-
-class Found(NamedTuple):
-    """What was admitted is worth, what could have been, the certified bound, and ``alpha'``."""
-
-    value: float
-    optimum: float
-    bound: float
-    alpha: float
-
-
-def drawn(seed: int) -> Instance:
-    """Draw more jobs than fit: of one or two types of GPUs, on one or two of them."""
-    rng = np.random.default_rng([48, seed])
-    types = ["A", "B"][: int(rng.integers(1, 3))]
-    most_gpus = int(rng.integers(1, 3))
-    gpus = {name: int(rng.integers(16, 25)) for name in types}
-    slots = int(rng.integers(2, 6))
-    jobs = []
-    for _ in range(int(rng.integers(4, 9)) * 16 * len(types)):
-        window = int(rng.integers(1, slots + 1))
-        arrival = int(rng.integers(0, slots))
-        rates = {
-            (name, width): speed * width ** float(rng.uniform(0.6, 1.0))
-            for name in types
-            for width in (1, 2)[:most_gpus]
-            for speed in (float(rng.choice([0.5, 1.0, 2.0])),)
-        }
-        # Never a whole number of slots: quanta are rounded down, and a tie would be lost by that.
-        work = max(rates.values()) * SLOT_S * (int(rng.integers(0, window)) + rng.uniform(0.5, 0.9))
-        jobs.append(
-            DeadlineJob(
-                arrival_s=arrival * SLOT_S,
-                deadline_s=(arrival + window) * SLOT_S,
-                work=work,
-                rates=rates,
-                value=float(rng.choice([1.0, 1.0, 2.0])),
-            )
-        )
-    return Instance(jobs, gpus, slots, most_gpus)
-
-
-def alpha_of(instance: Instance) -> float:
-    """Return ``alpha'`` of the instance.
-
-    Raises
-    ------
-    ValueError
-        If ``x`` is above 1, where nothing is claimed.
-    """
-    values = [job.value for job in instance.jobs]
-    # A window of n slots spans n of the grid; the prices count the longest one.
-    slots = max(round((job.deadline_s - job.arrival_s) / SLOT_S) for job in instance.jobs)
-    least = min(values) / (2 * slots * sum(instance.gpus.values()))
-    alpha = 1.0
-    for num in instance.gpus.values():
-        x = instance.most_gpus * math.log(max(values) / least) / (num - instance.most_gpus + 1)
-        if x > 1:
-            raise ValueError(f"x: {x} is above 1, where the theorem says nothing")
-        alpha = max(alpha, num * math.expm1(x) / instance.most_gpus)
-    return alpha
-
-
-def optimum(instance: Instance) -> float:
-    """Return the value of the best set of jobs, by HiGHS."""
-    jobs, types = instance.jobs, list(instance.gpus)
-    last = max(round(job.deadline_s / SLOT_S) for job in jobs)
-    rows: list[tuple[int, int, float]] = []
-    room = {(name, slot): len(jobs) + place * last + slot
-            for place, name in enumerate(types) for slot in range(last)}  # fmt: skip
-    column, row = len(jobs), len(jobs) + len(types) * last
-    for index, job in enumerate(jobs):
-        rows.append((index, index, -job.work))
-        for slot in range(round(job.arrival_s / SLOT_S), round(job.deadline_s / SLOT_S)):
-            rows.append((row, index, -1.0))
-            for (name, width), rate in job.rates.items():
-                rows += [(index, column, rate * SLOT_S), (room[name, slot], column, float(width)),
-                         (row, column, 1.0)]  # fmt: skip
-                column += 1
-            row += 1
-    low, high = np.full(row, -np.inf), np.zeros(row)
-    low[: len(jobs)], high[: len(jobs)] = 0.0, np.inf
-    for (name, _), place in room.items():
-        high[place] = instance.gpus[name]
-    cost = np.zeros(column)
-    cost[: len(jobs)] = [-job.value for job in jobs]
-    at, of, value = (np.array(part) for part in zip(*rows, strict=True))
-    matrix: Any = sparse.csr_array((value, (at, of)), shape=(row, column))
-    solved = optimize.milp(
-        cost,
-        integrality=np.ones(column),
-        bounds=optimize.Bounds(0.0, 1.0),
-        constraints=optimize.LinearConstraint(matrix, low, high),
+THEOREMS = {
+    theorem.name: theorem
+    for theorem in (
+        *gang_plans.THEOREMS,
+        primal_dual.THEOREM,
+        *virtual_machine.THEOREMS,
+        backfilling.THEOREM,
+        server_filling.THEOREM,
+        shortest_remaining.THEOREM,
+        *lower_bounds.THEOREMS,
     )
-    assert solved.status == 0, solved.message
-    return float(-solved.fun)
+}
+_APART = 1_000_000  # between the instances of one seed and the next
 
 
-def checked(seed: int) -> Found:
-    """Decide on an instance, solve it, and hold one against the other.
-
-    Raises
-    ------
-    AssertionError
-        With the seed of an instance that breaks the theorem or the certificate.
-    """
-    instance = drawn(seed)
-    plan = plan_deadlines(instance.jobs, instance.gpus, slot_s=SLOT_S, prices="theory")
-    found = Found(plan.value, optimum(instance), plan.upper_bound, alpha_of(instance))
-    assert found.optimum <= found.bound + EXACT, f"seed {seed}: {found}"
-    assert found.value >= found.optimum / (2 * found.alpha) - EXACT, f"seed {seed}: {found}"
-    return found
+def row(theorem: Theorem, instances: int, seed: int) -> str:
+    """Check a theorem and return its row of the table."""
+    used, broken = [], []
+    for number in range(seed * _APART, seed * _APART + instances):
+        try:
+            used.append(theorem.check(number))
+        except AssertionError as error:
+            broken.append(str(error))
+    worst = f"{np.median(used):.3f}, {max(used):.3f}" if used else ""
+    cells = (
+        f"`{theorem.name}`", theorem.says, theorem.constant, theorem.against, f"{instances:,}",
+        str(len(broken)), worst,
+    )  # fmt: skip
+    return "\n".join([f"| {' | '.join(cells)} |", *broken[:3]])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Check all, and say how near the worst came."""
+    """Print a table of the theorems that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--instances", type=int, default=1_000)
+    parser.add_argument("theorems", nargs="*", metavar="THEOREM", help=", ".join(THEOREMS))
+    parser.add_argument("--instances", type=int)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    first = given.seed * 1_000_000
-    all_found = [checked(seed) for seed in range(first, first + given.instances)]
-    shares = np.array([found.value / found.optimum for found in all_found])
-    needed = np.array([1 / (2 * found.alpha) for found in all_found])
-    print(
-        f"{len(all_found):,} instances: none breaks the theorem. Of the optimum was admitted "
-        f"{shares.mean():.3f} on average and {shares.min():.3f} at least; what is promised is "
-        f"{needed.min():.3f} to {needed.max():.3f}, at most {(needed / shares).max():.3f} of it."
-    )
+    unknown = set(given.theorems) - set(THEOREMS)
+    if unknown:
+        parser.error(f"unknown theorem {min(unknown)}; there are {', '.join(THEOREMS)}")
+    print("| theorem | says | constant | against | instances | broken | used: median, most |")
+    print("|---|---|---|---|--:|--:|--:|")
+    for name in given.theorems or THEOREMS:
+        theorem = THEOREMS[name]
+        print(row(theorem, given.instances or theorem.instances, given.seed), flush=True)
 
 
 if __name__ == "__main__":

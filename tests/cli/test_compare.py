@@ -110,8 +110,8 @@ def test_a_trace_without_a_cluster_gets_the_fewest_servers(
     trace = gs.read_trace(jobs_csv)
     num_gpus = made["cluster"]["num_gpus"]
     assert num_gpus >= 32
-    assert trace.load(num_gpus) <= 0.9
-    assert num_gpus == 32 or trace.load(num_gpus - 8) > 0.9
+    assert trace.offered_load(num_gpus) <= 0.9
+    assert num_gpus == 32 or trace.offered_load(num_gpus - 8) > 0.9
     printed = gpusched("compare", jobs_csv, "--policies", "fifo").stdout
     assert "cluster assumed: the fewest 8-GPU servers" in printed
     smaller = gpusched_json("compare", jobs_csv, "--policies", "fifo", "--gpus-per-server", 4)

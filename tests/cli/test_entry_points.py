@@ -48,7 +48,7 @@ class Hour(gs.Predictor):
         pass
 
     def predict(self, jobs):
-        return np.full(len(jobs), 3_600_000_000)
+        return np.full(len(jobs), 3600.0)
 
 
 @gs.register_metric("acme_longest_delay_s", unit="s", summary="The longest delay.", better="lower")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
+import polars
 import pytest
 
 import gpusched as gs
@@ -119,3 +122,30 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
     result = gpusched(*command)
     mistake(result, place)
     assert result.stdout == ""
+
+
+def test_two_runs_into_one_folder_at_once_leave_whole_files_of_one_of_them(
+    jobs_csv: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    running = [
+        subprocess.Popen(
+            [
+                sys.executable, "-m", "gpusched", "run", str(jobs_csv), "-p", policy,
+                "--servers", "4", "--out", str(folder),
+            ],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )
+        for policy in ("fifo", "sjf")
+    ]  # fmt: skip
+    for process in running:
+        _, said = process.communicate(timeout=100)
+        assert process.returncode == 0, said
+
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "jobs.parquet", "report.html", "result.npz",
+    ]  # fmt: skip
+    result = gs.load_result(folder / "result.npz")
+    assert result.spec.policy in ("fifo", "sjf")
+    assert polars.read_parquet(folder / "jobs.parquet").height == len(result.trace)
+    assert (folder / "report.html").read_text().rstrip().endswith("</html>")

@@ -144,7 +144,7 @@ def test_a_warm_up_and_a_tail_are_left_out(gpusched, gpusched_json, jobs_csv: Pa
     assert made["window"] == {"warm_up_s": 3_600, "tail_s": 600}
     assert sum(row["num_jobs"] for row in made["by"]["gpus"]) == expected["num_jobs"]
     table = gpusched("run", jobs_csv, "-p", "fifo", "--servers", 4, *cuts).stdout
-    assert "figures: of the run after a warm-up of 1.00 h and until 10.0 min before" in table
+    assert "metrics: of the run after a warm-up of 1.00 h and until 10.0 min before" in table
     assert "gap to lower bound" not in table
     both = gpusched_json("compare", jobs_csv, "-p", "fifo,srtf", "--servers", 4, *cuts)
     assert both["results"][0]["mean_wait_s"] == expected["mean_wait_s"]

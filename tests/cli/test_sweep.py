@@ -154,7 +154,10 @@ def test_a_wrong_study_is_one_line(gpusched, study: Path) -> None:
     study.write_text(STUDY.replace("seeds", "sedes"))
     result = gpusched("sweep", study)
     assert result.exit_code == 2
-    assert result.stderr == f"gpusched: {study}: Object contains unknown field `sedes`\n"
+    assert result.stderr == (
+        f"gpusched: {study}: Object contains unknown field `sedes`; "
+        "did you mean 'seeds'? - at `$`\n"
+    )
     assert gpusched("sweep", "nowhere.toml").stderr == (
         "gpusched: nowhere.toml: No such file or directory\n"
     )
@@ -176,7 +179,7 @@ def test_ctrl_c_ends_soon_and_says_how_to_go_on(study: Path, tmp_path: Path, whe
         _, stderr = process.communicate(timeout=30)
     assert time.monotonic() - asked < 5  # a second on a machine that has time
     assert process.returncode == 130
-    kept = gs.sweep_status(tmp_path / "study.sweep").num_done
+    kept = gs.sweeping.sweep_status(tmp_path / "study.sweep").num_done
     assert 0 < kept < 18
     assert stderr == (
         f"interrupted: {kept} of 18 runs are kept in study.sweep; the same command goes on from "

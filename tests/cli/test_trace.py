@@ -137,7 +137,7 @@ def test_a_generated_trace_has_the_jobs_and_the_load_asked_for(gpusched, tmp_pat
     assert result.exit_code == 0, result.stderr
     made = gs.read_trace(target)
     assert len(made) == 500
-    assert made.load(64) == pytest.approx(0.7, rel=1e-3)
+    assert made.offered_load(64) == pytest.approx(0.7, rel=1e-3)
 
 
 def test_an_unknown_generator_suggests_the_nearest(gpusched, tmp_path: Path) -> None:

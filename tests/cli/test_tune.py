@@ -102,7 +102,8 @@ def test_a_wrong_space_is_one_line(gpusched, files) -> None:
     result = gpusched("tune", *files)
     assert result.exit_code == 2
     assert result.stderr == (
-        "gpusched: space.toml: Object contains unknown field `lwo` - at `$.space[1].period_s`\n"
+        "gpusched: space.toml: Object contains unknown field `lwo`; did you mean 'low'? - at "
+        "`$.space[1].period_s`\n"
     )
 
 

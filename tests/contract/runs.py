@@ -65,9 +65,9 @@ def run_choice(chosen: Choice, beside: str | None = None) -> gs.Result:
     """
     if isinstance(chosen, gs.Policy):
         return run(chosen, beside or "consolidated")
-    if isinstance(chosen, gs.PlacementChoice):
+    if isinstance(chosen, gs.plugins.PlacementChoice):
         return run(beside or "srtf", chosen)
-    if isinstance(chosen, gs.SpeedChoice):
+    if isinstance(chosen, gs.plugins.SpeedChoice):
         return run_networked(beside or "srtf", speed=chosen)
     return run_networked(beside or "srtf", speed="ring", contention=chosen)
 

@@ -8,7 +8,6 @@ import pytest
 
 import gpusched as gs
 from gpusched.audit import audit
-from gpusched.plugins.registering import unregister
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import StoredSchedule, digest_of
 
@@ -39,7 +38,7 @@ def as_if_preempted(result: gs.Result) -> list[str]:
     }
     stored = StoredSchedule(**columns, rows=rows, digest=digest)
     report = audit(
-        result.trace, result.cluster, result.spec, stored, rows, result.summary(),
+        result.trace, result.cluster, result.spec, stored, rows, result.summary,
         declared(result.spec),
     )  # fmt: skip
     assert report.problems
@@ -88,7 +87,7 @@ def test_of_a_scheduler_of_python_only_what_it_declares_is_assumed(flags, preemp
         found = any(RULE in problem for problem in as_if_preempted(one_job_of("declaring")))
         assert found == (preempts is False)
     finally:
-        unregister("declaring")
+        gs.unregister("declaring")
 
 
 def one_job_of(policy: str) -> gs.Result:

@@ -12,9 +12,9 @@ import gpusched as gs
 from gpusched import _core
 from gpusched.plugins.flags import FLAGS, KINDS
 from gpusched.plugins.info import PluginInfo
+from gpusched.readable.packing import NAMES as KNOW_DEMANDS
 from gpusched.specs.case import job_columns
 from tests.contract.runs import CLUSTER, TYPED, run, run_networked, run_urgent
-from tests.reference.packing import NAMES as KNOW_DEMANDS
 
 POLICIES, PLACEMENTS = gs.policies(), gs.placements()
 SPEEDS, CONTENTIONS = gs.speeds(), gs.contentions()

@@ -106,7 +106,7 @@ def add() -> Iterator[Callable[..., None]]:
             return delay_us.max() / 1e6
 
     yield add
-    METRICS.remove("longest_delay_s")
+    gs.unregister("longest_delay_s")
 
 
 def test_a_new_metric_is_in_summary_table_json_and_report(add: Callable[..., None]) -> None:
@@ -152,7 +152,7 @@ def test_a_metric_that_fails_is_named() -> None:
     result = gs.simulate(JOBS, CLUSTER, policy="fifo")
     with pytest.raises(TypeError, match=r"metric longest_delay_s: expected a number or a text"):
         result.summary()
-    METRICS.remove("longest_delay_s")
+    gs.unregister("longest_delay_s")
 
     @register_metric("longest_delay_s", unit="s", summary="None.")
     def _raises(run: RunFacts) -> float:

@@ -27,7 +27,7 @@ every_parameter = pytest.mark.parametrize(
 
 
 @every_name
-def test_a_name_is_described_in_a_sentence_with_its_source(info: gs.PluginInfo) -> None:
+def test_a_name_is_described_in_a_sentence_with_its_source(info: gs.plugins.PluginInfo) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", info.name)
     assert info.kind in KINDS
     assert re.fullmatch(r"[A-Z0-9].{10,}[^.]\.", info.summary)
@@ -38,19 +38,19 @@ def test_a_name_is_described_in_a_sentence_with_its_source(info: gs.PluginInfo) 
 
 
 @every_name
-def test_an_order_has_exactly_one_way_to_scan(info: gs.PluginInfo) -> None:
+def test_an_order_has_exactly_one_way_to_scan(info: gs.plugins.PluginInfo) -> None:
     if info.kind == "order":
         assert len({"preemptive", "strict", "skip"} & set(info.flags)) == 1
 
 
 @every_name
-def test_parameters_have_names_of_their_own(info: gs.PluginInfo) -> None:
+def test_parameters_have_names_of_their_own(info: gs.plugins.PluginInfo) -> None:
     names = [parameter["name"] for parameter in info.parameters]
     assert len(set(names)) == len(names)
 
 
 @every_parameter
-def test_a_parameter_is_documented(info: gs.PluginInfo, parameter: dict) -> None:
+def test_a_parameter_is_documented(info: gs.plugins.PluginInfo, parameter: dict) -> None:
     assert re.fullmatch(r"[a-z]+(_[a-z]+)*", parameter["name"])
     assert parameter["type"] in TYPES
     assert len(parameter["help"]) >= 10
@@ -60,7 +60,7 @@ def test_a_parameter_is_documented(info: gs.PluginInfo, parameter: dict) -> None
 
 
 @every_parameter
-def test_a_default_lies_in_its_range(info: gs.PluginInfo, parameter: dict) -> None:
+def test_a_default_lies_in_its_range(info: gs.plugins.PluginInfo, parameter: dict) -> None:
     default = parameter["default"]
     expected = {"bool": bool, "int": int, "float": float, "str": str, "list": list}
     assert type(default) is expected[parameter["type"]]
@@ -77,7 +77,7 @@ def test_a_default_lies_in_its_range(info: gs.PluginInfo, parameter: dict) -> No
 
 
 @every_name
-def test_a_misspelt_name_is_answered_with_the_nearest(info: gs.PluginInfo) -> None:
+def test_a_misspelt_name_is_answered_with_the_nearest(info: gs.plugins.PluginInfo) -> None:
     wrong = info.name + "q"
     kind, parse = choice_of(info).kind, choice_of(info).parse
     with pytest.raises(ValueError, match=f"unknown {kind} '{wrong}'; did you mean '"):
@@ -87,14 +87,14 @@ def test_a_misspelt_name_is_answered_with_the_nearest(info: gs.PluginInfo) -> No
 
 
 @every_name
-def test_a_parameter_of_another_plug_in_is_refused(info: gs.PluginInfo) -> None:
+def test_a_parameter_of_another_plug_in_is_refused(info: gs.plugins.PluginInfo) -> None:
     with pytest.raises(ValueError, match=f"{info.name}: unknown parameter 'no_such'"):
         choice(info, no_such=1)
 
 
 @every_parameter
 def test_a_misspelt_parameter_is_answered_with_the_nearest(
-    info: gs.PluginInfo, parameter: dict
+    info: gs.plugins.PluginInfo, parameter: dict
 ) -> None:
     name = parameter["name"]
     with pytest.raises(

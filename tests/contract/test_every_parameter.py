@@ -40,7 +40,7 @@ def settings(parameter: dict, value: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("info", "parameter", "value"), VALUES)
 def test_a_value_other_than_the_default_gives_a_sound_schedule(
-    info: gs.PluginInfo, parameter: dict, value: Any
+    info: gs.plugins.PluginInfo, parameter: dict, value: Any
 ) -> None:
     chosen = choice(info, **settings(parameter, value))
     result = run_choice(chosen)
@@ -52,7 +52,7 @@ def test_a_value_other_than_the_default_gives_a_sound_schedule(
 
 @pytest.mark.parametrize(("info", "parameter", "value"), VALUES)
 def test_a_value_survives_being_written_as_text(
-    info: gs.PluginInfo, parameter: dict, value: Any
+    info: gs.plugins.PluginInfo, parameter: dict, value: Any
 ) -> None:
     chosen = choice(info, **settings(parameter, value))
     assert type(chosen).parse(str(chosen)) == chosen
@@ -60,14 +60,14 @@ def test_a_value_survives_being_written_as_text(
 
 
 @every_name
-def test_a_default_that_is_written_out_changes_nothing(info: gs.PluginInfo) -> None:
+def test_a_default_that_is_written_out_changes_nothing(info: gs.plugins.PluginInfo) -> None:
     defaults = {parameter["name"]: parameter["default"] for parameter in info.parameters}
     chosen = choice(info, **defaults)
     assert run_choice(chosen).digest == run_choice(choice(info)).digest
 
 
 @every_name
-def test_each_parameter_can_change_a_schedule(info: gs.PluginInfo) -> None:
+def test_each_parameter_can_change_a_schedule(info: gs.plugins.PluginInfo) -> None:
     # Some parameters speak only where others let them.
     beside: dict[str, dict[str, Any]] = {
         "narrow_gpus": {"cost_s": 5, "wide_cost_s": 50},
@@ -99,7 +99,9 @@ def is_seen(one: Choice, other: Choice, value: tuple[str, Any]) -> bool:
     return any(run(one).digest != run(other).digest for run in runs_of(one.info, value))
 
 
-def runs_of(info: gs.PluginInfo, value: tuple[str, Any]) -> list[Callable[[Choice], gs.Result]]:
+def runs_of(
+    info: gs.plugins.PluginInfo, value: tuple[str, Any]
+) -> list[Callable[[Choice], gs.Result]]:
     """The runs in which a parameter may show."""
     beside = ("consolidated", "count") if info.is_policy else ("fifo", "srtf")
     if "places" in info.flags:  # a pool has no GPUs to choose
@@ -127,7 +129,7 @@ def runs_of(info: gs.PluginInfo, value: tuple[str, Any]) -> list[Callable[[Choic
 
 @pytest.mark.parametrize(("info", "parameter", "value", "error"), BAD_VALUES)
 def test_a_value_that_is_not_allowed_is_refused_by_name(
-    info: gs.PluginInfo, parameter: dict, value: Any, error: type[Exception]
+    info: gs.plugins.PluginInfo, parameter: dict, value: Any, error: type[Exception]
 ) -> None:
     kind = choice_of(info).kind
     with pytest.raises(error, match=f"{kind} {info.name}: parameter {parameter['name']}"):

@@ -78,17 +78,17 @@ def outside_range(parameter: Parameter) -> list[Any]:
     return below + between + above
 
 
-def choice_of(info: gs.PluginInfo) -> type[Choice]:
+def choice_of(info: gs.plugins.PluginInfo) -> type[Choice]:
     """The class by which a user names it."""
     if info.is_policy:
         return gs.Policy
     return {
-        "placement": gs.PlacementChoice,
-        "speed": gs.SpeedChoice,
-        "contention": gs.ContentionChoice,
+        "placement": gs.plugins.PlacementChoice,
+        "speed": gs.plugins.SpeedChoice,
+        "contention": gs.plugins.ContentionChoice,
     }[info.kind]
 
 
-def choice(info: gs.PluginInfo, **values: Any) -> Choice:
+def choice(info: gs.plugins.PluginInfo, **values: Any) -> Choice:
     """The registered name with these values."""
     return choice_of(info)(info.name, **values)

@@ -1,6 +1,6 @@
 """Public functions say what they return and raise, and have an example that runs.
 
-So do the methods of traces and results that take an argument.
+So do the methods of what is used most that take an argument.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ from typing import Any
 import pytest
 
 import gpusched as gs
-from gpusched.plugins.registering import unregister
-from gpusched.prediction.registry import unregister_predictor
-from gpusched.results.metric_registry import METRICS
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -36,7 +33,7 @@ def functions() -> dict[str, Any]:
 def methods() -> dict[str, Any]:
     """Public methods of what is used most, by dotted name: those that are told something."""
     found = {}
-    for kind in (gs.Trace, gs.Result):
+    for kind in (gs.Trace, gs.Result, gs.Cluster, gs.Comparison, gs.Simulation):
         for name, thing in inspect.getmembers(kind):
             function = getattr(thing, "__func__", thing)
             if name.startswith("_") or not inspect.isfunction(function):
@@ -53,10 +50,8 @@ FUNCTIONS = functions() | methods()
 def _clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     yield
-    for name in ("widest-first", "refuses", "idle"):
-        unregister(name)
-    unregister_predictor("an-hour")
-    METRICS.remove("num_wide")
+    for name in ("widest-first", "refuses", "idle", "an-hour", "num_wide"):
+        gs.unregister(name)
 
 
 def test_there_are_functions() -> None:

@@ -79,7 +79,7 @@ def test_capacity_planning(tmp_path: Path) -> None:
     assert is_pdf(tmp_path / "capacity.pdf")
 
 
-def test_the_study_of_the_readme_gives_its_table(tmp_path: Path) -> None:
+def test_the_study_of_the_readme_gives_its_table_and_its_picture(tmp_path: Path) -> None:
     where = importlib.util.spec_from_file_location("study_example", ROOT / "docs/study_example.py")
     assert where is not None
     assert where.loader is not None
@@ -91,10 +91,16 @@ def test_the_study_of_the_readme_gives_its_table(tmp_path: Path) -> None:
     assert stale != shown
     made = example.with_table(stale, tmp_path)
     assert made == shown, "README.md is out of date: run `python docs/study_example.py`"
-    runs = pl.read_parquet(tmp_path / "study.sweep" / "runs")
-    picture = example.PICTURE.read_text()
-    for policy in runs["policy"].unique():
-        assert f">{policy}" in picture
+    pytest.importorskip("matplotlib")
+    drawn, picture = example.drawn(tmp_path), example.PICTURE.read_text()
+    assert example.shown_by(drawn)[0] == example.shown_by(picture)[0]
+    assert example.is_same_picture(drawn, picture), "run `python docs/study_example.py`"
+    # A point that lies elsewhere, and a name that is another one, are seen.
+    curve = next(c for c in re.findall(r'd="(M [^"]*)" clip-path', drawn) if c.count("L") == 2)
+    point = re.findall(r"L ([\d.]+ )([\d.]+)", curve)[1]
+    moved = curve.replace("".join(point), f"{point[0]}{float(point[1]) + 5}")
+    assert not example.is_same_picture(drawn.replace(curve, moved), picture)
+    assert not example.is_same_picture(drawn.replace(">2d-las", ">las"), picture)
     with pytest.raises(ValueError, match="shows no study"):
         example.with_table("# Nothing\n", tmp_path)
 
@@ -123,3 +129,12 @@ def test_a_queue_policy_is_trained_and_held_against_others(tmp_path: Path) -> No
     assert "mean wait on 3 held-out workloads of 200 jobs" in printed
     for policy in ("fifo-skip", "easy", "sjf"):
         assert re.search(rf"learned / {policy}: [\d.]+ \[", printed)
+
+
+def test_looking_ahead_waits_less_than_any_of_its_policies(tmp_path: Path) -> None:
+    printed = run("look_ahead.py", tmp_path, 300)
+    found = {
+        name: int(minutes) for name, minutes in re.findall(r"^([\w -]+): (\d+) min", printed, re.M)
+    }
+    assert list(found) == ["looking ahead", "fifo", "fifo-skip", "sjf", "swf", "sgf"]
+    assert found["looking ahead"] < min(found[name] for name in list(found)[1:])

@@ -218,7 +218,7 @@ def _of_states(folder: Path) -> Iterator[Reader]:
 
 
 def _beside(others: list[Path]) -> Callable[[Path], Any]:
-    return lambda path: gs.read_state([path, *others])
+    return lambda path: gs.deciding.read_state([path, *others])
 
 
 def _of_saved(folder: Path) -> Iterator[Reader]:
@@ -228,7 +228,7 @@ def _of_saved(folder: Path) -> Iterator[Reader]:
     saved = (("result.npz", result.read_bytes()), ("model.npz", model.read_bytes()))
     runs = (("monday.run", run.read_bytes()),)
     yield Reader("resume", runs, gs.resume, saved, is_sealed=True)
-    yield Reader("read_state", (_text("state.json", whole.STATE),), gs.read_state)
+    yield Reader("read_state", (_text("state.json", whole.STATE),), gs.deciding.read_state)
     yield Reader("load_result", saved[:1], gs.load_result, saved[1:], is_sealed=True)
     load = gs.prediction.load_predictor
     yield Reader("load_predictor", saved[1:], load, saved[:1], is_sealed=True)

@@ -149,7 +149,7 @@ def profiles() -> list[gs.models.JobProfile]:
             samples_per_s={"V100": 1500 - 200 * i, "K80": 300 + 50 * i},
             global_batch=600 + i,
             max_samples={"K80": 40} if i == 2 else {},
-            **further_figures((1 + i) / 8),
+            **further_numbers((1 + i) / 8),
         )
         for i in range(4)
     ]
@@ -161,11 +161,11 @@ OF_KNOWN_SPEEDS = {
 }  # fmt: skip
 
 
-def further_figures(figure: float) -> dict[str, float]:
+def further_numbers(number: float) -> dict[str, float]:
     """The same figure for each number of a profile that none of the speeds here has read."""
     fields = msgspec.structs.fields(gs.models.JobProfile)
     return {
-        field.name: figure
+        field.name: number
         for field in fields
         if field.name not in OF_KNOWN_SPEEDS and isinstance(field.default, float)
     }

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpusched import _core
+from gpusched.readable import Job, Network, Outcome
 from tests.parity.core import make_cluster, outcome_of
-from tests.reference import Job, Network, Outcome
 
 NO_LIMIT = 2**31 - 1
 EVERYWHERE = 2**64 - 1

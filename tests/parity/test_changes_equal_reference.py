@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
+from gpusched.readable import Outcome, make_scheduler
+from gpusched.readable.engine import Change
 from tests.parity.core import (
     MOST_INSTANTS,
     assert_same,
@@ -19,13 +21,14 @@ from tests.parity.core import (
     outcome_of,
     predictor_of,
 )
-from tests.reference import Change, Outcome, make_scheduler
 from tests.reference.cases import Case, cases
 
 PLACEMENTS = ("count", "first-fit", "consolidated", "random")
 LISTS = ("fifo", "fifo-skip", "sjf", "swf", "random")
 PREEMPTIVE = ("srtf", "las", "2d-las")
-WITHDRAWING = ("easy", "srsf", "serverfilling-srpt", "wspt")
+WITHDRAWING = (
+    "easy", "srsf", "serverfilling-srpt", "wspt", "conservative", "ada-srsf", "a-srpt",
+)  # fmt: skip
 """Beside those."""
 
 

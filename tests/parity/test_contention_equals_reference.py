@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.readable import CONTENTIONS, PLACEMENTS, POLICIES, Job, Network, Profile
 from tests.parity import twins
 from tests.parity.core import (
     assert_equal,
@@ -19,7 +20,6 @@ from tests.parity.core import (
     predictor_of,
     run_core,
 )
-from tests.reference import CONTENTIONS, PLACEMENTS, POLICIES, Job, Network, Profile
 from tests.reference.cases import SECOND, TYPES, Case
 from tests.reference.contention_cases import SLOWER, by_type, contended_cases
 from tests.reference.large import large_case

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpusched.readable import PREEMPTIVE
 from tests.campaigns.trials import SAME, FastPath
-from tests.reference import PREEMPTIVE
 from tests.reference.drawing import Seeded
 from tests.reference.large import deep_queues
 

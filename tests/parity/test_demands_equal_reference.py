@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusched.readable import BY_DEADLINE, POLICIES, Job, replay
+from gpusched.readable.packing import NAMES
 from tests.parity.core import assert_equal, run_core
-from tests.reference import BY_DEADLINE, POLICIES, Job, replay
 from tests.reference.cases import SECOND, Case
 from tests.reference.demand_cases import demand_cases
 from tests.reference.large import large_demands
-from tests.reference.packing import NAMES
 from tests.reference.scales import SCALES
 
 UNITS = st.sampled_from([1, 7, SECOND])

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched import _core
+from gpusched.readable import BY_DEADLINE, POLICIES, Job, orders, replay
 from tests.parity.core import assert_same
 from tests.parity.native import run_native
-from tests.reference import BY_DEADLINE, POLICIES, Job, orders, replay
 
 LAST = 2**62 - 1
 """No instant of a run may be later."""

@@ -7,9 +7,9 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusched.readable.model import WHOLE, Job
 from tests.parity.core import assert_equal
 from tests.reference.cases import SECOND, Case
-from tests.reference.model import WHOLE, Job
 
 SHARES = st.lists(st.sampled_from([130, 270, 310, 90, 590]), min_size=2, max_size=4, unique=True)
 

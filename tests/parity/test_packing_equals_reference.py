@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from gpusched.readable import replay
+from gpusched.readable.packing import NAMES
 from tests.parity.core import assert_same, run_core
-from tests.reference import replay
-from tests.reference.packing import NAMES
 from tests.reference.packing_cases import PackingCase, cases_of_many_kinds, packing_cases
 
 POLICIES = ("fifo-skip", "easy", "srtf")

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.plugins.registering import unregister
+from gpusched.readable import PLACEMENTS, POLICIES
 from tests.parity import twins
 from tests.parity.core import make_cluster, make_trace, predictor_of
-from tests.reference import PLACEMENTS, POLICIES
 from tests.reference.cases import SECOND, Case, cases
 
 UNITS = st.sampled_from([1, SECOND])
@@ -35,7 +34,7 @@ def registered() -> Iterator[None]:
     yield
     for name in [*gs.policies(), *gs.placements()]:
         if name.startswith("py-"):
-            unregister(name)
+            gs.unregister(name)
 
 
 def digest(case: Case, policy: Any, placement: Any) -> str:
@@ -54,7 +53,7 @@ def digest(case: Case, policy: Any, placement: Any) -> str:
 def native(case: Case) -> str:
     """The digest of the case as it is."""
     policy = gs.Policy(case.policy, **case.policy_params)
-    return digest(case, policy, gs.PlacementChoice(case.placement, **case.placement_params))
+    return digest(case, policy, gs.plugins.PlacementChoice(case.placement, **case.placement_params))
 
 
 @pytest.mark.parametrize("name", twins.ORDERS)
@@ -64,7 +63,7 @@ def test_a_registered_order_equals_its_native_twin_with_all_options(name: str) -
     def check(data, placement, unit):
         case = data.draw(cases(name, placement)).at(unit)
         twin = gs.Policy(f"py-{name}", **case.policy_params)
-        chosen = gs.PlacementChoice(placement, **case.placement_params)
+        chosen = gs.plugins.PlacementChoice(placement, **case.placement_params)
         assert digest(case, twin, chosen) == native(case)
 
     check()
@@ -123,7 +122,7 @@ def test_a_registered_placement_equals_its_native_twin_under_any_policy(name: st
     @given(data=st.data(), policy=st.sampled_from(POLICIES), unit=UNITS)
     def check(data, policy, unit):
         case = data.draw(cases(policy, name)).at(unit)
-        twin = gs.PlacementChoice(f"py-{name}", **case.placement_params)
+        twin = gs.plugins.PlacementChoice(f"py-{name}", **case.placement_params)
         assert digest(case, gs.Policy(policy, **case.policy_params), twin) == native(case)
 
     check()

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched._core import _testing
+from gpusched.readable import CONTENTIONS, POLICIES, Graph
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.heavy_edge import edge_bytes, grow, ranks_of, swapped
+from gpusched.readable.model import Active
+from gpusched.readable.placements import Placer
+from gpusched.readable.speeds import reserved
+from gpusched.readable.stages import Stages
 from tests.parity.core import assert_equal, choice_text, make_cluster, make_trace
-from tests.reference import CONTENTIONS, POLICIES, Graph
 from tests.reference.cases import SECOND, Case
-from tests.reference.cluster_state import Cluster
-from tests.reference.heavy_edge import edge_bytes, grow, ranks_of, swapped
-from tests.reference.model import Active
-from tests.reference.placements import Placer
 from tests.reference.scales import SCALES
-from tests.reference.speeds import reserved
 from tests.reference.stage_cases import graphs, staged_cases
-from tests.reference.stages import Stages
 
 UNITS = st.sampled_from([1, 7, SECOND])
 ELSEWHERE = ["spread", "random", "consolidated-relaxed", "first-fit"]

@@ -20,12 +20,14 @@ POLICIES = sorted(BY_THE_STATE)
 REMEMBERING = ["2d-las:inside=entry", "2d-las:promote=3"]
 
 
-def without(state: gs.ClusterState, rows: list[int]) -> tuple[gs.ClusterState, Any]:
+def without(
+    state: gs.deciding.ClusterState, rows: list[int]
+) -> tuple[gs.deciding.ClusterState, Any]:
     """The state without some rows, and which are left."""
     kept = np.ones(len(state.jobs), bool)
     kept[rows] = False
     held = kept[state.held_job]
-    return gs.ClusterState(
+    return gs.deciding.ClusterState(
         state.cluster, state.jobs._take(kept), state.now_s,
         start_s=state.start_s[kept], attained_s=state.attained_s[kept],
         cost_s=state.cost_s[kept], preemptions=state.preemptions[kept],
@@ -50,7 +52,7 @@ def check(run: gs.Simulation, policy: str, placement: str, pick: int, runs_too: 
     gone = [int(waiting[pick % len(waiting)])]
     if runs_too and len(running):
         gone.append(int(running[pick % len(running)]))
-    state, left = without(gs.ClusterState.of(run), np.searchsorted(live, gone).tolist())
+    state, left = without(gs.deciding.ClusterState.of(run), np.searchsorted(live, gone).tolist())
     expected = finishes(standing_run(state, asked(policy), placement_seam(placement), 0))
     for job in gone:
         run.cancel(job)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import gpusched as gs
-from tests.reference import placements, rng
+from gpusched.readable import placements, rng
 
 
 class FirstCome(gs.Order):

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.reference import rng
+from gpusched.readable import rng
 
 Gpu = tuple[int, int]  # server, index
 NO_CAP = math.inf

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.readable import PLACEMENTS, make_engine
+from gpusched.readable.model import Active
+from gpusched.readable.non_preemptive import ListScheduler
 from tests.parity.core import assert_same, make_cluster, make_trace, outcome_of
-from tests.reference import PLACEMENTS, make_engine
 from tests.reference.cases import SECOND, cases
-from tests.reference.model import Active
-from tests.reference.non_preemptive import ListScheduler
 
 
 class HighestResponseRatio(gs.Order):
@@ -47,7 +47,7 @@ def test_waiting_jobs_are_ranked_anew_at_each_decision(order: type[gs.Order], ca
         make_trace(case.jobs),
         make_cluster(case.servers),
         policy=order(),
-        placement=gs.PlacementChoice(case.placement, **case.placement_params),
+        placement=gs.plugins.PlacementChoice(case.placement, **case.placement_params),
         seed=case.seed,
     )
     scheduler = ListScheduler(ratio, order is HighestResponseRatioStrict)

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusched.readable import PLACEMENTS, REJECTED, Job, make_engine
+from gpusched.readable.conservative import Conservative
+from gpusched.readable.easy import HeadReservation
+from gpusched.readable.engine import Engine
+from gpusched.readable.model import Active, Outcome
+from gpusched.readable.packing import NAMES
 from tests.parity.core import assert_equal, run_core
-from tests.reference import PLACEMENTS, REJECTED, Job, make_engine
 from tests.reference.cases import Case, cases
-from tests.reference.conservative import Conservative
 from tests.reference.demand_cases import demand_cases
-from tests.reference.easy import HeadReservation
-from tests.reference.engine import Engine
-from tests.reference.model import Active, Outcome
-from tests.reference.packing import NAMES
 
 SCATTERING = ("consolidated", "consolidated-relaxed")
 """Placements that refuse gangs for which enough GPUs are free."""

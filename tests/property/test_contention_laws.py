@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched._core import Allocation
-from tests.boundary.test_random_schedulers import Whim
-from tests.parity.core import choice_text, make_cluster, make_trace, run_core
-from tests.reference import (
+from gpusched.readable import (
     CONTENTIONS,
     FINISHED,
     PLACEMENTS,
@@ -27,18 +25,20 @@ from tests.reference import (
     Profile,
     make_scheduler,
 )
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.make_speed import make_speed
+from gpusched.readable.model import Active
+from gpusched.readable.preemptive import Preemptive
+from gpusched.readable.speeds import Ring
+from tests.boundary.test_random_schedulers import Whim
+from tests.parity.core import choice_text, make_cluster, make_trace, run_core
 from tests.reference.cases import SECOND, Case
-from tests.reference.cluster_state import Cluster
 from tests.reference.contention_cases import (
     contended_cases,
     contention_parameters,
     networks,
     profiles,
 )
-from tests.reference.make_speed import make_speed
-from tests.reference.model import Active
-from tests.reference.preemptive import Preemptive
-from tests.reference.speeds import Ring
 
 few = settings(max_examples=25, deadline=None)
 some = settings(max_examples=40, deadline=None)

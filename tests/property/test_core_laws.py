@@ -15,10 +15,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.readable import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
+from gpusched.readable.placements import consolidated, consolidated_relaxed
 from tests.parity.core import choice_text, make_cluster, make_trace, predictor_of, run_core
-from tests.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
 from tests.reference.cases import ALL_TYPES, SECOND, TYPES, Case, cases
-from tests.reference.placements import consolidated, consolidated_relaxed
 from tests.reference.scales import NARROW
 
 few = settings(max_examples=20, deadline=None)
@@ -175,7 +175,7 @@ def test_ids_and_labels_of_jobs_mean_nothing_and_rows_come_in_any_order(case):
     case = case.at(SECOND)
     gs.testing.check_policy(
         gs.Policy(case.policy, **case.policy_params),
-        placement=gs.PlacementChoice(case.placement, **case.placement_params),
+        placement=gs.plugins.PlacementChoice(case.placement, **case.placement_params),
         laws=["ids", "row-order"],
         on=(make_trace(case.jobs), make_cluster(case.servers)),
         seed=case.seed,

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 
 import gpusched as gs
+from gpusched.readable import FINISHED, Job
+from gpusched.readable.make_speed import make_speed
+from gpusched.readable.model import Active
 from tests.parity.core import choice_text, make_cluster, make_trace
 from tests.parity.native_whims import NativeReplanned
-from tests.reference import FINISHED, Job
 from tests.reference.elastic_cases import ELASTIC, ElasticCase, elastic_cases
-from tests.reference.make_speed import make_speed
-from tests.reference.model import Active
 
 some = settings(max_examples=40, deadline=None)
 every_speed = pytest.mark.parametrize("speed", ELASTIC)

@@ -123,7 +123,7 @@ class Peeking(Predictor):
 
     def predict(self, jobs):
         following = np.minimum(jobs + 1, len(self.trace) - 1)
-        return np.maximum(self.trace.service_us[following], 7)
+        return np.maximum(self.trace.service_us[following], 7) / 1e6
 
 
 class PeekingAtTheTruth(Peeking):

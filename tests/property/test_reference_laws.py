@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.reference import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
+from gpusched.readable import FINISHED, PLACEMENTS, POLICIES, PREEMPTIVE, REJECTED, Job, replay
+from gpusched.readable.model import Active
+from gpusched.readable.placements import consolidated
+from gpusched.readable.rng import GOLDEN, below, mix, uniform
 from tests.reference.cases import SECOND, cases
-from tests.reference.model import Active
-from tests.reference.placements import consolidated
-from tests.reference.rng import GOLDEN, below, mix, uniform
 from tests.reference.scales import NARROW
 
 EVERY_PAIR = [(policy, placement) for policy in POLICIES for placement in PLACEMENTS]

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched import _core
+from gpusched.readable import Job, Network
 from tests.parity.core import assert_equal
 from tests.property.graph_cuts import own_kinds
-from tests.reference import Job, Network
 from tests.reference.cases import SECOND, TYPES, Case
 from tests.reference.stage_cases import graphs
 

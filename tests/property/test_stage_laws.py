@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.readable import Graph, GraphStage, Job, Network
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.heavy_edge import every_cut, ranks_of
+from gpusched.readable.model import Active
+from gpusched.readable.speeds import reserved
+from gpusched.readable.stages import Stages
 from tests.parity.core import make_cluster, make_trace
-from tests.reference import Graph, GraphStage, Job, Network
-from tests.reference.cluster_state import Cluster
-from tests.reference.heavy_edge import every_cut, ranks_of
-from tests.reference.model import Active
-from tests.reference.speeds import reserved
 from tests.reference.stage_cases import graphs
-from tests.reference.stages import Stages
 
 SERVICE_US = 10**12  # long, so that a tick more or less does not matter
 

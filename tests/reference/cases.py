@@ -9,10 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from . import BY_DEADLINE, Job, Network, Outcome, replay
-from .drawing import Generator, Source, flag, is_rare, some_of
-from .policy_cases import PLACEMENT_PARAMETERS, policy_parameters
-from .scales import ALL_TYPES, IN_TICKS, SECOND, SHAPES, TYPES, WIDE, times_of, widths_of
+from gpusched.readable import BY_DEADLINE, Job, Network, Outcome, replay
+from tests.reference.drawing import Generator, Source, flag, is_rare, some_of
+from tests.reference.policy_cases import PLACEMENT_PARAMETERS, policy_parameters
+from tests.reference.scales import (
+    ALL_TYPES,
+    IN_TICKS,
+    SECOND,
+    SHAPES,
+    TYPES,
+    WIDE,
+    times_of,
+    widths_of,
+)
 
 __all__ = ["ALL_TYPES", "SECOND", "TYPES", "Case", "cases", "clusters", "scaled"]
 

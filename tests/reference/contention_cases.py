@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from . import Network, Profile
-from .cases import Case, cases
-from .drawing import Generator, Source, flag, shuffled, some_of
-from .policy_cases import TAKING_TURNS, Pools
-from .scales import ALL_TYPES, SHAPES, WIDE
+from gpusched.readable import Network, Profile
+from tests.reference.cases import Case, cases
+from tests.reference.drawing import Generator, Source, flag, shuffled, some_of
+from tests.reference.policy_cases import TAKING_TURNS, Pools
+from tests.reference.scales import ALL_TYPES, SHAPES, WIDE
 
 SPEEDS = ("fixed", "ring")
 # In Gbit/s; some are no whole number of bytes per second, so that everything is rounded.

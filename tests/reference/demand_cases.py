@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from .cases import Case, cases
-from .drawing import Generator, Source, flag
-from .model import WHOLE, Job
-from .scales import SHAPES
+from gpusched.readable.model import WHOLE, Job
+from tests.reference.cases import Case, cases
+from tests.reference.drawing import Generator, Source, flag
+from tests.reference.scales import SHAPES
 
 # Thousandths of cores, and MiB; a worker asks for as much as a few of them have.
 ROOMS = (None, 1000, 2000, 4000)
@@ -55,4 +55,13 @@ def demand_cases(
     is_roomy = is_huddled or flag(source)  # then shares alone decide
     room = [(None, None) if is_roomy else (source.one_of(ROOMS), source.one_of(ROOMS))
             for _ in case.servers]  # fmt: skip
-    return replace(case, jobs=jobs, placement=placement, placement_params={}, room=room)
+    # More than one head is promised whole GPUs alone.
+    params = {name: value for name, value in case.policy_params.items() if name != "depth"}
+    return replace(
+        case,
+        jobs=jobs,
+        placement=placement,
+        policy_params=params,
+        placement_params={},
+        room=room,
+    )

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from . import Job, Network, Outcome, Samples, Throughputs, make_engine
-from .cases import clusters, scaled
-from .cluster_state import Cluster
-from .contention_cases import networks, profiles
-from .drawing import Generator, Source, flag, is_rare
-from .make_speed import make_speed
-from .model import Active
-from .proportional import Proportional
-from .reallocation import Part
-from .scales import ALL_TYPES, TYPES
-from .tables import Table, between, tables_of
-from .whims import Choices, Dealt, Hands, Replanned, Whim, choices_of
+from gpusched.readable import Job, Network, Outcome, Samples, Throughputs, make_engine
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.make_speed import make_speed
+from gpusched.readable.model import Active
+from gpusched.readable.proportional import Proportional
+from gpusched.readable.reallocation import Part
+from gpusched.readable.tables import Table, between, tables_of
+from tests.reference.cases import clusters, scaled
+from tests.reference.contention_cases import networks, profiles
+from tests.reference.drawing import Generator, Source, flag, is_rare
+from tests.reference.scales import ALL_TYPES, TYPES
+from tests.reference.whims import Choices, Dealt, Hands, Replanned, Whim, choices_of
 
 ELASTIC = ("table", "proportional")
 COUNTS = ((1, 2, 4, 8), (1, 3, 6), (2, 4), (1,), (3, 4), (1, 16))

@@ -6,11 +6,11 @@ import random
 from dataclasses import replace
 from typing import Any
 
-from . import BY_DEADLINE, PREEMPTIVE, Job
-from .cases import Case
-from .drawing import Generator, Source
-from .model import WHOLE
-from .scales import ALL_TYPES, SECOND, TYPES
+from gpusched.readable import BY_DEADLINE, PREEMPTIVE, Job
+from gpusched.readable.model import WHOLE
+from tests.reference.cases import Case
+from tests.reference.drawing import Generator, Source
+from tests.reference.scales import ALL_TYPES, SECOND, TYPES
 
 SERVERS = [(8,) * 6, (2, 2, 8, 8, 4), (64, 8, 8), (1,) * 20, (4, 4, 4, 4, 64)]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .contention_cases import networks
-from .drawing import Generator, Seeded, Source, flag
-from .model import WHOLE, Job
-from .network import Network
-from .scales import ALL_TYPES, TYPES
+from gpusched.readable.model import WHOLE, Job
+from gpusched.readable.network import Network
+from tests.reference.contention_cases import networks
+from tests.reference.drawing import Generator, Seeded, Source, flag
+from tests.reference.scales import ALL_TYPES, TYPES
 
 ROOMS = (None, 2000, 4000, 6000)  # thousandths of cores, and MiB
 

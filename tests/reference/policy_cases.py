@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import PREEMPTIVE, orders
-from .drawing import Source, distinct, flag, some_of
-from .scales import SECOND
+from gpusched.readable import PREEMPTIVE, orders
+from tests.reference.drawing import Source, distinct, flag, some_of
+from tests.reference.scales import SECOND
 
 Pools = Mapping[str, Sequence[Any]]
 

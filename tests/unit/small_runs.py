@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
+import gpusched
+from gpusched import readable as reference
 from gpusched.clusters.cluster import Cluster, Domain, ServerGroup
 from gpusched.models.profiles import JobProfile
+from gpusched.readable import Job, Network, Outcome
 from gpusched.results.result import Result
 from gpusched.schedules.schedule import INTERVAL_COLUMNS, SCHEDULE_COLUMNS, StoredSchedule
 from gpusched.specs.run_spec import RunSpec, TraceSource
 from gpusched.traces.workload import Trace
-from tests import reference
-from tests.reference import Job, Network, Outcome
 
 SECOND = 1_000_000
 Servers = Sequence[tuple[int, str]]
@@ -38,6 +40,10 @@ def trace_of(jobs: Sequence[Job], **columns: Any) -> Trace:
     }
     if any(job.allowed for job in jobs):
         arguments["gpu_types"] = [job.allowed for job in jobs]
+    for name in ("estimate", "predicted"):
+        times = [getattr(job, f"{name}_us") for job in jobs]
+        if any(time is not None for time in times):
+            arguments[f"{name}_s"] = [np.nan if t is None else t / SECOND for t in times]
     profiles = list({id(job.profile): job.profile for job in jobs if job.profile}.values())
     if profiles:
         arguments["profiles"] = [
@@ -90,8 +96,8 @@ def schedule_of(outcome: Outcome) -> StoredSchedule:
             for (name, dtype), column in zip(INTERVAL_COLUMNS.items(), rows, strict=True)
         },
         digest=outcome.digest,
-        counters={"decisions": 1},
-        warnings=("a warning",),
+        counters={},
+        warnings=(),
         uncontended_us=np.array(outcome.uncontended_us, np.float64),
     )
 
@@ -131,12 +137,22 @@ def simulated(
     spec = RunSpec(
         policy=text(policy, policy_params),
         placement=text(placement, placement_params),
-        predictor="oracle",
+        predictor="oracle" if trace.predicted_us is None else "column",
         seed=seed,
         cluster=cluster,
         trace=TraceSource.of(trace),
-        version="1.2.3",
+        version=gpusched.__version__,
         speed=speed,
         contention=text(contention, contention_params),
     )
-    return Result(trace, cluster, spec, schedule_of(outcome), 0.5, clairvoyant=False)
+    schedule = schedule_of(outcome)
+    if policy == "serverfilling-srpt":
+        schedule = dataclasses.replace(schedule, warnings=_of_filling(jobs, cluster))
+    return Result(trace, cluster, spec, schedule, 0.5, clairvoyant=False)
+
+
+def _of_filling(jobs: Sequence[Job], cluster: Cluster) -> tuple[str, ...]:
+    """What the core says of widths that leave GPUs idle; the reference says nothing."""
+    odd = sum(job.gpus.bit_count() != 1 or cluster.num_gpus % job.gpus > 0 for job in jobs)
+    what = "jobs have a width that is no power of two dividing the cluster: the filling is not "
+    return (f"{odd} {what}exact and may leave GPUs idle",) if odd else ()

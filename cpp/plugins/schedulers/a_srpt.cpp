@@ -9,6 +9,7 @@
 #include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "base/registry.hpp"
+#include "listing/job_removal.hpp"
 #include "listing/waiting_queue.hpp"
 #include "model/network.hpp"
 #include "seams/named.hpp"
@@ -54,6 +55,7 @@ class ASrpt final : public Scheduler {
     if (is_strict_) lines_.emplace_back();
     fresh_.clear();
     patient_.clear();
+    gone_.clear();
     num_queued_ = num_held_ = 0;
     num_sent_ = 0;
   }
@@ -61,11 +63,27 @@ class ASrpt final : public Scheduler {
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     is_release_ = instant.has_released;
     for (const JobId job : machine_.advance(state.now())) send(state, job);
+    for (const JobId job : gone_) machine_.remove(job);
+    gone_.clear();
     for (const JobId job : instant.arrived) admit(state, job);
     if (num_queued_ > 0) dispatch(state, actions);
     fresh_.clear();
     if (starts_early_ && num_queued_ == 0) start_early(state, actions);
     ask_again(state, actions);
+  }
+
+  [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
+    if (jobs_[job].is_held) {
+      let_go(job);
+      gone_.push_back(job);
+      return true;
+    }
+    const LineId line = line_of(job);
+    auto& queue = lines_[line].queue;
+    if (queue.top().job == job) lose_patience(line);
+    remove_job(queue, job);
+    --num_queued_;
+    return true;
   }
 
  private:
@@ -303,6 +321,7 @@ class ASrpt final : public Scheduler {
   std::vector<Line> lines_;
   std::vector<LineId> fresh_;    // that have a new head, or whose patience ends
   std::vector<LineId> patient_;  // whose head has met a placement that is not good
+  std::vector<JobId> gone_;  // taken back since the last decision, from the machine
   std::vector<Candidate> candidates_;
   std::vector<Crossing> crossings_;
   std::vector<LinkShare> shares_;

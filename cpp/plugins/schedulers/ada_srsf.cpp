@@ -8,6 +8,7 @@
 #include "base/heap.hpp"
 #include "base/infinity.hpp"
 #include "base/registry.hpp"
+#include "listing/job_removal.hpp"
 #include "listing/waiting_queue.hpp"
 #include "model/network.hpp"
 #include "seams/order.hpp"
@@ -72,6 +73,10 @@ class AdaSrsf final : public Scheduler {
     } else {
       judge_all(state, actions);
     }
+  }
+
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override {
+    return remove_job(kinds_[kind_of(state, job)].waiting, job);
   }
 
  private:

@@ -82,6 +82,13 @@ class AlloX final : public Scheduler {
     if (period_ > Time{0} && has_changed_) actions.wake(next_multiple(state.now(), period_));
   }
 
+  [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
+    waiting_.forget(jobs_.job(job));
+    type_of_.erase(job);
+    jobs_.forget(job);
+    return true;
+  }
+
  private:
   /// Columns [begin, end) of the matching: the places of one type, `machines` of each k = 1, 2, ..
   struct Queue {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/clone.hpp"
@@ -27,12 +28,13 @@ class Conservative final : public Scheduler {
     ahead_.clear();
     profile_.reset(setup.state.cluster().num_gpus());
     head_.begin(setup);
+    has_gap_ = false;
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     const Time now = state.now();
     profile_.advance(now);
-    bool is_early = false;
+    bool is_early = std::exchange(has_gap_, false);
     for (const JobId job : instant.finished) {
       const Time end = HeadReservation::expected_end(state, job);
       head_.finish(state, job);
@@ -48,6 +50,21 @@ class Conservative final : public Scheduler {
       start_due(state, actions);
     }
     if (come_.empty()) head_.rest();
+  }
+
+  /// What it had reserved is free, as if a job had ended early.
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override {
+    const Time length = state.jobs().estimate(job);
+    const int gpus = state.jobs().gpus(job);
+    const auto is_it = [&](const Reservation& held) { return held.job == job; };
+    if (std::erase_if(come_, is_it) > 0) {
+      profile_.slide(length, -gpus);
+    } else {
+      const HeldReservations::Held held = ahead_.remove(job);
+      profile_.take(held.at, held.at + held.length, -held.gpus);
+    }
+    has_gap_ = true;
+    return true;
   }
 
  private:
@@ -196,6 +213,7 @@ class Conservative final : public Scheduler {
   std::vector<Time> longest_;  // of each class: who is longer cannot start now
   FreeProfile profile_;
   Allocation allocation_;
+  bool has_gap_ = false;  // a reservation was given up since the last decision
 };
 
 }  // namespace

@@ -47,6 +47,12 @@ class EdfFastest final : public Scheduler {
     for (const ElasticJobs::Job* job : jobs_.touched()) note(state, *job);
   }
 
+  [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
+    std::erase_if(line_, [&](const Entry& entry) { return entry.id == job; });
+    jobs_.forget(job);
+    return true;
+  }
+
  private:
   struct Entry {
     Time deadline;

@@ -54,6 +54,15 @@ class EdfGreatest final : public Scheduler {
     last_ = state.now();
   }
 
+  [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
+    const auto is_it = [&](const Entry& entry) { return entry.id == job; };
+    if (std::erase_if(line_, is_it) > 0) is_due_ = true;
+    std::erase_if(turned_down_, is_it);
+    std::erase(came_, job);
+    jobs_.forget(job);
+    return true;
+  }
+
   [[nodiscard]] std::vector<Decision> decisions() const override { return decisions_; }
 
  private:

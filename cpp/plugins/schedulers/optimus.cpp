@@ -59,6 +59,12 @@ class Optimus final : public Scheduler {
     if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
   }
 
+  [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
+    waiting_.forget(jobs_.job(job));
+    jobs_.forget(job);
+    return true;
+  }
+
  private:
   /// What one step would bring a job.
   struct Step {

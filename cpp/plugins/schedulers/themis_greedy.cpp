@@ -56,6 +56,12 @@ class ThemisGreedy final : public Scheduler {
     lease(state, actions);
   }
 
+  [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
+    waiting_.forget(jobs_.job(job));
+    jobs_.forget(job);
+    return true;
+  }
+
  private:
   struct Bidder {
     double rho;

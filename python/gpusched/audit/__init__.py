@@ -5,22 +5,36 @@ Nothing here is shared with the core or the metrics; every figure is computed an
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from gpusched.audit import accounts, capacity, rates
+from gpusched.audit import (
+    accounts,
+    admissions,
+    capacity,
+    claims,
+    counters,
+    course,
+    idleness,
+    orders,
+    rates,
+)
 from gpusched.audit.declarations import Flags
 from gpusched.audit.evidence import Case, malformed
 from gpusched.base.arrays import AnyArray
-from gpusched.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
+    from gpusched.schedules.schedule import Schedule
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 
-__all__ = ["AuditError", "AuditReport", "Flags", "audit"]
+__all__ = ["AuditError", "AuditReport", "Flags", "Level", "audit"]
+
+
+Level = Literal["log", "decisions"]
+LEVELS = get_args(Level)
 
 
 class AuditError(Exception):
@@ -62,8 +76,9 @@ def audit(
     spec: RunSpec,
     schedule: Schedule,
     intervals: Mapping[str, AnyArray],
-    summary: Mapping[str, Any],
+    summary: Callable[[], Mapping[str, Any]],
     flags: Flags,
+    level: Level = "log",
 ) -> AuditReport:
     """Check that a schedule is possible, complete and honestly reported.
 
@@ -72,23 +87,45 @@ def audit(
     it is submitted, no work is lost or invented (at the speed of each moment, where it depends on
     the width, the GPU types, the placement and on who shares a link), restarts and resizes are
     paid, jobs end or are rejected for a true reason, and the columns, the digest, the deadlines met
-    and the other metrics follow from the log.
+    and the other metrics follow from the log. The specification names what there is, and these very
+    jobs; counters, warnings and decisions are such as the log allows. Of policies whose queues are
+    documented as keys, jobs alike start in their order, and no job waits that could be placed.
 
     Parameters
     ----------
     intervals
         The log: rows as in :attr:`Result.intervals <gpusched.Result.intervals>`.
     summary
-        The metrics under examination.
+        Returns the metrics under examination.
     flags
         What the registry declares of policy, placement and speed.
+    level
+        ``"decisions"``: also that the policy as documented would have decided so, see
+        :mod:`gpusched.audit.decisions`.
     """
     problems = malformed(trace, schedule, intervals)
     if problems:  # the other rules read columns by job
         return AuditReport(problems)
     case = Case(trace, cluster, spec, schedule, intervals, flags)
+    claims.check(case)
+    rates.check_shape(case)
+    if case.problems:  # rules go by the names, and figures by the columns
+        return AuditReport(case.problems, case.notes)
     case.measured = rates.measured_of(trace, cluster, spec.speed, flags)
     capacity.check(case)
     accounts.check(case, summary)
     rates.check(case)
+    admissions.check(case)
+    if case.problems:  # what follows reads a log that is possible
+        return AuditReport(case.problems, case.notes)
+    done = course.Course.of(case)
+    course.check(case, done)
+    counters.check(case, done)
+    if not done.is_handed_over:
+        orders.check(case)
+        idleness.check(case)
+    if level == "decisions":
+        from gpusched.audit import decisions  # loads the readable engine
+
+        decisions.check(case)
     return AuditReport(case.problems, case.notes)

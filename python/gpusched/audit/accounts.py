@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from gpusched.audit.declarations import RestartRule
 from gpusched.audit.evidence import Case
+from gpusched.audit.log_format import FINISHED, REJECT_REASONS, REJECTED, log_digest
 from gpusched.audit.refusals import rejects_for_good
 from gpusched.base.arrays import AnyArray, Int64
-from gpusched.schedules.schedule import FINISHED, REJECT_REASONS, REJECTED, digest_of
 
 
-def check(case: Case, summary: Mapping[str, Any]) -> None:
+def check(case: Case, summary: Callable[[], Mapping[str, Any]]) -> None:
     """Check what the schedule and the summary claim against the log."""
     _check_ends(case)
     _check_columns(case)
     _check_work(case)
     _check_rejects(case)
     _check_digest(case)
-    _check_metrics(case, summary)
+    try:
+        figures = summary()
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        case.problems.append(f"no metrics: they cannot be computed of this run: {error}")
+    else:
+        _check_metrics(case, figures)
 
 
 def _check_ends(case: Case) -> None:
@@ -43,12 +48,16 @@ def _check_ends(case: Case) -> None:
 
 def _check_columns(case: Case) -> None:
     """The schedule's columns say what the log says."""
+    has_run = case.num_intervals > 0
     start_us = np.full(len(case.trace), -1, dtype=np.int64)
     start_us[case.ran] = case.start_us[case.opens]
     finish_us = np.full(len(case.trace), -1, dtype=np.int64)
     finish_us[case.ran] = case.end_us[case.closes]
     finish_us[~case.finished] = -1
     preemptions = case.num_intervals - case.num_resizes - 1
+    # The log does not say what a job that did not end was left with: a run cut off counts not.
+    claimed = np.asarray(case.schedule.preemptions)
+    is_cut = has_run & ~case.finished & np.isin(claimed - preemptions, (0, 1))
     width = np.diff(np.append(case.first, len(case.rows["job"])))
     servers = np.zeros(len(case.trace), dtype=np.int64)
     servers[case.ran] = 0 if case.pooled else width[case.closes]
@@ -56,7 +65,7 @@ def _check_columns(case: Case) -> None:
         "start_us": start_us,
         "finish_us": finish_us,
         "held_us": case.held_us,
-        "preemptions": np.where(case.finished, preemptions, case.schedule.preemptions),
+        "preemptions": np.where(is_cut, claimed, np.maximum(preemptions, 0)),
         "resizes": case.num_resizes,
         "num_servers": servers,
     }
@@ -145,7 +154,7 @@ def _check_digest(case: Case) -> None:
             case.order != np.arange(len(case.order)),
             lambda i: f"row {i} is not in its place",
         )
-    truth = digest_of(case.log, case.schedule.status, case.schedule.reason)
+    truth = log_digest(case.log, case.schedule.status, case.schedule.reason)
     if truth != case.schedule.digest:
         case.problems.append(f"wrong digest: {case.schedule.digest}, the log has {truth}")
 

@@ -42,6 +42,15 @@ class Flags:
         The policy that the name stands for, with the values that it sets, if it is an alias.
     is_steady
         Whether they run for their service under the speed, wherever they are.
+    interacts
+        Whether rates depend on who else is on a link.
+    predicted
+        The column of the trace that policies take for the services; empty: predictions that the
+        trace does not hold.
+    faults
+        Why names or parameters of the run are none, one sentence each.
+    version
+        Of the rules that are declared here.
     """
 
     preempts: bool | None = None
@@ -51,7 +60,11 @@ class Flags:
     consolidates: bool = False
     is_elastic: bool = False
     is_steady: bool = False
+    interacts: bool = False
     alias_of: str = ""
+    predicted: str = ""
+    faults: tuple[str, ...] = ()
+    version: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,13 +91,7 @@ class RestartRule:
     @classmethod
     def of(cls, policy: str, alias_of: str = "") -> RestartRule:
         """Read the rule from a policy's text, and from that of the policy for which it stands."""
-        name, given = parameters(policy)
-        if alias_of:
-            name, defaults = parameters(alias_of)
-            given = defaults | given
-        rule = PRESET_RULES.find(name)
-        if rule is not None and "preset" in given:
-            given = {**rule(given["preset"]), **given}
+        _, given = resolved(policy, alias_of)
         cost_s = float(given.get("cost_s", "0"))
         wide_cost_s = float(given.get("wide_cost_s", "-1"))
         return cls(
@@ -117,3 +124,18 @@ def parameters(text: str) -> tuple[str, dict[str, str]]:
     name, _, given = text.partition(":")
     pairs = (entry.partition("=") for entry in given.split(",") if entry)
     return name, {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def resolved(policy: str, alias_of: str) -> tuple[str, dict[str, str]]:
+    """Split the text of a policy, with what its preset stands for.
+
+    Of an alias it is that of the policy for which it stands.
+    """
+    name, given = parameters(policy)
+    if alias_of:
+        name, defaults = parameters(alias_of)
+        given = defaults | given
+    preset = PRESET_RULES.find(name)
+    if preset is not None and "preset" in given:
+        given = {**preset(given["preset"]), **given}
+    return name, given

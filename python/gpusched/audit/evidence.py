@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpusched.audit.declarations import Flags
+from gpusched.audit.jobs_alike import JobsAlike
+from gpusched.audit.log_format import (
+    FINISHED,
+    JOB_COLUMNS,
+    LOG_COLUMNS,
+    REJECT_REASONS,
+    REJECTED,
+)
+from gpusched.audit.moments import Moments
 from gpusched.audit.type_speeds import Measured
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
-from gpusched.schedules.schedule import (
-    FINISHED,
-    INTERVAL_COLUMNS,
-    REJECT_REASONS,
-    SCHEDULE_COLUMNS,
-    Schedule,
-)
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
+    from gpusched.schedules.schedule import Schedule
     from gpusched.specs.run_spec import RunSpec
     from gpusched.traces.workload import Trace
 
@@ -30,10 +33,10 @@ def malformed(trace: Trace, schedule: Schedule, log: Mapping[str, AnyArray]) -> 
     """Return what makes the columns unreadable: lengths, job ids, codes."""
     problems = []
     num_jobs, num_rows = len(trace), len(log["job"])
-    for name in INTERVAL_COLUMNS:
+    for name in LOG_COLUMNS:
         if np.shape(log[name]) != (num_rows,):
             problems.append(f"malformed log: {name} has shape {np.shape(log[name])}")
-    for name in SCHEDULE_COLUMNS:
+    for name in JOB_COLUMNS:
         if np.shape(getattr(schedule, name)) != (num_jobs,):
             problems.append(f"malformed columns: {name} is not one value per job")
     job = np.asarray(log["job"])
@@ -108,7 +111,7 @@ class Case:
     @cached_property
     def rows(self) -> dict[str, AnyArray]:
         """The log, in order."""
-        log = {name: np.asarray(self.log[name]) for name in INTERVAL_COLUMNS}
+        log = {name: np.asarray(self.log[name]) for name in LOG_COLUMNS}
         if self.is_in_order:
             return log
         return {name: column[self.order] for name, column in log.items()}
@@ -203,6 +206,54 @@ class Case:
         """The jobs of the trace that are said to be finished."""
         finished: Bool = np.asarray(self.schedule.status) == FINISHED
         return finished
+
+    @cached_property
+    def interval_of_row(self) -> Int64:
+        """The interval of each row of the log."""
+        begins = np.zeros(len(self.rows["job"]), np.int64)
+        begins[self.first] = 1
+        return np.cumsum(begins) - 1
+
+    @cached_property
+    def alike(self) -> JobsAlike:
+        """The jobs by what they ask for."""
+        return JobsAlike.of(self.trace, self.cluster, self.measured)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The instants of the log."""
+        return Moments(
+            self.trace.submit_us,
+            self.start_us,
+            self.end_us,
+            self.rows,
+            self.interval_of_row,
+            self.server_gpus,
+        )
+
+    @cached_property
+    def rejected(self) -> Bool:
+        """The jobs of the trace that are said to be rejected."""
+        rejected: Bool = np.asarray(self.schedule.status) == REJECTED
+        return rejected
+
+    @property
+    def interacts(self) -> bool:
+        """Whether rates depend on who else is on a link."""
+        return self.flags.interacts
+
+    @cached_property
+    def predicted_us(self) -> Int64 | None:
+        """What policies take for the services, at least a microsecond; None if it is not known."""
+        column = getattr(self.trace, self.flags.predicted) if self.flags.predicted else None
+        return None if column is None else np.maximum(column, 1)
+
+    def before(self, values: Int64) -> Int64:
+        """Add up a value of each interval over those of the same job before it."""
+        total = np.cumsum(values) - values
+        sizes = np.diff(np.append(self.opens, len(values)))
+        before: Int64 = total - np.repeat(total[self.opens], sizes)
+        return before
 
     def per_job(self, values: Int64) -> Int64:
         """Add up a value of each interval for each job of the trace."""

@@ -38,6 +38,14 @@ def measured_of(trace: Trace, cluster: Cluster, speed: str, flags: Flags) -> Mea
     return rule.measured(trace, cluster, speed)
 
 
+def check_shape(case: Case) -> None:
+    """Check that times without contention are there if and only if run times are not fixed."""
+    claimed_us = np.asarray(case.schedule.uncontended_us)
+    wanted = 0 if case.flags.is_steady else len(case.trace)
+    if claimed_us.shape != (wanted,):
+        case.problems.append(f"malformed columns: uncontended_us has shape {claimed_us.shape}")
+
+
 def check(case: Case, most_shares: int = MOST_SHARES) -> None:
     """Check that finished jobs achieved their service, to the tick, and what they say of it.
 
@@ -47,10 +55,6 @@ def check(case: Case, most_shares: int = MOST_SHARES) -> None:
     ``2**-50`` of its work for each stretch of time with one rate (and for 16 more).
     """
     claimed_us = np.asarray(case.schedule.uncontended_us)
-    wanted = 0 if case.flags.is_steady else len(case.trace)
-    if claimed_us.shape != (wanted,):
-        case.problems.append(f"malformed columns: uncontended_us has shape {claimed_us.shape}")
-        return
     if case.flags.is_steady:
         return
     speed, _ = parameters(case.spec.speed)
@@ -151,6 +155,12 @@ def _check_work(
     of_run = done.copy()
     of_run[closes] += (work - total)[ran]  # the last run does what is left, not whole ticks
     alone_us = by_job.sum(of_run / paced.alone)
+    never = case.num_intervals == 0
+    case.report(
+        "wrong uncontended_us",
+        never & (claimed_us != 0),
+        lambda j: f"job {j}: {claimed_us[j]:.3f}, and it never ran",
+    )
     slowest = np.ones(len(work))
     slowest[ran] = np.minimum.reduceat(np.minimum(paced.alone, 1.0), case.opens)
     case.report(

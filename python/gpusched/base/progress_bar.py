@@ -32,7 +32,11 @@ def watched(
         return
     display = _notebook_display() if progress else None
     if display is not None:
-        yield NotebookBar(display, label, what)
+        bar = NotebookBar(display, label, what)
+        try:
+            yield bar
+        finally:
+            bar.end()
     elif progress and sys.stderr.isatty():
         with _terminal_bar(label) as shown:
             yield shown
@@ -54,6 +58,8 @@ def _notebook_display() -> Any:
 class NotebookBar:
     """One line of HTML below a cell, which is written anew; it needs no widgets.
 
+    What shows no HTML, such as a console or the text of a saved notebook, has the same in words.
+
     Parameters
     ----------
     display
@@ -61,32 +67,43 @@ class NotebookBar:
     """
 
     def __init__(self, display: Any, label: str, what: str) -> None:
-        self._display, self._label, self._what = display, label, what
-        self._first: tuple[float, int] | None = None
-        self._handle = display.display(display.HTML(escape(label)), display_id=True)
+        self._label, self._what = label, what
+        self._begin = time.monotonic()
+        self._before: int | None = None
+        self._last: Progress | None = None
+        self._handle = display.display(_both(escape(label), label), raw=True, display_id=True)
 
     def __call__(self, progress: Progress) -> None:
         """Show how far it is."""
-        now = time.monotonic()
-        if self._first is None:
-            self._first = now, progress.done
-        self._handle.update(self._display.HTML(self._text(progress, now)))
+        self._last = progress
+        if self._before is None:
+            self._before = progress.done  # took no time of this call
+        self._show(progress, self._time(progress))
 
-    def _text(self, progress: Progress, now: float) -> str:
-        assert self._first is not None
+    def end(self) -> None:
+        """Show how long it took, though not all may be done."""
+        if self._last is not None:
+            self._show(self._last, f"in {duration(time.monotonic() - self._begin)}")
+
+    def _time(self, progress: Progress) -> str:
+        spent = time.monotonic() - self._begin
+        newly = progress.done - (self._before or 0)
+        if progress.done >= progress.total:
+            return f"in {duration(spent)}"
+        if newly == 0:
+            return ""
+        left = spent / newly * (progress.total - progress.done)
+        return f"{duration(max(1, round(left)))} left"  # it is a guess
+
+    def _show(self, progress: Progress, when: str) -> None:
         done, total = progress.done, max(progress.total, progress.done, 1)
-        begin, before = self._first  # what was done before this call took no time of it
-        spent = now - begin
-        if done >= total:
-            time_left = f"in {duration(spent)}"
-        elif done > before:
-            time_left = f"{duration(spent / (done - before) * (total - done))} left"
-        else:
-            time_left = ""
-        return (
-            f'<progress max="{total}" value="{done}"></progress> {escape(self._label)}: '
-            f"{done:,} of {total:,} {self._what} {time_left}"
-        )
+        words = f"{self._label}: {done:,} of {total:,} {self._what} {when}".rstrip()
+        html = f'<progress max="{total}" value="{done}"></progress> {escape(words)}'
+        self._handle.update(_both(html, words), raw=True)
+
+
+def _both(html: str, text: str) -> dict[str, str]:
+    return {"text/html": html, "text/plain": text}
 
 
 @contextmanager

@@ -11,7 +11,8 @@ class RunWarning(UserWarning):
     """A run is not what its arguments let one think, or an export loses something.
 
     The policy lacks what it decides by, jobs were rejected or never started, estimates are
-    missing, times are rounded. Results say the same, without the rejects, in ``warnings``.
+    missing, times are rounded, rows of a trace file were left out. Results say what they lack,
+    without the rejects, in ``warnings``.
     """
 
 

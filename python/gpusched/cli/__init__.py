@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-import os
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from gpusched.base.early_interrupts import hand_over, is_interrupt, leave, listen
 from gpusched.base.native_messages import set_messages_apart
 from gpusched.cli.errors import INTERRUPTED, OneLineErrors, warn_in_a_line
 from gpusched.cli.lazy_commands import Command
@@ -68,6 +68,12 @@ class Commands(OneLineErrors):
         ),
     }
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command and import it; from then on it handles Ctrl-C itself."""
+        found = super().resolve_command(ctx, args)
+        hand_over()
+        return found
+
 
 app = typer.Typer(
     name="gpusched",
@@ -113,12 +119,22 @@ def main() -> None:
             stream.reconfigure(errors="replace")  # a mark that cannot be shown is no failure
     set_messages_apart()
     warn_in_a_line()
+    sys.unraisablehook = _leave_or_tell
     try:
         app()
-    except SystemExit as leave:
-        if leave.code == INTERRUPTED:
-            # Python would wait for every thread; a run in the core may still be busy.
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(INTERRUPTED)
+    except SystemExit as done:
+        if done.code == INTERRUPTED:
+            leave()  # Python would wait for every thread; a run in the core may still be busy
+        listen()
         raise
+    except BaseException as error:
+        if is_interrupt(error):
+            leave()
+        raise
+
+
+def _leave_or_tell(unraisable: Any) -> None:
+    """Leave where Ctrl-C came while an object was taken apart, which nobody is told of."""
+    if is_interrupt(unraisable.exc_value):
+        leave()
+    sys.__unraisablehook__(unraisable)

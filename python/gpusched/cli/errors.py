@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import typer
 
+from gpusched.base.early_interrupts import INTERRUPTED as INTERRUPTED
+from gpusched.base.early_interrupts import is_interrupt
 from gpusched.base.entry_points import PluginWarning
 from gpusched.base.hints import HintedError
 from gpusched.base.run_warning import RunWarning
 from gpusched.cli.lazy_commands import LazyCommands
 
-INTERRUPTED: Final = 130
 _MISTAKES: Final = (ValueError, TypeError, OSError, ImportError)
 _TRACEBACK: Final = "GPUSCHED_TRACEBACK"
 _BOUND: Final = ("must be at", "must be above", "must be below")
@@ -55,7 +56,7 @@ class OneLineErrors(LazyCommands):
         except (KeyboardInterrupt, typer.Abort):
             code = INTERRUPTED
         except Exception as error:
-            code = _explain(error)
+            code = INTERRUPTED if is_interrupt(error) else _explain(error)
         sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -212,6 +212,8 @@ def size(
         with ProgressDisplay() as display:
             display.stage("drawing the picture")
             write_sizing(found, picture, assumptions, plotly=page.plotly)
+    rejects = workload.trace.rejects.lines()
+    remark((f"left out of the trace: {line}" for line in rejects), style="yellow")
     remark(f"wrote {path}" for path in files.values())
     if not files:
         remark(["no picture: it needs plotly: pip install plotly"], style="yellow")

@@ -49,7 +49,7 @@ def state_of(files: list[Path] | None, format: str | None, given: list[str] | No
     Raises
     ------
     ValueError
-        If no file is named, or as of :func:`gpusched.read_state`.
+        If no file is named, or as of :func:`gpusched.deciding.read_state`.
     """
     if not files:
         raise ValueError("--state: the file is missing; gpusched decide --schema shows its form")

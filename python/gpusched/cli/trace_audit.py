@@ -16,7 +16,7 @@ from gpusched.cli.reading import DEFAULT, Reading, reads_traces
 from gpusched.cli.workload_files import cluster_of
 from gpusched.traces.auditing.findings import Finding, TraceAudit, Verdict
 from gpusched.traces.auditing.trace_audit import judged, published_gpus
-from gpusched.traces.checked_columns import duplicate_ids_kept
+from gpusched.traces.job_ids import duplicate_ids_kept
 
 _STYLES: Final = {"wrong": "bold red", "odd": "yellow", "fine": "green", "unknown": "dim"}
 _COUNTED: Final[tuple[tuple[Verdict, str], ...]] = (

@@ -13,7 +13,7 @@ from gpusched.cli.console import remark, show_json
 from gpusched.cli.decide import PolicyName
 from gpusched.cli.state_files import StateFiles, StateFormat, StateOptions, state_of
 from gpusched.deciding.starting import when as asked
-from gpusched.traces.reading import read_trace
+from gpusched.traces.reading import read_quietly
 
 EPILOG: Final = """
 [bold]Examples[/]
@@ -57,7 +57,7 @@ def when(
     rows = np.flatnonzero(cluster.jobs.id.astype(str) == job)
     if not len(rows):
         raise ValueError(f"ID: {', '.join(map(str, state or ()))} has no job {job!r}")
-    known = None if history is None else read_trace(history)
+    known = None if history is None else read_quietly(history)
     found = asked(
         int(rows[0]), cluster, policy=policy, placement=placement, history=known, samples=samples,
         seed=seed,
@@ -66,6 +66,9 @@ def when(
         show_json(found.to_dict())
         return
     print(found)
+    if known is not None:
+        left_out = known.rejects.lines()
+        remark((f"left out of the history: {line}" for line in left_out), style="yellow")
     remark(["jobs that are still to be submitted are not counted: some may go first"])
     if not found.is_sampled:
         remark(["every job takes as long as the state says; --history draws run times"])

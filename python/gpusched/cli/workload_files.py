@@ -50,10 +50,10 @@ class Source:
 
     def read(self, seed: int = 0) -> Trace:
         """Read the files, cut what is asked for, and remark what of them is not used."""
-        from gpusched import read_trace
+        from gpusched.traces.reading import read_quietly
 
         files = [sys.stdin.buffer if str(path) == _STDIN else path for path in self.paths]
-        trace = read_trace(
+        trace = read_quietly(
             files,
             self.format,
             columns=self.columns,

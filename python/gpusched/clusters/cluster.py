@@ -75,10 +75,20 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
     ) -> Cluster:
         """Return a cluster of ``servers`` equal servers; parameters as in :class:`ServerGroup`.
 
+        Returns
+        -------
+        Cluster
+            One group of servers, without domains.
+
         Raises
         ------
         ValueError
             If a value is out of range; the message names it.
+
+        Examples
+        --------
+        >>> gs.Cluster.uniform(4, 8, "V100").num_gpus
+        32
         """
         check_integer("servers", servers, 1, MAX_SERVERS)
         group = ServerGroup(servers, gpus, gpu_type, cpu, memory_gib, nic_gbps, intra_gbps)
@@ -88,11 +98,21 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
     def from_toml(cls, text: str, source: str = "cluster") -> Cluster:
         """Decode TOML text; a file is read by :func:`gpusched.read_cluster`.
 
+        Returns
+        -------
+        Cluster
+            The servers, and the domains if there are any.
+
         Raises
         ------
         ValueError
             If it is not TOML, or a field is unknown, missing, of a wrong type or out of range;
             the message names ``source`` and the path of the field.
+
+        Examples
+        --------
+        >>> gs.Cluster.from_toml("servers = [{count = 2, gpus = 8}]").num_gpus
+        16
         """
         if not isinstance(text, str):
             raise TypeError(f"text: expected TOML text, not {text!r}; gs.read_cluster reads files")
@@ -116,10 +136,21 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
     ) -> Cluster:
         """Return the same cluster with these bandwidths on all servers; None leaves one as it is.
 
+        Returns
+        -------
+        Cluster
+            Another cluster; this one stays as it is.
+
         Raises
         ------
         ValueError
             If a value is out of range; the message names it.
+
+        Examples
+        --------
+        >>> wired = gs.Cluster.uniform(4).with_bandwidth(nic_gbps=100)
+        >>> wired.servers[0].nic_gbps
+        100.0
         """
         given = {"nic_gbps": nic_gbps, "intra_gbps": intra_gbps}
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
@@ -142,11 +173,22 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         oversubscription, block_oversubscription
             Of the uplink of each rack and of each block, see :class:`Domain`.
 
+        Returns
+        -------
+        Cluster
+            Another cluster; this one stays as it is.
+
         Raises
         ------
         ValueError
             If a value is out of range, the cluster has domains already, or a server has no
             ``nic_gbps``.
+
+        Examples
+        --------
+        >>> wired = gs.Cluster.uniform(4, nic_gbps=100)
+        >>> len(wired.with_racks(2, oversubscription=4).domains)
+        3
         """
         check_integer("servers_per_rack", servers_per_rack, 1, MAX_SERVERS)
         if racks_per_block is not None:

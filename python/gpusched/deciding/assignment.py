@@ -19,7 +19,7 @@ import numpy.typing as npt
 from gpusched import _core
 from gpusched.base.arrays import Float64, Int32, Int64, read_only
 from gpusched.base.intake import unmasked
-from gpusched.deciding.assignment_figures import check_costs, matrix_of
+from gpusched.deciding.assignment_inputs import check_costs, matrix_of
 
 Method = Literal["jonker-volgenant", "auction"]
 

@@ -81,7 +81,7 @@ class ClusterState:
     --------
     >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
     >>> jobs = gs.Trace.from_columns([0, 10], [3600, 60], [8, 16], id=["runs", "waits"])
-    >>> state = gs.ClusterState(
+    >>> state = gs.deciding.ClusterState(
     ...     cluster, jobs, now_s=20, start_s=[0, float("nan")],
     ...     held_job=[0], held_server=[1], held_mask=[0xFF],
     ... )

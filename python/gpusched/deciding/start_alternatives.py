@@ -4,49 +4,44 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
 
-from gpusched.base.arrays import Int64
 from gpusched.clusters.cluster import Cluster
-from gpusched.deciding.cluster_state import ClusterState
+from gpusched.deciding.start_samples import Case, Futures
 from gpusched.engine.seams import Chosen, placement_seam
 from gpusched.plugins.registry import placements
 from gpusched.traces.workload import Trace
 
 
-class Case(NamedTuple):
-    """What is asked: a state, who decides there, and the seed of that."""
-
-    state: ClusterState
-    policy: Chosen
-    placement: Chosen
-    seed: int
-
-
-def start_alternatives(case: Case, job: int, services: Int64) -> Iterator[tuple[str, Case, Int64]]:
-    """Yield what might make the job start sooner, and the services that go with it."""
+def start_alternatives(
+    case: Case, job: int, futures: Futures
+) -> Iterator[tuple[str, Case, Futures]]:
+    """Yield what might make the job start sooner, and the futures that go with it."""
     jobs = case.state.jobs
     gpus = int(jobs.gpus[job])
     for part in (2, 4):
         if gpus % part or jobs.min_gpus is not None:
             continue
-        longer = services.copy()
+        longer = futures.service_us.copy()
         longer[:, job] *= part
         width, service_us = jobs.gpus.copy(), jobs.service_us.copy()
         width[job] //= part
         service_us[job] *= part
         narrower = dataclasses.replace(jobs, gpus=width, service_us=service_us)
         state = dataclasses.replace(case.state, jobs=narrower)
-        yield f"{gpus // part} GPU{'s' * (gpus > part)}", case._replace(state=state), longer
+        yield (
+            f"{gpus // part} GPU{'s' * (gpus > part)}",
+            case._replace(state=state),
+            dataclasses.replace(futures, service_us=longer),
+        )
     other = _scattering(case.placement, jobs)
     if other is not None:
-        yield f"placement {other}", case._replace(placement=placement_seam(other)), services
+        yield f"placement {other}", case._replace(placement=placement_seam(other)), futures
     larger = _with_one_more(case.state.cluster, jobs, job)
     if larger is not None:
         state = dataclasses.replace(case.state, cluster=larger, servers=())
-        yield "one more server", case._replace(state=state), services
+        yield "one more server", case._replace(state=state), futures
 
 
 def _scattering(placement: Chosen, jobs: Trace) -> str | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64, freeze_columns
 from gpusched.base.wording import duration
+from gpusched.deciding.start_stretch import stretched
 
 _SHOWN: Final = 5
 
@@ -60,6 +61,9 @@ class StartForecast:
         What would make it start sooner, or would not.
     is_sampled
         Whether run times were drawn; if not they are those of the state.
+    factors
+        What :attr:`quantile_s` is corrected by, one each: see
+        :func:`~gpusched.deciding.start_stretch.stretch_factors`. None: by nothing.
     """
 
     job: int
@@ -72,6 +76,7 @@ class StartForecast:
     share: Float64 = field(repr=False)
     alternatives: tuple[Sooner, ...]
     is_sampled: bool
+    factors: Float64 | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         freeze_columns(self, is_own=True)
@@ -79,11 +84,15 @@ class StartForecast:
     @property
     def quantile_s(self) -> Float64:
         """Its start at each of the quantiles (nearest rank), seconds; infinite for never."""
-        return nearest_rank(self.start_s, self.quantiles)
+        drawn_s = nearest_rank(self.start_s, self.quantiles)
+        if self.factors is None:
+            return drawn_s
+        found: Float64 = self.now_s + stretched(drawn_s - self.now_s, self.factors)
+        return found
 
     @property
     def median_s(self) -> float:
-        """The median of its starts, seconds."""
+        """The median of its starts as drawn, seconds."""
         return float(nearest_rank(self.start_s, (0.5,))[0])
 
     @property

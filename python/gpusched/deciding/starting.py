@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import os
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from gpusched import _core
-from gpusched.base.arrays import AnyArray, Float64, Int64
-from gpusched.base.draws import check_seed, generator
+from gpusched.base.arrays import Float64, Int64
+from gpusched.base.draws import check_seed
 from gpusched.base.field_checks import check_integer
-from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S, seconds_to_us
-from gpusched.deciding.asked_run import asked, description_of, refused
+from gpusched.base.ticks import US_PER_S
+from gpusched.deciding.asked_run import asked
 from gpusched.deciding.cluster_state import ClusterState
-from gpusched.deciding.service_draws import LEAST, ServiceDraws
-from gpusched.deciding.start_alternatives import Case, start_alternatives
+from gpusched.deciding.known_past import KnownPast
+from gpusched.deciding.start_alternatives import start_alternatives
 from gpusched.deciding.start_forecast import Sooner, StartForecast, nearest_rank
+from gpusched.deciding.start_record import StartCalibration
+from gpusched.deciding.start_samples import Case, Futures, Started, drawn_futures, starts
 from gpusched.engine.open_run import Simulation
 from gpusched.engine.seams import Chosen, placement_seam
 from gpusched.plugins.policy import PlacementChoice, Policy
-from gpusched.specs.core_tables import core_cluster
 from gpusched.traces.workload import Trace
-
-if TYPE_CHECKING:
-    from gpusched.schedules.schedule import Schedule
 
 MOST_SAMPLES: Final = 100_000
 MOST_THREADS: Final = 1024
 PAIRED: Final = 200
 """An alternative is run on so many of the samples, and compared on these."""
-QUANTILES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
-_FINISHED: Final = 0
-_BATCH: Final = 25
-
-
-class _Started(NamedTuple):
-    """When a job started, microseconds, and where; -1 for never."""
-
-    start_us: int
-    servers: tuple[int, ...]
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def when(
@@ -54,7 +43,9 @@ def when(
     placement: str | PlacementChoice | None = None,
     history: Trace | None = None,
     samples: int = 1000,
-    quantiles: Sequence[float] = QUANTILES,
+    quantiles: Sequence[float] | None = None,
+    calibration: StartCalibration | None = None,
+    arrivals: bool = True,
     alternatives: bool = True,
     seed: int = 0,
     threads: int | None = None,
@@ -65,8 +56,9 @@ def when(
     that took longer than this one has already (see
     :class:`~gpusched.deciding.service_draws.ServiceDraws`), and runs the cluster on from the state
     until the job starts. The policy is told what the state says of run times, and not what was
-    drawn. Jobs that are still to be submitted are not there, so that under a policy that lets
-    some of them pass the job starts later than this says.
+    drawn. What is still to be submitted is what was on days before, once more (see
+    :class:`~gpusched.deciding.arrival_draws.ArrivalDraws`). Under policies that are told run times
+    jobs are drawn by how wrong these were.
 
     Parameters
     ----------
@@ -78,13 +70,23 @@ def when(
         As of :func:`decide`; default: those of the open run, else ``"fifo"`` and
         ``"consolidated"``. Objects of Python are not taken.
     history
-        Finished jobs to draw from. Default: those of the open run that have finished; with fewer
-        than 20 of these, or with a state, nothing is drawn, and every job takes as long as
-        ``state`` says: one sample.
+        Finished jobs to draw from, in the order of their submission, with ``predicted_s`` if what
+        was told of their run times is known. Default: those of the open run that have been
+        submitted; with fewer than 20 finished of these, or with a state, nothing is drawn, and
+        every job takes as long as ``state`` says: one sample.
     samples
         How many, 1 to 100,000.
     quantiles
-        Which of them the forecast shows, one at least, each above 0 and at most 1.
+        Which of them the forecast shows, one at least, each above 0 and at most 1. Default: those
+        of the calibration, else 5, 25, 50, 75 and 95 %.
+    calibration
+        How earlier forecasts of this cluster came true, see
+        :func:`~gpusched.deciding.start_calibration.calibrate_starts`: the quantiles that are shown
+        are corrected by it. They must be its own.
+    arrivals
+        Whether jobs are submitted in the samples, for 28 days at most. That takes the longer the
+        later the job starts, and without it jobs seem to start too early where others may pass
+        them.
     alternatives
         Whether to run, on the first 200 samples, what might make it start sooner: half and a
         quarter of its GPUs for twice and four times as long, a placement that takes GPUs wherever
@@ -112,7 +114,7 @@ def when(
     >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
     >>> past = gs.generate("philly", 500, load=0.9, cluster=cluster, seed=1)
     >>> jobs = gs.Trace.from_columns([0, 10], [3600, 60], [8, 16], id=["runs", "waits"])
-    >>> state = gs.ClusterState(
+    >>> state = gs.deciding.ClusterState(
     ...     cluster, jobs, now_s=1800, start_s=[0, float("nan")],
     ...     held_job=[0], held_server=[1], held_mask=[0xFF],
     ... )
@@ -125,38 +127,53 @@ def when(
     check_integer("samples", samples, 1, MOST_SAMPLES)
     if threads is not None:
         check_integer("threads", threads, 1, MOST_THREADS)
-    parts = _parts(quantiles)
+    parts = _parts(quantiles, calibration)
     shown = job = operator.index(job)
+    past = None
     if isinstance(state, Simulation):
         policy, placement = policy or state.spec.policy, placement or state.spec.placement
         run = state
-        state, job = _of_run(run, job)
-        history = _finished(run) if history is None else history
+        state, rows = _of_run(run, job)
+        job = int(np.searchsorted(rows, job))
+        past = KnownPast.of_run(run, state, rows) if history is None else None
     if not isinstance(state, ClusterState):
         raise TypeError(f"state: expected a ClusterState or a Simulation, not {state!r}")
     if history is not None and not isinstance(history, Trace):
         raise TypeError(f"history: expected a Trace, not {history!r:.80}")
     check_integer("job", job, 0, len(state.jobs) - 1)
+    if history is not None:
+        past = KnownPast.of_log(history, state)
     if state.is_running[job]:
         raise ValueError(f"job: row {shown} runs already")
     case = Case(
         state, _named(asked(policy or "fifo")), _named(placement_seam(placement or "consolidated")),
         check_seed(seed),
     )  # fmt: skip
-    draws = None if history is None else ServiceDraws(history)
-    services = _services(state, draws, samples if draws is not None else 1, seed)
+    if past is None:
+        futures = Futures(state.jobs.service_us.reshape(1, -1))
+    else:
+        is_told = case.policy.has("clairvoyant") or case.policy.has("estimate")
+        futures = drawn_futures(state, past, samples, seed, is_told=is_told, arrivals=arrivals)
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        started = _starts(pool, case, job, services)
-        others = start_alternatives(case, job, services[:PAIRED]) if alternatives else iter(())
+        started = starts(pool, case, job, futures)
+        others = start_alternatives(case, job, futures.head(PAIRED)) if alternatives else iter(())
         compared = tuple(
-            _compared(what, started, _starts(pool, other, job, drawn), state.now_s)
+            _compared(what, started, starts(pool, other, job, drawn), state.now_s)
             for what, other, drawn in others
         )
-    return _forecast(case, job, shown, started, parts, compared, draws is not None)
+    found = _forecast(case, job, shown, started, parts, compared, past is not None)
+    if calibration is None:
+        return found
+    return dataclasses.replace(found, factors=calibration.factors())
 
 
-def _parts(quantiles: Sequence[float]) -> tuple[float, ...]:
-    parts = tuple(float(part) for part in quantiles)
+def _parts(
+    quantiles: Sequence[float] | None, calibration: StartCalibration | None
+) -> tuple[float, ...]:
+    known = QUANTILES if calibration is None else calibration.quantiles
+    parts = tuple(float(part) for part in (known if quantiles is None else quantiles))
+    if calibration is not None and parts != known:
+        raise ValueError(f"quantiles: {parts} are not those of the calibration, {known}")
     if not parts:
         raise ValueError("quantiles: at least one is needed")
     for part in parts:
@@ -171,67 +188,21 @@ def _named(chosen: Chosen) -> Chosen:
     return chosen
 
 
-def _of_run(run: Simulation, job: int) -> tuple[ClusterState, int]:
-    found = np.flatnonzero(run.state.waiting == job)
-    if not len(found):
+def _of_run(run: Simulation, job: int) -> tuple[ClusterState, Int64]:
+    """Return its state, and the rows in the run of the jobs of that."""
+    if job not in run.state.waiting:
         raise ValueError(f"job: row {job} of the run does not wait")
-    state = ClusterState.of(run)
-    live = np.sort(np.concatenate([run.state.waiting, run.state.running]))
-    return state, int(np.searchsorted(live, job))
+    rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
+    return ClusterState.of(run), rows
 
 
-def _finished(run: Simulation) -> Trace | None:
-    schedule: Schedule = run.result().schedule
-    rows = np.flatnonzero(np.asarray(schedule.status) == _FINISHED)
-    return run.trace._take(rows) if len(rows) >= LEAST else None
-
-
-def _services(state: ClusterState, draws: ServiceDraws | None, samples: int, seed: int) -> Int64:
-    """Return the service of each job in each sample, microseconds: int64[samples, num_jobs]."""
-    jobs = state.jobs
-    if draws is None:
-        return jobs.service_us.reshape(1, -1)
-    attained_us = seconds_to_us(state.attained_s)
-    numbers = generator(seed).integers(0, 2**53, size=(len(jobs), samples))
-    drawn = np.empty((samples, len(jobs)), np.int64)
-    rows = zip(jobs.gpus.tolist(), attained_us.tolist(), strict=True)
-    for row, (gpus, attained) in enumerate(rows):
-        drawn[:, row] = draws.draw(gpus, attained, numbers[row])
-    return drawn
-
-
-def _starts(pool: ThreadPoolExecutor, case: Case, job: int, services: Int64) -> list[_Started]:
-    """Return the start of the job in each sample."""
-    state = case.state
-    columns = state.core_columns(uses_estimates=case.policy.has("estimate"))
-    least_us = seconds_to_us(state.attained_s) + 1
-    cluster, standing = core_cluster(state.cluster), state.standing()
-    description = description_of(case.policy, case.placement, case.seed)
-
-    def started(service_us: AnyArray) -> _Started:
-        drawn_us = np.maximum(np.minimum(service_us, MAX_SERVICE_US), least_us)
-        table = _core.JobTable(**{**columns, "service_us": drawn_us})
-        run = _core.Run(table, cluster, description, standing=standing)
-        found = _core.until_start(run, job)
-        return _Started(-1, ()) if found is None else _Started(found[0], tuple(found[1]))
-
-    def batch(first: int) -> list[_Started]:
-        return [started(row) for row in services[first : first + _BATCH]]
-
-    with refused(case.policy, case.placement):
-        batches = pool.map(batch, range(0, len(services), _BATCH))
-        return [each for part in batches for each in part]
-
-
-def _seconds(started: Sequence[_Started]) -> Float64:
+def _seconds(started: Sequence[Started]) -> Float64:
     start_us = np.array([each.start_us for each in started], np.float64)
     found: Float64 = np.where(start_us < 0, np.inf, start_us / US_PER_S)
     return found
 
 
-def _compared(
-    what: str, base: Sequence[_Started], other: Sequence[_Started], now_s: float
-) -> Sooner:
+def _compared(what: str, base: Sequence[Started], other: Sequence[Started], now_s: float) -> Sooner:
     before, after = _seconds(base[: len(other)]), _seconds(other)
     was, is_now = (float(nearest_rank(np.sort(each), (0.5,))[0]) for each in (before, after))
     sooner = was - is_now if np.isfinite(was) and np.isfinite(is_now) else float("nan")
@@ -242,7 +213,7 @@ def _forecast(
     case: Case,
     job: int,
     shown: int,
-    started: list[_Started],
+    started: list[Started],
     parts: tuple[float, ...],
     compared: tuple[Sooner, ...],
     is_sampled: bool,

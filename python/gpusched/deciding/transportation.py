@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpusched import _core
 from gpusched.base.arrays import Float64, Int64, read_only
-from gpusched.deciding.assignment_figures import counts_of, matrix_of
+from gpusched.deciding.assignment_inputs import counts_of, matrix_of
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,22 @@
-"""Runs: what a user names is made ready, and the core is called."""
+"""Runs: what a user names is made ready, and the core is called.
+
+Names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpusched.base.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from gpusched.engine.open_state import SimulationState as SimulationState
+    from gpusched.engine.stepped_run import SimulationEvent as SimulationEvent
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "SimulationEvent": "engine.stepped_run",
+        "SimulationState": "engine.open_state",
+    },
+)

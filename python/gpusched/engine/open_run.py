@@ -70,7 +70,8 @@ class Simulation(SteppedRun):
         Raises
         ------
         ValueError
-            If the predictor learns in the course of the run, or as :meth:`step`.
+            If the predictor learns in the course of the run, as it writes what it predicts into
+            columns that both would read; or as :meth:`step`.
         """
         self._check_replayed("it cannot be forked; take one that was trained before")
         made = copy.copy(self)
@@ -92,6 +93,11 @@ class Simulation(SteppedRun):
         between. Callbacks hear nothing of it, and Python policies and placements are copies, by
         :func:`copy.deepcopy`, as they were when they were given.
 
+        Returns
+        -------
+        None
+            The run stands where it stood, with more to come.
+
         Raises
         ------
         ValueError
@@ -100,6 +106,14 @@ class Simulation(SteppedRun):
             otherwise if it had known of the jobs (it looks ahead).
         TypeError
             If ``jobs`` is no :class:`Trace`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.submit(gs.Trace.from_columns([7], [1], [1], id=[9]))
+        >>> len(run.trace)
+        4
         """
         self._check_calling()
         if not isinstance(jobs, Trace):
@@ -128,11 +142,26 @@ class Simulation(SteppedRun):
         The policy decides anew at the first instant that is not over: now, or a microsecond after
         the instant that was just handled. The job counts as unfinished.
 
+        Returns
+        -------
+        None
+            The run stands where it stood; the next step knows of it.
+
         Raises
         ------
         ValueError
             If the job neither waits nor runs, or it waits and the policy cannot do without a job
-            that waits: list policies, preemptive ones as well, and ``easy`` can.
+            that waits: few cannot, which *Open runs* names.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.run_until(1)
+        >>> run.cancel(0)
+        >>> run.run()
+        >>> run.result().jobs.finish_s.tolist()
+        [nan, 10.0, 14.0]
         """
         self._change(Change(self._run.num_instants, self._next_tick(), job=operator.index(job)))
 
@@ -144,11 +173,26 @@ class Simulation(SteppedRun):
         cost. What the policy before remembered (queues, promises, its own clock) is lost, with its
         warnings.
 
+        Returns
+        -------
+        None
+            The run stands where it stood; the next step has the new policy.
+
         Raises
         ------
         ValueError, TypeError
             As of :func:`simulate`, and where the one policy reads the trace's estimates and the
             other does not.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.run_until(1)
+        >>> run.set(policy="sjf")
+        >>> run.run()
+        >>> run.result().jobs.finish_s.tolist()
+        [73.0, 10.0, 14.0]
         """
         chosen = policy_seam(policy)
         has_estimates = self.trace.estimate_us is not None
@@ -173,6 +217,11 @@ class Simulation(SteppedRun):
         path
             Replaced only once the new file is complete.
 
+        Returns
+        -------
+        None
+            The run stands where it stood, and can go on.
+
         Raises
         ------
         TypeError
@@ -181,6 +230,15 @@ class Simulation(SteppedRun):
             If the file cannot be written.
         ValueError
             As :meth:`step`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.run_until(1)
+        >>> run.save("run.saved")
+        >>> gs.resume("run.saved").now
+        1.0
         """
         store(path, self._course, self._run, self._online, self._clock_us, self._wall_s)
 

@@ -31,11 +31,11 @@ def standing(run: SteppedRun) -> tuple[Trace, dict[str, Any]]:
     columns["attained_us"] = columns["attained_us"] + np.where(start_us >= 0, since_us, 0)
     columns["now_us"] = now_us
     return dataclasses.replace(
-        run.trace._take(rows), service_us=read_only(_known_us(run)[rows])
+        run.trace._take(rows), service_us=read_only(known_us(run)[rows])
     ), columns
 
 
-def _known_us(run: SteppedRun) -> Int64:
+def known_us(run: SteppedRun) -> Int64:
     """Return what the policy is told of the service of each job, microseconds."""
     if run._online is not None:
         return run._online.predicted_us

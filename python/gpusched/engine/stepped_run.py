@@ -140,10 +140,24 @@ class SteppedRun:
 
         What happens at ``time_s`` itself is still to come.
 
+        Returns
+        -------
+        None
+            The run stands at ``time_s``.
+
         Raises
         ------
         ValueError
             If the time is not finite or lies before :attr:`now`, or as :meth:`step`.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, cluster, policy="fifo")
+        >>> run.run_until(30)
+        >>> run.now
+        30.0
         """
         limit_us = _tick(time_s)
         if limit_us < self._clock_us:
@@ -169,10 +183,26 @@ class SteppedRun:
             One of ``"start"``, ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
             ``"cancel"`` and ``"instant"``.
 
+        Returns
+        -------
+        None
+            Callbacks stay for the rest of the run.
+
         Raises
         ------
         ValueError
             If there is no such event.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, cluster, policy="fifo")
+        >>> run.on("finish", lambda event: print(event.job, event.time_s))
+        >>> run.run_until(70)
+        0 60.0
+        1 69.0
+        2 69.0
         """
         if event not in EVENTS:
             raise ValueError(f"event: unknown {event!r}; there are {', '.join(EVENTS)}")

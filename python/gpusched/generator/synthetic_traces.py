@@ -78,7 +78,7 @@ def generate(
     --------
     >>> cluster = gs.Cluster.uniform(servers=8, gpus=8)
     >>> trace = gs.generate("philly", 1_000, load=0.8, cluster=cluster, seed=7)
-    >>> round(trace.load(cluster.num_gpus), 2)
+    >>> round(trace.offered_load(cluster.num_gpus), 2)
     0.8
     """
     if name not in PROFILES:

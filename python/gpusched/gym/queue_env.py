@@ -17,6 +17,7 @@ from gpusched.base.ticks import US_PER_S  # noqa: E402
 from gpusched.clusters.cluster import Cluster  # noqa: E402
 from gpusched.gym.episodes import Episodes  # noqa: E402
 from gpusched.gym.observing import Observing, core_reward  # noqa: E402
+from gpusched.plugins.identity import PythonObject  # noqa: E402
 from gpusched.results.result import Result  # noqa: E402
 from gpusched.schedules.schedule import Schedule, StoredSchedule  # noqa: E402
 from gpusched.specs.run_spec import RunSpec, TraceSource  # noqa: E402
@@ -195,6 +196,7 @@ class QueueEnv(gymnasium.Env[Any, Any]):
             version=_core.__version__,
             speed="fixed",
             contention="none",
+            python=(_chosen_outside(type(self), schedule.digest),),
         )
         wall_s = time.perf_counter() - self._begin_s
         return Result(
@@ -209,3 +211,10 @@ class QueueEnv(gymnasium.Env[Any, Any]):
             "was_allowed": bool(self._lanes.was_allowed[0]),
         }
         return self._observing.shown(self._lanes.features[0]), info
+
+
+def _chosen_outside(kind: type, digest: str) -> PythonObject:
+    """Who chose the actions is not known: two episodes are one run if their schedules are."""
+    return PythonObject(
+        "policy", kind.__qualname__, kind.__module__, "", "", "actions came from outside", digest
+    )

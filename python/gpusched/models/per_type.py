@@ -25,6 +25,6 @@ def per_type(field: str, value: Any, high: float) -> PerType:
     for gpu_type in value:
         check_name(f"{field}: GPU type", gpu_type)
     return {
-        gpu_type: not_negative(f"{field}[{gpu_type!r}]", figure, high)
-        for gpu_type, figure in value.items()
+        gpu_type: not_negative(f"{field}[{gpu_type!r}]", number, high)
+        for gpu_type, number in value.items()
     }

@@ -150,10 +150,10 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
             if not isinstance(getattr(self, field), dict):
                 raise TypeError(f"{where}{field}: must be a table by GPU type")
         if self.samples_per_s:
-            figures = per_type(f"{where}samples_per_s", self.samples_per_s, _MAX_SAMPLES_PER_S)
-            assert isinstance(figures, dict)
-            msgspec.structs.force_setattr(self, "samples_per_s", figures)
-            if not any(figures.values()):
+            numbers = per_type(f"{where}samples_per_s", self.samples_per_s, _MAX_SAMPLES_PER_S)
+            assert isinstance(numbers, dict)
+            msgspec.structs.force_setattr(self, "samples_per_s", numbers)
+            if not any(numbers.values()):
                 raise ValueError(f"{where}samples_per_s: is 0 everywhere, it fits no GPU type")
             if not self.global_batch:
                 raise ValueError(f"{where}global_batch: is missing, samples_per_s needs it")
@@ -174,9 +174,9 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     @property
     def gpu_types(self) -> tuple[str, ...]:
         """The GPU types that ``compute_s`` has figures for; empty: one figure for every type."""
-        for figures in (self.forward_s, self.backward_s):
-            if isinstance(figures, dict):
-                return tuple(figures)
+        for numbers in (self.forward_s, self.backward_s):
+            if isinstance(numbers, dict):
+                return tuple(numbers)
         return ()
 
     def compute_s(self, gpu_type: str) -> float:
@@ -184,8 +184,8 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         if not self.has_compute:
             return math.nan
         seconds = [
-            figures.get(gpu_type, math.nan) if isinstance(figures, dict) else figures
-            for figures in (self.forward_s, self.backward_s)
+            numbers.get(gpu_type, math.nan) if isinstance(numbers, dict) else numbers
+            for numbers in (self.forward_s, self.backward_s)
         ]
         return seconds[0] * self.batch + seconds[1]
 

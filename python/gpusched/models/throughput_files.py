@@ -103,13 +103,13 @@ def _read_gavel(source: Source) -> Throughputs:
     for name, table in gavel_tables.read_isolated(source).items():
         is_spread = name.endswith(gavel_tables.UNCONSOLIDATED)
         gpu_type = name.removesuffix(gavel_tables.UNCONSOLIDATED).upper()
-        for key, figure in table.items():
-            if figure is None:
+        for key, rate in table.items():
+            if rate is None:
                 num_partnered += 1
                 continue
             num_unscaled += key.gpus is None
             curves = (spread if is_spread else packed).setdefault(key.job_type, {})
-            curves.setdefault(gpu_type, {})[key.gpus or 1] = figure
+            curves.setdefault(gpu_type, {})[key.gpus or 1] = rate
     if not packed:
         raise ValueError(f"{path}: has no isolated throughput")
     notes = []
@@ -136,7 +136,7 @@ def _gavel_samples(model: str, tables: Mapping[str, Curve]) -> dict[str, Any]:
     alone = {gpu_type: curve[1] * batch for gpu_type, curve in tables.items() if 1 in curve}
     if not any(alone.values()):
         return {}
-    widest = max(n for curve in tables.values() for n, figure in curve.items() if figure > 0)
+    widest = max(n for curve in tables.values() for n, rate in curve.items() if rate > 0)
     return {"samples_per_s": alone, "global_batch": batch * widest}
 
 
@@ -238,11 +238,11 @@ def _of_frame(
         curve = packed.setdefault(model, {}).setdefault(gpu_type, {})
         if count in curve:
             raise ValueError(f"{place} 'gpus': {model!r} on {count} {gpu_type} is there twice")
-        curve[count] = _figure(place, "iterations_per_s", row["iterations_per_s"])
+        curve[count] = _rate(place, "iterations_per_s", row["iterations_per_s"])
         other = row.get("spread")
         if other is not None and other != "" and other == other:  # a NaN differs from itself
-            figures = spread.setdefault(model, {}).setdefault(gpu_type, {})
-            figures[count] = _figure(place, "spread", other)
+            rates = spread.setdefault(model, {}).setdefault(gpu_type, {})
+            rates[count] = _rate(place, "spread", other)
     for model, tables in packed.items():
         if not runs_anywhere(tables):
             raise ValueError(f"{where}: model {model!r} has no throughput above 0 on any GPU type")
@@ -266,7 +266,7 @@ def _count(place: str, value: Any) -> int:
     return int(number)
 
 
-def _figure(place: str, column: str, value: Any) -> float:
+def _rate(place: str, column: str, value: Any) -> float:
     number = _number(value)
     if number is None or not 0 <= number < float("inf"):
         raise ValueError(f"{place} {column!r}: {value!r} must be finite and at least 0")

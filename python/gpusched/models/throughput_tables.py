@@ -50,7 +50,7 @@ def checked_table(field: str, table: Any) -> Table:
 
 def runs_anywhere(table: Table) -> bool:
     """Return whether some throughput is positive."""
-    return any(figure > 0 for curve in table.values() for figure in curve.values())
+    return any(number > 0 for curve in table.values() for number in curve.values())
 
 
 def greatest_count(table: Table) -> int:
@@ -118,10 +118,10 @@ def _continued(known: Curve, counts: Sequence[int], others: Sequence[Curve]) -> 
     else:
         wanted = [at * _growth(others, end, count) for count in counts]
     curve: Curve = {}
-    for count, figure in zip(counts, wanted, strict=True):
-        figure = max(at, min(figure, at + gain * (count - end)))
-        gain = min(gain, (figure - at) / (count - end))
-        curve[count] = at = figure
+    for count, number in zip(counts, wanted, strict=True):
+        number = max(at, min(number, at + gain * (count - end)))
+        gain = min(gain, (number - at) / (count - end))
+        curve[count] = at = number
         end = count
     return curve
 
@@ -134,15 +134,15 @@ def _powers(
     A factor below that of the GPUs gains less per GPU at every step.
     """
     factor, ratio = end / before, at / first
-    figures = []
+    numbers = []
     for count in counts:
         while end * factor < count:
             following = min(at * ratio, at + gain * (end * factor - end))
             gain = (following - at) / (end * factor - end)
             end, at = end * factor, following
         target = min(at * ratio, at + gain * (end * factor - end))
-        figures.append(at + (target - at) * ((count - end) / (end * factor - end)))
-    return figures
+        numbers.append(at + (target - at) * ((count - end) / (end * factor - end)))
+    return numbers
 
 
 def _growth(others: Sequence[Curve], end: int, count: int) -> float:
@@ -166,26 +166,26 @@ def rises(curve: Curve) -> Iterator[tuple[int, int, int]]:
     tuple
         (a, b, c), ascending numbers of GPUs; a is 0 where b is the least.
     """
-    points = [(count, figure) for count, figure in curve.items() if figure > 0]
+    points = [(count, number) for count, number in curve.items() if number > 0]
     before, at, gain = 0, 0.0, float("inf")
     start = 0
-    for count, figure in points:
-        following = max(0.0, (figure - at) / (count - before))
+    for count, number in points:
+        following = max(0.0, (number - at) / (count - before))
         if following > gain + _NOISE * abs(gain):
             yield start, before, count
-        start, before, at, gain = before, count, figure, following
+        start, before, at, gain = before, count, number, following
 
 
 def lowered(curve: Curve) -> Curve:
     """Lower a curve, front to back, to where its gains per GPU never rise; a fall is no gain."""
     concave: Curve = {}
     before, at, gain = 0, 0.0, float("inf")
-    for count, figure in curve.items():
-        if figure > 0:
-            figure = min(figure, at + gain * (count - before))
-            gain = max(0.0, (figure - at) / (count - before))
-            before, at = count, figure
-        concave[count] = figure
+    for count, number in curve.items():
+        if number > 0:
+            number = min(number, at + gain * (count - before))
+            gain = max(0.0, (number - at) / (count - before))
+            before, at = count, number
+        concave[count] = number
     return concave
 
 

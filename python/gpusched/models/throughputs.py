@@ -115,10 +115,10 @@ class Throughputs(Mapping[str, JobProfile]):
         import polars
 
         rows = [
-            (name, gpu_type, count, figure, profile.spread_throughput.get(gpu_type, {}).get(count))
+            (name, gpu_type, count, number, profile.spread_throughput.get(gpu_type, {}).get(count))
             for name, profile in self._profiles.items()
             for gpu_type, curve in profile.throughput.items()
-            for count, figure in curve.items()
+            for count, number in curve.items()
         ]
         types = (polars.String, polars.String, polars.Int64, polars.Float64, polars.Float64)
         schema = dict(zip(COLUMNS, types, strict=True))

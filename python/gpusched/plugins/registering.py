@@ -110,12 +110,6 @@ def register_placement(name: str) -> Callable[[_Seam], _Seam]:
     return _register("placement", name, _core.Placement)
 
 
-def unregister(name: str) -> None:
-    """Forget a name that was registered from Python; others are left alone."""
-    for registry in OF_PYTHON.values():
-        registry.remove(name)
-
-
 def _register(kind: str, name: str, base: type) -> Callable[[_Seam], _Seam]:
     registry = OF_PYTHON[kind]
     kinds = (kind,) if kind == "placement" else POLICY_KINDS

@@ -117,6 +117,11 @@ def contentions() -> dict[str, PluginInfo]:
     return dict(registered("contention"))
 
 
+def rules_version() -> str:
+    """Return the version of gpusched whose rules the names of the core stand for."""
+    return _core.__version__
+
+
 def registered(*kinds: str) -> Mapping[str, PluginInfo]:
     """Return what has been registered so far of some kinds, by name, sorted."""
     return _registered(kinds, version())

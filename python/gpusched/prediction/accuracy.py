@@ -115,10 +115,10 @@ class PredictionReport:
             "rank correlation": _shown(found.rank_correlation, "{:.2f}"),
             "coverage": _shown(found.coverage, "{:.0%}"),
         }
-        figures = ", ".join(f"{name} {value}" for name, value in shown.items() if value)
+        numbers = ", ".join(f"{name} {value}" for name, value in shown.items() if value)
         return (
             f"PredictionReport({self.predictor}: {found.num_jobs:,} jobs, "
-            f"{figures + ', ' if figures else ''}{self.num_fits} fits, "
+            f"{numbers + ', ' if numbers else ''}{self.num_fits} fits, "
             f"{self.share:.0%} of {self.wall_s:.1f} s)"
         )
 

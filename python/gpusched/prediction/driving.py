@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from gpusched.base.arrays import Int64
-from gpusched.base.ticks import MAX_SERVICE_US
+from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S, seconds_to_us, us_to_seconds
 from gpusched.prediction.interface import Predictor
 from gpusched.traces.workload import Trace
 
@@ -55,18 +55,22 @@ class Drive:
         self.predict_s += time.perf_counter() - begin
         if np.ma.is_masked(found):
             raise ValueError(f"predictor {self.predictor}: the times must not be masked")
-        predicted_us = np.asarray(found)
-        if predicted_us.dtype.kind not in "iu":
+        predicted_s = np.asarray(found)
+        if predicted_s.dtype.kind not in "iuf":
             raise TypeError(
-                f"predictor {self.predictor}: expected integer microseconds, not "
-                f"{predicted_us.dtype}"
+                f"predictor {self.predictor}: expected numbers of seconds, not {predicted_s.dtype}"
             )
-        if predicted_us.shape != (end - first,):
+        if predicted_s.shape != (end - first,):
             raise ValueError(
                 f"predictor {self.predictor}: expected {end - first} times, not shape "
-                f"{predicted_us.shape}"
+                f"{predicted_s.shape}"
             )
-        return np.clip(predicted_us, 1, MAX_SERVICE_US).astype(np.int64)
+        missing = np.isnan(predicted_s)
+        if missing.any():
+            job = first + int(np.argmax(missing))
+            raise ValueError(f"predictor {self.predictor}: the time of job {job} is NaN")
+        within_s = np.clip(predicted_s.astype(np.float64), 0, MAX_SERVICE_US / US_PER_S)
+        return np.clip(seconds_to_us(within_s), 1, MAX_SERVICE_US)
 
     def observe(self) -> None:
         """Tell the predictor what has finished since the last time."""
@@ -74,7 +78,7 @@ class Drive:
         if len(jobs) and self.predictor.learns:
             begin = time.perf_counter()
             self._seen_us[jobs] = self.trace.service_us[jobs]
-            self.predictor.observe(jobs, finish_us)
+            self.predictor.observe(jobs, us_to_seconds(finish_us))
             self.predict_s += time.perf_counter() - begin
 
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 
-from gpusched.base.arrays import Bool, Int64
+from gpusched.base.arrays import Bool, Float64, Int64
 from gpusched.base.ticks import US_PER_S
 from gpusched.plugins.spelling import check_spelling
 from gpusched.prediction.registry import PREDICTORS, PredictorChoice
@@ -42,7 +42,8 @@ class Predictor(ABC):
     In a run :meth:`begin` is called once, then in turns :meth:`observe` with the jobs that have
     finished since, and :meth:`predict` with the next jobs to arrive. Nothing else tells a
     predictor the truth: unless :attr:`needs_truth`, the trace it is given has -1 in ``service_us``
-    for each job that it has not observed, and neither ``status`` nor ``source_wait_us``.
+    (a negative ``service_s``) for each job that it has not observed, and neither ``status`` nor
+    ``source_wait_us``.
 
     A subclass that is registered with :func:`gpusched.register_predictor` can be named in texts.
 
@@ -92,12 +93,16 @@ class Predictor(ABC):
             If the trace lacks what the predictor needs; the message names it.
         """
 
-    def observe(self, jobs: Int64, finish_us: Int64) -> None:  # noqa: B027 - most may ignore it
-        """Learn from ``jobs``, which have finished at ``finish_us``, in this order."""
+    def observe(self, jobs: Int64, finish_s: Float64) -> None:  # noqa: B027 - most may ignore it
+        """Learn from ``jobs``, which have finished at ``finish_s``, in this order."""
 
     @abstractmethod
-    def predict(self, jobs: Int64) -> Int64:
-        """Return the service of ``jobs``, which arrive now, in microseconds (1 or more)."""
+    def predict(self, jobs: Int64) -> Float64:
+        """Return the service of ``jobs``, which arrive now, in seconds: numbers, none of them NaN.
+
+        They are rounded half to even to microseconds; what is less than one, or more than
+        285 years, counts as just that.
+        """
 
     @property
     def covered(self) -> Bool | None:
@@ -118,8 +123,8 @@ class Predictor(ABC):
         other.poll = None
         return copy.deepcopy(other)
 
-    def predict_trace(self, trace: Trace, seed: int = 0) -> Int64:
-        """Predict all jobs of ``trace`` by what is known now; this object stays as it is.
+    def predict_trace(self, trace: Trace, seed: int = 0) -> Float64:
+        """Predict all jobs of ``trace``, seconds, by what is known now; this object stays as it is.
 
         For use outside of a simulation. The services in the trace are not looked at, unless
         :attr:`needs_truth`.

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched.base.arrays import Float64, Int64
-from gpusched.base.ticks import MAX_SERVICE_US
+from gpusched.base.ticks import MAX_SERVICE_US, us_to_seconds
 from gpusched.prediction.interface import Costs, Predictor
 from gpusched.prediction.registry import register_predictor
 from gpusched.specs.predicted_columns import PredictedBy
@@ -19,10 +19,9 @@ class _AtOnce(Predictor):
 
     learns = False
 
-    def predict(self, jobs: Int64) -> Int64:
+    def predict(self, jobs: Int64) -> Float64:
         """Look them up."""
-        predicted_us: Int64 = self._predicted_us[jobs]
-        return predicted_us
+        return us_to_seconds(self._predicted_us[jobs])
 
     def begin(self, trace: Trace, seed: int = 0) -> None:
         """Compute them."""

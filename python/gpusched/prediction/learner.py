@@ -13,7 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.ticks import us_to_seconds
 from gpusched.prediction.history import CompletionLog
 from gpusched.prediction.interface import UNKNOWN_US, Costs, Predictor
 from gpusched.prediction.keys import LABELS, JobKeys, Records
@@ -48,17 +49,17 @@ class Learner(Predictor):
             rows = np.arange(len(self.records), dtype=np.int64)
             self.log.observe(rows, self.records.service_us)
 
-    def observe(self, jobs: Int64, finish_us: Int64) -> None:
+    def observe(self, jobs: Int64, finish_s: Float64) -> None:
         """Add finished jobs to the histories."""
         assert self.trace is not None, "begin() comes first"
         self.log.observe(jobs + len(self.records), self.trace.service_us[jobs])
 
-    def predict(self, jobs: Int64) -> Int64:
+    def predict(self, jobs: Int64) -> Float64:
         """Predict, and note which jobs are of a kind that has finished before."""
         rows = jobs + len(self.records)
         self._covered[jobs] = self.log.of["kind"].finished(rows) > 0
         predicted_us = np.maximum(np.rint(self._predict(jobs, rows)), 1)
-        return predicted_us.astype(np.int64)
+        return us_to_seconds(predicted_us.astype(np.int64))
 
     @abstractmethod
     def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:

@@ -73,7 +73,7 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
     ...     def begin(self, trace, seed=0):
     ...         pass
     ...     def predict(self, jobs):
-    ...         return jobs * 0 + 3_600_000_000
+    ...         return jobs * 0 + 3600
     >>> "an-hour" in gs.predictors()
     True
     """
@@ -88,11 +88,6 @@ def register_predictor(name: str) -> Callable[[_Class], _Class]:
         return seam
 
     return register
-
-
-def unregister_predictor(name: str) -> None:
-    """Forget a name; for tests, and for notebooks that define a class again."""
-    PREDICTORS.remove(name)
 
 
 def predicts_by(text: str, column: str) -> bool:

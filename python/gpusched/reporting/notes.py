@@ -34,7 +34,7 @@ def caption(comparison: Comparison) -> list[str]:
     span = float(trace.submit_s[-1] - trace.submit_s[0])
     workload = f"{trace.name}: {plural(len(trace), 'job')} submitted over {duration(span)}"
     first = next(iter(comparison.results.values()), None)
-    load = trace.load(cluster.num_gpus) if first is None else float(first.metric("load"))
+    load = trace.offered_load(cluster.num_gpus) if first is None else float(first.metric("load"))
     if math.isfinite(load):
         workload += f", load {load:.2f}"
     if first is None:
@@ -42,7 +42,7 @@ def caption(comparison: Comparison) -> list[str]:
     measured = []
     if comparison.window is not None:
         count = plural(int(np.count_nonzero(comparison.counted)), "job")
-        measured = [f"figures: of the run {comparison.window}; {count} submitted in it"]
+        measured = [f"metrics: of the run {comparison.window}; {count} submitted in it"]
     spec = first.spec
     settings = f"placement {spec.placement}, predictor {spec.predictor}, seed {spec.seed}"
     if not speed_has(spec.speed, "steady"):

@@ -59,7 +59,7 @@ def write_sizing(
     --------
     >>> trace = gs.generate("philly", 200, seed=1)
     >>> found = gs.size(trace, "p95_wait_s < 10 min", resamples=0)
-    >>> gs.write_sizing(found, "size.html")
+    >>> gs.reporting.write_sizing(found, "size.html")
     """
     write_text(path, render_sizing(sizing, assumptions, plotly=plotly))
 

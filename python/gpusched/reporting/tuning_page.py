@@ -61,7 +61,7 @@ def write_tuning(
     ... }
     >>> space = {"policy": "las", "period_s": {"low": 10, "high": 3600, "log": True}}
     >>> found = gs.tune(space, study, "mean_jct_s", trials=2, held_out=3)
-    >>> gs.write_tuning(found, "tuning.html", plotly="cdn")
+    >>> gs.reporting.write_tuning(found, "tuning.html", plotly="cdn")
     """
     write_text(path, render_tuning(tuning, assumptions, plotly=plotly))
 

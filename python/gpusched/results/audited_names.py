@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from gpusched.audit.declarations import Flags
-from gpusched.plugins.policy import Choice, PlacementChoice, Policy, SpeedChoice, known_choice
-from gpusched.plugins.registry import version
+from gpusched.plugins.policy import (
+    Choice,
+    ContentionChoice,
+    PlacementChoice,
+    Policy,
+    SpeedChoice,
+    known_choice,
+)
+from gpusched.plugins.registry import rules_version, version
+from gpusched.prediction.choose import resolve
+from gpusched.prediction.registry import PREDICTORS
+from gpusched.specs.predicted_columns import PredictedBy
 
 if TYPE_CHECKING:
     from gpusched.specs.run_spec import RunSpec
@@ -15,14 +25,27 @@ if TYPE_CHECKING:
 
 def declared(spec: RunSpec) -> Flags:
     """Return the flags of policy, placement and speed; a name that is not registered has none."""
-    return _declared(spec.policy, spec.placement, spec.speed, version())
+    own = frozenset(thing.role for thing in spec.python)
+    texts = (spec.policy, spec.placement, spec.speed, spec.contention, spec.predictor)
+    return _declared(*texts, own, version(), PREDICTORS.version)
 
 
 @lru_cache(maxsize=64)
-def _declared(policy_text: str, placement_text: str, speed_text: str, version: int) -> Flags:
-    policy = _parsed(Policy, policy_text)
-    placement = _parsed(PlacementChoice, placement_text)
-    speed = _parsed(SpeedChoice, speed_text)
+def _declared(
+    policy_text: str,
+    placement_text: str,
+    speed_text: str,
+    contention_text: str,
+    predictor_text: str,
+    own: frozenset[str],
+    *versions: int,
+) -> Flags:
+    faults = list[str]()
+    read = partial(_parsed, faults, own)
+    policy = read(Policy, policy_text)
+    placement = read(PlacementChoice, placement_text)
+    speed = read(SpeedChoice, speed_text)
+    contention = read(ContentionChoice, contention_text)
     return Flags(
         preempts=None if policy is None else policy.info.preempts,
         alias_of="" if policy is None else policy.info.alias_of,
@@ -32,12 +55,29 @@ def _declared(policy_text: str, placement_text: str, speed_text: str, version: i
         consolidates=placement is not None and placement.has("consolidates"),
         is_elastic=speed is not None and speed.has("elastic"),
         is_steady=speed is not None and speed.has("steady"),
+        interacts=contention is not None and contention.has("interacting"),
+        predicted="" if "predictor" in own else _column(faults, predictor_text),
+        faults=tuple(faults),
+        version=rules_version(),
     )
 
 
-def _parsed(kind: type[Choice], text: str) -> Choice | None:
+def _parsed(faults: list[str], own: frozenset[str], kind: type[Choice], text: str) -> Choice | None:
     try:
         parsed: Choice = known_choice(kind, text)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError) as error:
+        if kind.kind not in own:  # else it is an object of Python, which the registry need not know
+            faults.append(str(error))
         return None
     return parsed
+
+
+def _column(faults: list[str], text: str) -> str:
+    """Return the column of the trace that holds the predictions; empty if none does."""
+    name, _, is_trained = text.partition("@")
+    try:
+        found = resolve(name)
+    except (ValueError, TypeError) as error:
+        faults.append(str(error))
+        return ""
+    return found.column if isinstance(found, PredictedBy) and not is_trained else ""

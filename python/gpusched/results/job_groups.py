@@ -95,12 +95,16 @@ def _by_type(result: RunLog) -> JobGroups:
 
 
 def _by_month(result: RunLog) -> JobGroups:
-    """Group by the month of submission, or without a calendar by 30 days from second 0."""
+    """Group by the month of submission, or without a calendar by 30 days from second 0.
+
+    Months begin at midnight of the trace's own clock, whatever its offset from UTC.
+    """
     trace = result.trace
     if trace.epoch is None:
         index, names = _thirty_days(trace)
     else:
-        day = np.datetime64(trace.epoch, "us") + trace.submit_us.astype("timedelta64[us]")
+        first = np.datetime64(trace.epoch.replace(tzinfo=None), "us")
+        day = first + trace.submit_us.astype("timedelta64[us]")
         months, index = np.unique(day.astype("datetime64[M]"), return_inverse=True)
         names = tuple(str(month) for month in months)
     return JobGroups(index.astype(np.int64), names, is_ordered=True)

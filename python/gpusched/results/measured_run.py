@@ -71,7 +71,7 @@ class MeasuredRun:
         self.wall_s, self.prediction, self.window = wall_s, prediction, window
 
     @cached_property
-    def figures(self) -> _core.RunFigures:
+    def measures(self) -> _core.RunMeasures:
         """Sums, counts and percentiles of the jobs, by one native pass over the columns."""
         trace, schedule = self.trace, self.schedule
         jobs: dict[str, Any] = {
@@ -82,7 +82,7 @@ class MeasuredRun:
         if (tenants := self.tenants) is not None:
             jobs["tenant"], sizes["num_tenants"] = tenants.codes, len(tenants.names)
         if self.window is None and isinstance(schedule, _core.Schedule):
-            return _core.schedule_figures(schedule, **sizes, **jobs)
+            return _core.schedule_measures(schedule, **sizes, **jobs)
         columns = jobs | {
             name: np.ascontiguousarray(getattr(schedule, name), dtype)
             for name, dtype in SCHEDULE_COLUMNS.items()
@@ -93,7 +93,7 @@ class MeasuredRun:
                 name: None if column is None else column[self.counted]
                 for name, column in columns.items()
             }
-        return _core.run_figures(**sizes, **columns)
+        return _core.run_measures(**sizes, **columns)
 
     @property
     def tenants(self) -> Labels | None:
@@ -149,8 +149,8 @@ class MeasuredRun:
         """
         if self.window is not None:
             return float(np.sum(self.gpu_us_within))
-        if self.is_fixed and not self.figures.num_unfinished:
-            return self.figures.held_gpu_milli_us / WHOLE_GPU
+        if self.is_fixed and not self.measures.num_unfinished:
+            return self.measures.held_gpu_milli_us / WHOLE_GPU
         return float(np.sum(held_gpu_us(self.trace, self.schedule, is_fixed=self.is_fixed)))
 
     @cached_property
@@ -181,7 +181,7 @@ class MeasuredRun:
         is none.
         """
         if self.window is None:
-            return self.figures.first_submit_us, self.figures.last_finish_us
+            return self.measures.first_submit_us, self.measures.last_finish_us
         begin_us = self.window.begin_us(self.trace)
         return begin_us, self.window.end_us(self.trace, self.schedule)
 

@@ -19,7 +19,7 @@ from gpusched.schedules.schedule import FINISHED, INTERVAL_COLUMNS, Schedule
 from gpusched.schedules.series import Series, series_of
 
 if TYPE_CHECKING:
-    from gpusched.audit import AuditReport
+    from gpusched.audit import AuditReport, Level
     from gpusched.clusters.cluster import Cluster
     from gpusched.prediction import PredictionReport
     from gpusched.schedules.contention import Contention
@@ -169,8 +169,17 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         predicted = found if isinstance(found, PredictedBy) else None
         save_case(self.trace, self.cluster, self.spec, path, predicted=predicted)
 
-    def audit(self) -> AuditReport:
+    def audit(self, *, level: Level = "log") -> AuditReport:
         """Check the schedule against the trace and the cluster, independently of the core.
+
+        Parameters
+        ----------
+        level
+            ``"log"``: the log is possible, complete and honestly reported. ``"decisions"``: the
+            policy, as it is documented, would also have decided so: an engine written from the
+            documentation decides the run again, of a long one as many of the first jobs as take
+            about ten seconds, which a note tells. Where there is none for a policy, or
+            predictions were learned in the run, a note says that its decisions are not shown.
 
         Returns
         -------
@@ -180,7 +189,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         Raises
         ------
         ValueError
-            If the run was stopped: the rules are those of whole schedules.
+            If the run was stopped: the rules are those of whole schedules; or the level is unknown.
 
         Examples
         --------
@@ -188,14 +197,18 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
         >>> result.audit().ok
         True
+        >>> result.audit(level="decisions").ok
+        True
         """
         self._check_whole("audited")
-        from gpusched.audit import audit
+        from gpusched.audit import LEVELS, audit
         from gpusched.results.audited_names import declared
 
+        if level not in LEVELS:
+            raise ValueError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
         return audit(
-            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary(),
-            declared(self.spec),
+            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary,
+            declared(self.spec), level,
         )  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:

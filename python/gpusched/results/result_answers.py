@@ -1,4 +1,4 @@
-"""What a result is asked for beside its figures: who waits, what it cost, what happened to one."""
+"""What a result is asked for beside its metrics: who waits, what it cost, what happened to one."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class ResultAnswers:
         Returns
         -------
         Explanation
-            Its story, a sentence each, and its longest waits as figures.
+            Its story, a sentence each, and its longest waits in numbers.
 
         Raises
         ------

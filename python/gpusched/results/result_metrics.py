@@ -1,4 +1,4 @@
-"""A result's figures: of the whole run, or of the part after a warm-up."""
+"""A result's metrics: of the whole run, or of the part after a warm-up."""
 
 from __future__ import annotations
 

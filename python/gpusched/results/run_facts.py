@@ -89,15 +89,15 @@ class RunFacts(DeadlineFacts):
     @cached_property
     def lower(self) -> LowerBounds | None:
         """Lower bounds for the finished jobs; None if there is none."""
-        if not self.figures.num_finished:
+        if not self.measures.num_finished:
             return None
-        is_all = self.figures.num_finished == len(self.trace)
+        is_all = self.measures.num_finished == len(self.trace)
         jobs = None if is_all else self.finished
         return certificate(self.trace, self.cluster, jobs=jobs, costs=self.costs)
 
     def mean(self, total: float) -> float:
         """Return a sum over the finished jobs, per job; NaN if there are none."""
-        num_finished = self.figures.num_finished
+        num_finished = self.measures.num_finished
         return total / num_finished if num_finished else np.nan
 
     def mean_s(self, total_us: int) -> float:
@@ -106,7 +106,7 @@ class RunFacts(DeadlineFacts):
 
     def percentile_s(self, value_us: int) -> float:
         """Return a percentile of the finished jobs in seconds; NaN if there are none."""
-        return float(value_us) / US_PER_S if self.figures.num_finished else np.nan
+        return float(value_us) / US_PER_S if self.measures.num_finished else np.nan
 
 
 # What is there of a run is known without its schedule, but for the last word on admission.

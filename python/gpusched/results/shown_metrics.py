@@ -1,4 +1,4 @@
-"""The figures of a result as a person reads them, in a terminal and in the report alike."""
+"""The metrics of a result as a person reads them, in a terminal and in the report alike."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from gpusched.schedules.schedule import (
     Schedule,
     contention_slowdown,
 )
+from gpusched.traces.checked_columns import NOT_GIVEN
 
 if TYPE_CHECKING:
     import polars
@@ -28,8 +29,8 @@ COLUMNS: Final = (
     "held_s", "overhead_s", "slowdown_contention", "gpus", "preemptions", "resizes", "servers",
     "status", "reason",
 )  # fmt: skip
-OPTIONAL: Final = ("deadline_s", "value")
-"""Columns of the results whose trace has them."""
+OPTIONAL: Final = {"estimate_s": "estimate_us", "deadline_s": "deadline_s", "value": "value"}
+"""Columns of the results whose trace has them, and what they are there."""
 
 
 class Jobs:
@@ -41,13 +42,13 @@ class Jobs:
     Attributes
     ----------
     columns
-        The names; ``deadline_s`` and ``value`` come last, where the trace has them.
+        The names; ``estimate_s``, ``deadline_s`` and ``value`` come last, where the trace has them.
     """
 
     def __init__(self, trace: Trace, schedule: Schedule) -> None:
         self._trace = trace
         self._schedule = schedule
-        present = tuple(name for name in OPTIONAL if getattr(trace, name) is not None)
+        present = tuple(name for name, of in OPTIONAL.items() if getattr(trace, of) is not None)
         self.columns = COLUMNS + present
 
     def __len__(self) -> int:
@@ -165,6 +166,14 @@ class Jobs:
     def reason(self) -> AnyArray:
         """Why the job was rejected, else ``""``."""
         return read_only(np.array(REJECT_REASONS)[self._schedule.reason])
+
+    @cached_property
+    def estimate_s(self) -> Float64:
+        """What users expected the service to be, seconds; NaN where that is not told."""
+        estimate_us = self._trace.estimate_us
+        if estimate_us is None:
+            return read_only(np.full(len(self), np.nan))
+        return _where(estimate_us != NOT_GIVEN, estimate_us)
 
     @cached_property
     def deadline_s(self) -> Float64:

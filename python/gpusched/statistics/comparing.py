@@ -12,7 +12,7 @@ from gpusched.base.suggest import nearest
 from gpusched.results.metric_registry import metrics
 from gpusched.statistics.compared_runs import ComparedRuns
 from gpusched.statistics.intervals import Method, check_level, check_method
-from gpusched.statistics.row_figures import add_means, add_p, add_pairs, add_ranks
+from gpusched.statistics.row_statistics import add_means, add_p, add_pairs, add_ranks
 from gpusched.statistics.run_groups import Key, Setting, settings_of
 from gpusched.statistics.run_warnings import row_warnings, run_warnings
 

@@ -1,4 +1,4 @@
-"""What a comparison is asked for beside its figures: who waits, who lost and who won."""
+"""What a comparison is asked for beside its metrics: who waits, who lost and who won."""
 
 from __future__ import annotations
 
@@ -139,6 +139,14 @@ class ComparisonAnswers:
         ------
         ValueError, TypeError
             As :meth:`losers`.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, cluster, policies=["fifo", "sjf"])
+        >>> found.winners("sjf", baseline="fifo")["won_s"].to_list()
+        [60.0, 55.0]
         """
         return self._changed("won", policy, baseline, by, limit)
 

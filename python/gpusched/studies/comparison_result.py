@@ -70,7 +70,26 @@ class Comparison(ComparisonAnswers):
         return table_of_summaries(list(self.summaries.items()), where)
 
     def select(self, labels: Collection[str]) -> Comparison:
-        """Return the comparison of some of the policies."""
+        """Return the comparison of some of the policies.
+
+        Returns
+        -------
+        Comparison
+            Their results, in the order in which they were; unknown labels are passed over.
+
+        Raises
+        ------
+        TypeError
+            If ``labels`` is no collection.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, cluster, policies=["fifo", "sjf"])
+        >>> list(found.select(["sjf"]).results)
+        ['sjf']
+        """
         results = {label: result for label, result in self.results.items() if label in labels}
         return replace(self, results=results)
 
@@ -82,10 +101,23 @@ class Comparison(ComparisonAnswers):
         warm_up_s, tail_s
             As for :meth:`gpusched.Result.summary`; None and None are the whole runs.
 
+        Returns
+        -------
+        Comparison
+            Of the same results; the runs are not done again.
+
         Raises
         ------
         ValueError, TypeError
             As :meth:`gpusched.Result.summary`.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, cluster, policies=["fifo", "sjf"])
+        >>> len(found.within(warm_up_s=1).results)
+        2
         """
         window = RunWindow.checked(self.trace, warm_up_s, tail_s)
         return replace(self, window=window, _ready={})
@@ -124,6 +156,26 @@ class Comparison(ComparisonAnswers):
 
         Its rows are as many as jobs times policies: Zstandard takes three times as long to make
         such a file a quarter smaller.
+
+        Returns
+        -------
+        None
+            The file is there, with all its rows, when this returns.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(1, 4)
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, cluster, policies=["fifo", "sjf"])
+        >>> found.to_parquet("jobs.parquet")
+        >>> import polars
+        >>> polars.read_parquet("jobs.parquet").height
+        6
         """
         frame = self.jobs()
         with replacing(path) as partial:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, TypeVar
 import msgspec
 
 from gpusched.base.field_checks import check_integer, not_negative
+from gpusched.base.unknown_fields import with_nearest_field
 from gpusched.clusters.cluster import Cluster
 from gpusched.clusters.network import Domain
 from gpusched.clusters.server_group import ServerGroup
@@ -258,9 +259,10 @@ def part_of(value: Any, kind: type[Part], path: str) -> Part:
     try:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
-        told, at, where = str(error).rpartition(" - at `$")
+        message = with_nearest_field(str(error), kind)
+        told, at, where = message.rpartition(" - at `$")
         if not at:
-            told, where = str(error), ""
+            told, where = message, ""
         raise ValueError(f"{told} - at `$.{path}{where.rstrip('`')}`") from None
 
 

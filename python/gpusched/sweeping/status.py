@@ -84,7 +84,7 @@ def sweep_status(folder: str | os.PathLike[str]) -> SweepStatus:
     ...     "clusters": [{"servers": 8, "gpus": 8}],
     ... }
     >>> _ = gs.sweep(study, folder="small")
-    >>> gs.sweep_status("small").num_done
+    >>> gs.sweeping.sweep_status("small").num_done
     1
     """
     plan = plan_in(folder)

@@ -13,6 +13,7 @@ from gpusched.base.field_checks import check_name
 from gpusched.base.files import naming, read_bytes
 from gpusched.base.suggest import nearest
 from gpusched.base.toml_text import decode_toml
+from gpusched.base.unknown_fields import with_nearest_field
 from gpusched.results.run_window import RunWindow
 from gpusched.sweeping.parameter_axis import ParameterAxis
 from gpusched.sweeping.spec_parts import StudyCluster, StudyTrace, part_of, sequence_of
@@ -198,7 +199,8 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
             return msgspec.convert(dict(fields), cls, strict=True)
         except msgspec.ValidationError as error:
             # What a check of ours says has its path already, and msgspec adds that of the whole.
-            raise ValueError(str(error).replace("` - at `$`", "`")) from None
+            told = str(error).replace("` - at `$`", "`")
+            raise ValueError(with_nearest_field(told, cls)) from None
 
     def beside(self, folder: Path) -> Self:
         """Return the same study, its relative paths now from ``folder``."""

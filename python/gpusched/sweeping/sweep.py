@@ -128,6 +128,8 @@ def sweep(
     ):
         try:
             _do(planned, gathered, executor, told, stop)
+        except Cancelled:
+            raise Cancelled(gathered.num_done, len(planned.by_name), "runs") from None
         finally:
             gathered.write()
     frame, damaged = gathered.frame()
@@ -230,6 +232,12 @@ class _Gathered:
         self.done: set[str] = set()
         if store is not None:
             self.done = names_of(store.read(), planned.names)
+
+    @property
+    def num_done(self) -> int:
+        """How many runs of the study are done, also those that are not kept yet."""
+        rows = len(self._rows)
+        return len(self.done) + (rows if self._store is None else self.num_kept + rows)
 
     def add(self, rows: list[Row]) -> None:
         """Take the rows of finished runs."""

@@ -13,7 +13,7 @@ from gpusched.base.labels import Labels
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.ticks import MAX_HORIZON_US, us_to_seconds
 from gpusched.traces import checked_columns as check
-from gpusched.traces import deadlines, demands, elasticity
+from gpusched.traces import deadlines, demands, elasticity, job_ids
 
 
 def assemble(
@@ -69,7 +69,7 @@ def assemble(
     due_us = _deadlines(screen, numeric, ticks["submit_us"])
     type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
     rejects = screen.finish(on_bad)
-    ids = check.unique_ids(screen, ids)
+    ids = job_ids.unique_ids(screen, ids)
 
     good = np.flatnonzero(~screen.bad)
     order = good[np.argsort(ticks["submit_us"][good], kind="stable")]

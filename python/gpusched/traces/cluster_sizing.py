@@ -31,9 +31,9 @@ def smallest_cluster(
     gpus_per_server
         GPUs of each server.
     max_load
-        Bound on :meth:`Trace.load <gpusched.traces.workload.Trace.load>`, which is exceeded only
-        where no job would wait for it. Where all jobs arrive at one instant no load is defined,
-        and the widest job alone decides.
+        Bound on :meth:`Trace.offered_load <gpusched.traces.workload.Trace.offered_load>`, which is
+        exceeded only where no job would wait for it. Where all jobs arrive at one instant no load
+        is defined, and the widest job alone decides.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def why_so_many(
 ) -> str:
     """Say why :func:`smallest_cluster` took the servers that it did."""
     servers = f"{gpus_per_server}-GPU servers"
-    if trace.span_us and trace.load(cluster.num_gpus) > max_load:
+    if trace.span_us and trace.offered_load(cluster.num_gpus) > max_load:
         return (
             f"{servers} for all jobs that would run at once if none waited (more would be idle, "
             f"although the load is above {max_load:g})"

@@ -11,7 +11,7 @@ from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_c
 from gpusched.base.rejects import OnBad, Rejects, Screen
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces import checked_columns as check
-from gpusched.traces import demands
+from gpusched.traces import demands, job_ids
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
@@ -106,7 +106,7 @@ class Requests:
         return cls.screened(
             screen,
             {"gpus": widths, **numeric},
-            ids=None if id is None else check.identifiers("id", id, num_rows),
+            ids=None if id is None else job_ids.identifiers("id", id, num_rows),
             gpu_types=gpu_types,
             on_bad=on_bad,
             name=name,
@@ -144,7 +144,7 @@ class Requests:
         screen.require(is_something, "gpus", "must not be 0 without CPU and memory")
         type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
         rejects = screen.finish(on_bad)
-        ids = check.unique_ids(screen, ids)
+        ids = job_ids.unique_ids(screen, ids)
         good = np.flatnonzero(~screen.bad)
         return cls(
             gpus=gpus[good],

@@ -34,7 +34,7 @@ def fitting_load(trace: Trace, cluster: Cluster, fits: Bool) -> float:
     """
     if not fits.any():
         return 0.0
-    load = trace.load(cluster.num_gpus)
+    load = trace.offered_load(cluster.num_gpus)
     return load if fits.all() else load * trace.filter(fits).gpu_seconds / trace.gpu_seconds
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,9 @@ from gpusched.base.rejects import Screen
 from gpusched.base.source import Source
 
 _NOT_SPACE: Final = re.compile(r"[^ \t\n\r]")
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]:"]', re.DOTALL)
 _HEAD_BYTES: Final = 65_536
+_MAX_DEPTH: Final = 50
 _EXACT_DIGITS: Final = 18
 
 
@@ -142,10 +144,38 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)
 
 
-def begins_with_object(source: Source, *names: str) -> bool:
-    """Whether a file begins with an object, and its first part holds one of these names."""
-    head = source.data[:_HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").lstrip()
-    return head.startswith(b"{") and any(f'"{name}"'.encode() in head for name in names)
+def has_member(source: Source, *path: str) -> bool:
+    """Whether a file is an object in whose first part names lead to a member: outermost first.
+
+    Arrays on the way are passed through: ``has_member(source, "jobs", "id")`` is true of
+    ``{"jobs": [{"id": 1}]}``. What stands deeper, or in a value, does not count.
+    """
+    return any(found == path for found in _paths(source.data[:_HEAD_BYTES]))
+
+
+def _paths(head: bytes) -> Iterator[tuple[str, ...]]:
+    """Yield the names that lead to each member of an object, which may end in its midst."""
+    text = head.decode("utf-8-sig", errors="replace")
+    if not text.lstrip().startswith("{"):
+        return
+    within: list[tuple[str, ...]] = []
+    path: tuple[str, ...] = ()
+    name = ""
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        if mark == '"' or len(within) > _MAX_DEPTH:  # a text without an end, or no table at all
+            return
+        if mark in ("{", "["):
+            within.append(path)
+        elif mark in ("}", "]"):
+            if not within:
+                return
+            path = within.pop()
+        elif mark == ":":
+            path = (*within[-1], name) if within else ()
+            yield path
+        else:
+            name = mark[1:-1]
 
 
 def floats(screen: Screen, column: str, label: str, values: Sequence[Any]) -> Float64:

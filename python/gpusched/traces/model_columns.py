@@ -15,8 +15,8 @@ from gpusched.clusters.cluster import Cluster
 from gpusched.models.job_graphs import Stage
 from gpusched.models.profiles import COMPUTE, JobProfile
 from gpusched.models.throughput_tables import Table
+from gpusched.traces.allowed_types import allowed_but_lacking
 from gpusched.traces.graph_columns import check_widths
-from gpusched.traces.missing_figures import allowed_but_lacking
 from gpusched.traces.throughput_columns import packed_and_spread
 from gpusched.traces.trace_columns import TraceColumns
 
@@ -64,12 +64,12 @@ def model_columns(
         for which its model has no figure; or a job is not as wide as its graph. The message
         names model, field, type and job.
     """
-    figures = _Figures(trace, cluster, speed)
-    columns = {name: figures.needed(name) for name in needed}
-    return columns | {name: figures.made(name) for name in optional if figures.has(name)}
+    known = _ModelColumns(trace, cluster, speed)
+    columns = {name: known.needed(name) for name in needed}
+    return columns | {name: known.made(name) for name in optional if known.has(name)}
 
 
-class _Figures:
+class _ModelColumns:
     """The columns of one trace for one cluster; each is made when it is asked for."""
 
     def __init__(self, trace: TraceColumns, cluster: Cluster, speed: str) -> None:

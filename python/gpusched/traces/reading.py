@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from gpusched.base.files import naming
 from gpusched.base.rejects import OnBad
+from gpusched.base.run_warning import warn
 from gpusched.base.source import AnyFile, Source
 from gpusched.base.suggest import nearest
 from gpusched.traces.format_registry import TraceFormat, detect, find, trace_formats
@@ -65,6 +66,11 @@ def read_trace(
     Trace
         The jobs that are such, in order of submission; ``rejects`` counts the others.
 
+    Warns
+    -----
+    RunWarning
+        If rows were left out, once, with their number for each reason.
+
     Raises
     ------
     OSError
@@ -82,10 +88,30 @@ def read_trace(
     --------
     >>> with open("jobs.csv", "w") as file:
     ...     _ = file.write("submit_s,service_s,gpus\n0,60,1\n5,0,2\n")
-    >>> trace = gs.read_trace("jobs.csv")
+    >>> trace = gs.read_trace("jobs.csv")  # warns of the job that takes no time
     >>> len(trace), trace.rejects.total
     (1, 1)
     """
+    trace = read_quietly(
+        path, format, columns=columns, on_bad=on_bad, max_bytes=max_bytes, member=member, **options
+    )
+    if trace.rejects:
+        reasons = "; ".join(trace.rejects.lines())
+        warn([f"{trace.name}: rows left out, {trace.rejects.total:,}: {reasons}"], stacklevel=2)
+    return trace
+
+
+def read_quietly(
+    path: AnyFile | Sequence[AnyFile],
+    format: str | None = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    on_bad: OnBad = "reject",
+    max_bytes: int | None = None,
+    member: str | None = None,
+    **options: Any,
+) -> Trace:
+    """Read as :func:`read_trace` does, for who shows in another way what was left out."""
     is_one = isinstance(path, str | os.PathLike) or hasattr(path, "read")
     files = [cast("AnyFile", path)] if is_one else list(cast("Sequence[AnyFile]", path))
     if not files:

@@ -78,12 +78,12 @@ def _runs(
         fits = most == 0 or most * gpus >= columns["global_batch"][profile]
         return bool(fits and columns["samples_per_s"][row] > 0)
     counts = columns["table_counts"]
-    figures = columns["throughput"][row * len(counts) : (row + 1) * len(counts)]
+    rates = columns["throughput"][row * len(counts) : (row + 1) * len(counts)]
     above = int(np.searchsorted(counts, gpus))
     if above == len(counts):
         return False
     below = above if counts[above] == gpus else above - 1
-    return bool(below >= 0 and figures[below] > 0 and figures[above] > 0)
+    return bool(below >= 0 and rates[below] > 0 and rates[above] > 0)
 
 
 def packed_and_spread(profile: JobProfile, counts: Sequence[int]) -> tuple[Table, Table]:
@@ -96,8 +96,8 @@ def packed_and_spread(profile: JobProfile, counts: Sequence[int]) -> tuple[Table
     spread = filled_table(known, counts, greatest_count(profile.throughput))
     return packed, {
         gpu_type: {
-            count: _spread(known.get(gpu_type, {}), spread.get(gpu_type, {}), count, figure)
-            for count, figure in curve.items()
+            count: _spread(known.get(gpu_type, {}), spread.get(gpu_type, {}), count, rate)
+            for count, rate in curve.items()
         }
         for gpu_type, curve in packed.items()
     }

@@ -151,7 +151,7 @@ class TraceColumns:
             return None
         return [self.type_sets[index] for index in self.type_set.tolist()]
 
-    def load(self, gpus: int) -> float:
+    def offered_load(self, gpus: int) -> float:
         """Return the sum of gpus x service over (``gpus`` x arrival span).
 
         Infinite where all jobs arrive at one instant.
@@ -168,7 +168,7 @@ class TraceColumns:
 
         Examples
         --------
-        >>> gs.Trace.from_columns([0, 100], [50, 50], [4, 4]).load(8)
+        >>> gs.Trace.from_columns([0, 100], [50, 50], [4, 4]).offered_load(8)
         0.5
         """
         if gpus < 1:
@@ -258,7 +258,7 @@ class TraceColumns:
         return dataclasses.replace(self, submit_us=submit_us, deadline_us=deadline_us)
 
     def with_load(self, load: float, gpus: int) -> Self:
-        """Return the same jobs with arrivals rescaled so that ``load(gpus)`` is ``load``.
+        """Return the same jobs with arrivals rescaled so that ``offered_load(gpus)`` is ``load``.
 
         Returns
         -------
@@ -278,7 +278,7 @@ class TraceColumns:
         """
         if not (np.isfinite(load) and load > 0):
             raise ValueError(f"with_load: {load!r} must be finite and positive")
-        present = self.load(gpus)
+        present = self.offered_load(gpus)
         if not np.isfinite(present):
             raise ValueError(f"{self.name}: all jobs arrive at one instant; no load can be set")
         return self.scale_load(load / present)

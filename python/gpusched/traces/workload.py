@@ -12,6 +12,7 @@ from gpusched.base.rejects import OnBad, Screen
 from gpusched.models.job_graphs import AnyGraphs, JobGraph, known_graphs
 from gpusched.models.profiles import AnyProfiles
 from gpusched.traces import checked_columns as check
+from gpusched.traces import job_ids
 from gpusched.traces.assembly import assemble
 from gpusched.traces.graph_columns import graph_index
 from gpusched.traces.intake import given_dates, wall_clock
@@ -229,7 +230,7 @@ class Trace(TraceFrames, TraceViews, TraceChanges):
         attributes = assemble(
             screen,
             numeric,
-            ids=None if id is None else check.identifiers("id", id, num_rows),
+            ids=None if id is None else job_ids.identifiers("id", id, num_rows),
             labels=labels,
             gpu_types=gpu_types,
             on_bad=on_bad,

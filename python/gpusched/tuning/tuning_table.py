@@ -20,7 +20,7 @@ def rows_of(
     Parameters
     ----------
     frame
-        The candidates, see :attr:`gpusched.Tuning.held_out`.
+        The candidates, see :attr:`gpusched.tuning.Tuning.held_out`.
     key
         The metric.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 
 from gpusched.audit import AuditError, audit, capacity
 from gpusched.audit.capacity import by_server_and_start, has_overlap
+from gpusched.plugins.identity import PythonObject
+from gpusched.readable import PLACEMENTS, POLICIES
 from gpusched.results.audited_names import declared
 from gpusched.schedules.schedule import REJECTED, digest_of
-from tests.reference import PLACEMENTS, POLICIES
+from gpusched.specs.run_spec import TraceSource
 from tests.reference.cases import SECOND, cases
 from tests.unit.small_runs import job, simulated
 
@@ -53,8 +56,9 @@ def problems(result, rows=None, summary=None, *, keep_digest=False, **columns):
         digest = digest_of(log, schedule.status, schedule.reason)
         schedule = replace(schedule, digest=digest)
     metrics = result.summary() | (summary or {})
+    spec = msgspec.structs.replace(result.spec, trace=TraceSource.of(result.trace))
     flags = declared(result.spec)
-    return audit(result.trace, result.cluster, result.spec, schedule, log, metrics, flags).problems
+    return audit(result.trace, result.cluster, spec, schedule, log, lambda: metrics, flags).problems
 
 
 def changed(result, row, **values):
@@ -142,7 +146,7 @@ def test_a_report_raises_with_all_its_problems():
         result.spec,
         replace(result.schedule, **bad),
         result.intervals,
-        result.summary(),
+        result.summary,
         declared(result.spec),
     )
     assert not report.ok
@@ -359,8 +363,8 @@ def test_a_reason_without_a_reject_is_named():
 
 def test_the_refusals_of_an_unknown_placement_are_believed_but_not_its_arithmetic():
     result = non_preemptive()
-    spec = result.spec.to_json().replace('"consolidated"', '"mine"')
-    result.spec = type(result.spec).from_json(spec)
+    thing = PythonObject("placement", "Mine", "elsewhere", "0" * 64, "0" * 64)
+    result.spec = msgspec.structs.replace(result.spec, placement="mine", python=(thing,))
     assert problems(result) == []
     reason = with_value(result.schedule.reason, 5, 3)
     named(problems(result, reason=reason), "false reject", "job 5 of 13 GPUs")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -50,34 +51,63 @@ class Notebook:
     """IPython as far as it is asked: one cell, and what stands below it."""
 
     def __init__(self) -> None:
-        self.shown: list[str] = []
+        self.shown: list[dict[str, str]] = []
         self.kernel: Any = object()
-        self.HTML = str
 
     def get_ipython(self) -> Any:
         return self
 
-    def display(self, text: str, display_id: bool) -> Any:
+    def display(self, bundle: dict[str, str], *, raw: bool, display_id: bool) -> Any:
+        assert raw
         assert display_id
-        self.shown.append(text)
-        return SimpleNamespace(update=self.shown.append)
+        self.shown.append(bundle)
+        return SimpleNamespace(update=lambda bundle, raw: self.shown.append(bundle))
 
 
-def test_a_notebook_has_a_line_with_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    notebook = Notebook()
-    monkeypatch.setitem(sys.modules, "IPython", notebook)
-    monkeypatch.setitem(sys.modules, "IPython.display", notebook)
-    clock = iter([100.0, 110.0, 130.0])
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Notebook:
+    """Return a notebook that is open, where each look at the clock comes ten seconds later."""
+    made = Notebook()
+    monkeypatch.setitem(sys.modules, "IPython", made)
+    monkeypatch.setitem(sys.modules, "IPython.display", made)
+    clock = count(100.0, 10.0)
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    return made
+
+
+def test_a_notebook_has_a_line_with_the_time_left(notebook: Notebook) -> None:
     with watched(True, "<loads>", "runs") as tell:
         assert tell is not None
         for done in (1_000, 1_010, 1_030):  # a thousand were kept
             tell(Progress(done, 1_030))
-    assert notebook.shown[0] == "&lt;loads&gt;"
-    assert notebook.shown[1].endswith("1,000 of 1,030 runs ")
-    assert notebook.shown[2].endswith("1,010 of 1,030 runs 20.0 s left")
-    assert notebook.shown[3].endswith("1,030 of 1,030 runs in 30.0 s")
-    assert '<progress max="1030" value="1010">' in notebook.shown[2]
+    assert [shown["text/plain"] for shown in notebook.shown] == [
+        "<loads>",
+        "<loads>: 1,000 of 1,030 runs",
+        "<loads>: 1,010 of 1,030 runs 40.0 s left",
+        "<loads>: 1,030 of 1,030 runs in 30.0 s",
+        "<loads>: 1,030 of 1,030 runs in 40.0 s",
+    ]
+    assert notebook.shown[0]["text/html"] == "&lt;loads&gt;"
+    assert notebook.shown[2]["text/html"] == (
+        '<progress max="1030" value="1010"></progress> '
+        "&lt;loads&gt;: 1,010 of 1,030 runs 40.0 s left"
+    )
+
+
+def stop_midway(label: str) -> None:
+    """Do some of what is to be done under a bar, and raise."""
+    with watched(True, label, "runs") as tell:
+        assert tell is not None
+        tell(Progress(0, 8))
+        tell(Progress(3, 8))
+        raise KeyboardInterrupt
+
+
+def test_the_line_of_what_was_stopped_tells_no_time_left(notebook: Notebook) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        stop_midway("loads")
+    assert "left" in notebook.shown[-2]["text/plain"]
+    assert notebook.shown[-1]["text/plain"] == "loads: 3 of 8 runs in 30.0 s"
 
 
 def test_a_shell_without_a_kernel_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,8 @@ from gpusched.bounds.known.total_work import total_work, total_work_ticks
 from gpusched.bounds.known.trivial import trivial
 from gpusched.bounds.known.wide_gangs import wide_gangs, wide_gangs_us
 from gpusched.clusters.cluster import Cluster
+from gpusched.readable import replay
 from gpusched.specs.speed_limits import least_costs
-from tests.reference import replay
 from tests.unit.small_runs import SECOND, job, trace_of
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from gpusched.readable import Job
 from tests.campaigns.seams import SEAMS, trial_of
 from tests.campaigns.trials import Twin, brief, compare, shrunk
 from tests.campaigns.workers import Tally, campaign
 from tests.random_cases import main
-from tests.reference import Job
 from tests.reference.cases import Case
 
 

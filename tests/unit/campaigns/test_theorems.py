@@ -1,41 +1,94 @@
-"""The guarantee of the prices holds on drawn instances, and is not claimed where it is not one."""
+"""Every theorem holds on a few instances, and its check notices what breaks it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import SimpleNamespace
-
+import numpy as np
 import pytest
 
-from tests.campaigns import theorems
-from tests.campaigns.theorems import alpha_of, checked, drawn, optimum
+import gpusched as gs
+from tests.campaigns.theorems import THEOREMS, main, row
+from tests.theorems import backfilling, gang_plans, lower_bounds, server_filling
+from tests.theorems import shortest_remaining as srpt
+from tests.theorems.theorem import Theorem, kept
 
 pytest.importorskip("scipy")
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_what_is_admitted_is_worth_its_part_of_the_optimum(seed: int) -> None:
-    found = checked(seed)
-    assert found.optimum < sum(job.value for job in drawn(seed).jobs)  # not all of them fit
-    assert 1 / (2 * found.alpha) <= found.value / found.optimum <= 1
+@pytest.mark.parametrize("name", THEOREMS)
+def test_a_theorem_holds_on_a_few_instances(name: str) -> None:
+    used = [THEOREMS[name].check(seed) for seed in range(4)]
+    assert all(0 <= part <= 1 + 1e-9 for part in used)
 
 
-def test_the_optimum_of_one_job_is_its_value_if_it_can_be_done() -> None:
-    instance = drawn(0)
-    job = instance.jobs[0]
-    assert optimum(instance._replace(jobs=[job])) == job.value
-    hasty = replace(job, work=1e9)
-    assert optimum(instance._replace(jobs=[hasty])) == 0
+def test_a_promise_that_is_broken_is_counted_and_told() -> None:
+    def check(seed: int) -> float:
+        return kept(3.0 if seed % 2 else 1.0, 2.0, seed)
+
+    told = row(Theorem("t", "says", "1", "nothing", check), 4, seed=0)
+    assert "| 4 | 2 | 0.500, 0.500 |" in told
+    assert "seed 1: 3.0 is above 2.0" in told
 
 
-def test_nothing_is_claimed_for_few_gpus() -> None:
-    instance = drawn(0)
-    with pytest.raises(ValueError, match="above 1, where the theorem says nothing"):
-        alpha_of(instance._replace(gpus=dict.fromkeys(instance.gpus, 4)))
+def test_the_command_prints_a_table_and_refuses_unknown_names(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["srpt", "--instances", "2"])
+    assert "| `srpt` |" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["fermat"])
 
 
-def test_admitting_nobody_breaks_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = SimpleNamespace(value=0.0, upper_bound=1e9)
-    monkeypatch.setattr(theorems, "plan_deadlines", lambda *_, **__: plan)
-    with pytest.raises(AssertionError, match="seed 1"):
-        checked(1)
+def test_a_head_that_starts_after_its_reservation_is_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # One GPU, busy until 5; the head is promised 5.
+    jobs = [backfilling.Job(0, 5, 1, estimate_us=5), backfilling.Job(0, 2, 1, estimate_us=2)]
+    monkeypatch.setattr(backfilling, "drawn", lambda _: (jobs, [1], "count"))
+    assert backfilling.share(0) == 1.0
+    monkeypatch.setattr(backfilling, "_started_us", lambda *_: np.array([0, 6]))
+    with pytest.raises(AssertionError, match="job 1 starts at 6, and was promised 5 at 0"):
+        backfilling.share(0)
+
+
+def test_estimates_that_are_too_short_break_the_promise_of_a_head(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jobs = [backfilling.Job(0, 9, 1, estimate_us=5), backfilling.Job(0, 2, 1, estimate_us=2)]
+    monkeypatch.setattr(backfilling, "drawn", lambda _: (jobs, [1], "count"))
+    with pytest.raises(AssertionError, match="was promised 5"):
+        backfilling.share(0)
+
+
+def test_a_policy_that_leaves_gpus_idle_does_not_fill_the_servers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trace = gs.Trace.from_columns([0, 0], [5, 5], [2, 4])
+    drawn = (trace, gs.Cluster.uniform(servers=1, gpus=4))
+    monkeypatch.setattr(server_filling, "drawn", lambda _: drawn)
+    assert server_filling.share(0) == 1.0
+    simulate = gs.simulate
+    monkeypatch.setattr(
+        gs, "simulate", lambda trace, cluster, **_: simulate(trace, cluster, policy="fifo")
+    )
+    with pytest.raises(AssertionError, match="seed 0: 2 of 6 at 0"):
+        server_filling.share(0)
+
+
+def test_the_least_flow_is_the_one_worked_by_hand() -> None:
+    # 0-1 the long one, 1-2 and 2-4 the others, then the rest of the long one.
+    assert srpt.least_flow([0, 1, 1], [4, 1, 2]) == 7 + 1 + 3
+
+
+def test_a_bound_above_the_optimum_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lower_bounds, "least_makespan", lambda *_: 0)
+    with pytest.raises(AssertionError, match=r"seed 1: [a-z-]+ is \d+ us, best 0 s"):
+        lower_bounds.share("makespan", 1)
+
+
+def test_a_plan_beyond_its_cap_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = gang_plans.planned(1, 4)
+    assert found.phi > 1
+    late = found._replace(phi=found.phi / 100)
+    monkeypatch.setattr(gang_plans, "planned", lambda *_, **__: late)
+    with pytest.raises(AssertionError, match="is above"):
+        gang_plans.lemma_share(1)

@@ -163,7 +163,7 @@ def test_the_smallest_cluster_has_room_and_load_and_one_server_less_has_not(
     )
 
     def is_enough(servers: int) -> bool:
-        light = trace.span_us == 0 or trace.load(servers * gpus) <= max_load
+        light = trace.span_us == 0 or trace.offered_load(servers * gpus) <= max_load
         return servers * gpus >= trace.gpus.max() and (light or servers * gpus >= busy)
 
     assert set(cluster.server_gpus.tolist()) == {gpus}

@@ -17,11 +17,11 @@ JOBS = gs.Trace.from_columns(
 )
 
 
-def state(**changed: Any) -> gs.ClusterState:
+def state(**changed: Any) -> gs.deciding.ClusterState:
     columns = {
         "start_s": [5, NAN, NAN, NAN], "held_job": [0], "held_server": [1], "held_mask": [0xFF],
     }  # fmt: skip
-    return gs.ClusterState(CLUSTER, JOBS, **{"now_s": 40, **columns, **changed})
+    return gs.deciding.ClusterState(CLUSTER, JOBS, **{"now_s": 40, **columns, **changed})
 
 
 def test_what_is_left_out_follows() -> None:
@@ -38,15 +38,15 @@ def test_what_is_left_out_follows() -> None:
 
 def test_clusters_jobs_and_histories_of_other_types_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match="cluster: expected a Cluster, not 'two servers'"):
-        gs.ClusterState("two servers", JOBS, 40)  # type: ignore[arg-type]
+        gs.deciding.ClusterState("two servers", JOBS, 40)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"jobs: expected a Trace, not \[1, 2\]"):
-        gs.ClusterState(CLUSTER, [1, 2], 40)  # type: ignore[arg-type]
+        gs.deciding.ClusterState(CLUSTER, [1, 2], 40)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="history: expected a Trace, not 3"):
-        gs.when(0, gs.ClusterState(CLUSTER, JOBS, 40), history=3)  # type: ignore[arg-type]
+        gs.when(0, gs.deciding.ClusterState(CLUSTER, JOBS, 40), history=3)  # type: ignore[arg-type]
 
 
 def test_nobody_need_run() -> None:
-    assert not gs.ClusterState(CLUSTER, JOBS, 40).is_running.any()
+    assert not gs.deciding.ClusterState(CLUSTER, JOBS, 40).is_running.any()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_gpus_that_are_not_there_are_refused_by_the_core(
 
 def test_two_jobs_do_not_hold_one_gpu() -> None:
     jobs = gs.Trace.from_columns([0, 0], [9, 9], [4, 4])
-    both = gs.ClusterState(
+    both = gs.deciding.ClusterState(
         CLUSTER, jobs, 1, start_s=[0, 0], held_job=[0, 1], held_server=[0, 0], held_mask=[15, 30]
     )
     with pytest.raises(ValueError, match="job 1: a GPU is not free"):
@@ -153,13 +153,13 @@ def test_the_state_of_a_run_is_where_it_stands() -> None:
     jobs = trace(80, restart_s=np.arange(80) % 3)
     run = gs.Simulation(jobs, gs.Cluster.uniform(3, 4), policy="srtf")
     with pytest.raises(ValueError, match="no job waits or runs"):
-        gs.ClusterState.of(run)
+        gs.deciding.ClusterState.of(run)
     for _ in range(40):
         run.step()
     later = run.fork()
     later.run_until(run.now + 0.5 * (run.next_time - run.now))
     for each in (run, later):
-        found, seen = gs.ClusterState.of(each), each.state
+        found, seen = gs.deciding.ClusterState.of(each), each.state
         assert found.now_s == each.now
         assert int(found.is_running.sum()) == seen.num_running
         assert len(found.jobs) == seen.num_running + seen.num_waiting
@@ -168,7 +168,7 @@ def test_the_state_of_a_run_is_where_it_stands() -> None:
         paid = np.maximum(0, found.start_s + found.cost_s - each.now)[found.is_running]
         assert np.allclose(each.now + paid + left, seen.expected_finish_s, atol=1e-6)
     # Nothing has happened since, so that nothing is to be done.
-    assert not len(gs.decide(gs.ClusterState.of(later), policy="srtf").job)
+    assert not len(gs.decide(gs.deciding.ClusterState.of(later), policy="srtf").job)
 
 
 def test_a_state_knows_what_the_policy_of_its_run_is_told() -> None:
@@ -177,7 +177,7 @@ def test_a_state_knows_what_the_policy_of_its_run_is_told() -> None:
     run.run_until(40)
     rows = np.sort(np.concatenate([run.state.waiting, run.state.running]))
     assert jobs.predicted_us is not None
-    assert (gs.ClusterState.of(run).jobs.service_us == jobs.predicted_us[rows]).all()
+    assert (gs.deciding.ClusterState.of(run).jobs.service_us == jobs.predicted_us[rows]).all()
 
 
 def test_bad_arguments() -> None:

@@ -17,7 +17,7 @@ SUBMIT, SERVICE, GPUS = (0, 0, 5, 6), (100, 50, 30, 30), (4, 4, 8, 4)
 
 def state(
     now_s: float, rows: list[int], held: dict[int, int] | None = None, **changes: Any
-) -> gs.ClusterState:
+) -> gs.deciding.ClusterState:
     """The jobs of these rows; those in ``held`` run on a whole server since 0."""
     held = held or {}
     jobs = gs.Trace.from_columns(
@@ -26,7 +26,7 @@ def state(
         [GPUS[row] for row in rows],
         id=[f"job {row}" for row in rows],
     )
-    return gs.ClusterState(
+    return gs.deciding.ClusterState(
         changes.pop("cluster", CLUSTER), jobs, now_s,
         start_s=[0.0 if row in held else np.nan for row in rows],
         held_job=[rows.index(row) for row in held],
@@ -36,7 +36,7 @@ def state(
     )  # fmt: skip
 
 
-def first(policy: str = "conservative") -> gs.ClusterDecision:
+def first(policy: str = "conservative") -> gs.deciding.ClusterDecision:
     """Jobs 0 and 1 start, one on each server."""
     found = gs.decide(state(0, [0, 1]), policy=policy, memory=b"")
     assert found.job.tolist() == [0, 1]
@@ -117,7 +117,7 @@ def test_a_job_that_can_never_run_may_stay_or_go() -> None:
     ],
 )
 def test_a_state_that_is_elsewhere_is_refused(
-    given: gs.ClusterState, options: dict[str, Any], message: str
+    given: gs.deciding.ClusterState, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
         gs.decide(given, memory=first().memory, **{"policy": "conservative", **options})

@@ -178,12 +178,12 @@ def test_a_callback_may_look_and_fork_but_not_bring_the_run_further() -> None:
     run = opened()
     ends: list[bool] = []
 
-    def look(event: gs.SimulationEvent) -> None:
+    def look(event: gs.engine.SimulationEvent) -> None:
         fork = run.fork()
         fork.run()
         ends.append(fork.done and run.result().is_partial)
 
-    def push(event: gs.SimulationEvent) -> None:
+    def push(event: gs.engine.SimulationEvent) -> None:
         run.step()
 
     run.on("start", look)
@@ -198,7 +198,7 @@ def test_a_callback_that_fails_leaves_the_run_after_the_instant() -> None:
     run = opened()
     count = itertools.count()
 
-    def fail(event: gs.SimulationEvent) -> None:
+    def fail(event: gs.engine.SimulationEvent) -> None:
         if next(count) == 5:
             raise RuntimeError("enough")
 
@@ -291,12 +291,12 @@ def test_only_jobs_that_wait_or_run_are_cancelled(job: int) -> None:
 
 
 def test_a_policy_that_cannot_do_without_a_waiting_job_says_so() -> None:
-    run = opened(policy="conservative")
+    run = opened(policy="sjf-bco:mode=queue")
     run.run_until(80)
     with pytest.raises(ValueError, match="cannot do without a job that waits"):
         run.cancel(int(run.state.waiting[0]))
     run.run()
-    assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy="conservative").digest
+    assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy="sjf-bco:mode=queue").digest
 
 
 def test_jobs_are_not_submitted_into_the_past() -> None:

@@ -207,11 +207,11 @@ class Constant(gs.Predictor):
     def begin(self, trace: gs.Trace, seed: int = 0) -> None:
         self.known = 0
 
-    def observe(self, jobs: Any, finish_us: Any) -> None:
+    def observe(self, jobs: Any, finish_s: Any) -> None:
         self.known += len(jobs)
 
     def predict(self, jobs: Any) -> Any:
-        return np.full(len(jobs), int(1e6 * self.seconds) + 1000 * (self.known % 7), np.int64)
+        return np.full(len(jobs), self.seconds + 0.001 * (self.known % 7))
 
 
 def test_a_run_that_an_error_ended_is_not_saved(path: Path) -> None:

@@ -332,3 +332,33 @@ def test_notebooks_show_compact_escaped_tables(result: gs.Result) -> None:
         assert len(html) < 20_000
     every = gs.Cluster(tuple(gs.ServerGroup(1, gpus, f"t{gpus}") for gpus in range(1, 60)))
     assert "39 more kinds" in every._repr_html_()
+
+
+def test_a_slice_is_what_the_json_library_writes_of_it(tmp_path: Path) -> None:
+    """The writer joins columns of text; this is each event, written as one reads it."""
+    ids = ["plain", 'a"b', "back\\slash", "tab\there", "\u00e9\u4e2d\U0001f600", "\x7f", "l\n"]
+    users = ["ann", "", 'q"', "\u00fc", "ann", "\\", ""]
+    trace = gs.Trace.from_columns(
+        [0, 0, 0, 1.5, 2, 2, 2.000001], [5, 3.25, 7, 1, 1, 1, 1], [4, 8, 1, 1, 2, 4, 16],
+        id=ids, user=users,
+    )  # fmt: skip
+    result = gs.simulate(trace, CLUSTER, policy="fifo-skip")
+    result.to_perfetto(tmp_path / "a.json")
+    rows = result.intervals
+    lane = lanes_of(rows)
+    wanted = []
+    for row, job in enumerate(rows["job"].tolist()):
+        wait_us = int(result.schedule.start_us[job] - trace.submit_us[job])
+        args = {"gpus": int(trace.gpus[job]), "first wait (s)": wait_us / 1e6}
+        user = users[ids.index(trace.id[job])]
+        begin_us, end_us = int(rows["start_us"][row]), int(rows["end_us"][row])
+        wanted.append(
+            {
+                "name": f"job {trace.id[job]}", "ph": "X", "ts": begin_us,
+                "dur": end_us - begin_us, "pid": int(rows["server"][row]) + 1,
+                "tid": int(lane[row]) + 1, "args": args | ({"user": user} if user else {}),
+            }
+        )  # fmt: skip
+    found = slices_of(tmp_path / "a.json")
+    assert [{key: s[key] for key in s if key != "cname"} for s in found] == wanted
+    assert (tmp_path / "a.json").read_text().isascii()

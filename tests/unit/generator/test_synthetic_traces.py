@@ -40,7 +40,7 @@ def test_mean_and_median_run_and_mean_gpus_are_the_published_ones(
     assert trace.service_s.mean() == pytest.approx(mean, rel=0.05)
     assert nearest_rank(np.sort(trace.service_s), 50) == pytest.approx(median, rel=0.05)
     assert trace.gpus.mean() == pytest.approx(gpus, rel=0.05)
-    assert trace.load(512) == pytest.approx(0.9, rel=1e-9)
+    assert trace.offered_load(512) == pytest.approx(0.9, rel=1e-9)
     assert len(trace) == jobs
 
 
@@ -86,7 +86,7 @@ def test_one_seed_gives_one_workload_with_the_load_asked_for(
     assert len(trace) == jobs
     assert trace.submit_us[0] == 0
     assert trace.gpus.max() <= 32
-    assert trace.load(32) == pytest.approx(load, rel=1e-6)
+    assert trace.offered_load(32) == pytest.approx(load, rel=1e-6)
 
 
 def test_seeds_differ() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +24,19 @@ from gpusched.papers.dancer.settings import (
     COMPARED,
     DANCER,
     EDF,
+    FIRST_SEED,
     GAVEL_DEADLINES,
     LARGE,
     LOADS,
     MIDDLE,
+    ONE_TAKEN_AWAY,
     ORDERED,
     PINNED,
+    PLAIN,
     SERIES,
     SMALL,
+    TAKEN_AWAY,
+    TUNING_SEEDS,
     WORKLOADS,
     Setting,
     requests,
@@ -59,7 +65,7 @@ def study() -> Dancer:
     found = Dancer(gaps=[Gap(seed, 10, 10.0, 11.5, 11, {"dancer": 9}) for seed in range(2)])
     for setting, arms in requests(quick=False).items():
         for arm in arms:
-            dsr = 0.6 if arm is DANCER else 0.7 if arm is ORDERED else 0.3
+            dsr = {DANCER: 0.6, ORDERED: 0.7, ONE_TAKEN_AWAY[0]: 0.8}.get(arm, 0.3)
             found.runs[setting, arm] = [
                 fake_run(setting, arm.name, seed, dsr + seed / 100) for seed in range(2)
             ]
@@ -68,10 +74,11 @@ def study() -> Dancer:
 
 def test_every_policy_runs_at_every_load_of_every_workload() -> None:
     wanted = requests(quick=False)
+    everyone = {*ARMS, *ONE_TAKEN_AWAY, *TAKEN_AWAY}
     for of in WORKLOADS:
-        assert set(wanted[Setting(of, MIDDLE)]) == set(ARMS)
+        assert set(wanted[Setting(of, MIDDLE)]) == everyone
         for load in LOADS:
-            assert set(ARMS) - set(wanted[Setting(of, load)]) <= {GAVEL_DEADLINES}
+            assert everyone - set(wanted[Setting(of, load)]) <= {GAVEL_DEADLINES}
         assert set(COMPARED) <= set(wanted[Setting(of, place=LARGE)])
     for series in SERIES:
         for setting in series.settings.values():
@@ -103,6 +110,27 @@ def test_the_tables_tell_gains_and_what_is_possible(study: Dancer) -> None:
     errors = next(table for title, table in tables.items() if "errors" in title)
     assert ("dancer: broken promises", *["1.0 ± 0.0"] * 4) in errors.rows
     assert tables[next(t for t in tables if "integer program" in t)].rows[-1][-1] == "90.0 %"
+
+
+def test_what_is_ours_is_taken_away_down_to_the_primal_dual_form(study: Dancer) -> None:
+    one, more = (table for table in study.tables() if "taken away" in table.title)
+    assert [row[0] for row in one.rows] == ["dancer", *(arm.name for arm in ONE_TAKEN_AWAY)]
+    assert [row[0] for row in more.rows] == ["dancer", *(arm.name for arm in TAKEN_AWAY)]
+    assert one.rows[0][1:] == ("60.5", "", "0 of 16", "0", "16")  # elasticflow has 70.5
+    assert one.rows[1][1:] == ("80.5", "20.0 ± 0.0", "16 of 16", "16", "0")
+    assert more.rows[-1] == (PLAIN.name, "30.5", "-30.0 ± 0.0", "0 of 16", "0", "16")
+
+
+def test_every_step_takes_away_one_addition_more() -> None:
+    options = [set(arm.policy.partition(":")[2].split(",")) for arm in TAKEN_AWAY[:-1]]
+    assert [len(some) for some in options] == [1, 2, 3, 4, 5]
+    assert all(some < others for some, others in pairwise(options))
+    assert {arm.policy.partition(":")[2] for arm in ONE_TAKEN_AWAY} == options[-1]
+    assert PLAIN.policy == "dancer:preset=theory"
+
+
+def test_the_seeds_that_are_told_are_not_those_on_which_the_policy_was_made() -> None:
+    assert max(TUNING_SEEDS) < FIRST_SEED
 
 
 def test_tables_figures_and_results_are_written(study: Dancer, tmp_path: Path) -> None:
@@ -140,7 +168,7 @@ class TestWithData:
         jobs, others = workload(setting, 0), workload(setting, 1)
         assert len(jobs) == len(others) == 30
         assert jobs.gpus.max() <= MAX_GPUS
-        assert jobs.load(48) == pytest.approx(2.0, rel=1e-3)
+        assert jobs.offered_load(48) == pytest.approx(2.0, rel=1e-3)
         assert jobs.deadline_us is not None
         assert (jobs.deadline_us - jobs.submit_us == 2 * jobs.service_us).all()
         assert jobs.restart_us is not None

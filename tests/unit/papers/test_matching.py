@@ -13,10 +13,10 @@ import pytest
 from gpusched.papers import registry as papers
 from gpusched.papers.common.stages import running
 from gpusched.papers.common.unequal_gpus import GENERATED_ITP
-from gpusched.papers.matching import runs
 from gpusched.papers.matching.baselines import BASELINES
-from gpusched.papers.matching.instances import draw
 from gpusched.papers.matching.reproduction import Matching, reproduce
+from gpusched.papers.matching.settings import OURS
+from gpusched.papers.matching.workload import drawn as draw
 from gpusched.papers.matching_online.reproduction import Online
 from gpusched.papers.matching_online.settings import ARMS, Setting
 from tests.unit.papers.test_matching_online import fake_run
@@ -26,7 +26,9 @@ from tests.unit.papers.test_matching_online import fake_run
 def tiny() -> Iterator[Matching]:
     """All runs of two seeds on small instances."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("runs", "tables", "figures", "reproduction"):
+        for module in (
+            "runs", "tables", "timing_tables", "figures", "comparisons", "coverage", "reproduction"
+        ):  # fmt: skip
             owner = f"gpusched.papers.matching.{module}"
             for name, value in (
                 ("MAIN", (3, 8)),
@@ -35,6 +37,8 @@ def tiny() -> Iterator[Matching]:
                 ("ENUMERATED", ((3, 8),)),
                 ("SWEPT", (1, 59)),
                 ("LARGE", ((4, 4),)),
+                ("COVERED", ((3, 8),)),
+                ("COVERED_DRAWS", 2),
             ):
                 patch.setattr(f"{owner}.{name}", value, raising=False)
         # What is run online has tests of its own.
@@ -81,8 +85,8 @@ def test_tables_figures_and_results_are_written(tiny: Matching, tmp_path: Path) 
     assert files == {"gap.png", "time.png", "tables.md", "runs.csv", "results.json"}
     results = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert len(results["runs"]) == len(tiny.runs) + len(tiny.large)
-    assert len(tiny.tables()) == 8
-    assert runs.OURS in (tmp_path / "tables.md").read_text(encoding="utf-8")
+    assert len(tiny.tables()) == 9
+    assert OURS in (tmp_path / "tables.md").read_text(encoding="utf-8")
 
 
 def test_without_the_measured_throughputs_the_note_says_so(tiny: Matching) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpusched as gs
-from gpusched.papers.common.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload
+from gpusched.papers.common.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload, jobs_of
 from gpusched.papers.matching_online import reproduction as matching_online
 from gpusched.papers.matching_online.reproduction import Online, study
 from gpusched.papers.matching_online.runs import OnlineRun, finish_time_fairness, run_arms
@@ -57,7 +57,8 @@ def made_up() -> Online:
         for arm in arms:
             part = {OWN: 0.9, ALLOX: 0.9 / 1.05}.get(arm, 1.0)
             found.runs[setting, arm] = [
-                fake_run(setting, arm, seed, part * 3600 * 2**row) for row, seed in enumerate(SEEDS)
+                fake_run(setting, arm, seed, part * 3600 * 2**row)
+                for row, seed in enumerate(SEEDS[:5])
             ]
     return found
 
@@ -149,16 +150,17 @@ class TestWithData:
         assert len(jobs) == len(others) == 20
         assert jobs.gpus.max() <= MAX_GPUS
         assert 0.3 < capacity(jobs) < 1
-        assert jobs.load(48) == pytest.approx(1.4 * capacity(jobs), rel=1e-3)
+        assert jobs.offered_load(48) == pytest.approx(1.4 * capacity(jobs), rel=1e-3)
         assert jobs.restart_us is not None
         assert set(jobs.restart_us.tolist()) == {RESTART_S * 1e6}
         assert not np.array_equal(jobs.service_us, others.service_us)
 
     @needs_real_data
     @pytest.mark.parametrize("of", [of for of in WORKLOADS if of.trace], ids=lambda of: of.name)
-    def test_windows_of_seeds_do_not_overlap(self, of: Workload) -> None:
+    def test_windows_of_seeds_overlap_only_where_the_trace_is_too_short(self, of: Workload) -> None:
         rows = [workload(Setting(of), seed).row for seed in SEEDS]
-        assert len(np.unique(np.concatenate(rows))) == len(SEEDS) * SMALL.jobs
+        wanted = min(len(SEEDS) * SMALL.jobs, len(jobs_of(of)))
+        assert len(np.unique(np.concatenate(rows))) == wanted
 
     def test_time_adds_up_to_the_jct(self) -> None:
         for run in run_arms(Setting(GENERATED_ITP, place=TINY), (OWN, ELASTIC, FIFO), SEEDS[0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,10 @@ from gpusched.papers.common import seed_means
 from gpusched.papers.common.reproduction import Interrupted
 from gpusched.papers.common.stages import running
 from gpusched.papers.common.text_table import table
-from gpusched.papers.sjf_bco import published, wang_anchor, workload
+from gpusched.papers.sjf_bco import curves, published, wang_anchor, workload
+from gpusched.papers.sjf_bco import runs as runs_of
 from gpusched.papers.sjf_bco.reproduction import SjfBco, reproduce
+from gpusched.papers.sjf_bco.runs import BASE, ESTIMATE_ERROR, MAIN, PAPER
 from gpusched.papers.sjf_bco.tables import Summary
 
 
@@ -97,7 +100,7 @@ def test_the_published_reductions_follow_from_the_published_makespans() -> None:
 
 
 def test_the_order_of_the_policies_and_the_lower_bound_hold(short: SjfBco) -> None:
-    summary = Summary(short.runs)
+    summary = Summary(short.runs, BASE.name)
     for servers in published.SERVERS:
         makespan_s = [summary.makespan(name, servers).value for name in published.POLICIES]
         assert makespan_s == sorted(makespan_s)
@@ -112,13 +115,65 @@ def test_contention_and_overhead_stay_within_the_published_limit(short: SjfBco) 
 
 def test_more_servers_are_never_slower_and_sjf_bco_takes_its_best_kappa(short: SjfBco) -> None:
     chosen = {
-        (run.seed, run.servers): run.makespan_s for run in short.runs if run.policy == "sjf-bco"
+        (run.reading, run.seed, run.servers): run.makespan_s
+        for run in short.runs
+        if run.policy == "sjf-bco"
+    }
+    for how in (reading.name for reading in MAIN):
+        for seed in (0, 1):
+            assert chosen[how, seed, 10] > chosen[how, seed, 15] > chosen[how, seed, 20]
+            kappa_runs = [run for run in short.kappa_runs if (run.reading, run.seed) == (how, seed)]
+            assert chosen[how, seed, 20] == min(run.best_s for run in kappa_runs)
+            assert all(run.best_s <= run.tightest_s for run in kappa_runs)
+
+
+def test_by_the_paper_s_rules_caps_are_their_own_and_all_packed_is_ls(short: SjfBco) -> None:
+    paper = {
+        (run.policy, run.seed): run
+        for run in short.runs
+        if run.reading == PAPER.name and run.servers == 20
     }
     for seed in (0, 1):
-        assert chosen[seed, 10] > chosen[seed, 15] > chosen[seed, 20]
-        kappa_runs = [run for run in short.kappa_runs if run.seed == seed]
-        assert chosen[seed, 20] == min(run.best_s for run in kappa_runs)
-        assert all(run.best_s <= run.tightest_s for run in kappa_runs)
+        whole_s = drawn(seed).trace.service_s.sum() / ESTIMATE_ERROR
+        assert paper["rand", seed].theta_s == pytest.approx(whole_s, abs=1e-5)
+        assert paper["ff", seed].theta_s != paper["ls", seed].theta_s < whole_s / 10
+        widest = next(
+            run
+            for run in short.kappa_runs
+            if (run.reading, run.seed, run.kappa) == (PAPER.name, seed, 32)
+        )
+        assert widest.tightest_s == paper["ls", seed].makespan_s
+
+
+def test_curves_have_an_instance_for_each_kappa_and_one_for_all_lambdas() -> None:
+    runs = curves.run_curves(0, PAPER)
+    by_kappa = curves.points(runs, PAPER, "kappa")
+    assert list(by_kappa) == sorted(published.KAPPA_MAKESPAN)
+    assert by_kappa[8] != by_kappa[10]  # which pack alike
+    by_lambda = curves.points(runs, PAPER, "lambda")
+    assert list(by_lambda) == sorted(published.LAMBDA_MAKESPAN)
+    alone = runs_of.least_makespan_s(drawn(0), PAPER, 1)
+    assert by_lambda[1] == [alone]
+
+
+def test_chances_are_those_of_all_curves() -> None:
+    flat = {kappa: [500.0] for kappa in published.KAPPA_MAKESPAN}
+    assert curves.chance(flat) == curves.Chance(0.0, 0.0, 0.0, 0.0)
+    as_published = {kappa: [float(value)] for kappa, value in published.KAPPA_MAKESPAN.items()}
+    assert curves.chance(as_published) == curves.Chance(1.0, 1.0, 1.0, 1.0)
+    half = as_published | {32: [736.0, 600.0]}
+    assert curves.chance(half).as_high == pytest.approx(0.5, abs=0.01)
+    assert curves.chance(half).is_u == 1.0
+
+
+def test_a_paper_s_figure_stands_beside_both_of_ours(short: SjfBco) -> None:
+    found = [(one.claim.key, one.what) for one in short.comparisons()]
+    assert {what for key, what in found if key == "below-ff-20"} == {one.name for one in MAIN}
+    assert ("lambda-falls", "") not in found  # a quick run has no curves
+    widest = next(one for one in short.comparisons() if one.claim.key == "kappa-widest")
+    assert widest.mean is not None
+    assert widest.mean.value <= 0 < widest.claim.value
+    assert widest.verdict == "weaker"
 
 
 def test_the_anchor_is_met_by_the_core_to_the_microsecond() -> None:
@@ -147,11 +202,13 @@ def test_an_interrupt_keeps_the_seeds_that_were_done(
 ) -> None:
     def interrupted(_: str, run: object, tasks: list, *rest: object, **more: object) -> object:
         for task in tasks:
-            seed, servers, _ = task
+            seed, servers, reading = task
             if seed == 2:
                 raise KeyboardInterrupt
-            runs = [one for one in short.runs if (one.seed, one.servers) == (seed, servers)]
-            yield task, (runs, [one for one in short.kappa_runs if one.seed == seed])
+            mine = (seed, servers, reading.name)
+            runs = [one for one in short.runs if (one.seed, one.servers, one.reading) == mine]
+            by_kappa = [(one.seed, 20, one.reading) == mine for one in short.kappa_runs]
+            yield task, (runs, list(compress(short.kappa_runs, by_kappa)))
 
     monkeypatch.setattr("gpusched.papers.sjf_bco.reproduction.run_stage", interrupted)
     with pytest.raises(Interrupted) as interruption:
@@ -167,7 +224,7 @@ def test_the_files_hold_all_runs(short: SjfBco, tmp_path: Path) -> None:
     files = short.write(tmp_path)
     assert all(path.stat().st_size > 0 for path in files)
     read = json.loads((tmp_path / "results.json").read_text())
-    assert len(read["runs"]) == len(short.runs) == 2 * 3 * 4
+    assert len(read["runs"]) == len(short.runs) == 2 * 2 * 3 * 4
     assert "| sjf-bco |" in (tmp_path / "tables.md").read_text()
 
 

@@ -8,7 +8,6 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins import flags
-from gpusched.plugins.registering import unregister
 
 
 def order(**attributes: Any) -> type:
@@ -53,7 +52,7 @@ def test_a_class_says_by_attributes_what_it_does(make, attributes, expected) -> 
         assert all(info.has(flag) == (flag in expected) for flag in flags.FLAGS)
         assert info.alias_of == ""
     finally:
-        unregister("own")
+        gs.unregister("own")
 
 
 @pytest.mark.parametrize(

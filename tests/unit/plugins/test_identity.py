@@ -18,7 +18,6 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.identity import PythonObject, identify
-from gpusched.plugins.registering import unregister
 from gpusched.prediction.known import Oracle
 from gpusched.prediction.simple import GroupMean
 from tests.other_processes import printed_by_processes
@@ -246,7 +245,7 @@ def test_a_registered_class_is_known_by_its_code_not_only_by_its_name() -> None:
         try:
             return spec_of("signed")
         finally:
-            unregister("signed")
+            gs.unregister("signed")
 
     assert registered(1) == registered(1)
     assert registered(1).policy == registered(-1).policy == "signed"
@@ -291,7 +290,7 @@ class Constant(gs.Predictor):
         self.began = True
 
     def predict(self, jobs: Any) -> Any:
-        return np.full(len(jobs), self.seconds * 1_000_000)
+        return np.full(len(jobs), self.seconds)
 
 
 def test_a_predictor_is_known_by_its_state() -> None:

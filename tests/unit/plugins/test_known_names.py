@@ -9,7 +9,6 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.registry import Registry
-from gpusched.plugins.registering import unregister
 from gpusched.plugins.registry import registered
 
 JOBS = gs.Trace.from_columns([0, 1, 1], [9, 5, 2], [1, 1, 1])
@@ -20,7 +19,7 @@ NAME = "sometimes-longest"
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
     yield
-    unregister(NAME)
+    gs.unregister(NAME)
 
 
 def order(sign: int) -> Any:
@@ -42,7 +41,7 @@ def test_a_name_that_is_registered_anew_is_run_anew() -> None:
         starts(NAME)
     gs.register_order(NAME)(order(-1))
     assert starts(NAME) == [0.0, 9.0, 14.0]
-    unregister(NAME)
+    gs.unregister(NAME)
     with pytest.raises(ValueError, match="unknown policy"):
         starts(NAME)
     gs.register_order(NAME)(order(1))

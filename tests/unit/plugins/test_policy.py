@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.plugins.registering import unregister
 
 
 @pytest.fixture
@@ -19,7 +18,7 @@ def registry() -> Iterator[None]:
     before = {*gs.policies(), *gs.placements()}
     yield
     for name in {*gs.policies(), *gs.placements()} - before:
-        unregister(name)
+        gs.unregister(name)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +64,11 @@ def test_a_text_is_read_by_the_types_of_the_parameters(
         (gs.Policy("srtf", cost_s=1e9, narrow_gpus=0), "srtf:cost_s=1000000000,narrow_gpus=0"),
         (gs.Policy("srtf", cost_s=1e-7), "srtf:cost_s=1e-07"),
         (gs.Policy("srtf", cost_s=1 / 3), "srtf:cost_s=0.3333333333333333"),
-        (gs.PlacementChoice("consolidated-relaxed", kappa=2), "consolidated-relaxed:kappa=2"),
-        (gs.PlacementChoice("count"), "count"),
+        (
+            gs.plugins.PlacementChoice("consolidated-relaxed", kappa=2),
+            "consolidated-relaxed:kappa=2",
+        ),
+        (gs.plugins.PlacementChoice("count"), "count"),
     ],
 )
 def test_the_canonical_text_is_sorted_and_short(policy: Any, text: str) -> None:
@@ -102,20 +104,25 @@ def test_equal_settings_are_equal_and_others_are_not() -> None:
     others = [gs.Policy("2d-las"), gs.Policy("2d-las", preset="tiresias"), gs.Policy("las")]
     assert all(lucid != other for other in others)
     assert lucid != "2d-las:preset=lucid"
-    assert gs.Policy("random") != gs.PlacementChoice("random")
-    assert hash(gs.Policy("random")) != hash(gs.PlacementChoice("random"))
+    assert gs.Policy("random") != gs.plugins.PlacementChoice("random")
+    assert hash(gs.Policy("random")) != hash(gs.plugins.PlacementChoice("random"))
 
 
 def test_the_representation_makes_the_object_again() -> None:
     policy = gs.Policy("2d-las", preset="lucid", limits=[5, 6], displace=False)
     assert repr(policy) == "Policy('2d-las', displace=False, limits=(5.0, 6.0), preset='lucid')"
     assert eval(repr(policy), {"Policy": gs.Policy}) == policy
-    assert repr(gs.PlacementChoice("count")) == "PlacementChoice('count')"
+    assert repr(gs.plugins.PlacementChoice("count")) == "PlacementChoice('count')"
 
 
 @pytest.mark.parametrize("name", [None, 3, b"fifo", ["fifo"]])
 def test_a_name_is_a_text(name: Any) -> None:
-    for make in (gs.Policy, gs.Policy.parse, gs.PlacementChoice, gs.PlacementChoice.parse):
+    for make in (
+        gs.Policy,
+        gs.Policy.parse,
+        gs.plugins.PlacementChoice,
+        gs.plugins.PlacementChoice.parse,
+    ):
         with pytest.raises(TypeError, match="expected a"):
             make(name)
 
@@ -274,10 +281,10 @@ def test_a_name_is_registered_once() -> None:
     with pytest.raises(ValueError, match="the name 'count' is taken"):
         gs.register_placement("count")
     gs.register_placement("mine")(type("Mine", (gs.Placement,), {}))  # another kind of thing
-    unregister("mine")
+    gs.unregister("mine")
     assert "mine" not in {*gs.policies(), *gs.placements()}
-    unregister("mine")
-    unregister("fifo")
+    gs.unregister("mine")
+    gs.unregister("fifo")
     assert "fifo" in gs.policies()
 
 

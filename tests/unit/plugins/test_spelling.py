@@ -9,7 +9,6 @@ import pytest
 
 import gpusched as gs
 from gpusched.prediction import register_predictor
-from gpusched.prediction.registry import unregister_predictor
 
 TRACE = gs.Trace.from_columns([0, 1], [5, 5], [1, 1])
 CLUSTER = gs.Cluster.uniform(1, 1)
@@ -136,4 +135,4 @@ def test_misspelt_names_of_a_predictor_are_refused_where_it_is_made() -> None:
         with pytest.raises(ValueError, match=r"limits: .* 'factr' .*did you mean 'factor'"):
             register_predictor("mine")(Mine)
     finally:
-        unregister_predictor("mine")
+        gs.unregister("mine")

@@ -7,14 +7,14 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.reference import Graph, GraphStage, Job, Network, replay
-from tests.reference.cluster_state import Cluster
+from gpusched.readable import Graph, GraphStage, Job, Network, replay
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.heavy_edge import Cut, every_cut, grow, heavy_edge, ranks_of, swapped
+from gpusched.readable.model import Active, Allocation
+from gpusched.readable.speeds import none
+from gpusched.readable.stages import Stages
 from tests.reference.contention_cases import networks
-from tests.reference.heavy_edge import Cut, every_cut, grow, heavy_edge, ranks_of, swapped
-from tests.reference.model import Active, Allocation
-from tests.reference.speeds import none
 from tests.reference.stage_cases import graphs
-from tests.reference.stages import Stages
 
 GB = 1e9  # bytes; 8 Gbit/s are 1 GB/s
 HERE = {"gpu": 1.0}

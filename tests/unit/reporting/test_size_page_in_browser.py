@@ -28,7 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("size") / "size.html"
     trace = gs.generate("philly", 600, load=0.9, cluster=gs.Cluster.uniform(8, 8), seed=1)
     goal = "p95_wait_s < 20 min and p99_jct_s < 9 d and mean_jct_s < 2 d"
-    gs.write_sizing(gs.size(trace, goal, resamples=5), path)
+    gs.reporting.write_sizing(gs.size(trace, goal, resamples=5), path)
     return path
 
 

@@ -14,7 +14,7 @@ from gpusched.reporting.sizing_page import render_sizing
 
 
 @pytest.fixture(scope="module")
-def sizing() -> gs.Sizing:
+def sizing() -> gs.studies.Sizing:
     rng = np.random.default_rng(5)
     submit = np.sort(rng.uniform(0, 30 * 86_400, 400))
     jobs = gs.Trace.from_columns(submit, rng.lognormal(9.5, 1, 400), rng.choice([1, 4, 16], 400))
@@ -22,9 +22,9 @@ def sizing() -> gs.Sizing:
 
 
 def test_the_page_says_what_was_found_and_fetches_nothing(
-    sizing: gs.Sizing, tmp_path: Path
+    sizing: gs.studies.Sizing, tmp_path: Path
 ) -> None:
-    gs.write_sizing(sizing, tmp_path / "size.html", ["the moon is assumed"])
+    gs.reporting.write_sizing(sizing, tmp_path / "size.html", ["the moon is assumed"])
     page = (tmp_path / "size.html").read_text()
     own = re.sub(r"<script>/\*\*.*?</script>", "", page, flags=re.DOTALL)
     assert f"You need {sizing.servers} servers x 8 GPUs" in own
@@ -37,7 +37,7 @@ def test_the_page_says_what_was_found_and_fetches_nothing(
     assert page.count("class=answer") == 1
 
 
-def test_the_goal_stands_at_its_value_and_zero_at_the_floor(sizing: gs.Sizing) -> None:
+def test_the_goal_stands_at_its_value_and_zero_at_the_floor(sizing: gs.studies.Sizing) -> None:
     wait, used = sizing.goals.goals
     drawn = sizing_figures.metric_by_servers(sizing, wait)
     assert drawn.layout.yaxis.type == "log"
@@ -51,7 +51,7 @@ def test_the_goal_stands_at_its_value_and_zero_at_the_floor(sizing: gs.Sizing) -
     assert sizing_figures.metric_by_servers(sizing, used).layout.shapes[0].y0 == 0.01
 
 
-def test_the_share_of_the_resamples_rises_to_all(sizing: gs.Sizing) -> None:
+def test_the_share_of_the_resamples_rises_to_all(sizing: gs.studies.Sizing) -> None:
     sure = sizing.confidence
     assert sure is not None
     (curve,) = sizing_figures.enough_by_servers(sure, 5).data

@@ -36,7 +36,7 @@ def data_of(page: str) -> dict[str, Any]:
 def test_the_file_is_one_page_with_one_copy_of_the_chart_library(tmp_path: Path) -> None:
     from plotly.offline import get_plotlyjs
 
-    gs.write_sweep(example_runs(), tmp_path / "study.html", metrics=METRICS, method="t")
+    gs.reporting.write_sweep(example_runs(), tmp_path / "study.html", metrics=METRICS, method="t")
     text = (tmp_path / "study.html").read_text()
     library = get_plotlyjs()
     assert text.count(library[:200]) == 1

@@ -36,7 +36,7 @@ def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("study") / "study.html"
-    gs.write_sweep(example_runs(), path, metrics=METRICS, method="t")
+    gs.reporting.write_sweep(example_runs(), path, metrics=METRICS, method="t")
     return path
 
 
@@ -86,7 +86,7 @@ def test_long_names_do_not_leave_the_page(tab: Browser, tmp_path: Path) -> None:
         pl.col("policy").replace("sjf", f"mine:{'parameter=1,' * 12}"),
         pl.col("cluster").replace("large", "a-cluster-with-a-long-name-" * 6),
     )
-    gs.write_sweep(odd, tmp_path / "study.html", metrics=METRICS, method="t")
+    gs.reporting.write_sweep(odd, tmp_path / "study.html", metrics=METRICS, method="t")
     for width in (400, 1280):
         open_whole(tab, tmp_path / "study.html", width)
         choose(tab, "along", "cluster")
@@ -242,7 +242,7 @@ def test_the_button_turns_the_page_and_its_charts_dark(tab: Browser, page: Path)
 
 
 def test_without_its_library_the_tables_work(tab: Browser, tmp_path: Path) -> None:
-    gs.write_sweep(
+    gs.reporting.write_sweep(
         example_runs(), tmp_path / "s.html", metrics=METRICS, method="t", plotly="nowhere.js"
     )
     tab.open(tmp_path / "s.html", 400, 900)

@@ -15,13 +15,13 @@ pytest.importorskip("optuna", reason="the extra tune is not installed")
 
 
 @pytest.fixture(scope="module")
-def found() -> gs.Tuning:
+def found() -> gs.tuning.Tuning:
     return tuned(trials=8, name="<b>tuned</b>")
 
 
-def test_the_page_has_search_and_held_out_jobs(found: gs.Tuning, tmp_path: Path) -> None:
+def test_the_page_has_search_and_held_out_jobs(found: gs.tuning.Tuning, tmp_path: Path) -> None:
     path = tmp_path / "tuning.html"
-    gs.write_tuning(found, path, ["assumed & told"], plotly="cdn")
+    gs.reporting.write_tuning(found, path, ["assumed & told"], plotly="cdn")
     text = path.read_text()
     headings, rows = found.rows
     for cell in (*headings, *(cell for row in rows for cell in row)):
@@ -34,7 +34,7 @@ def test_the_page_has_search_and_held_out_jobs(found: gs.Tuning, tmp_path: Path)
     assert text.count("<tr>") + text.count("<tr class=answer>") == 2 + len(rows) + 8
 
 
-def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found: gs.Tuning) -> None:
+def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found: gs.tuning.Tuning) -> None:
     drawn = chart(found)
     best, base, trials = drawn.panels[0].curves
     done = found.trials.drop_nulls("value")
@@ -49,7 +49,7 @@ def test_the_picture_has_trials_the_best_so_far_and_the_baseline(found: gs.Tunin
 
 
 @pytest.mark.parametrize("library", ["plotly", "matplotlib"])
-def test_both_libraries_draw_points_without_lines(found: gs.Tuning, library: str) -> None:
+def test_both_libraries_draw_points_without_lines(found: gs.tuning.Tuning, library: str) -> None:
     figure = gs.plot.tuning(found, library=library)  # type: ignore[arg-type]
     if library == "plotly":
         modes = {one.name: one.mode for one in figure.data if one.mode != "none"}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import warnings
+from datetime import datetime, timedelta, timezone
 
 import numpy as np
 import polars as pl
@@ -77,6 +78,15 @@ def test_months_are_those_of_the_calendar_or_of_thirty_days(typed: gs.Result) ->
     assert rows(found.by("month"), "month", "num_jobs") == [
         ("days 0-29", 2), ("days 30-59", 1), ("days 90-119", 1),
     ]  # fmt: skip
+
+
+def test_months_of_a_clock_with_an_offset_are_its_own_and_warn_of_nothing() -> None:
+    epoch = datetime(2024, 1, 31, 23, 30, tzinfo=timezone(timedelta(hours=-5)))
+    found = simulated([job(0, 1), job(1799, 1), job(1800, 1)], epoch=epoch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        months = found.by("month")
+    assert rows(months, "month", "num_jobs") == [("2024-01", 2), ("2024-02", 1)]
 
 
 def test_jobs_that_share_a_gpu_are_counted_by_their_share() -> None:

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.readable import Network, Profile
 from gpusched.results.exact_means import exact_sum
 from gpusched.results.run_facts import RunFacts
 from gpusched.results.summarising import summarise
 from gpusched.schedules.schedule import UNFINISHED
 from gpusched.traces.trace_facts import nearest_rank
-from tests.reference import Network, Profile
 from tests.unit.small_runs import SECOND, job, simulated
 
 KEYS = [

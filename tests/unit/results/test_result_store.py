@@ -15,9 +15,9 @@ from gpusched.base import container
 from gpusched.base.labels import Labels
 from gpusched.base.rejects import Rejects
 from gpusched.models.job_graphs import JobGraph, Stage
+from gpusched.readable import Network, Profile
 from gpusched.results.result import Result
 from gpusched.results.result_store import KIND
-from tests.reference import Network, Profile
 from tests.unit.small_runs import job, simulated
 
 PROFILE = Profile(1e8, 2.0, {"V100": 0.125}, {"V100": 0.25})

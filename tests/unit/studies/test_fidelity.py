@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pickle
 import threading
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,7 @@ def site() -> gs.Trace:
 
 
 @pytest.fixture(scope="module")
-def found(site: gs.Trace) -> gs.Fidelity:
+def found(site: gs.Trace) -> gs.studies.Fidelity:
     return gs.fidelity(site)
 
 
@@ -136,14 +139,44 @@ def test_a_policy_that_looks_ahead_is_marked(site: gs.Trace) -> None:
     assert not gs.fidelity(site, SITE, ["srtf"], ["consolidated"]).best.clairvoyant
 
 
-def test_policies_that_need_run_times_are_tried_only_where_they_can_know_them() -> None:
+def test_policies_that_rank_by_run_times_are_tried_only_where_they_can_know_them() -> None:
     bare = gs.Trace.from_columns(
         *(getattr(jobs(0), name) for name in ("submit_s", "service_s", "gpus"))
     )
     found = gs.fidelity(logged(bare, policy="fifo", predictor="oracle"))
-    assert {case.policy for case in found.cases} == {"fifo", "fifo-skip", "sgf"}
+    assert {case.policy for case in found.cases} == set(NAMES) - {"sjf", "swf"}
     assert found.best.policy == "fifo"
-    assert any("the trace has no estimates" in remark for remark in found.remarks)
+    assert {case.policy for case in found.cases if case.clairvoyant} == {"easy", "conservative"}
+    told = "the trace has no estimates: in easy and conservative true run times stand for them"
+    assert any(remark.startswith(told) for remark in found.remarks)
+
+
+@pytest.mark.parametrize("policy", ["fifo-skip", "easy", "conservative"])
+def test_a_log_without_estimates_is_explained_best_by_what_made_it(policy: str) -> None:
+    bare = dataclasses.replace(jobs(0), estimate_us=None)
+    found = gs.fidelity(logged(bare, policy=policy, predictor="oracle"))
+    assert (found.best.policy, found.best.cluster) == (policy, SITE)
+    assert found.best.likeness.distance == 0
+    assert found.best.clairvoyant == (policy != "fifo-skip")
+
+
+@pytest.mark.parametrize("policy", ["fifo-skip", "easy", "sjf"])
+def test_a_runs_own_table_and_swf_log_are_explained_best_by_that_run(
+    policy: str, tmp_path: Path
+) -> None:
+    run = gs.simulate(jobs(0), SITE, policy=policy, predictor="estimate")
+    run.to_parquet(tmp_path / "run.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gs.RunWarning)  # SWF counts whole seconds
+        run.export(tmp_path / "run.swf")
+    names = {"source_wait_s": "queueing_delay_s"}
+    for log in (
+        gs.read_trace(tmp_path / "run.parquet", columns=names),
+        gs.read_trace(tmp_path / "run.swf"),
+    ):
+        found = gs.fidelity(log)
+        assert (found.best.policy, found.best.cluster) == (policy, SITE)
+        assert found.grade.letter == "A"
 
 
 def test_policies_that_are_slow_are_left_out_of_long_traces_and_that_is_said() -> None:
@@ -206,7 +239,7 @@ def test_a_cluster_that_was_larger_once_is_taken_for_the_usual_one() -> None:
     assert any("the capacity was not always the same" in remark for remark in found.remarks)
 
 
-def test_the_tables_hold_what_was_compared(found: gs.Fidelity, site: gs.Trace) -> None:
+def test_the_tables_hold_what_was_compared(found: gs.studies.Fidelity, site: gs.Trace) -> None:
     table = found.table()
     assert table["distance"].is_sorted()
     assert table["grade"][0] == "A"
@@ -250,7 +283,7 @@ def test_a_measured_allocation_is_the_mean_absolute_difference() -> None:
     assert like.unexplained == 1
 
 
-def test_the_text_says_the_grade_and_fits_a_terminal(found: gs.Fidelity) -> None:
+def test_the_text_says_the_grade_and_fits_a_terminal(found: gs.studies.Fidelity) -> None:
     text = str(found)
     assert "nearest: easy, consolidated, 6 servers (48 GPUs)" in text
     assert "grade A (all measures)" in text
@@ -266,7 +299,9 @@ def test_base_cases_with_the_same_starts_say_so() -> None:
     assert f"just as near: {second.name}" in str(found)
 
 
-def test_threads_change_nothing_and_progress_is_told(found: gs.Fidelity, site: gs.Trace) -> None:
+def test_threads_change_nothing_and_progress_is_told(
+    found: gs.studies.Fidelity, site: gs.Trace
+) -> None:
     seen: list[gs.Progress] = []
     again = gs.fidelity(site, threads=1, progress=seen.append)
     assert again.to_dict() == found.to_dict()
@@ -284,7 +319,7 @@ def test_a_stop_ends_it(site: gs.Trace) -> None:
         gs.fidelity(site, threads=1, progress=lambda now: later.set(), stop=later)
 
 
-def test_it_pickles(found: gs.Fidelity) -> None:
+def test_it_pickles(found: gs.studies.Fidelity) -> None:
     again = pickle.loads(pickle.dumps(found))
     assert again.to_dict() == found.to_dict()
     assert str(again) == str(found)

@@ -78,7 +78,7 @@ def test_groups_and_losers_are_of_its_jobs(part: gs.Comparison, inside: Any) -> 
 def test_the_report_says_which_part_it_is_of(part: gs.Comparison, inside: Any, tmp_path) -> None:
     page = render_report(part, plotly="cdn")
     said = (
-        "figures: of the run after a warm-up of 6.00 h and until 2.00 h before the last "
+        "metrics: of the run after a warm-up of 6.00 h and until 2.00 h before the last "
         f"submission; {inside.sum()} jobs submitted in it"
     )
     assert said in page
@@ -117,8 +117,8 @@ def test_a_what_if_is_of_the_part_of_each_run(trace: gs.Trace, inside: Any) -> N
     for outcome, result in zip((answer.base, answer.outcomes[0]), (base, after), strict=True):
         summary = result.summary(**CUTS)
         for key in ("mean_wait_s", "p95_wait_s", "mean_jct_s", "p95_jct_s", "utilisation"):
-            assert outcome.figures[key] == summary[key]
-        assert math.isnan(outcome.figures["makespan_s"])
+            assert outcome.measures[key] == summary[key]
+        assert math.isnan(outcome.measures["makespan_s"])
         assert outcome.num_finished == inside.sum()
     change_s = (after.jobs.jct_s - base.jobs.jct_s)[inside]
     assert answer.outcomes[0].num_gain == np.count_nonzero(change_s < -60)

@@ -76,12 +76,12 @@ def test_servers_of_one_of_several_types_are_changed(base: Scenario) -> None:
 
 
 def test_a_load_is_that_of_the_base_cluster(base: Scenario) -> None:
-    assert changed(base, "load=0.5").trace.load(48) == pytest.approx(0.5, rel=1e-3)
-    factor = changed(base, "load=*1.2").trace.load(48) / base.trace.load(48)
+    assert changed(base, "load=0.5").trace.offered_load(48) == pytest.approx(0.5, rel=1e-3)
+    factor = changed(base, "load=*1.2").trace.offered_load(48) / base.trace.offered_load(48)
     assert factor == pytest.approx(1.2, rel=1e-3)
     more, load = parse_changes(["servers=12", "load=0.5"])
     joined = load.applied(more.applied(base, base), base)
-    assert joined.trace.load(48) == pytest.approx(0.5, rel=1e-3)
+    assert joined.trace.offered_load(48) == pytest.approx(0.5, rel=1e-3)
 
 
 def test_estimates_become_exact_or_longer(base: Scenario) -> None:

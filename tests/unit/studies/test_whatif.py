@@ -23,7 +23,7 @@ def site() -> gs.Trace:
 
 
 @pytest.fixture(scope="module")
-def answer(site: gs.Trace) -> gs.WhatIf:
+def answer(site: gs.Trace) -> gs.studies.WhatIf:
     return gs.whatif(site, SITE, "easy", CHANGES)
 
 
@@ -31,15 +31,15 @@ def run(trace: gs.Trace, cluster: gs.Cluster, policy: str) -> gs.Result:
     return gs.simulate(trace, cluster, policy=policy, predictor="estimate")
 
 
-def test_the_figures_are_those_of_the_runs(answer: gs.WhatIf, site: gs.Trace) -> None:
+def test_the_figures_are_those_of_the_runs(answer: gs.studies.WhatIf, site: gs.Trace) -> None:
     base, sjf = run(site, SITE, "easy"), run(site, SITE, "sjf")
     assert [outcome.label for outcome in answer.outcomes] == [*CHANGES, "all together"]
     for outcome, result in ((answer.base, base), (answer.outcomes[0], sjf)):
         summary = result.summary()
         for key in ("mean_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s"):
-            assert outcome.figures[key] == summary[key]
+            assert outcome.measures[key] == summary[key]
         ordered = np.sort(result.jobs.wait_s)
-        assert outcome.figures["p95_wait_s"] == ordered[int(np.ceil(0.95 * len(site))) - 1]
+        assert outcome.measures["p95_wait_s"] == ordered[int(np.ceil(0.95 * len(site))) - 1]
     change_s = sjf.jobs.jct_s - base.jobs.jct_s
     assert answer.outcomes[0].num_gain == np.count_nonzero(change_s < -60)
     assert answer.outcomes[0].num_lose == np.count_nonzero(change_s > 60)
@@ -49,12 +49,12 @@ def test_the_figures_are_those_of_the_runs(answer: gs.WhatIf, site: gs.Trace) ->
     assert difference == sjf.summary()["mean_wait_s"] - base.summary()["mean_wait_s"] != 0
 
 
-def test_all_changes_together_are_one_run(answer: gs.WhatIf, site: gs.Trace) -> None:
+def test_all_changes_together_are_one_run(answer: gs.studies.WhatIf, site: gs.Trace) -> None:
     exact = dataclasses.replace(site, estimate_us=site.service_us)
     result = run(exact, gs.Cluster.uniform(7, 8), "sjf")
     together = answer.outcomes[-1]
     assert together.cluster == gs.Cluster.uniform(7, 8)
-    assert together.figures["mean_wait_s"] == result.summary()["mean_wait_s"]
+    assert together.measures["mean_wait_s"] == result.summary()["mean_wait_s"]
 
 
 def test_one_change_alone_has_no_row_for_all(site: gs.Trace) -> None:
@@ -69,7 +69,7 @@ def test_one_thing_changed_in_two_ways_has_no_row_for_all(site: gs.Trace) -> Non
     assert "no row for all together: one thing is changed in several ways" in both.remarks
 
 
-def test_the_right_base_case_carries_the_best_grade(answer: gs.WhatIf) -> None:
+def test_the_right_base_case_carries_the_best_grade(answer: gs.studies.WhatIf) -> None:
     assert answer.grade is not None
     assert answer.grade.letter == "A"
     assert "grade A" in str(answer)
@@ -127,7 +127,7 @@ def test_jobs_that_only_one_of_two_runs_finishes_gain_or_lose(site: gs.Trace) ->
     (small,) = answer.outcomes
     assert small.num_finished == len(site) - lost
     assert small.num_lose >= lost
-    assert f"servers=1: {lost:,} jobs did not finish and are not in the figures" in answer.remarks
+    assert f"servers=1: {lost:,} jobs did not finish and are not in the measures" in answer.remarks
     back = gs.whatif(site, gs.Cluster.uniform(1, 8), "fifo-skip", ["servers=6"])
     assert back.outcomes[0].num_gain >= lost
 
@@ -149,7 +149,7 @@ def test_run_times_may_depend_on_the_placement() -> None:
     assert answer.outcomes[0].contention == "shared"
 
 
-def test_the_text_fits_a_terminal_and_the_json_is_plain(answer: gs.WhatIf) -> None:
+def test_the_text_fits_a_terminal_and_the_json_is_plain(answer: gs.studies.WhatIf) -> None:
     assert max(map(len, str(answer).splitlines())) <= 100
     made = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert [change["label"] for change in made["changes"]] == [*CHANGES, "all together"]
@@ -163,7 +163,7 @@ def test_the_text_fits_a_terminal_and_the_json_is_plain(answer: gs.WhatIf) -> No
 
 
 def test_threads_change_nothing_progress_is_told_and_it_pickles(
-    answer: gs.WhatIf, site: gs.Trace
+    answer: gs.studies.WhatIf, site: gs.Trace
 ) -> None:
     seen: list[gs.Progress] = []
     again = gs.whatif(site, SITE, "easy", CHANGES, threads=1, progress=seen.append)

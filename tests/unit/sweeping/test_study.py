@@ -72,8 +72,11 @@ def test_what_is_as_by_default_is_not_written() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("title", "tilte", r"unknown field `tilte`"),
-        ("loads", "lods", r"unknown field `lods` - at `\$.traces\[0\]`"),
+        ("title", "tilte", r"unknown field `tilte`; did you mean 'title'\? - at `\$`"),
+        ("loads", "lods", r"`lods`; did you mean 'loads'\? - at `\$.traces\[0\]`"),
+        ("option", "optoin", r"`optoin`; did you mean 'option'\? - at `\$.parameters\[0\]`"),
+        ("{ count = 2", "{ cout = 2", r"did you mean 'count'\? - at `\$.clusters\[1\].servers\["),
+        ("seeds = [3, 1]", "qqq = 3", r"`qqq`; known: name, traces, .*, runs - at `\$`"),
         ("count = 2", 'count = "2"', r"Expected `int`, got `str` - at `\$.clusters\[1\].servers"),
         ('generate = "philly"', 'generate = "phily"', r"did you mean 'philly'.*\$.traces\[0\]"),
         ("jobs = [50, 60]", "jobs = [50, 50]", r"jobs: one value is listed twice"),

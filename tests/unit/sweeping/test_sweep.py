@@ -23,7 +23,7 @@ from tests.unit.sweeping.studies import Broken, Deadly, NarrowFirst, a_trace, sm
 TIMES = ("wall_s", "total_s", "jobs_per_s", "prediction_share")
 
 
-def facts(result: gs.SweepResult) -> pl.DataFrame:
+def facts(result: gs.sweeping.SweepResult) -> pl.DataFrame:
     """All but what a clock says."""
     return result.runs.drop(key for key in TIMES if key in result.runs.columns)
 
@@ -74,7 +74,7 @@ def test_what_is_kept_is_not_run_again(tmp_path: Path, monkeypatch: pytest.Monke
     more = gs.sweep(small(seeds=[2, 1, 3]), folder=tmp_path)
     assert len(done) == 12
     assert facts(more).equals(facts(gs.sweep(small(seeds=[2, 1, 3]))))
-    status = gs.sweep_status(tmp_path)
+    status = gs.sweeping.sweep_status(tmp_path)
     assert (status.num_runs, status.num_done, status.num_left) == (12, 12, 0)
 
 
@@ -83,7 +83,7 @@ def test_a_folder_is_that_of_one_study(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="holds the study 'small', and not 'other'"):
         gs.sweep(small(name="other"), folder=tmp_path)
     with pytest.raises(ValueError, match="holds no study"):
-        gs.sweep_status(tmp_path / "runs")
+        gs.sweeping.sweep_status(tmp_path / "runs")
 
 
 def test_the_study_in_the_folder_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,10 +154,11 @@ def test_a_stop_keeps_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         if told.done >= 20:
             stop.set()
 
-    with time_limit(60), pytest.raises(gs.Cancelled):
+    with time_limit(60), pytest.raises(gs.Cancelled) as caught:
         gs.sweep(study, folder=tmp_path, progress=progress, stop=stop)
-    kept = gs.sweep_status(tmp_path)
+    kept = gs.sweeping.sweep_status(tmp_path)
     assert 20 <= kept.num_done < 800
+    assert (caught.value.num_finished, caught.value.total) == (kept.num_done, 800)
     assert kept.left_s is not None
     assert "runs are left" in str(kept) or "of runs are left" in str(kept)
     assert facts(gs.sweep(study, folder=tmp_path)).equals(facts(gs.sweep(study)))
@@ -179,7 +180,7 @@ def test_a_damaged_part_is_told_and_run_again(tmp_path: Path) -> None:
         again = gs.sweep(small(), folder=tmp_path)
     assert facts(again).equals(facts(first))
     assert any("damaged" in line for line in again.warnings)
-    assert gs.sweep_status(tmp_path).damaged
+    assert gs.sweeping.sweep_status(tmp_path).damaged
 
 
 def test_a_warm_up_leaves_the_first_jobs_out() -> None:

@@ -20,7 +20,7 @@ from tests.unit.sweeping.studies import NarrowFirst, a_trace, small
 TIMES = ("wall_s", "total_s", "jobs_per_s")
 
 
-def facts(result: gs.SweepResult) -> pl.DataFrame:
+def facts(result: gs.sweeping.SweepResult) -> pl.DataFrame:
     return result.runs.drop(TIMES)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import warnings
 from pathlib import Path
 
 import pytest
 
+import gpusched as gs
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import detect, find, register_trace_format, trace_formats
+from gpusched.traces.json_records import has_member
 from gpusched.traces.reading import read_trace
-from tests.unit.real_data import DATA
+from tests.unit.real_data import DATA, needs_real_data
 
 CSV = "submit_s,service_s,gpus\n0,1,1\n"
 
@@ -123,7 +127,74 @@ def test_what_is_nearly_a_trace_is_told_what_it_lacks(
         read_trace(tmp_path / "a.txt")
 
 
+@needs_real_data
+def test_what_squeue_printed_at_a_site_is_a_queue_and_no_list_of_servers(tmp_path: Path) -> None:
+    path = DATA / "slurm" / "squeue_out.json"
+    # Its jobs ask for no GPUs, and for that alone they are no jobs here.
+    with pytest.raises(ValueError, match=r"all 11 rows were rejected: state_reason must be to"):
+        read_trace(path)
+
+    document = json.loads(path.read_text())
+    for job in document["jobs"]:
+        job["tres_req_str"] += ",gres/gpu=4"
+        job["state_reason"] = "Resources"
+    (tmp_path / "squeue.json").write_text(json.dumps(document, indent=4))
+    trace = read_trace(tmp_path / "squeue.json", service="whole")
+    assert trace.id.tolist() == ["26515966", *(f"58948420_{task}" for task in range(1, 11))]
+    assert set(trace.gpus.tolist()) == {4}
+
+
+@pytest.mark.parametrize("name", ["squeue", "sacct-json"])
+def test_jobs_of_slurm_that_name_their_nodes_are_jobs(tmp_path: Path, name: str) -> None:
+    path = trace_formats()[name].write_excerpt(tmp_path)
+
+    assert '"nodes": "gpu01"' in path.read_text()
+    assert len(read_trace(path))
+    assert detect(Source(path)).name == name
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "is_there"),
+    [
+        ('{"meta": {}, "nodes": [{"name": "n1"}]}', ("nodes",), True),
+        ('\ufeff {"nodes": []}', ("nodes",), True),
+        ('{"jobs": [{"nodes": "n1"}]}', ("nodes",), False),
+        ('{"jobs": [{"name": "a"}, {"nodes": "n1"}]}', ("jobs", "nodes"), True),
+        ('{"jobs": [{"inner": {"nodes": 1}}]}', ("jobs", "nodes"), False),
+        ('{"jobs": [{"comment": "nodes", "x": ["nodes"]}]}', ("jobs", "nodes"), False),
+        ('{"a": "\\"nodes\\": {", "b": [[{}]], "nodes": [', ("nodes",), True),
+        ('{"meta": "cut in its mid, "nodes": 1', ("nodes",), False),
+        ('[{"nodes": []}]', ("nodes",), False),
+        ("}" * 9, ("nodes",), False),
+        ('{"nodes":' * 9_999, ("nodes", "jobs"), False),
+    ],
+)
+def test_a_name_counts_where_it_stands(
+    tmp_path: Path, text: str, path: tuple[str, ...], is_there: bool
+) -> None:
+    (tmp_path / "a.json").write_text(text, encoding="utf-8")
+
+    assert has_member(Source(tmp_path / "a.json"), *path) is is_there
+
+
 def test_a_csv_of_ones_own_may_call_its_ids_as_slurm_does(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("JobID,submit_s,service_s,gpus\n7,0,60,2\n")
 
     assert read_trace(tmp_path / "a.csv").notes == ("columns not used: JobID",)
+
+
+def test_rows_that_are_left_out_are_told_once_with_their_number_by_reason(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{CSV}1,0,1\n2,0,1\n3,5,0\n")
+
+    with pytest.warns(gs.RunWarning) as told:
+        trace = read_trace(path)
+    (one,) = told
+    assert str(one.message) == f"a: rows left out, 3: {'; '.join(trace.rejects.lines())}"
+    assert "2 rows (lines 3, 4)" in str(one.message)
+    assert one.filename == __file__
+
+    path.write_text(CSV)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gs.simulate(read_trace(path), gs.Cluster.uniform(1, 1))

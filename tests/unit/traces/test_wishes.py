@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from gpusched.base import draws
 from gpusched.clusters.cluster import Cluster, ServerGroup
+from gpusched.readable import rng
 from gpusched.specs.case import job_columns
 from gpusched.specs.run_spec import fingerprint
 from gpusched.traces.demands import demand_columns
 from gpusched.traces.reading import read_trace
 from gpusched.traces.workload import Trace
-from tests.reference import rng
 
 NAN = float("nan")
 CLUSTER = Cluster.uniform(2, 8)

@@ -218,8 +218,8 @@ def test_load_is_work_over_capacity_and_arrival_span() -> None:
     trace = built()
 
     assert trace.gpu_seconds == 2 * 8 + 3 * 2 + 1
-    assert trace.load(4) == 23 / (4 * 2)
-    assert built(submit_s=[1, 1, 1]).load(4) == np.inf
+    assert trace.offered_load(4) == 23 / (4 * 2)
+    assert built(submit_s=[1, 1, 1]).offered_load(4) == np.inf
 
 
 @given(jobs, st.sampled_from([0.1, 0.5, 0.9, 1.7]), st.integers(1, 16))
@@ -233,7 +233,7 @@ def test_a_load_comes_out_as_asked(
         return
     scaled = trace.with_load(load, gpus)
 
-    assert scaled.load(gpus) == pytest.approx(load, rel=1e-5)
+    assert scaled.offered_load(gpus) == pytest.approx(load, rel=1e-5)
     assert scaled.submit_us[0] == trace.submit_us[0]
     assert scaled.row.tolist() == trace.row.tolist()
     assert (np.diff(scaled.submit_us) >= 0).all()

@@ -28,7 +28,7 @@ def study(**changes: Any) -> dict[str, Any]:
     return fields | changes
 
 
-def tuned(space: Any = SPACE, **changes: Any) -> gs.Tuning:
+def tuned(space: Any = SPACE, **changes: Any) -> gs.tuning.Tuning:
     """A search of a few trials."""
     options: dict[str, Any] = {"trials": 8, "held_out": 3, "executor": "threads:1"}
     options |= {key: changes.pop(key) for key in list(changes) if key not in FIELDS}

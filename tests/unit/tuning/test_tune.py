@@ -12,7 +12,6 @@ import pytest
 
 import gpusched as gs
 from gpusched.base.progress import Progress
-from gpusched.plugins.registering import unregister
 from gpusched.sweeping.running import run_batch
 from gpusched.tuning import trials as trials_module
 from tests.unit.tuning.searches import SPACE, study, tuned
@@ -170,7 +169,7 @@ def _known_for_a_test() -> Iterator[None]:
     yield
     for name in ("by-width-or-age", "fails-above"):
         with suppress(ValueError, KeyError):
-            unregister(name)
+            gs.unregister(name)
 
 
 @pytest.mark.usefixtures("_known_for_a_test")

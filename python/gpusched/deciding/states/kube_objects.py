@@ -20,6 +20,9 @@ _UNITS: Final = {
     "M": Fraction(10**6), "Mi": Fraction(2**20), "G": Fraction(10**9), "Gi": Fraction(2**30),
 }  # fmt: skip
 
+HOSTNAME: Final = "kubernetes.io/hostname"
+"""The label of a server's own name."""
+
 
 class KubeObject:
     """An object of Kubernetes, read field by field.

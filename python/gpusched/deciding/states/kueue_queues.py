@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpusched.deciding.states.kube_objects import KubeObject, at, count_of, items_of, text_of
+from gpusched.deciding.states.kube_objects import (
+    HOSTNAME,
+    KubeObject,
+    at,
+    count_of,
+    items_of,
+    text_of,
+)
 
 
 @dataclass(frozen=True)
@@ -40,11 +47,15 @@ class Queues:
         The ClusterQueue of each LocalQueue by its key, and whether that is stopped.
     labels
         The labels of the servers of each flavor.
+    levels
+        The labels of what the servers of a flavor are in, from the outermost to the innermost; of
+        flavors with a topology.
     """
 
     clusters: dict[str, ClusterQueue] = field(default_factory=dict)
     local: dict[str, tuple[str, bool]] = field(default_factory=dict)
     labels: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def of(self, namespace: str, queue: str) -> tuple[ClusterQueue | None, bool]:
         """Return the ClusterQueue behind a LocalQueue, and whether that admits jobs.
@@ -79,10 +90,14 @@ def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Q
         If a quota of GPUs is no whole number; the message names the object.
     """
     found = Queues()
+    topologies = {each.name: _levels(each) for each in objects if each.kind == "Topology"}
     for each in objects:
         if each.kind == "ResourceFlavor":
             labels = each.at("spec", "nodeLabels")
             found.labels[each.name] = labels if isinstance(labels, Mapping) else {}
+            topology = topologies.get(text_of(each.at("spec", "topologyName")))
+            if topology:
+                found.levels[each.name] = topology
         elif each.kind == "ClusterQueue":
             found.clusters[each.name] = ClusterQueue(
                 each.name, _quotas(each, is_gpu), _is_stopped(each)
@@ -91,6 +106,12 @@ def queues_of(objects: Sequence[KubeObject], is_gpu: Callable[[str], bool]) -> Q
             queue = text_of(each.at("spec", "clusterQueue"))
             found.local[each.key] = (queue, _is_stopped(each))
     return found
+
+
+def _levels(topology: KubeObject) -> tuple[str, ...]:
+    """Return the labels of its levels above servers."""
+    labels = [text_of(level.get("nodeLabel")) for level in items_of(topology.at("spec", "levels"))]
+    return tuple(label for label in labels if label and label != HOSTNAME)
 
 
 def _quotas(queue: KubeObject, is_gpu: Callable[[str], bool]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from gpusched.clusters.server_group import MAX_GPUS_PER_SERVER
 from gpusched.deciding.states.kube_objects import KubeObject, at, count_of, items_of
@@ -146,13 +147,20 @@ def of_nodes(
         if layout.has(each.name):
             raise ValueError(f"{each}: two servers have this name")
         takes_jobs = at(each.at("spec"), "unschedulable") is not True and _is_ready(each)
-        layout.add(RoomServer(each.name, gpus, flavor, takes_jobs))
+        inside = _domains(labels, queues.levels.get(flavor, ()))
+        layout.add(RoomServer(each.name, gpus, flavor, takes_jobs, domains=inside))
     return layout, unknown
 
 
 def _is_of(labels: object, queues: Queues, flavor: str) -> bool:
     wanted = queues.labels.get(flavor, {})
     return all(at(labels, name) == value for name, value in wanted.items())
+
+
+def _domains(labels: object, levels: Sequence[str]) -> tuple[str, ...]:
+    """Return what a server is in, down to the first level that it has no label of."""
+    named = [at(labels, level) for level in levels]
+    return tuple(str(name) for name in takewhile(lambda name: isinstance(name, str), named))
 
 
 def _is_ready(server: KubeObject) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gpusched.deciding.states.kube_objects import (
+    HOSTNAME,
     KubeObject,
     at,
     count_of,
@@ -15,7 +16,6 @@ from gpusched.deciding.states.kube_objects import (
     text_of,
 )
 
-HOSTNAME: Final = "kubernetes.io/hostname"
 _MAX_PODS: Final = 1_000_000
 
 

@@ -65,7 +65,7 @@ def read_state(
     >>> servers = '{"servers": [{"count": 2, "gpus": 8}]}'
     >>> with open("cluster.json", "w") as file:
     ...     _ = file.write(f'{{"now_s": 5, "cluster": {servers}, "jobs": [{job}]}}')
-    >>> gs.decide(gs.read_state("cluster.json")).what.tolist()
+    >>> gs.decide(gs.deciding.read_state("cluster.json")).what.tolist()
     ['start']
     """
     is_one = isinstance(path, str | os.PathLike) or hasattr(path, "read")

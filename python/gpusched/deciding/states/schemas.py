@@ -24,8 +24,9 @@ def state_schema(of: Part = "state") -> dict[str, Any]:
     Parameters
     ----------
     of
-        ``"state"``: the files that :func:`gpusched.read_state` reads as our own. ``"request"`` and
-        ``"answer"``: the lines that ``gpusched decide --stream`` reads and writes.
+        ``"state"``: the files that :func:`gpusched.deciding.read_state` reads as our own.
+        ``"request"`` and ``"answer"``: the lines that ``gpusched decide --stream`` reads and
+        writes.
 
     Returns
     -------
@@ -39,9 +40,9 @@ def state_schema(of: Part = "state") -> dict[str, Any]:
 
     Examples
     --------
-    >>> sorted(gs.state_schema()["$defs"]["StateFile"]["required"])
+    >>> sorted(gs.deciding.state_schema()["$defs"]["StateFile"]["required"])
     ['cluster', 'jobs', 'now_s']
-    >>> gs.state_schema("request")["$defs"]["Request"]["required"]
+    >>> gs.deciding.state_schema("request")["$defs"]["Request"]["required"]
     ['state']
     """
     if of not in _TYPES:

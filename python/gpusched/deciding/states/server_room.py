@@ -6,16 +6,20 @@ the others keep the numbers that their source gives them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from gpusched.clusters.cluster import Cluster
+from gpusched.clusters.network import Domain
 from gpusched.clusters.server_group import ServerGroup
 from gpusched.deciding.cluster_state import NamedServer
+
+UNTOLD_GBPS: Final = 100.0
+"""Stands for the bandwidth of uplinks, which no source tells and no decision reads."""
 
 
 @dataclass
@@ -30,6 +34,8 @@ class RoomServer:
         Whether jobs may start on it; if not, it has the GPUs alone that jobs hold.
     used
         GPUs that the source says are in use, by whomever.
+    domains
+        What it is in, from the outermost to the innermost; empty: nothing is told.
     """
 
     name: str
@@ -37,6 +43,7 @@ class RoomServer:
     gpu_type: str
     takes_jobs: bool = True
     used: int = 0
+    domains: tuple[str, ...] = ()
     _held: dict[int, int] = field(default_factory=dict)
     _others: int = 0
     _counted: list[tuple[int | None, int]] = field(default_factory=list)
@@ -118,14 +125,37 @@ def settle(servers: list[RoomServer], name: str) -> tuple[Cluster, dict[str, Any
         kept.append((server, usable))
     if not kept:
         raise ValueError("no server has a GPU that jobs may have")
-    same = groupby((usable.bit_count(), server.gpu_type) for server, usable in kept)
-    groups = tuple(ServerGroup(len(list(equal)), *kind) for kind, equal in same)
-    return Cluster(groups, name), {
+    paths = [server.domains for server, _ in kept]
+    domains = _domains(name, paths)
+    same = groupby(
+        (usable.bit_count(), server.gpu_type, _named(name, server.domains) if domains else None)
+        for server, usable in kept
+    )
+    groups = tuple(
+        ServerGroup(len(list(equal)), gpus, gpu_type, domain=domain)
+        for (gpus, gpu_type, domain), equal in same
+    )
+    return Cluster(groups, name, domains), {
         "held_job": np.array([job for job, _, _ in rows], np.int64),
         "held_server": np.array([place for _, place, _ in rows], np.int64),
         "held_mask": np.array([mask for _, _, mask in rows], np.uint64),
         "servers": tuple(NamedServer(each.name, tuple(bits(usable))) for each, usable in kept),
     }
+
+
+def _named(root: str, path: Sequence[str]) -> str:
+    return "/".join((root, *path))
+
+
+def _domains(root: str, paths: Sequence[tuple[str, ...]]) -> tuple[Domain, ...]:
+    """Return the tree of what servers are in, each domain after that around it; empty: no tree."""
+    if not any(paths):
+        return ()
+    inner = dict.fromkeys(path[: depth + 1] for path in paths for depth in range(len(path)))
+    return Domain(root), *(
+        Domain(_named(root, path), _named(root, path[:-1]), uplink_gbps=UNTOLD_GBPS)
+        for path in inner
+    )
 
 
 def bits(mask: int) -> Iterator[int]:

@@ -50,7 +50,7 @@ STATE_FORMATS: Final[Registry[StateFormat]] = Registry(
 
 
 def register_state_format(added: StateFormat) -> None:
-    """Add a format of states; :func:`gpusched.read_state` and the command know it from then on.
+    """Add a format of states, which :func:`gpusched.deciding.read_state` and the command then know.
 
     Raises
     ------

@@ -104,7 +104,10 @@ class StateFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def state_of(given: StateFile) -> ClusterState:
-    """Return the state that a decoded text tells of; errors as of :func:`gpusched.read_state`."""
+    """Return the state that a decoded text tells of.
+
+    Errors are those of :func:`gpusched.deciding.read_state`.
+    """
     jobs = sorted(given.jobs, key=lambda job: job.submit_s)
     if not jobs:
         raise ValueError("jobs: must not be empty")

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
+from gpusched.base.ticks import US_PER_S
 from gpusched.exports.lanes import PER_GPU, lanes_of
 from gpusched.exports.registry import Exported, ScheduleFormat, register_schedule_format
 
+if TYPE_CHECKING:
+    import polars
+
+# What no text in JSON may have as it is, and what is beyond ASCII.
+_TO_ESCAPE: Final = r'[^ -~]|["\\]'
 # Names of colours that Chrome's viewer has; Perfetto colours by the name of the job.
 _COLOURS: Final = (
     "thread_state_running", "thread_state_iowait", "thread_state_runnable", "rail_response",
@@ -39,10 +45,11 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
     lane = lanes_of(rows)
     server: AnyArray = rows["server"].astype(np.int64)
     job = rows["job"]
-    label, details, colour = _of_jobs(exported)
+    begin, end = _of_jobs(exported)
+    colour = pl.Series(_COLOURS).gather(job % len(_COLOURS))
     lines = pl.select(
         pl.concat_str(
-            pl.Series(label).gather(job),
+            begin.gather(job),
             pl.lit(',"ph":"X","ts":'),
             pl.Series(rows["start_us"]).cast(pl.String),
             pl.lit(',"dur":'),
@@ -52,8 +59,8 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
             pl.lit(',"tid":'),
             pl.Series(lane + _LANES_ROW).cast(pl.String),
             pl.lit(',"cname":"'),
-            pl.Series(np.array(_COLOURS)[colour].tolist()).gather(job),
-            pl.Series(details).gather(job),
+            colour,
+            end.gather(job),
         )
     )
     with open(path, "wb") as file:
@@ -70,21 +77,42 @@ def write(exported: Exported, path: Path, *, tracks: str) -> list[str]:
     return lost + ([f"{num_left:,} jobs had not finished"] if num_left else [])
 
 
-def _of_jobs(exported: Exported) -> tuple[list[str], list[str], Int64]:
-    """Return per job how its slices begin and end as JSON, and the number of its colour."""
+def _of_jobs(exported: Exported) -> tuple[polars.Series, polars.Series]:
+    """Return per job how its slices begin, up to their name, and how they end as JSON."""
+    import polars as pl
+
     trace = exported.trace
-    ids = trace.id.tolist()
-    label = [f'{{"name":{json.dumps(f"job {name}")}' for name in ids]
-    users = [""] * len(trace) if trace.user is None else trace.user.values()
-    wait_us = np.maximum(np.asarray(exported.schedule.start_us) - trace.submit_us, 0).tolist()
-    facts = zip(trace.gpus.tolist(), wait_us, users, strict=True)
-    details = [
-        f'","args":{{"gpus":{gpus},"first wait (s)":{wait / 1e6:.6f}'
-        + (f',"user":{json.dumps(user)}' if user else "")
-        + "}}"
-        for gpus, wait, user in facts
-    ]
-    return label, details, np.arange(len(trace), dtype=np.int64) % len(_COLOURS)
+    wait_us = np.maximum(np.asarray(exported.schedule.start_us) - trace.submit_us, 0)
+    seconds, rest = np.divmod(wait_us, US_PER_S)
+    user = pl.Series(["}}"], dtype=pl.String)
+    if trace.user is not None:
+        named = [f',"user":{json.dumps(name)}}}}}' if name else "}}" for name in trace.user.names]
+        user = pl.Series(named, dtype=pl.String).gather(trace.user.codes)
+    ids = trace.id if trace.id.dtype.kind == "i" else trace.id.tolist()
+    jobs = pl.select(
+        begin=pl.concat_str(pl.lit('{"name":"job '), _escaped(pl.Series(ids)), pl.lit('"')),
+        end=pl.concat_str(
+            pl.lit('","args":{"gpus":'),
+            pl.Series(trace.gpus).cast(pl.String),
+            pl.lit(',"first wait (s)":'),
+            pl.Series(seconds).cast(pl.String),
+            pl.lit("."),
+            pl.Series(rest).cast(pl.String).str.zfill(6),
+            pl.lit(user),
+        ),
+    )
+    return jobs["begin"], jobs["end"]
+
+
+def _escaped(values: polars.Series) -> polars.Series:
+    """Return values as they stand between the quotes of JSON."""
+    import polars as pl
+
+    texts = values.cast(pl.String)
+    if values.dtype.is_integer():
+        return texts
+    odd = texts.str.contains(_TO_ESCAPE).arg_true()
+    return texts.scatter(odd, [json.dumps(text)[1:-1] for text in texts.gather(odd)])
 
 
 def _by_gpu(rows: dict[str, AnyArray]) -> dict[str, AnyArray]:
@@ -104,8 +132,10 @@ def _by_gpu(rows: dict[str, AnyArray]) -> dict[str, AnyArray]:
 def _names_of_tracks(
     exported: Exported, server: AnyArray, lane: Int64, *, is_per_gpu: bool
 ) -> list[dict[str, Any]]:
+    import polars as pl
+
     cluster = exported.cluster
-    used = sorted(set(zip(server.tolist(), lane.tolist(), strict=True)))
+    used = pl.DataFrame({"server": server, "lane": lane}).unique().sort("server", "lane").rows()
     events: list[dict[str, Any]] = []
     for of in sorted({place for place, _ in used}):
         name = str(cluster)

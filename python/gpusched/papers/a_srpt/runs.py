@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpusched.base.arrays import Bool, Int64
+from gpusched.base.arrays import Bool, Float64
 from gpusched.base.ticks import US_PER_S
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.papers.a_srpt.settings import A_SRPT, Arm, Setting
@@ -62,15 +62,15 @@ class Runner:
     """Runs the pairs of one seed; A-SRPT's predictions are kept for the others."""
 
     seed: int
-    predicted_us: dict[Setting, Int64] = field(default_factory=dict)
+    predicted_s: dict[Setting, Float64] = field(default_factory=dict)
 
     def run(self, setting: Setting, arm: Arm) -> Run:
         """Run one pair."""
-        made, predicted_us = run_pair(
-            setting, arm, self.seed, recorded_us=self.predicted_us.get(setting)
+        made, predicted_s = run_pair(
+            setting, arm, self.seed, recorded_s=self.predicted_s.get(setting)
         )
-        if predicted_us is not None:
-            self.predicted_us[setting] = predicted_us
+        if predicted_s is not None:
+            self.predicted_s[setting] = predicted_s
         return made
 
 
@@ -81,21 +81,21 @@ def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Run]:
 
 
 def run_pair(
-    setting: Setting, arm: Arm, seed: int, *, recorded_us: Int64 | None = None
-) -> tuple[Run, Int64 | None]:
+    setting: Setting, arm: Arm, seed: int, *, recorded_s: Float64 | None = None
+) -> tuple[Run, Float64 | None]:
     """Run one pair; the predictions that A-SRPT made are for the other policies to take.
 
-    ``recorded_us``: what it made in the same setting.
+    ``recorded_s``: what it made in the same setting.
     """
     trace = workload(setting.place, setting.load, setting.heavy_share, seed)
     chosen: str | Predictor = setting.predictor
     if setting.predictor.startswith("forest") and setting.shares_predictions:
         if arm == A_SRPT:
             chosen = Recorder(setting.predictor)
-        elif recorded_us is None:
+        elif recorded_s is None:
             raise ValueError(f"{arm.name}: there are no predictions of {A_SRPT.name} to take")
         else:
-            chosen = Recorded(recorded_us)
+            chosen = Recorded(recorded_s)
     result = simulate(
         trace,
         setting.place.cluster(),
@@ -106,11 +106,11 @@ def run_pair(
         contention=setting.contention,
         seed=seed,
     )
-    predicted_us = chosen.predicted_us if isinstance(chosen, Recorder) else None
-    return _figures(setting, arm, seed, result), predicted_us
+    predicted_s = chosen.predicted_s if isinstance(chosen, Recorder) else None
+    return _measures(setting, arm, seed, result), predicted_s
 
 
-def _figures(setting: Setting, arm: Arm, seed: int, result: Result) -> Run:
+def _measures(setting: Setting, arm: Arm, seed: int, result: Result) -> Run:
     summary = result.summary()
     trace, schedule = result.trace, result.schedule
     wait_s = (schedule.finish_us - trace.submit_us - schedule.held_us) / US_PER_S

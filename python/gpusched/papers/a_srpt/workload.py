@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gpusched.base.arrays import Bool, Int64
+from gpusched.base.arrays import Bool, Float64, Int64
 from gpusched.base.real_data import find_data, need_data
 from gpusched.generator.graph_zoo import assign_graphs
 from gpusched.generator.synthetic_traces import generate
@@ -56,18 +56,18 @@ class Recorder(Predictor):
 
     def begin(self, trace: Trace, seed: int = 0) -> None:
         """Begin with nothing predicted."""
-        self.predicted_us = np.zeros(len(trace), np.int64)
+        self.predicted_s = np.zeros(len(trace))
         self._inner.begin(trace, seed)
         self.costs = self._inner.costs
 
-    def observe(self, jobs: Int64, finish_us: Int64) -> None:
+    def observe(self, jobs: Int64, finish_s: Float64) -> None:
         """Pass it on."""
-        self._inner.observe(jobs, finish_us)
+        self._inner.observe(jobs, finish_s)
 
-    def predict(self, jobs: Int64) -> Int64:
+    def predict(self, jobs: Int64) -> Float64:
         """Pass it on, and keep the answer."""
-        self.predicted_us[jobs] = self._inner.predict(jobs)
-        found: Int64 = self.predicted_us[jobs]
+        self.predicted_s[jobs] = self._inner.predict(jobs)
+        found: Float64 = self.predicted_s[jobs]
         return found
 
     @property
@@ -85,13 +85,13 @@ class Recorded(Predictor):
 
     learns = False
 
-    def __init__(self, predicted_us: Int64) -> None:
-        self._predicted_us = predicted_us
+    def __init__(self, predicted_s: Float64) -> None:
+        self._predicted_s = predicted_s
 
     def begin(self, trace: Trace, seed: int = 0) -> None:
         """Nothing to prepare."""
 
-    def predict(self, jobs: Int64) -> Int64:
+    def predict(self, jobs: Int64) -> Float64:
         """Look them up."""
-        found: Int64 = self._predicted_us[jobs]
+        found: Float64 = self._predicted_s[jobs]
         return found

@@ -16,7 +16,6 @@ register_paper(
         reproduces=("deadlines met by load", "what each part of the policy gains"),
         module="gpusched.papers.dancer.reproduction",
         published="gpusched.papers.dancer.published",
-        seeds=5,
         has_exact=True,
     )
 )

@@ -79,11 +79,11 @@ def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Run]:
             predictor="estimate" if setting.error else "oracle",
             seed=seed,
         )
-        made.append(_figures(setting, arm.name, policy, seed, result, bound.dsr, bound.name))
+        made.append(_measures(setting, arm.name, policy, seed, result, bound.dsr, bound.name))
     return made
 
 
-def _figures(
+def _measures(
     setting: Setting, arm: str, policy: str, seed: int, result: Result, bound: float, name: str
 ) -> Run:
     summary: dict[str, Any] = dict(result.summary())

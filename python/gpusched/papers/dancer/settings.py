@@ -20,8 +20,10 @@ SPEED: Final = "table"
 RESTART_S: Final = 30.0
 LOADS: Final = (1.0, 2.0, 4.0)
 MIDDLE: Final = 2.0
-FIRST_SEED: Final = 10
-"""Instances of the seeds before were looked at while the policy was made."""
+TUNING_SEEDS: Final = range(15)
+"""Of the instances on which the policy was made (0 to 9), and first studied (10 to 14)."""
+FIRST_SEED: Final = 1000
+"""All that is told is of seeds from here."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,14 @@ class Arm:
 
 
 DANCER: Final = Arm("dancer", "dancer", "slot_s")
-ABLATIONS: Final = tuple(
-    Arm(f"dancer, {name.replace('-', ' ')}", f"dancer:preset={name}", "slot_s")
-    for name in ("count-only", "type-only", "constant-price", "theory")
+PLAIN: Final = Arm("dancer, plain primal-dual", "dancer:preset=theory", "slot_s")
+"""What the competitive ratio is of, and nothing else: theory prices, whole slots."""
+ABLATIONS: Final = (
+    *(
+        Arm(f"dancer, {name.replace('-', ' ')}", f"dancer:preset={name}", "slot_s")
+        for name in ("count-only", "type-only", "constant-price")
+    ),
+    PLAIN,
 )
 EDF: Final = Arm("edf", "edf")
 EDF_FASTEST: Final = Arm("edf-fastest", "edf-fastest")
@@ -120,6 +127,30 @@ BASELINES: Final = (
 COMPARED: Final = (EDF, TIRESIAS, GAVEL, THEMIS, PINNED)
 """Our choice, as the abstract names no baseline: the gain over these stands beside the paper's."""
 ARMS: Final = (DANCER, *ABLATIONS, *BASELINES)
+
+_ADDITIONS: Final = ("exchange", "retry", "replan", "fill")
+"""What is ours beside the prices, and no part of the primal-dual form."""
+
+
+def _without(*additions: str) -> Arm:
+    options = ",".join(f"{addition}=false" for addition in additions)
+    return Arm(f"without {', '.join(additions)}", f"dancer:{options}", "slot_s")
+
+
+_DENSITY: Final = "prices=density"
+ONE_TAKEN_AWAY: Final = (
+    *map(_without, _ADDITIONS),
+    Arm("without market prices", f"dancer:{_DENSITY}", "slot_s"),
+)
+"""One of our additions taken away, the others kept."""
+_BARE: Final = _without(*_ADDITIONS)
+TAKEN_AWAY: Final = (
+    *(_without(*_ADDITIONS[:count]) for count in range(1, len(_ADDITIONS))),
+    _BARE,
+    Arm(f"{_BARE.name}, market prices", f"{_BARE.policy},{_DENSITY}", "slot_s"),
+    PLAIN,
+)
+"""One more of them taken away from each to the next, down to the primal-dual form alone."""
 VARIED: Final = (DANCER, ORDERED, PINNED, EDF_FASTEST, EDF)
 """Policies run where something but the load is varied."""
 SLOTTED: Final = (DANCER, ORDERED, PINNED, CHRONUS)
@@ -184,8 +215,9 @@ SERIES: Final = (
 
 def requests(quick: bool) -> dict[Setting, tuple[Arm, ...]]:
     """Return what is run: policies by setting; quickly: one generated workload."""
+    everyone = tuple(dict.fromkeys((*ARMS, *ONE_TAKEN_AWAY, *TAKEN_AWAY)))
     if quick:
-        few = tuple(arm for arm in ARMS if arm not in (GAVEL, GAVEL_DEADLINES))
+        few = tuple(arm for arm in everyone if arm not in (GAVEL, GAVEL_DEADLINES))
         return {Setting(GENERATED_ITP, load, place=replace(SMALL, jobs=100)): few for load in LOADS}
     wanted: dict[Setting, tuple[Arm, ...]] = {}
 
@@ -196,8 +228,9 @@ def requests(quick: bool) -> dict[Setting, tuple[Arm, ...]]:
         for load in LOADS:
             # Its linear programs take more time than all others together.
             slow = () if load == MIDDLE else (GAVEL_DEADLINES,)
-            want(Setting(workload, load), tuple(arm for arm in ARMS if arm not in slow))
-        want(Setting(workload, place=LARGE), tuple(arm for arm in ARMS if arm != GAVEL_DEADLINES))
+            want(Setting(workload, load), tuple(arm for arm in everyone if arm not in slow))
+        few = tuple(arm for arm in everyone if arm != GAVEL_DEADLINES)
+        want(Setting(workload, place=LARGE), few)
     for series in SERIES:
         for setting in series.settings.values():
             want(setting, series.arms)

@@ -11,6 +11,7 @@ from gpusched.base.arrays import Float64
 from gpusched.papers.common.seed_means import mean
 from gpusched.papers.common.text_table import Table, figure_of, table
 from gpusched.papers.common.unequal_gpus import Workload
+from gpusched.papers.dancer import additions
 from gpusched.papers.dancer.milp import NUM_JOBS, TYPE_GPUS, Gap
 from gpusched.papers.dancer.published import GAINS
 from gpusched.papers.dancer.runs import Run
@@ -44,6 +45,8 @@ def all_tables(summary: Summary, gaps: Sequence[Gap]) -> list[Table]:
     large = [s for s in main if s.place == LARGE]
     if large:
         made.append(on_large(summary, large))
+    if additions.is_run(summary, main):
+        made += additions.taken_away(summary, main)
     made.append(effort(summary, main))
     made += [
         varied(summary, series)

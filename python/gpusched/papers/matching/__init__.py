@@ -11,7 +11,12 @@ register_paper(
         authors="Liu, Wang, Huang, Pan",
         venue="IEEE TPDS 35(6), 2024",
         summary="A matching market against the optimum and baselines, one decision and online.",
-        reproduces=("gap to the optimum of single decisions", "time of a decision", "JCT online"),
+        reproduces=(
+            "gap to the optimum of single decisions",
+            "coverage of uniform draws",
+            "time of a decision",
+            "JCT online",
+        ),
         module="gpusched.papers.matching.reproduction",
         published="gpusched.papers.matching.published",
         seeds=200,

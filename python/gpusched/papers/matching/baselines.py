@@ -16,7 +16,8 @@ import numpy as np
 from gpusched.base.arrays import Float64, Int32, Int64
 from gpusched.base.supervision import attended
 from gpusched.deciding.market import place_jobs
-from gpusched.papers.matching.instances import TYPES, Instance
+from gpusched.papers.matching.settings import EQUAL_MARKET
+from gpusched.papers.matching.workload import Instance
 
 
 def equal_shares(instance: Instance) -> Int64:
@@ -110,7 +111,7 @@ def gavel(instance: Instance) -> Int32:
     its jobs have fixed widths; where it would take turns, each job has its largest shares here.
     """
     optimize: Any = import_module("scipy.optimize")
-    num_jobs, num_types = instance.num_jobs, len(TYPES)
+    num_jobs, num_types = instance.num_jobs, len(instance.family.types)
     share = instance.num_workers / num_jobs
     kinds = instance.type_of_column
     room = np.bincount(kinds, minlength=num_types)
@@ -154,7 +155,7 @@ def gavel(instance: Instance) -> Int32:
 
 
 BASELINES: Final[dict[str, Callable[[Instance], Int32]]] = {
-    "equal share + market": equal_shares_and_market,
+    EQUAL_MARKET: equal_shares_and_market,
     "equal share, dealt": dealt,
     "random category + market": random_category_and_market,
     "Optimus, marginal gain": marginal_gain,

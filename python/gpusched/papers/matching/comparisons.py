@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from gpusched.papers.common.seed_means import mean
 from gpusched.papers.common.verdicts import Comparison, beside, with_all
 from gpusched.papers.matching.published import PUBLISHED
-from gpusched.papers.matching.runs import DRAWS, OURS, SIZES, Run, Timing
-from gpusched.papers.matching.tables import chosen
+from gpusched.papers.matching.runs import Run, Timing
+from gpusched.papers.matching.settings import DRAWS, OURS, SIZES
+from gpusched.papers.matching.tables import chosen, families, of_family
 from gpusched.statistics.intervals import Interval
 
 
-def comparisons(runs: Sequence[Run], timings: Sequence[Timing]) -> list[Comparison]:
+def comparisons(
+    runs: Sequence[Run], timings: Sequence[Timing], online: Iterable[Comparison] = ()
+) -> list[Comparison]:
     """Set our gaps, times and fairness beside what the abstract says."""
-    return with_all((*_decided(runs), *_timed(timings)), PUBLISHED.results)
+    return with_all((*_decided(runs), *_timed(timings), *online), PUBLISHED.results)
 
 
 def _decided(runs: Sequence[Run]) -> Iterator[Comparison]:
-    for size in SIZES:
-        own = chosen(runs, OURS, size, DRAWS)
-        if not own:
-            continue
-        gaps, jain = [run.gap for run in own], [run.fairness for run in own]
-        at = f"{len(own)} drawn instances of {size}"
-        yield beside(PUBLISHED.claim("gap"), mean(gaps), f"mean of {at}")
-        yield beside(PUBLISHED.claim("gap"), _single(max(gaps), len(own)), f"worst of {at}")
-        found = _single(min(jain), len(own))
-        yield beside(PUBLISHED.claim("fairness"), found, f"Jain's index, least of {at}")
+    for family in families(runs):
+        for size in SIZES:
+            own = chosen(of_family(runs, family), OURS, size, DRAWS)
+            if not own:
+                continue
+            gaps, jain = [run.gap for run in own], [run.fairness for run in own]
+            at = f"{len(own)} instances of {size}, {family.title}"
+            yield beside(PUBLISHED.claim("gap"), mean(gaps), f"mean of {at}")
+            yield beside(PUBLISHED.claim("gap"), _single(max(gaps), len(own)), f"worst of {at}")
+            found = _single(min(jain), len(own))
+            yield beside(PUBLISHED.claim("fairness"), found, f"Jain's index, least of {at}")
 
 
 def _timed(timings: Sequence[Timing]) -> Iterator[Comparison]:

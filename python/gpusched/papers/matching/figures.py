@@ -9,26 +9,36 @@ import numpy as np
 
 from gpusched.papers.common.drawing import INK, figure_class, prepare
 from gpusched.papers.matching.published import GAP
-from gpusched.papers.matching.runs import (
+from gpusched.papers.matching.runs import Run, Timing
+from gpusched.papers.matching.settings import (
     MAIN,
     OURS,
     SWEPT,
     UNIFORM,
     UNIFORM_DESCENT,
-    Run,
-    Timing,
+    Family,
 )
-from gpusched.papers.matching.tables import gaps
+from gpusched.papers.matching.tables import families, gaps, of_family
 
 # Okabe and Ito (2008): told apart by colour-blind readers as well.
 _COLOURS: Final = {OURS: "#0072b2", UNIFORM_DESCENT: "#009e73", UNIFORM: "#e69f00"}
 
 
 def gap_by_draws(runs: Sequence[Run], note: str) -> Any:
-    """Gap to the optimum against the number of draws: mean and worst instance."""
-    figure = figure_class()(figsize=(6.4, 4.0), layout="constrained")
-    axes = figure.subplots()
-    prepare(axes, "Mean completion time above the optimum, %")
+    """Gap to the optimum against the number of draws, a panel per family: mean and worst."""
+    known = families(runs)
+    figure = figure_class()(figsize=(4.6 * len(known) + 1.0, 4.0), layout="constrained")
+    panels = figure.subplots(1, len(known), squeeze=False, sharey=True)[0]
+    for axes, family in zip(panels, known, strict=True):
+        is_first = axes is panels[0]
+        prepare(axes, "Mean completion time above the optimum, %" if is_first else "")
+        _gaps(axes, of_family(runs, family), family)
+    panels[0].legend(frameon=False)
+    figure.suptitle(note, x=0.01, ha="left", fontsize=10, color=INK)
+    return figure
+
+
+def _gaps(axes: Any, runs: Sequence[Run], family: Family) -> None:
     draws = [n for n in SWEPT if len(gaps(runs, OURS, MAIN, n))]
     for arm, colour in _COLOURS.items():
         found = [100 * gaps(runs, arm, MAIN, n) for n in draws]
@@ -41,9 +51,7 @@ def gap_by_draws(runs: Sequence[Run], note: str) -> Any:
     axes.set_ylim(bottom=0)
     axes.set_xticks(draws, [str(n) for n in draws])
     axes.set_xlabel("draws, N")
-    axes.legend(frameon=False)
-    figure.suptitle(note, x=0.01, ha="left", fontsize=10, color=INK)
-    return figure
+    axes.set_title(family.title, loc="left", fontsize=10, color=INK)
 
 
 def time_by_size(timings: Sequence[Timing], large: Sequence[Run], note: str) -> Any:

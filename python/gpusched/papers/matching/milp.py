@@ -10,7 +10,8 @@ import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.base.supervision import attended
-from gpusched.papers.matching.instances import BANDWIDTH_GBPS, Instance
+from gpusched.papers.matching.settings import BANDWIDTH_GBPS
+from gpusched.papers.matching.workload import Instance
 
 # Tangents of work / rate, in parts of the rate of the decision to begin with.
 _TANGENTS: Final = np.geomspace(0.4, 2.5, 81)

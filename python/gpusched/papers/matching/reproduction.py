@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from gpusched.base.failures import Failures
+from gpusched.base.real_data import find_data
 from gpusched.papers.common.plain_values import plain
 from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Interrupted, Progress, finish
 from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
+from gpusched.papers.common.unequal_gpus import TABLES
 from gpusched.papers.common.verdicts import Comparison, verdicts
 from gpusched.papers.common.written_files import write_files, write_rows
-from gpusched.papers.matching import tables
+from gpusched.papers.matching import tables, timing_tables
 from gpusched.papers.matching.comparisons import comparisons
+from gpusched.papers.matching.coverage import Coverage, coverage_of
 from gpusched.papers.matching.published import PUBLISHED
-from gpusched.papers.matching.runs import (
-    MAIN,
-    Check,
-    Run,
-    Timing,
-    checks_of,
-    gap_runs,
-    timings_of,
-)
+from gpusched.papers.matching.runs import Check, Run, Timing, checks_of, gap_runs, timings_of
+from gpusched.papers.matching.settings import DRAWN, FAMILIES, MAIN, Family
 from gpusched.papers.matching_online import reproduction as matching_online
 from gpusched.papers.matching_online.reproduction import Online
 
 Made = TypeVar("Made")
 
 _GAPS: Final = "instances with a proven optimum"
+_COVERED: Final = "samples of categories counted"
 _TIMES: Final = "decisions timed"
 _CHECKS: Final = "mixed-integer programs"
 # Timing and the programs of HiGHS take long, and vary little.
@@ -49,6 +47,8 @@ class Matching:
     ----------
     runs
         Decisions on instances with a proven optimum.
+    coverage
+        How often uniform draws hold one of the best categories.
     large
         Decisions at the scale of a cluster.
     timings
@@ -60,6 +60,7 @@ class Matching:
     """
 
     runs: list[Run] = field(default_factory=list)
+    coverage: list[Coverage] = field(default_factory=list)
     large: list[Run] = field(default_factory=list)
     timings: list[Timing] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
@@ -67,25 +68,27 @@ class Matching:
 
     def tables(self) -> list[Table]:
         """The results."""
-        made = [
-            tables.by_size(self.runs),
-            verdicts(self.comparisons()),
-            tables.by_draws(self.runs),
-            tables.against_baselines(self.runs),
-            tables.ablations(self.runs),
-        ]
+        known = tables.families(self.runs)
+        made = [tables.by_size(self.runs, family) for family in known]
+        made.append(verdicts(self.comparisons()))
+        for of in (tables.by_draws, tables.against_baselines, tables.ablations):
+            made += [of(self.runs, family) for family in known]
+        if self.coverage:
+            made.append(tables.coverage(self.coverage))
         if self.timings:
-            made.append(tables.timings(self.timings))
+            made.append(timing_tables.timings(self.timings))
         if self.large:
-            made.append(tables.large(self.large))
+            made.append(timing_tables.large(self.large))
         if self.checks:
-            made.append(tables.checks(self.checks))
+            made.append(timing_tables.checks(self.checks))
         online = self.online.tables()
         return [*made, *online] if online else with_left_out(made, self.online.missing)
 
     def comparisons(self) -> list[Comparison]:
         """What is published, beside ours."""
-        return comparisons(self.runs, self.timings)
+        return comparisons(
+            self.runs, self.timings, self.online.comparisons(PUBLISHED.claim("fairness"))
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """All runs and tables as plain values for JSON."""
@@ -94,6 +97,7 @@ class Matching:
             published=PUBLISHED.by_key,
             comparisons=self.comparisons(),
             runs=(*self.runs, *self.large),
+            coverage=self.coverage,
             timings=self.timings,
             checks=self.checks,
             online=self.online.rows(),
@@ -121,43 +125,67 @@ class Matching:
 
 def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
     """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
-    offline = {_GAPS: seeds}
+    num_families = len(_families())
+    offline = {_GAPS: seeds * num_families}
     if not quick:
+        offline[_COVERED] = seeds * num_families
         offline[_TIMES] = min(seeds, _TIMED_SEEDS)
     if exact:
-        offline[_CHECKS] = min(seeds, _CHECKED_SEEDS)
+        offline[_CHECKS] = min(seeds, _CHECKED_SEEDS) * num_families
     return offline | matching_online.stages(seeds=seeds, quick=quick)
+
+
+def _families() -> tuple[Family, ...]:
+    """Those whose data are there."""
+    return FAMILIES if find_data(TABLES) else (DRAWN,)
 
 
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Matching:
     """Run it; see :meth:`gpusched.papers.registry.Paper.reproduce`."""
     found = Matching()
     failures = Failures()
-    gaps: dict[int, list[Run]] = {}
-    times: dict[int, tuple[list[Timing], list[Run]]] = {}
-    checks: dict[int, list[Check]] = {}
 
-    def stage(what: str, run: Callable[..., Made], tasks: list[tuple[Any, ...]], part: str) -> Any:
-        return run_stage(
+    def stage(
+        what: str,
+        run: Callable[..., Made],
+        tasks: list[tuple[Any, ...]],
+        part: str,
+        take: Callable[[list[Made]], None],
+    ) -> None:
+        """Run the tasks, and take what is done in their order."""
+        made: dict[tuple[Any, ...], Made] = {}
+        done = run_stage(
             what, run, tasks, progress, failures,
-            name=lambda task: f"{part}seed {task[0]}", is_timed=what == _TIMES,
+            name=lambda task: part + _part_of(task), is_timed=what == _TIMES,
         )  # fmt: skip
+        for task, one in done:
+            made[task] = one
+            take([made[task] for task in tasks if task in made])
+
+    def each(num: int, *more: Any) -> list[tuple[Any, ...]]:
+        return [(family, seed, *more) for family in _families() for seed in range(num)]
+
+    def take_runs(made: list[list[Run]]) -> None:
+        found.runs = list(chain(*made))
+
+    def take_coverage(made: list[list[Coverage]]) -> None:
+        found.coverage = list(chain(*made))
+
+    def take_times(made: list[tuple[list[Timing], list[Run]]]) -> None:
+        found.timings = list(chain(*(timings for timings, _ in made)))
+        found.large = list(chain(*(large for _, large in made)))
+
+    def take_checks(made: list[list[Check]]) -> None:
+        found.checks = list(chain(*made))
 
     try:
-        for (seed, _), runs in stage(_GAPS, gap_runs, [(seed, quick) for seed in range(seeds)], ""):
-            gaps[seed] = runs
-            found.runs = _in_order(gaps)
+        stage(_GAPS, gap_runs, each(seeds, quick), "", take_runs)
         if not quick:
-            tasks = [(seed,) for seed in range(min(seeds, _TIMED_SEEDS))]
-            for (seed,), both in stage(_TIMES, timings_of, tasks, "times of "):
-                times[seed] = both
-                found.timings = _in_order({of: made[0] for of, made in times.items()})
-                found.large = _in_order({of: made[1] for of, made in times.items()})
+            stage(_COVERED, coverage_of, each(seeds), "coverage, ", take_coverage)
+            times = [(seed,) for seed in range(min(seeds, _TIMED_SEEDS))]
+            stage(_TIMES, timings_of, times, "times, ", take_times)
         if exact:
-            tasks = [(seed,) for seed in range(min(seeds, _CHECKED_SEEDS))]
-            for (seed,), proven in stage(_CHECKS, checks_of, tasks, "check of "):
-                checks[seed] = proven
-                found.checks = _in_order(checks)
+            stage(_CHECKS, checks_of, each(min(seeds, _CHECKED_SEEDS)), "check, ", take_checks)
         matching_online.study(
             found.online, seeds=seeds, quick=quick, progress=progress, failures=failures
         )
@@ -167,8 +195,9 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Ma
     return found
 
 
-def _in_order(by_seed: Mapping[int, list[Made]]) -> list[Made]:
-    return [made for seed in sorted(by_seed) for made in by_seed[seed]]
+def _part_of(task: tuple[Any, ...]) -> str:
+    family = f"{task[0].title}, " if isinstance(task[0], Family) else ""
+    return f"{family}seed {task[1] if family else task[0]}"
 
 
 def _is_enough(found: Matching) -> bool:

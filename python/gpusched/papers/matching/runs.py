@@ -11,21 +11,24 @@ from gpusched.base.arrays import Float64, Int32
 from gpusched.deciding.market import JobPlacement, place_jobs
 from gpusched.papers.matching import milp
 from gpusched.papers.matching.baselines import BASELINES
-from gpusched.papers.matching.instances import Instance, draw, draw_classes
+from gpusched.papers.matching.settings import (
+    DRAWN,
+    DRAWS,
+    ENUMERATED,
+    EQUAL_MARKET,
+    LARGE,
+    LARGE_RATES,
+    MAIN,
+    OURS,
+    SIZES,
+    SWEPT,
+    TIMED,
+    UNIFORM,
+    UNIFORM_DESCENT,
+    Family,
+)
+from gpusched.papers.matching.workload import Instance, draw, draw_classes
 
-DRAWS: Final = 59
-# (S, K) whose optimum is proven; the first of them is searched by several samplers and N.
-MAIN: Final = (4, 15)
-SIZES: Final = ((3, 9), MAIN, (5, 20), (5, 24), (6, 24))
-TIMED: Final = (MAIN, (5, 24), (6, 24), (8, 32))
-ENUMERATED: Final = (MAIN, (5, 24))
-SWEPT: Final = (1, 5, 10, 20, 40, 59, 100, 299)
-# Jobs, workers of each of four types.
-LARGE: Final = ((8, 16), (16, 32), (32, 64), (64, 128))
-LARGE_RATES: Final = (300.0, 700.0, 1500.0, 2200.0)
-OURS: Final = "market, seeded"
-UNIFORM: Final = "uniform draws"
-UNIFORM_DESCENT: Final = "uniform draws + descent"
 # No categories are enumerated because they are few: the sampler is what is studied.
 _SHORTCUT_OFF: Final[dict[str, Any]] = {"enumerate_up_to": 0}
 
@@ -36,8 +39,8 @@ class Run:
 
     Attributes
     ----------
-    arm
-        How it was decided.
+    family, arm
+        Of the instance, and how it was decided.
     mean_s, optimum_s
         Mean completion time, and the proven least one (NaN where it is not known).
     bound_s
@@ -50,6 +53,7 @@ class Run:
         Categories whose market was cleared.
     """
 
+    family: str
     seed: int
     jobs: int
     workers: int
@@ -82,7 +86,7 @@ class Runner:
                 raise RuntimeError(f"seed {instance.seed}: the optimum was not proven")
             self.optimum_s = instance.mean_s(found.counts)
             self.optimal_rates = (found.counts * instance.rates).sum(axis=1)
-        self._equal_s = instance.job_s(BASELINES["equal share + market"](instance))
+        self._equal_s = instance.job_s(BASELINES[EQUAL_MARKET](instance))
 
     def market(self, arm: str, draws: int = DRAWS, **options: Any) -> JobPlacement:
         """Decide by a market with these options."""
@@ -112,6 +116,7 @@ class Runner:
         ratio = seconds / self._equal_s
         self.runs.append(
             Run(
+                family=self.instance.family.name,
                 seed=self.instance.seed,
                 jobs=self.instance.num_jobs,
                 workers=self.instance.num_workers,
@@ -127,11 +132,11 @@ class Runner:
         )
 
 
-def gap_runs(seed: int, quick: bool) -> list[Run]:
+def gap_runs(family: Family, seed: int, quick: bool) -> list[Run]:
     """Gaps to the proven optimum against size, sampler and N."""
     runs: list[Run] = []
     for size in (MAIN,) if quick else SIZES:
-        runner = Runner(draw(*size, seed))
+        runner = Runner(draw(family, *size, seed))
         runner.market(OURS)
         runner.market(UNIFORM, sampler="uniform", descend=False)
         runner.market(UNIFORM_DESCENT, sampler="uniform")
@@ -204,7 +209,7 @@ class Timing:
 
 def time_one(size: tuple[int, int], seed: int, repeats: int = 5) -> Timing:
     """Time a decision; the least of some repetitions, as the machine may be shared."""
-    arguments = draw(*size, seed).arguments()
+    arguments = draw(DRAWN, *size, seed).arguments()
     ours = [place_jobs(**arguments, **_SHORTCUT_OFF) for _ in range(repeats)]
     decision_s = min(found.processor_s for found in ours)
     categories = ours[0].num_categories
@@ -247,6 +252,7 @@ def timings_of(seed: int) -> tuple[list[Timing], list[Run]]:
 class Check:
     """Our optimum beside that of a mixed-integer program."""
 
+    family: str
     seed: int
     jobs: int
     workers: int
@@ -255,15 +261,17 @@ class Check:
     milp_s: float
 
 
-def check_one(size: tuple[int, int], seed: int, time_limit_s: float = 60.0) -> Check:
+def check_one(
+    family: Family, size: tuple[int, int], seed: int, time_limit_s: float = 60.0
+) -> Check:
     """Solve an instance by HiGHS as well (extra: exact)."""
-    instance = draw(*size, seed)
+    instance = draw(family, *size, seed)
     runner = Runner(instance)
     assert runner.optimal_rates is not None
     proof = milp.solve(instance, runner.optimal_rates, time_limit_s)
-    return Check(seed, *size, runner.optimum_s, proof.lower_bound_s, proof.mean_s)
+    return Check(family.name, seed, *size, runner.optimum_s, proof.lower_bound_s, proof.mean_s)
 
 
-def checks_of(seed: int) -> list[Check]:
+def checks_of(family: Family, seed: int) -> list[Check]:
     """Solve the main and the largest instance of a seed by HiGHS as well (extra: exact)."""
-    return [check_one(size, seed) for size in (MAIN, SIZES[-1])]
+    return [check_one(family, size, seed) for size in (MAIN, SIZES[-1])]

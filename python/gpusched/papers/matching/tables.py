@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from gpusched.base.arrays import Float64
 from gpusched.papers.common.seed_means import mean
-from gpusched.papers.common.text_table import Table, table
+from gpusched.papers.common.text_table import Table, figure_of, table
 from gpusched.papers.matching.baselines import BASELINES
+from gpusched.papers.matching.coverage import Coverage, theory
 from gpusched.papers.matching.published import GAP
-from gpusched.papers.matching.runs import (
+from gpusched.papers.matching.runs import Run
+from gpusched.papers.matching.settings import (
+    BEST_PART,
     DRAWS,
+    EQUAL_MARKET,
+    FAMILIES,
     MAIN,
     OURS,
     SIZES,
     SWEPT,
     UNIFORM,
     UNIFORM_DESCENT,
-    Check,
-    Run,
-    Timing,
+    Family,
 )
 
 _ARMS = (OURS, UNIFORM_DESCENT, UNIFORM)
 
 
+def of_family(runs: Sequence[Run], family: Family) -> list[Run]:
+    """Runs on instances of a family."""
+    return [run for run in runs if run.family == family.name]
+
+
+def families(runs: Sequence[Run]) -> list[Family]:
+    """Those of which there are runs."""
+    return [family for family in FAMILIES if of_family(runs, family)]
+
+
 def chosen(
     runs: Sequence[Run], arm: str, size: tuple[int, int], draws: int | None = None
 ) -> list[Run]:
-    """Runs of an arm on instances of a size, one per seed."""
+    """Runs of an arm on instances of a size, one per seed; all of one family."""
     return [
         run
         for run in runs
@@ -50,9 +63,10 @@ def _sizes(runs: Sequence[Run]) -> list[tuple[int, int]]:
     return [size for size in SIZES if size in known]
 
 
-def by_size(runs: Sequence[Run]) -> Table:
+def by_size(runs: Sequence[Run], family: Family) -> Table:
     """The gap against S and K."""
     rows = []
+    runs = of_family(runs, family)
     for size in _sizes(runs):
         ours = gaps(runs, OURS, size)
         own = chosen(runs, OURS, size, DRAWS)
@@ -60,10 +74,12 @@ def by_size(runs: Sequence[Run]) -> Table:
         row = [f"({size[0]}, {size[1]})", str(len(ours))]
         for arm in _ARMS:
             found = gaps(runs, arm, size)
-            row += [_percent(found.mean()), _percent(found.max())]
-        rows.append((*row, f"{np.mean(ours < 1e-6):.0%}", _percent(bounds.mean())))
+            row += [percent(found.mean()), percent(found.max())]
+        fair = np.array([run.fairness for run in own])
+        row += [f"{np.mean(ours < 1e-6):.0%}", percent(bounds.mean())]
+        rows.append((*row, f"{fair.mean():.3f}", f"{fair.min():.3f}"))
     return table(
-        f"Mean completion time above the proven optimum, N = {DRAWS}",
+        f"Mean completion time above the proven optimum, N = {DRAWS}: {family.title}",
         (
             "(S, K)",
             "instances",
@@ -75,6 +91,8 @@ def by_size(runs: Sequence[Run]) -> Table:
             "worst",
             "seeded is optimal",
             "optimum above our bound",
+            "Jain's index of seeded, mean",
+            "least",
         ),
         rows,
         (
@@ -85,19 +103,20 @@ def by_size(runs: Sequence[Run]) -> Table:
     )
 
 
-def by_draws(runs: Sequence[Run]) -> Table:
+def by_draws(runs: Sequence[Run], family: Family) -> Table:
     """The gap against N."""
     rows = []
+    runs = of_family(runs, family)
     for draws in SWEPT:
         if not len(gaps(runs, OURS, MAIN, draws)):
             continue
         row = [str(draws)]
         for arm in _ARMS:
             found = gaps(runs, arm, MAIN, draws)
-            row += [_percent(found.mean()), _percent(found.max())]
+            row += [percent(found.mean()), percent(found.max())]
         rows.append(row)
     return table(
-        f"The same against the number of draws, (S, K) = {MAIN}",
+        f"The same against the number of draws, (S, K) = {MAIN}: {family.title}",
         (
             "N",
             "seeded, mean",
@@ -111,11 +130,12 @@ def by_draws(runs: Sequence[Run]) -> Table:
     )
 
 
-def against_baselines(runs: Sequence[Run]) -> Table:
+def against_baselines(runs: Sequence[Run], family: Family) -> Table:
     """Other ways to decide."""
+    runs = of_family(runs, family)
     sizes = [size for size in _sizes(runs) if chosen(runs, next(iter(BASELINES)), size)]
     return _arms_table(
-        "Other ways to decide: mean completion time above the optimum, and Jain's index",
+        f"Other ways to decide: completion above the optimum, and Jain's index: {family.title}",
         runs,
         sizes,
         (OURS, *BASELINES),
@@ -123,8 +143,9 @@ def against_baselines(runs: Sequence[Run]) -> Table:
     )
 
 
-def ablations(runs: Sequence[Run]) -> Table:
+def ablations(runs: Sequence[Run], family: Family) -> Table:
     """One thing taken away at a time."""
+    runs = of_family(runs, family)
     names = (
         OURS,
         "no descent",
@@ -132,7 +153,7 @@ def ablations(runs: Sequence[Run]) -> Table:
         "valuation one-pass, no descent",
         "valuation raw",
         "valuation raw, no descent",
-        "equal share + market",
+        EQUAL_MARKET,
         "random category + market",
         "ours for equal batches",
         "ours, equal batches",
@@ -142,7 +163,7 @@ def ablations(runs: Sequence[Run]) -> Table:
     )
     sizes = [size for size in _sizes(runs) if chosen(runs, "guard off", size)]
     return _arms_table(
-        "Ablations: mean completion time above the optimum, and Jain's index",
+        f"Ablations: completion above the optimum, and Jain's index: {family.title}",
         runs,
         sizes,
         names,
@@ -171,109 +192,45 @@ def _arms_table(
             own = [run for run in chosen(runs, arm, size) if run.draws in (0, DRAWS)]
             found = np.array([run.gap for run in own])
             fair = np.array([run.fairness for run in own])
-            row += [_percent(found.mean()), _percent(found.max())]
+            row += [percent(found.mean()), percent(found.max())]
             row += [f"{fair.mean():.3f}", f"{fair.min():.3f}"]
         rows.append(row)
     return table(title, headings, rows, notes)
 
 
-def timings(found: Sequence[Timing]) -> Table:
-    """A decision against the enumeration."""
+def coverage(found: Sequence[Coverage]) -> Table:
+    """How often uniform draws hold one of the best categories, and what theory says."""
     rows = []
-    for size in dict.fromkeys((one.jobs, one.workers) for one in found):
-        own = [one for one in found if (one.jobs, one.workers) == size]
-
-        def middle(of: Callable[[Timing], float], own: Sequence[Timing] = own) -> float:
-            return float(np.median([of(one) for one in own]))
-
-        pruned = middle(lambda one: one.pruned_s)
+    titles = {family.name: family.title for family in FAMILIES}
+    for name, *size in dict.fromkeys((one.family, one.jobs, one.workers) for one in found):
+        own = [one for one in found if (one.family, one.jobs, one.workers) == (name, *size)]
+        counted = [one for one in own if one.is_open]
+        held = [one.hits / one.samples for one in counted]
         rows.append(
             (
+                titles[name],
                 f"({size[0]}, {size[1]})",
-                f"{own[0].categories:,.0f}",
-                f"{1e6 * middle(lambda one: one.per_category_s):.0f} us",
-                _seconds(middle(lambda one: one.per_category_s * one.categories))
-                + (" (extrapolated)" if own[0].is_extrapolated else ""),
-                "-" if np.isnan(pruned) else _seconds(pruned),
-                _seconds(middle(lambda one: one.decision_s)),
-                f"{middle(lambda one: one.speedup):,.0f} x",
-                f"{min(one.speedup for one in own):,.0f} x",
+                f"{own[0].categories:,}",
+                f"{own[0].best}",
+                f"{100 * theory(own[0].categories):.2f}",
+                figure_of(mean(held), 2, 100) if held else "",
+                f"{sum(one.samples for one in counted):,}",
+                f"{len(counted)} of {len(own)}",
             )
         )
     return table(
-        "Time of a decision against the enumeration of all categories",
-        (
-            "(S, K)",
-            "categories",
-            "a category",
-            "all of them",
-            "all, with the bound of prices",
-            f"seeded, N = {DRAWS}",
-            "faster, median",
-            "least",
-        ),
+        f"How often {DRAWS} uniform draws hold one of the best {BEST_PART:.0%} of categories, %",
+        ("instances", "(S, K)", "categories", "best", "theory", "counted", "samples", "counted on"),
         rows,
         (
-            "Same inner solver, processor time of one thread. Extrapolated: the time of a category "
-            "over 400 uniform draws, times their number.",
+            f"Theory: 1 - (1 - floor({BEST_PART:g} C) / C)^{DRAWS} of C categories; "
+            f"{100 * (1 - (1 - BEST_PART) ** DRAWS):.2f} as C grows. Counted on instances whose "
+            "equal shares, with which every search begins, are not among the best; mean "
+            "and 95 % interval over them.",
         ),
     )
 
 
-def large(runs: Sequence[Run]) -> Table:
-    """Decisions at the scale of a cluster."""
-    rows = []
-    for size in dict.fromkeys((run.jobs, run.workers) for run in runs):
-        own = [run for run in runs if (run.jobs, run.workers) == size]
-        over = np.array([run.mean_s / run.bound_s - 1 for run in own])
-        took = np.array([run.decision_s for run in own])
-        rows.append(
-            (
-                f"({size[0]}, {size[1]})",
-                f"{1e3 * np.median(took):.2f} ms",
-                f"{1e3 * took.max():.2f} ms",
-                _percent(over.mean()),
-                _percent(over.max()),
-                f"{min(run.fairness for run in own):.3f}",
-            )
-        )
-    return table(
-        "Decisions over four types of equal workers",
-        ("(S, K)", "decision", "longest", "above our bound", "worst", "fairness, least"),
-        rows,
-        ("Processor time of one thread, the least of three; the longest of the instances.",),
-    )
-
-
-def checks(found: Sequence[Check]) -> Table:
-    """Our optimum beside that of HiGHS."""
-    rows = []
-    for size in dict.fromkeys((one.jobs, one.workers) for one in found):
-        own = [one for one in found if (one.jobs, one.workers) == size]
-        below = mean([one.milp_bound_s / one.optimum_s - 1 for one in own]).value
-        above = mean([one.milp_s / one.optimum_s - 1 for one in own]).value
-        rows.append(
-            (
-                f"({size[0]}, {size[1]})",
-                str(len(own)),
-                f"{100 * below:+.4f}%",
-                f"{100 * max(one.milp_bound_s / one.optimum_s - 1 for one in own):+.4f}%",
-                f"{100 * above:+.4f}%",
-            )
-        )
-    return table(
-        "Our optimum beside a mixed-integer program (HiGHS)",
-        ("(S, K)", "instances", "its bound, mean", "highest", "its decision, mean"),
-        rows,
-        ("Its bound is below the optimum by the distance of its tangents; never above it.",),
-    )
-
-
-def _percent(part: float) -> str:
+def percent(part: float) -> str:
+    """Write a part as per cent, small ones with more digits."""
     return f"{100 * part:.3f}%" if abs(part) < 0.01 else f"{100 * part:.1f}%"
-
-
-def _seconds(value: float) -> str:
-    if value < 1.0:
-        return f"{1e3 * value:.2g} ms" if value < 0.01 else f"{1e3 * value:.0f} ms"
-    return f"{value:.1f} s" if value < 100 else f"{value:,.0f} s"

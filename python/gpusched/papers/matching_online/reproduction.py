@@ -9,12 +9,15 @@ from typing import Any, Final
 from gpusched.base.failures import Failures
 from gpusched.base.real_data import find_data
 from gpusched.papers.common.by_seed import BySeed
+from gpusched.papers.common.published import Claim
 from gpusched.papers.common.real_data import with_left_out
 from gpusched.papers.common.reproduction import Progress
 from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import TABLES, Workload, absent
+from gpusched.papers.common.verdicts import Comparison
 from gpusched.papers.matching_online import tables
+from gpusched.papers.matching_online.comparisons import comparisons
 from gpusched.papers.matching_online.runs import OnlineRun, run_arms
 from gpusched.papers.matching_online.settings import SEEDS, WORKLOADS, Arm, Setting, requests
 from gpusched.papers.matching_online.tables import Summary
@@ -42,6 +45,10 @@ class Online:
         if not self.runs:
             return []
         return with_left_out(tables.all_tables(Summary(self.runs)), self.missing)
+
+    def comparisons(self, fairness: Claim) -> list[Comparison]:
+        """What is published of fairness, beside ours; nothing if nothing was run."""
+        return list(comparisons(Summary(self.runs), fairness)) if self.runs else []
 
     def rows(self) -> list[dict[str, Any]]:
         """All runs, as plain values."""

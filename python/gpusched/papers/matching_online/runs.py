@@ -73,11 +73,11 @@ def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[OnlineR
             speed=setting.speed,
             seed=seed,
         )
-        made.append(_figures(setting, arm, seed, result, time.process_time() - before_s))
+        made.append(_measures(setting, arm, seed, result, time.process_time() - before_s))
     return made
 
 
-def _figures(
+def _measures(
     setting: Setting, arm: Arm, seed: int, result: Result, processor_s: float
 ) -> OnlineRun:
     summary: dict[str, Any] = dict(result.summary())

@@ -1,4 +1,4 @@
-"""SJF-BCO (Yu et al., MobiHoc 2022) again: figures 4, 5 and 6, ours beside the published ones."""
+"""SJF-BCO (Yu et al., MobiHoc 2022) again: figures 4 to 7, ours beside the published ones."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.verdicts import Comparison, verdicts
 from gpusched.papers.common.written_files import write_files
+from gpusched.papers.sjf_bco import curve_tables, wang_anchor
 from gpusched.papers.sjf_bco import gap as sjf_bco_gap
 from gpusched.papers.sjf_bco import tables as sjf_bco_tables
-from gpusched.papers.sjf_bco import wang_anchor
 from gpusched.papers.sjf_bco.comparisons import comparisons
+from gpusched.papers.sjf_bco.curves import STAGE as CURVES
+from gpusched.papers.sjf_bco.curves import CurveRun, run_curves
 from gpusched.papers.sjf_bco.gap import GapRun
 from gpusched.papers.sjf_bco.published import POLICIES, PUBLISHED, SERVERS
 from gpusched.papers.sjf_bco.runs import (
     BASE,
+    MAIN,
     VARIANTS,
     KappaRun,
     Reading,
@@ -44,6 +47,8 @@ class SjfBco:
         Of every policy on every instance under every reading.
     kappa_runs
         Of SJF-BCO by threshold, on 20 servers.
+    curve_runs
+        The same with an instance for each threshold, and by lambda.
     gap_runs
         Of the small instances, if they were asked for.
     anchors
@@ -54,6 +59,7 @@ class SjfBco:
 
     runs: list[Run] = field(default_factory=list)
     kappa_runs: list[KappaRun] = field(default_factory=list)
+    curve_runs: list[CurveRun] = field(default_factory=list)
     gap_runs: list[GapRun] = field(default_factory=list)
     anchors: tuple[Anchor, ...] = ()
     gradient_bytes: tuple[float, float] = (math.inf, 0.0)
@@ -64,10 +70,12 @@ class SjfBco:
             sjf_bco_tables.calibration(self.runs, self.gradient_bytes),
             sjf_bco_tables.by_policy(self.runs),
             verdicts(self.comparisons()),
-            sjf_bco_tables.by_kappa(self.kappa_runs),
+            curve_tables.by_kappa(self.kappa_runs, self.curve_runs),
             sjf_bco_tables.by_servers(self.runs),
         ]
-        if any(run.reading != BASE.name for run in self.runs):
+        if self.curve_runs:
+            tables.append(curve_tables.by_lambda(self.curve_runs))
+        if {run.reading for run in self.runs} > {reading.name for reading in MAIN}:
             tables.append(sjf_bco_tables.readings(self.runs))
         if self.gap_runs:
             tables.append(sjf_bco_gap.gap_table(self.gap_runs))
@@ -77,12 +85,12 @@ class SjfBco:
 
     def comparisons(self) -> list[Comparison]:
         """The published figures, each beside ours."""
-        return comparisons(self.runs, self.kappa_runs)
+        return comparisons(self.runs, self.kappa_runs, self.curve_runs)
 
     def to_dict(self) -> dict[str, Any]:
         """All settings, runs and tables as plain values for JSON."""
         readings = {run.reading: None for run in self.runs}
-        known = {reading.name: reading for reading in (BASE, *VARIANTS)}
+        known = {reading.name: reading for reading in (*MAIN, *VARIANTS)}
         return plain(
             paper="sjf-bco",
             readings=[known[name] for name in readings],
@@ -91,41 +99,52 @@ class SjfBco:
             gradient_bytes=self.gradient_bytes,
             runs=self.runs,
             kappa_runs=self.kappa_runs,
+            curve_runs=self.curve_runs,
             gap_runs=self.gap_runs,
             anchors=self.anchors,
             tables=self.tables(),
         )
 
     def write(self, folder: Path) -> list[Path]:
-        """Write three figures, tables.md, runs.csv and results.json; return the files."""
+        """Write the figures, tables.md, runs.csv and results.json; return the files."""
         from gpusched.papers.sjf_bco import figures
 
-        base = sjf_bco_tables.Summary(self.runs)
-        seeds = f"{base.num_instances(20)} instances, mean and 95 % interval"
-        makespan = {name: base.makespan(name, 20) for name in POLICIES}
-        mean_jct = {name: base.mean_jct(name, 20) for name in POLICIES}
+        by = {reading.name: sjf_bco_tables.Summary(self.runs, reading.name) for reading in MAIN}
+        note = f"{by[BASE.name].num_instances(20)} instances, mean and 95 % interval"
+        makespan = {
+            how: {name: one.makespan(name, 20) for name in POLICIES} for how, one in by.items()
+        }
+        mean_jct = {
+            how: {name: one.mean_jct(name, 20) for name in POLICIES} for how, one in by.items()
+        }
         by_servers = {
-            name: {servers: base.makespan(name, servers) for servers in SERVERS}
-            for name in POLICIES
+            how: {
+                name: {servers: one.makespan(name, servers) for servers in SERVERS}
+                for name in POLICIES
+            }
+            for how, one in by.items()
         }
-        by_kappa = sjf_bco_tables.kappa_means(self.kappa_runs)
         drawn = {
-            "figure-4.png": figures.by_policy(makespan, mean_jct, seeds),
-            "figure-5.png": figures.by_kappa(by_kappa, seeds),
-            "figure-6.png": figures.by_servers(by_servers, seeds),
+            "figure-4.png": figures.by_policy(makespan, mean_jct, note),
+            "figure-5.png": figures.by_kappa(curve_tables.kappa_means(self.kappa_runs), note),
+            "figure-6.png": figures.by_servers(by_servers, note),
         }
+        if self.curve_runs:
+            lambdas = curve_tables.lambda_means(self.curve_runs)
+            drawn["figure-7.png"] = figures.by_lambda(lambdas, note)
         return write_files(self, folder, drawn, map(dataclasses.asdict, self.runs))
 
 
 def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
     """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
     small = {sjf_bco_gap.STAGE: seeds} if exact else {}
-    return {**small, _STAGE: seeds * len(_studies(quick))}
+    curves = {} if quick else {CURVES: seeds * len(MAIN)}
+    return {**small, _STAGE: seeds * len(_studies(quick)), **curves}
 
 
 def _studies(quick: bool) -> list[Part]:
     variants = [] if quick else [(variant, 20) for variant in VARIANTS]
-    return [*((BASE, servers) for servers in SERVERS), *variants]
+    return [*((reading, servers) for reading in MAIN for servers in SERVERS), *variants]
 
 
 def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> SjfBco:
@@ -135,6 +154,8 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Sj
     studies = _studies(quick)
     made: BySeed[Part, MadeOfOne] = BySeed(studies)
     tasks = [(seed, servers, reading) for seed in range(seeds) for reading, servers in studies]
+    curves = [(seed, reading) for seed in range(seeds) for reading in MAIN if not quick]
+    drawn: BySeed[Reading, list[CurveRun]] = BySeed(MAIN)
     try:
         found.anchors = wang_anchor.anchors()
         if exact:
@@ -144,10 +165,15 @@ def reproduce(*, seeds: int, quick: bool, exact: bool, progress: Progress) -> Sj
         )
         for (seed, servers, reading), both in done:
             made.add((reading, servers), seed, both)
+        if curves:
+            for (seed, reading), points in run_stage(
+                CURVES, run_curves, curves, progress, failures, name=lambda of: f"seed {of[0]}"
+            ):
+                drawn.add(reading, seed, points)
     except KeyboardInterrupt:
-        _gather(found, made)
+        _gather(found, made, drawn)
         raise Interrupted(found if _is_enough(found) else None) from None
-    _gather(found, made)
+    _gather(found, made, drawn)
     finish(failures, found if _is_enough(found) else None)
     return found
 
@@ -159,16 +185,21 @@ Part = tuple[Reading, int]
 MadeOfOne = tuple[list[Run], list[KappaRun]]
 
 
-def _gather(found: SjfBco, made: BySeed[Part, MadeOfOne]) -> None:
+def _gather(
+    found: SjfBco, made: BySeed[Part, MadeOfOne], curves: BySeed[Reading, list[CurveRun]]
+) -> None:
     """Add all runs of the seeds that are done."""
     for seed in made.seeds():
-        for (reading, servers), (runs, by_kappa) in made.at(seed).items():
+        for runs, by_kappa in made.at(seed).values():
             found.runs += runs
-            if reading is BASE and servers == 20:
-                found.kappa_runs += by_kappa
+            found.kappa_runs += by_kappa
         drawn = instance(seed, 20, BASE.calibration).gradient_bytes
         low, high = found.gradient_bytes
         found.gradient_bytes = (min(low, float(drawn.min())), max(high, float(drawn.max())))
+    if len(curves.seeds()) >= 2:
+        for seed in curves.seeds():
+            for curve in curves.at(seed).values():
+                found.curve_runs += curve
 
 
 def _is_enough(found: SjfBco) -> bool:

@@ -129,7 +129,7 @@ def build(
         ),
         name=f"{len(server_gpus)} servers, seed {seed}",
     )
-    gradient_bytes, compute_s = _profile_figures(gpus, iteration_s, server_gpus, calibration)
+    gradient_bytes, compute_s = _profile_numbers(gpus, iteration_s, server_gpus, calibration)
     profiles = tuple(
         JobProfile(
             name=f"job-{job}",
@@ -164,7 +164,7 @@ def _lengths(random: np.random.Generator, count: int) -> tuple[Float64, Float64]
     return iterations, iteration_s
 
 
-def _profile_figures(
+def _profile_numbers(
     gpus: Int64, iteration_s: Float64, sizes: Int64, calibration: Calibration
 ) -> tuple[Float64, Float64]:
     """Gradient bytes, and what is left for computing in an iteration on the empty cluster."""

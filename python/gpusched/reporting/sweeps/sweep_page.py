@@ -100,7 +100,7 @@ def write_sweep(
     ...     "policy": ["fifo", "sjf"] * 4, "load": [0.7] * 4 + [0.9] * 4,
     ...     "seed": [1, 1, 2, 2] * 2, "mean_jct_s": [60.0, 50, 70, 55, 90, 65, 99, 70],
     ... })
-    >>> gs.write_sweep(runs, "study.html", plotly="cdn")
+    >>> gs.reporting.write_sweep(runs, "study.html", plotly="cdn")
     """
     page = render_sweep(
         source, assumptions, metrics=metrics, where=where, baseline=baseline, level=level,

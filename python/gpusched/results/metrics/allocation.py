@@ -25,7 +25,7 @@ from gpusched.results.run_facts import RunFacts
     rank=280,
 )
 def _allocation(run: RunFacts) -> float:
-    if run.window is None and run.is_fixed and not run.figures.num_unfinished:
+    if run.window is None and run.is_fixed and not run.measures.num_unfinished:
         return run.of_gpu_time(run.held_gpu_us)
     # Unfinished jobs may hold GPUs for longer than until the last finish.
     return run.of_gpu_time(float(np.sum(run.gpu_us_within)))

@@ -22,7 +22,7 @@ from gpusched.results.run_facts import RunFacts
     rank=300,
 )
 def _preemptions(run: RunFacts) -> int:
-    return run.figures.num_preemptions
+    return run.measures.num_preemptions
 
 
 @register_metric(
@@ -39,4 +39,4 @@ def _preemptions(run: RunFacts) -> int:
     rank=310,
 )
 def _resizes(run: RunFacts) -> int:
-    return run.figures.num_resizes
+    return run.measures.num_resizes

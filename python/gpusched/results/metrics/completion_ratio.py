@@ -26,7 +26,7 @@ def _completion_ratio(run: RunFacts) -> float:
     if run.lower is None:
         return np.nan
     completion_us = max(run.lower.total_jct_us[key] for key in ("squashed-srpt", "trivial"))
-    figures, parts = run.figures, completion_us.denominator
-    since_us = figures.since_first_us
+    measures, parts = run.measures, completion_us.denominator
+    since_us = measures.since_first_us
     # Whole numbers divide to the nearest double, as fractions do.
-    return (figures.flow_us + since_us) * parts / (completion_us.numerator + since_us * parts)
+    return (measures.flow_us + since_us) * parts / (completion_us.numerator + since_us * parts)

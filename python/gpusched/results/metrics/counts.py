@@ -29,7 +29,7 @@ def _num_jobs(run: RunFacts) -> int:
     rank=20,
 )
 def _num_finished(run: RunFacts) -> int:
-    return run.figures.num_finished
+    return run.measures.num_finished
 
 
 @register_metric(
@@ -41,7 +41,7 @@ def _num_finished(run: RunFacts) -> int:
     rank=30,
 )
 def _num_rejected(run: RunFacts) -> int:
-    return run.figures.num_rejected
+    return run.measures.num_rejected
 
 
 @register_metric(
@@ -53,4 +53,4 @@ def _num_rejected(run: RunFacts) -> int:
     rank=40,
 )
 def _num_unfinished(run: RunFacts) -> int:
-    return run.figures.num_unfinished
+    return run.measures.num_unfinished

@@ -23,4 +23,4 @@ from gpusched.results.run_facts import RunFacts
     rank=144,
 )
 def _tenant_fairness(run: RunFacts) -> float:
-    return run.figures.tenant_fairness if run.figures.num_tenants else np.nan
+    return run.measures.tenant_fairness if run.measures.num_tenants else np.nan

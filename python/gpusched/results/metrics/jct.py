@@ -23,7 +23,7 @@ from gpusched.results.run_facts import RunFacts
     rank=50,
 )
 def _mean_jct_s(run: RunFacts) -> float:
-    return run.mean_s(run.figures.flow_us)
+    return run.mean_s(run.measures.flow_us)
 
 
 @register_metric(
@@ -41,7 +41,7 @@ def _mean_jct_s(run: RunFacts) -> float:
     rank=60,
 )
 def _p50_jct_s(run: RunFacts) -> float:
-    return run.percentile_s(run.figures.flow_percentile_us(50))
+    return run.percentile_s(run.measures.flow_percentile_us(50))
 
 
 @register_metric(
@@ -57,7 +57,7 @@ def _p50_jct_s(run: RunFacts) -> float:
     rank=70,
 )
 def _p90_jct_s(run: RunFacts) -> float:
-    return run.percentile_s(run.figures.flow_percentile_us(90))
+    return run.percentile_s(run.measures.flow_percentile_us(90))
 
 
 @register_metric(
@@ -75,7 +75,7 @@ def _p90_jct_s(run: RunFacts) -> float:
     rank=80,
 )
 def _p95_jct_s(run: RunFacts) -> float:
-    return run.percentile_s(run.figures.flow_percentile_us(95))
+    return run.percentile_s(run.measures.flow_percentile_us(95))
 
 
 @register_metric(
@@ -93,7 +93,7 @@ def _p95_jct_s(run: RunFacts) -> float:
     rank=90,
 )
 def _p99_jct_s(run: RunFacts) -> float:
-    return run.percentile_s(run.figures.flow_percentile_us(99))
+    return run.percentile_s(run.measures.flow_percentile_us(99))
 
 
 @register_metric(
@@ -109,7 +109,7 @@ def _p99_jct_s(run: RunFacts) -> float:
     rank=100,
 )
 def _max_jct_s(run: RunFacts) -> float:
-    return run.percentile_s(run.figures.flow_percentile_us(100))
+    return run.percentile_s(run.measures.flow_percentile_us(100))
 
 
 @register_metric(
@@ -125,4 +125,4 @@ def _max_jct_s(run: RunFacts) -> float:
     rank=110,
 )
 def _geomean_jct_s(run: RunFacts) -> float:
-    return float(np.exp(run.mean(run.figures.log_jct)))
+    return float(np.exp(run.mean(run.measures.log_jct)))

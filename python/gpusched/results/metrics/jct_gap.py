@@ -22,7 +22,7 @@ def _lower_bound_mean_jct_s(run: RunFacts) -> float:
     if run.lower is None:
         return np.nan
     bound_us = run.lower.best[1]
-    return bound_us.numerator / (bound_us.denominator * run.figures.num_finished) / US_PER_S
+    return bound_us.numerator / (bound_us.denominator * run.measures.num_finished) / US_PER_S
 
 
 @register_metric(
@@ -42,7 +42,7 @@ def _lower_bound_mean_jct_s(run: RunFacts) -> float:
 def _gap(run: RunFacts) -> float:
     if run.lower is None:
         return np.nan
-    return excess(run.figures.flow_us, run.lower.best[1])
+    return excess(run.measures.flow_us, run.lower.best[1])
 
 
 @register_metric(

@@ -25,8 +25,8 @@ def _load(run: RunFacts) -> float:
     if run.window is not None:
         return _load_within(run)
     num_gpus = run.cluster.num_gpus
-    load = _loads.of(run.trace, num_gpus, lambda: run.trace.load(num_gpus))
-    if not run.figures.num_rejected:
+    load = _loads.of(run.trace, num_gpus, lambda: run.trace.offered_load(num_gpus))
+    if not run.measures.num_rejected:
         return load
     runs = np.asarray(run.schedule.status) != REJECTED
     part = run.trace.filter(runs).gpu_seconds / run.trace.gpu_seconds if runs.any() else 0.0

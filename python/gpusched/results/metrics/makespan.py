@@ -24,4 +24,4 @@ from gpusched.results.run_facts import RunFacts
     rank=270,
 )
 def _makespan_s(run: RunFacts) -> float:
-    return run.window_us / US_PER_S if run.figures.num_finished else np.nan
+    return run.window_us / US_PER_S if run.measures.num_finished else np.nan

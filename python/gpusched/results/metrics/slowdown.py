@@ -24,7 +24,7 @@ from gpusched.results.run_facts import RunFacts
     rank=140,
 )
 def _mean_bounded_slowdown(run: RunFacts) -> float:
-    return run.mean(run.figures.bounded_slowdown)
+    return run.mean(run.measures.bounded_slowdown)
 
 
 @register_metric(
@@ -41,5 +41,5 @@ def _mean_bounded_slowdown(run: RunFacts) -> float:
     rank=142,
 )
 def _p95_bounded_slowdown(run: RunFacts) -> float:
-    figures = run.figures
-    return figures.bounded_slowdown_percentile(95) if figures.num_finished else np.nan
+    measures = run.measures
+    return measures.bounded_slowdown_percentile(95) if measures.num_finished else np.nan

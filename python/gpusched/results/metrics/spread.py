@@ -20,4 +20,4 @@ from gpusched.results.run_facts import RunFacts
     rank=320,
 )
 def _mean_servers(run: RunFacts) -> float:
-    return run.mean(run.figures.num_servers)
+    return run.mean(run.measures.num_servers)

@@ -27,7 +27,7 @@ from gpusched.results.run_facts import RunFacts
 )
 def _utilisation(run: RunFacts) -> float:
     if run.window is None:
-        return run.of_gpu_time(run.figures.useful_gpu_milli_us / WHOLE_GPU)
+        return run.of_gpu_time(run.measures.useful_gpu_milli_us / WHOLE_GPU)
     done = run.all_finished
     useful = np.dot(run.within(run.gpus)[done], run.trace.service_us[done])
     return run.of_gpu_time(float(useful))

@@ -19,7 +19,7 @@ from gpusched.results.run_facts import RunFacts
     rank=122,
 )
 def _p50_wait_s(run: RunFacts) -> float:
-    return run.percentile_s(run.figures.wait_percentile_us(50))
+    return run.percentile_s(run.measures.wait_percentile_us(50))
 
 
 @register_metric(
@@ -35,7 +35,7 @@ def _p50_wait_s(run: RunFacts) -> float:
     rank=124,
 )
 def _p90_wait_s(run: RunFacts) -> float:
-    return run.percentile_s(run.figures.wait_percentile_us(90))
+    return run.percentile_s(run.measures.wait_percentile_us(90))
 
 
 @register_metric(
@@ -53,7 +53,7 @@ def _p90_wait_s(run: RunFacts) -> float:
     rank=126,
 )
 def _p95_wait_s(run: RunFacts) -> float:
-    return run.percentile_s(run.figures.wait_percentile_us(95))
+    return run.percentile_s(run.measures.wait_percentile_us(95))
 
 
 @register_metric(
@@ -71,4 +71,4 @@ def _p95_wait_s(run: RunFacts) -> float:
     rank=128,
 )
 def _p99_wait_s(run: RunFacts) -> float:
-    return run.percentile_s(run.figures.wait_percentile_us(99))
+    return run.percentile_s(run.measures.wait_percentile_us(99))

@@ -21,7 +21,7 @@ from gpusched.results.run_facts import RunFacts
     rank=120,
 )
 def _mean_wait_s(run: RunFacts) -> float:
-    return run.mean_s(run.figures.wait_us)
+    return run.mean_s(run.measures.wait_us)
 
 
 @register_metric(
@@ -39,4 +39,4 @@ def _mean_wait_s(run: RunFacts) -> float:
     rank=130,
 )
 def _mean_queueing_delay_s(run: RunFacts) -> float:
-    return run.mean_s(run.figures.delay_us)
+    return run.mean_s(run.measures.delay_us)

@@ -21,7 +21,7 @@ from gpusched.results.run_facts import RunFacts
     rank=150,
 )
 def _area_weighted_jct_s(run: RunFacts) -> float:
-    return _ratio(run.figures.area_jct, run.figures.area)
+    return _ratio(run.measures.area_jct, run.measures.area)
 
 
 @register_metric(
@@ -38,8 +38,8 @@ def _area_weighted_jct_s(run: RunFacts) -> float:
 )
 def _weighted_jct_s(run: RunFacts) -> float:
     if run.trace.weight is None:
-        return run.mean_s(run.figures.flow_us)
-    return _ratio(run.figures.weighted_jct, run.figures.weight)
+        return run.mean_s(run.measures.flow_us)
+    return _ratio(run.measures.weighted_jct, run.measures.weight)
 
 
 def _ratio(weighted: float, weight: float) -> float:

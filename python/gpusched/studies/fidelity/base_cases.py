@@ -44,7 +44,7 @@ POLICIES: Final = (
     Candidate("sjf"),
     Candidate("swf"),
 )
-"""Tried by default, if they need no run times or the trace has an estimate of each."""
+"""Tried by default; those that rank jobs by run time only if the trace has an estimate of each."""
 
 PLACEMENTS: Final = ("consolidated", "first-fit")
 """Tried by default: gangs that want whole servers, and gangs that take any GPUs."""
@@ -199,12 +199,16 @@ def default_policies(trace: Trace) -> tuple[list[str], list[str]]:
     """Return the policies to try where none are named, and what is to be said of it."""
     estimated = has_all_estimates(trace)
     chosen, said = [], []
+    by_truth, left_out = [], []
     for name, most_jobs in POLICIES:
         policy = Policy.parse(name)
-        if (policy.has("clairvoyant") or policy.has("estimate")) and not estimated:
+        if policy.has("clairvoyant") and not estimated:
+            left_out.append(name)
             continue
         if most_jobs is None or len(trace) <= most_jobs:
             chosen.append(name)
+            if policy.has("estimate"):
+                by_truth.append(name)
         else:
             said.append(
                 f"{name} was not tried: it is slow for more than {most_jobs:,} jobs; name it to "
@@ -212,7 +216,11 @@ def default_policies(trace: Trace) -> tuple[list[str], list[str]]:
             )
     if not estimated:
         why = "some jobs have" if trace.estimate_us is not None else "the trace has"
-        said.append(f"policies that need run times were not tried: {why} no estimates")
+        # A site that backfills knows limits that its log need not tell.
+        said.append(
+            f"{why} no estimates: in {' and '.join(by_truth)} true run times stand for them; "
+            f"{' and '.join(left_out)}, which rank jobs by them, were not tried"
+        )
     return chosen, said
 
 

@@ -68,8 +68,10 @@ def fidelity(
         The cluster of the site, or several to try. None: equal servers.
     policies, placements
         What to try, see :func:`gpusched.policies` and :func:`gpusched.placements`. None:
-        non-preemptive policies that a site can have, those that need run times only where the
-        trace has estimates of all; and the placements ``consolidated`` and ``first-fit``.
+        non-preemptive policies that a site can have, those that rank jobs by run time only where
+        the trace has estimates of all; and the placements ``consolidated`` and ``first-fit``.
+        Policies that backfill take true run times for estimates that are missing, and a base case
+        that sees the truth so is marked.
     servers
         Without a cluster: the numbers of servers to try. None: one is searched for.
     gpus_per_server

@@ -148,8 +148,8 @@ def table(found: Sequence[Answer]) -> list[list[str]]:
             continue
         effects = np.sort([answer.effect_factor for answer in of_letter])
         levels = np.sort([answer.level_factor for answer in of_letter])
-        figures = [nearest_rank(side, p) for side in (effects, levels) for p in (50, 90)]
-        rows.append([letter, f"{len(of_letter):,}", *(f"{figure:.2f}" for figure in figures)])
+        numbers = [nearest_rank(side, p) for side in (effects, levels) for p in (50, 90)]
+        rows.append([letter, f"{len(of_letter):,}", *(f"{number:.2f}" for number in numbers)])
     return rows
 
 

@@ -16,7 +16,7 @@ from gpusched.results.run_window import RunWindow
 if TYPE_CHECKING:
     from gpusched.results.result import Result
 
-FIGURES: Final = (
+MEASURES: Final = (
     "mean_wait_s", "p95_wait_s", "mean_jct_s", "p95_jct_s", "utilisation", "makespan_s",
 )  # fmt: skip
 
@@ -35,7 +35,7 @@ class Outcome:
         Whether the policy decided by the true service times.
     cluster
         On which cluster.
-    figures
+    measures
         ``mean_wait_s``, ``p95_wait_s``, ``mean_jct_s``, ``p95_jct_s``, ``utilisation`` and
         ``makespan_s``: metrics of the run, or of its window; NaN where that has none.
     num_finished
@@ -55,7 +55,7 @@ class Outcome:
     contention: str
     clairvoyant: bool
     cluster: Cluster
-    figures: Mapping[str, float]
+    measures: Mapping[str, float]
     num_finished: int
     num_gain: int = 0
     num_lose: int = 0
@@ -63,9 +63,9 @@ class Outcome:
     loss_s: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; undefined figures are None."""
-        figures = {key: value if math.isfinite(value) else None for key, value in
-                   self.figures.items()}  # fmt: skip
+        """Return it as plain values; undefined measures are None."""
+        measures = {key: value if math.isfinite(value) else None for key, value in
+                   self.measures.items()}  # fmt: skip
         return {
             "label": self.label,
             "policy": self.policy,
@@ -76,7 +76,7 @@ class Outcome:
             "clairvoyant": self.clairvoyant,
             "cluster": str(self.cluster),
             "num_gpus": self.cluster.num_gpus,
-            **figures,
+            **measures,
             "num_finished": self.num_finished,
             "num_gain": self.num_gain,
             "num_lose": self.num_lose,
@@ -101,7 +101,7 @@ def outcome_of(
     resolution_s
         Jobs whose completion time changes by no more than this neither gain nor lose.
     window
-        The part of each run that the figures are of, on its own clock. Which jobs gain and lose
+        The part of each run that the measures are of, on its own clock. Which jobs gain and lose
         is counted among those that it holds in the base case.
     """
     jobs, spec = result.jobs, result.spec
@@ -119,7 +119,7 @@ def outcome_of(
         spec.contention,
         result.clairvoyant,
         result.cluster,
-        {key: _figure(result, key, window) for key in FIGURES},
+        {key: _measure(result, key, window) for key in MEASURES},
         int(np.count_nonzero(finished)),
         int(np.count_nonzero(gained) + np.count_nonzero(finished & ~before)),
         int(np.count_nonzero(lost) + np.count_nonzero(before & ~finished)),
@@ -128,7 +128,7 @@ def outcome_of(
     )
 
 
-def _figure(result: Result, key: str, window: RunWindow | None) -> float:
+def _measure(result: Result, key: str, window: RunWindow | None) -> float:
     if window is None:
         return float(result.metric(key))
     if not METRICS.find(key).is_of_parts:

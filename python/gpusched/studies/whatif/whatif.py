@@ -88,7 +88,7 @@ def whatif(
         Measure the part of each run that begins so many seconds after its first submission and
         ends so many before its last one, as :meth:`gpusched.Result.summary` does; who gains and
         who loses is counted among the jobs submitted then. The same part is graded. None: the
-        figures are of the whole runs, and for the grade as much is left out as
+        measures are of the whole runs, and for the grade as much is left out as
         :func:`gpusched.fidelity` does.
     threads, progress, stop
         As for :func:`gpusched.compare`; ``progress`` counts runs.
@@ -96,7 +96,7 @@ def whatif(
     Returns
     -------
     WhatIf
-        The figures of the base case and of the changes, with the grade.
+        The measures of the base case and of the changes, with the grade.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def whatif(
         for label, result in results.items()
     )
     if window is not None:
-        said.append(f"figures: of the runs {window}, on the clock of each")
+        said.append(f"measures: of the runs {window}, on the clock of each")
     like, why_not = _judged(reference, resolution_s, warm_up_s, tail_s)
     return WhatIf(
         trace,
@@ -248,13 +248,13 @@ def _judged(
 
 
 def _remarks(results: Mapping[str, Result]) -> list[str]:
-    """Say which jobs are not in the figures, and what the runs had to say."""
+    """Say which jobs are not in the measures, and what the runs had to say."""
     said: dict[str, list[str]] = {}
     for label, result in results.items():
         left = len(result.trace) - int(np.count_nonzero(result.jobs.is_finished))
         texts = list(result.warnings)
         if left:
-            texts.append(f"{left:,} jobs did not finish and are not in the figures")
+            texts.append(f"{left:,} jobs did not finish and are not in the measures")
         if result.clairvoyant:
             texts.append("clairvoyant (†): decides by the true service times")
         for text in texts:

@@ -1,4 +1,4 @@
-"""What :func:`gpusched.whatif` found: figures, differences, and a grade."""
+"""What :func:`gpusched.whatif` found: measures, differences, and a grade."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpusched.studies.fidelity.grades import Grade
 from gpusched.studies.fidelity.likeness import Likeness
 from gpusched.studies.whatif import whatif_texts
-from gpusched.studies.whatif.outcome import FIGURES, Outcome
+from gpusched.studies.whatif.outcome import MEASURES, Outcome
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,16 +66,16 @@ class WhatIf:
             )
         )
 
-    def difference(self, label: str, figure: str) -> float:
-        """Return a figure of a change minus that of the base case.
+    def difference(self, label: str, measure: str) -> float:
+        """Return a measure of a change minus that of the base case.
 
         Raises
         ------
         KeyError
-            If there is no such change or figure.
+            If there is no such change or measure.
         """
         by_label = {outcome.label: outcome for outcome in self.outcomes}
-        return by_label[label].figures[figure] - self.base.figures[figure]
+        return by_label[label].measures[measure] - self.base.measures[measure]
 
     def table(self) -> pl.DataFrame:
         """Return one row for the base case and each change, with differences, as a Polars frame.
@@ -88,7 +88,9 @@ class WhatIf:
         letter = None if self.grade is None else self.grade.letter
         rows = []
         for outcome in (self.base, *self.outcomes):
-            changed = {f"d_{key}": outcome.figures[key] - self.base.figures[key] for key in FIGURES}
+            changed = {
+                f"d_{key}": outcome.measures[key] - self.base.measures[key] for key in MEASURES
+            }
             rows.append(outcome.to_dict() | changed | {"grade": letter})
         return pl.from_dicts(rows, infer_schema_length=None)
 

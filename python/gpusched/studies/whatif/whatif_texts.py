@@ -66,7 +66,7 @@ def _policy(outcome: Outcome) -> str:
 
 def _rows(base: Outcome, outcomes: tuple[Outcome, ...]) -> list[list[str]]:
     every = (base, *outcomes)
-    shown = [entry for entry in _SHOWN if any(math.isfinite(o.figures[entry[0]]) for o in every)]
+    shown = [entry for entry in _SHOWN if any(math.isfinite(o.measures[entry[0]]) for o in every)]
     columns = [_column(every, key, label, kind) for key, label, kind in shown]
     headings = ["", *(heading for heading, _ in columns), "gain", "lose"]
     rows = [headings]
@@ -81,7 +81,7 @@ def _rows(base: Outcome, outcomes: tuple[Outcome, ...]) -> list[list[str]]:
 
 def _column(every: Sequence[Outcome], key: str, label: str, kind: Kind) -> tuple[str, list[str]]:
     """Return the heading with the unit, and a text per outcome."""
-    values = [outcome.figures[key] for outcome in every]
+    values = [outcome.measures[key] for outcome in every]
     known = [value for value in values if math.isfinite(value)]
     scale, unit = scale_of(kind, known)
     decimals = decimals_of(kind, [value / scale for value in known])
@@ -92,8 +92,8 @@ def _column(every: Sequence[Outcome], key: str, label: str, kind: Kind) -> tuple
 
 
 def _change(base: Outcome, outcome: Outcome, key: str) -> str:
-    """Return the change in percent of the base case's figure."""
-    before, after = base.figures[key], outcome.figures[key]
+    """Return the change in percent of the base case's measure."""
+    before, after = base.measures[key], outcome.measures[key]
     if not (math.isfinite(before) and math.isfinite(after)):
         return ""
     if before == after:
@@ -106,11 +106,11 @@ def _change(base: Outcome, outcome: Outcome, key: str) -> str:
 
 def _within_error(base: Outcome, outcomes: tuple[Outcome, ...], factor: float) -> list[str]:
     """Name the changes of the mean wait that are no larger than what the base case misses."""
-    before = base.figures["mean_wait_s"]
+    before = base.measures["mean_wait_s"]
     small = [
         outcome.label
         for outcome in outcomes
-        if factor > 1 and factor_between(before, outcome.figures["mean_wait_s"]) <= factor
+        if factor > 1 and factor_between(before, outcome.measures["mean_wait_s"]) <= factor
     ]
     if not small:
         return []

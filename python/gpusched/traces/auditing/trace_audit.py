@@ -12,8 +12,8 @@ from gpusched.base.source import AnyFile, Source
 from gpusched.traces.auditing.check_registry import trace_checks
 from gpusched.traces.auditing.evidence import Evidence
 from gpusched.traces.auditing.findings import VERDICTS, TraceAudit
-from gpusched.traces.checked_columns import duplicate_ids_kept
-from gpusched.traces.reading import read_trace
+from gpusched.traces.job_ids import duplicate_ids_kept
+from gpusched.traces.reading import read_quietly
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def audit_trace(
     else:
         file = trace
         with duplicate_ids_kept():
-            trace = read_trace(file, **options)
+            trace = read_quietly(file, **options)
         if options.get("processors_per_gpu", 1) == 1:
             published = published_gpus(file)
     return judged(trace, cluster, published)

@@ -20,7 +20,7 @@ from gpusched.traces import text_columns as parse
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.intake.declared_columns import ReadColumns
 from gpusched.traces.intake.text_schema import trace_of
-from gpusched.traces.json_records import begins_with_object, floats, read_records, text_of
+from gpusched.traces.json_records import floats, has_member, read_records, text_of
 from gpusched.traces.workload import Trace
 
 DELAYS: Final = ("delay", "DelayProfile")
@@ -72,7 +72,7 @@ def read(source: Source, *, on_bad: OnBad) -> Trace:
 
 
 def _recognises(source: Source) -> bool:
-    return begins_with_object(source, "subtime")
+    return has_member(source, "jobs", "subtime")
 
 
 def _excerpt() -> dict[str, bytes]:
@@ -96,7 +96,7 @@ register_trace_format(
         name="batsim",
         summary="Batsim workloads (JSON) of jobs with delays, resources as GPUs.",
         source="Dutot et al., JSSPP 2016.",
-        detection="a JSON object with `subtime`",
+        detection="a JSON object with `jobs` that have a `subtime`",
         recognises=_recognises,
         read=read,
         excerpt=_excerpt,

@@ -15,7 +15,7 @@ from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.traces import slurm_json
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
-from gpusched.traces.json_records import begins_with_object, read_records, text_of
+from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.sacct_jobs import OPTIONS, jobs_of
 from gpusched.traces.workload import Trace
 
@@ -114,7 +114,7 @@ def _resources(entries: Any) -> Iterator[str]:
 
 
 def _recognises(source: Source) -> bool:
-    return begins_with_object(source, "submission") and begins_with_object(source, "eligible")
+    return has_member(source, "jobs", "time", "submission")
 
 
 def _excerpt() -> dict[str, bytes]:
@@ -125,7 +125,8 @@ def _excerpt() -> dict[str, bytes]:
         return {
             "account": "vision", "array": {"job_id": 0, "task_id": None, "task": None},
             "association": {"account": "vision", "user": "ann"}, "job_id": name, "name": "train",
-            "partition": "gpu", "qos": "normal", "required": {"CPUs": 2 * gpus},
+            "allocation_nodes": 1, "nodes": "gpu01", "partition": "gpu", "qos": "normal",
+            "required": {"CPUs": 2 * gpus},
             "state": {"current": "COMPLETED", "reason": "None"}, "steps": [], "user": "ann",
             "time": {
                 "elapsed": 3600, "eligible": submit, "end": end, "limit": 1440, "start": start,
@@ -153,7 +154,7 @@ register_trace_format(
         name="sacct-json",
         summary="Slurm accounting as JSON (sacct --json).",
         source="SchedMD, Slurm.",
-        detection="a JSON object with `submission` and `eligible`",
+        detection="a JSON object with `jobs` that have a `submission`",
         recognises=_recognises,
         read=read,
         excerpt=_excerpt,

@@ -16,7 +16,7 @@ from gpusched.base.units import MIB_PER_GIB
 from gpusched.clusters.cluster import Cluster
 from gpusched.traces import slurm_json
 from gpusched.traces import slurm_values as slurm
-from gpusched.traces.json_records import begins_with_object, read_records, text_of
+from gpusched.traces.json_records import has_member, read_records, text_of
 from gpusched.traces.server_tables import ServerTable
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _cluster(
 
 def recognises(source: Source) -> bool:
     """Whether a file is an object with servers."""
-    return begins_with_object(source, "nodes", "sinfo")
+    return has_member(source, "nodes") or has_member(source, "sinfo")
 
 
 def _nodes(source: Source) -> list[_Node]:

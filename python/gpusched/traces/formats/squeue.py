@@ -25,7 +25,7 @@ from gpusched.traces import text_columns as parse
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
 from gpusched.traces.intake.declared_columns import ReadColumns
 from gpusched.traces.intake.text_schema import trace_of
-from gpusched.traces.json_records import Records, begins_with_object, floats, read_records, text_of
+from gpusched.traces.json_records import Records, floats, has_member, read_records, text_of
 from gpusched.traces.workload import Trace
 
 SERVICES: Final = ("left", "whole")
@@ -214,7 +214,7 @@ def _limits(screen: Screen, rows: list[QueuedJob], unlimited_s: int | None) -> F
 
 def recognises(source: Source) -> bool:
     """Whether a file is an object with jobs of a queue."""
-    return begins_with_object(source, "job_state")
+    return has_member(source, "jobs", "job_state")
 
 
 def _excerpt() -> dict[str, bytes]:
@@ -227,6 +227,7 @@ def _excerpt() -> dict[str, bytes]:
         "end_time": 1_714_557_260, "time_limit": 120, "state_reason": "None",
         "tres_alloc_str": "cpu=16,mem=128G,node=1,billing=16,gres/gpu=8",
         "tres_req_str": "cpu=16,mem=128G,node=1,billing=16,gres/gpu=8",
+        "node_count": 1, "nodes": "gpu01", "job_resources": {"nodes": "gpu01"},
     }  # fmt: skip
     new = {
         "job_id": 42, "job_state": ["PENDING"], "user_name": "bob", "partition": "gpu",
@@ -234,6 +235,7 @@ def _excerpt() -> dict[str, bytes]:
         "end_time": wrapped(0), "time_limit": wrapped(60), "state_reason": "Resources",
         "array_task_string": "1-3%2", "tres_alloc_str": "",
         "tres_req_str": "cpu=4,mem=32G,node=1,billing=4,gres/gpu=1",
+        "node_count": wrapped(1), "nodes": "", "job_resources": {},
     }  # fmt: skip
     document = {"jobs": [old, new], "last_update": wrapped(1_714_550_160), "errors": []}
     return {"squeue.json": json.dumps(document, indent=1).encode()}
@@ -244,7 +246,7 @@ register_trace_format(
         name="squeue",
         summary="The queue of Slurm now (squeue --json): jobs that run and wait.",
         source="SchedMD, Slurm.",
-        detection="a JSON object with `job_state`",
+        detection="a JSON object with `jobs` that have a `job_state`",
         recognises=recognises,
         read=read,
         excerpt=_excerpt,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.readable import Network, Profile
 from tests.parity.core import run_core
-from tests.reference import Network, Profile
 from tests.reference.cases import ALL_TYPES, Case
 from tests.reference.large import large_case
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import gpusched as gs
+from gpusched.readable import Job, Outcome, replay
 from tests.parity.core import run_core
-from tests.reference import Job, Outcome, replay
 
 SECOND = 1_000_000
 

@@ -24,11 +24,11 @@ def objects() -> Objects:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Callable[..., gs.ClusterState]:
-    def read(given: Objects, **options: Any) -> gs.ClusterState:
+def state(tmp_path: Path) -> Callable[..., gs.deciding.ClusterState]:
+    def read(given: Objects, **options: Any) -> gs.deciding.ClusterState:
         path = tmp_path / "all.yaml"
         path.write_text(yaml.safe_dump_all(given))
-        return gs.read_state(path, **options)
+        return gs.deciding.read_state(path, **options)
 
     return read
 
@@ -71,7 +71,7 @@ def test_json_yaml_lists_and_files_tell_the_same(
     ]
     rest = [each for each in objects if each["kind"] != "Workload"]
     (tmp_path / "all.yaml").unlink()
-    parts = gs.read_state(tmp_path)
+    parts = gs.deciding.read_state(tmp_path)
     for path in tmp_path.iterdir():
         path.unlink()
     lists = state([*rest, {**workloads, "items": bare}])
@@ -255,5 +255,32 @@ def test_text_that_is_none_of_it_is_refused(tmp_path: Path, text: str, message: 
     path = tmp_path / "a.yaml"
     path.write_text(text)
     with pytest.raises(ValueError, match=r"a\.yaml: not a readable state") as caught:
-        gs.read_state(path)
+        gs.deciding.read_state(path)
     assert message in str(caught.value)
+
+
+def test_levels_of_a_topology_above_servers_are_the_domains_of_the_cluster(
+    state: Any, objects: Objects
+) -> None:
+    block, rack, host = "example.com/block", "example.com/rack", "kubernetes.io/hostname"
+    levels = [{"nodeLabel": label} for label in (block, rack, host)]
+    named(objects, "racks")["spec"]["levels"] = levels
+    servers = [
+        server("gpu01", 8, gpu="a100", **{block: "b1", rack: "r1"}),
+        server("gpu02", 8, gpu="a100", **{block: "b1", rack: "r2"}),
+        server("gpu03", 8, gpu="a100", **{block: "b2", rack: "r1"}),
+        server("gpu04", 8, gpu="a100", **{block: "b2"}),
+        server("gpu05", 8, gpu="a100"),
+    ]
+    cluster = state([*objects, *servers]).cluster
+    assert {each.name: each.parent for each in cluster.domains} == {
+        "kueue": None, "kueue/b1": "kueue", "kueue/b2": "kueue", "kueue/b1/r1": "kueue/b1",
+        "kueue/b1/r2": "kueue/b1", "kueue/b2/r1": "kueue/b2",
+    }  # fmt: skip
+    inside = [group.domain for group in cluster.servers for _ in range(group.count)]
+    assert inside == ["kueue/b1/r1", "kueue/b1/r2", "kueue/b2/r1", "kueue/b2", "kueue"]
+    assert gs.decide(state([*objects, *servers]), placement="topology").job.size
+    # Without labels of the nodes, or without the topology, nothing is known of them.
+    assert not state([*objects, server("gpu01", 8, gpu="a100"), servers[-1]]).cluster.domains
+    others = [each for each in objects if each["kind"] != "Topology"]
+    assert not state([*others, *servers]).cluster.domains

@@ -22,11 +22,11 @@ def documents() -> Documents:
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Callable[..., gs.ClusterState]:
-    def read(given: Documents, **options: Any) -> gs.ClusterState:
+def state(tmp_path: Path) -> Callable[..., gs.deciding.ClusterState]:
+    def read(given: Documents, **options: Any) -> gs.deciding.ClusterState:
         for name, document in zip(("squeue.json", "sinfo.json"), given, strict=True):
             (tmp_path / name).write_text(json.dumps(document))
-        return gs.read_state(tmp_path, **options)
+        return gs.deciding.read_state(tmp_path, **options)
 
     return read
 
@@ -190,16 +190,31 @@ def test_both_files_are_needed(tmp_path: Path) -> None:
     path = tmp_path / "squeue.json"
     path.write_text(json.dumps(queue))
     with pytest.raises(ValueError, match="one file must be what sinfo --json prints; it is none"):
-        gs.read_state(path)
+        gs.deciding.read_state(path)
     (tmp_path / "other.json").write_text(json.dumps(queue))
     with pytest.raises(ValueError, match="one file must be what squeue --json prints"):
-        gs.read_state(tmp_path)
+        gs.deciding.read_state(tmp_path)
     with pytest.raises(TypeError, match="has no option 'partitio'"):
-        gs.read_state(path, partitio="gpu")
+        gs.deciding.read_state(path, partitio="gpu")
 
 
 @needs_real_data
 def test_the_samples_of_slurm_21_have_no_gpu() -> None:
     files = [DATA / "slurm" / f"{name}_out.json" for name in ("squeue", "sinfo")]
     with pytest.raises(ValueError, match="no server has a GPU"):
-        gs.read_state(files)
+        gs.deciding.read_state(files)
+
+
+@needs_real_data
+def test_the_queue_of_a_site_is_read_beside_its_servers(state: Any) -> None:
+    queue = json.loads((DATA / "slurm" / "squeue_out.json").read_text())
+    for job in queue["jobs"]:
+        job |= {"state_reason": "Resources", "partition": "gpu"}
+        for name in ("tres_req_str", "tres_alloc_str"):
+            job[name] += ",gres/gpu=4" if job[name] else ""
+    _, nodes = documents()
+    nodes["nodes"][0]["name"] = "cs75"
+    found = state((queue, nodes))
+    assert len(found.jobs) == 11
+    assert [server.name for server in found.servers] == ["cs75", "gpu02"]
+    assert found.held_server.tolist() == [0]

@@ -11,7 +11,7 @@ import pytest
 import gpusched as gs
 from gpusched.traces.auditing.check_registry import CHECKS, trace_check
 from gpusched.traces.auditing.findings import VERDICTS
-from gpusched.traces.checked_columns import duplicate_ids_kept
+from gpusched.traces.job_ids import duplicate_ids_kept
 from tests.unit.real_data import DATA, needs_real_data
 from tests.unit.traces.auditing.planted_defects import (
     CLUSTER,

@@ -18,7 +18,7 @@ LAST = 1_000
 
 
 def read(sources: Sequence[Source]) -> ClusterState:
-    """Read one file; its schema is that of :func:`gpusched.state_schema`."""
+    """Read one file; its schema is that of :func:`gpusched.deciding.state_schema`."""
     if len(sources) != 1:
         raise ValueError(f"a state in our own format is one file, not {len(sources)}")
     data = sources[0].data.removeprefix(BOM_UTF8)

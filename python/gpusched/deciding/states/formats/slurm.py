@@ -297,7 +297,7 @@ register_state_format(
         name="slurm",
         summary="What squeue --json and sinfo --json print, two files.",
         source="SchedMD, Slurm.",
-        detection="a JSON object with `job_state`, or with `nodes` or `sinfo`",
+        detection="a JSON object with `jobs` that have a `job_state`, or with `nodes` or `sinfo`",
         recognises=_recognises,
         read=read,
         excerpt=_excerpt,

@@ -107,7 +107,8 @@ def overload(evidence: Evidence) -> Outcome:
     if evidence.num_jobs < 2 or not evidence.trace.span_us:
         return Outcome("unknown", "all jobs arrive at one instant")
     work = evidence.fitting_gpu_seconds  # what can never run is told by another check
-    load = evidence.trace.load(evidence.num_gpus) * float(work.sum() / evidence.gpu_seconds.sum())
+    share = float(work.sum() / evidence.gpu_seconds.sum())
+    load = evidence.trace.offered_load(evidence.num_gpus) * share
     if load <= 1:
         return Outcome("fine", f"the load is {load:.2f}")
     done_us = np.cumsum(work) * US_PER_S / evidence.num_gpus

@@ -1,0 +1,171 @@
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/check.hpp"
+#include "bindings.hpp"
+#include "columns.hpp"
+#include "exact.hpp"
+#include "runs/run_measures.hpp"
+
+namespace gpusched::bindings {
+namespace {
+
+template <class Value>
+Value at(const Percentiles<Value>& found, int percent) {
+  const auto& known = Percentiles<Value>::kPercents;
+  const auto* place = std::find(known.begin(), known.end(), percent);
+  if (place == known.end()) {
+    fail_input("percent: " + std::to_string(percent) + " is none of 50, 90, 95, 99 and 100");
+  }
+  return found.values[static_cast<std::size_t>(place - known.begin())];
+}
+
+template <class Member>
+auto wide(Member member) {
+  return [member](const RunMeasures& measures) { return exact(measures.*member); };
+}
+
+JudgedJobs jobs_of(const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
+                   const Column<std::int32_t>& gpus,
+                   const std::optional<Column<std::int32_t>>& share_milli,
+                   const std::optional<Column<double>>& weight,
+                   const std::optional<Column<std::int32_t>>& tenant, std::size_t num_tenants) {
+  return {.submit_us = view(submit_us, "submit_us"),
+          .service_us = view(service_us, "service_us"),
+          .gpus = view(gpus, "gpus"),
+          .share_milli = view(share_milli, "share_milli"),
+          .weight = view(weight, "weight"),
+          .tenant = view(tenant, "tenant"),
+          .num_tenants = num_tenants};
+}
+
+}  // namespace
+
+void bind_run_measures(py::module_& m) {
+  using Ticks = Column<std::int64_t>;
+  using Counts = Column<std::int32_t>;
+
+  py::class_<RunMeasures>(
+      m, "RunMeasures",
+      "Sums over the jobs that finished, unless it is said otherwise: the integers are exact.\n"
+      "Widths count a share of a GPU as that share, in thousandths.")
+      .def_readonly("num_finished", &RunMeasures::num_finished)
+      .def_readonly("num_rejected", &RunMeasures::num_rejected)
+      .def_readonly("num_unfinished", &RunMeasures::num_unfinished)
+      .def_readonly("first_submit_us", &RunMeasures::first_submit_us, "The first of them.")
+      .def_readonly("last_finish_us", &RunMeasures::last_finish_us, "The last of them.")
+      .def_property_readonly("flow_us", wide(&RunMeasures::flow_us), "Finish - submit.")
+      .def_property_readonly("wait_us", wide(&RunMeasures::wait_us), "The part without GPUs.")
+      .def_property_readonly("delay_us", wide(&RunMeasures::delay_us), "First start - submit.")
+      .def_property_readonly("since_first_us", wide(&RunMeasures::since_first_us),
+                             "Submit - the first submit of them.")
+      .def(
+          "flow_percentile_us",
+          [](const RunMeasures& measures, int percent) { return at(measures.flow, percent); },
+          py::arg("percent"), "Nearest-rank, of 50, 90, 95, 99 or 100 %; 0 if none finished.")
+      .def(
+          "wait_percentile_us",
+          [](const RunMeasures& measures, int percent) { return at(measures.wait, percent); },
+          py::arg("percent"), "The same of the time without GPUs.")
+      .def_readonly("num_servers", &RunMeasures::num_servers)
+      .def_readonly("num_preemptions", &RunMeasures::num_preemptions, "Of all jobs.")
+      .def_readonly("num_resizes", &RunMeasures::num_resizes, "Of all jobs.")
+      .def_property_readonly("held_gpu_milli_us", wide(&RunMeasures::held_gpu_milli_us),
+                             "Width x time with GPUs, of all jobs.")
+      .def_property_readonly("useful_gpu_milli_us", wide(&RunMeasures::useful_gpu_milli_us),
+                             "Width x service.")
+      .def_property_readonly("accepted_gpu_milli_us", wide(&RunMeasures::accepted_gpu_milli_us),
+                             "Width x service of all that were not rejected.")
+      .def_readonly("log_jct", &RunMeasures::log_jct, "ln of the JCT in seconds.")
+      .def_readonly("bounded_slowdown", &RunMeasures::bounded_slowdown)
+      .def(
+          "bounded_slowdown_percentile",
+          [](const RunMeasures& measures, int percent) {
+            return at(measures.bounded_slowdowns, percent);
+          },
+          py::arg("percent"), "As of the other percentiles.")
+      .def_readonly("tenant_fairness", &RunMeasures::tenant_fairness,
+                    "Jain's index of the tenants' mean bounded slowdowns; 0 without tenants.")
+      .def_readonly("num_tenants", &RunMeasures::num_tenants, "Of whom a job finished.")
+      .def_readonly("area_jct", &RunMeasures::area_jct, "GPUs x service x JCT, seconds squared.")
+      .def_readonly("area", &RunMeasures::area, "GPUs x service, seconds.")
+      .def_readonly("weighted_jct", &RunMeasures::weighted_jct, "Weight x JCT, seconds.")
+      .def_readonly("weight", &RunMeasures::weight);
+
+  m.def(
+      "run_measures",
+      [](const Ticks& submit_us, const Ticks& service_us, const Counts& gpus,
+         const std::optional<Counts>& share_milli, const std::optional<Column<double>>& weight,
+         const std::optional<Counts>& tenant, std::size_t num_tenants, const Ticks& start_us,
+         const Ticks& finish_us, const Ticks& held_us, const Counts& preemptions,
+         const Counts& resizes, const Counts& num_servers, const Column<std::uint8_t>& status,
+         std::int64_t short_service_us) {
+        const JudgedJobs jobs =
+            jobs_of(submit_us, service_us, gpus, share_milli, weight, tenant, num_tenants);
+        const OutcomeColumns outcome{.start_us = view(start_us, "start_us"),
+                                     .finish_us = view(finish_us, "finish_us"),
+                                     .held_us = view(held_us, "held_us"),
+                                     .preemptions = view(preemptions, "preemptions"),
+                                     .resizes = view(resizes, "resizes"),
+                                     .num_servers = view(num_servers, "num_servers"),
+                                     .status = view(status, "status")};
+        const UnlockedPass unlocked(outcome.status.size());  // no Python object is touched
+        return measures_of(jobs, outcome, short_service_us);
+      },
+      py::kw_only(), py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
+      py::arg("gpus").noconvert(), py::arg("share_milli").noconvert(),
+      py::arg("weight").noconvert(), py::arg("tenant").noconvert() = py::none(),
+      py::arg("num_tenants") = 0, py::arg("start_us").noconvert(), py::arg("finish_us").noconvert(),
+      py::arg("held_us").noconvert(), py::arg("preemptions").noconvert(),
+      py::arg("resizes").noconvert(), py::arg("num_servers").noconvert(),
+      py::arg("status").noconvert(), py::arg("short_service_us"),
+      "What a run is judged by, from its columns in one pass: a value per job each, None for\n"
+      "whole GPUs, for equal weights and without tenants, whose numbers lie below `num_tenants`. A\n"
+      "service under `short_service_us` counts as that in\n"
+      "the slowdown.");
+
+  m.def(
+      "schedule_measures",
+      [](const Schedule& schedule, const Ticks& submit_us, const Ticks& service_us,
+         const Counts& gpus, const std::optional<Counts>& share_milli,
+         const std::optional<Column<double>>& weight, const std::optional<Counts>& tenant,
+         std::size_t num_tenants, std::int64_t short_service_us) {
+        const JudgedJobs jobs =
+            jobs_of(submit_us, service_us, gpus, share_milli, weight, tenant, num_tenants);
+        const UnlockedPass unlocked(schedule.num_jobs());  // no Python object is touched
+        return measures_of(jobs, schedule, short_service_us);
+      },
+      py::arg("schedule").none(false), py::kw_only(), py::arg("submit_us").noconvert(),
+      py::arg("service_us").noconvert(), py::arg("gpus").noconvert(),
+      py::arg("share_milli").noconvert(), py::arg("weight").noconvert(),
+      py::arg("tenant").noconvert() = py::none(), py::arg("num_tenants") = 0,
+      py::arg("short_service_us"),
+      "The same of a schedule of all of the jobs, without its columns.");
+
+  m.def(
+      "time_there_us",
+      [](const Ticks& submit_us, const Ticks& finish_us, const Column<std::uint8_t>& status,
+         const std::vector<std::int64_t>& times_us) {
+        std::vector<Int128> found;
+        {
+          const UnlockedPass unlocked(static_cast<std::size_t>(status.size()));
+          found = time_there_us(view(submit_us, "submit_us"), view(finish_us, "finish_us"),
+                                view(status, "status"), times_us);
+        }
+        py::typing::List<py::int_> there;
+        for (const Int128 time : found) there.append(exact(time));
+        return there;
+      },
+      py::kw_only(), py::arg("submit_us").noconvert(), py::arg("finish_us").noconvert(),
+      py::arg("status").noconvert(), py::arg("times_us"),
+      "Time that all jobs together are there, from submission to finish, within each stretch\n"
+      "from one of the ascending `times_us` to the next: exact. One that is unfinished stays to\n"
+      "the end, one that is rejected never is there.");
+}
+
+}  // namespace gpusched::bindings

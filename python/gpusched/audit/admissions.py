@@ -1,0 +1,158 @@
+"""Rules of the decisions of a policy that takes jobs or turns them down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusched.audit.declarations import resolved
+from gpusched.audit.evidence import Case
+from gpusched.audit.log_format import DECISION_COLUMNS
+from gpusched.audit.rule_book import RuleBook
+from gpusched.base.arrays import AnyArray
+
+
+@dataclass(frozen=True)
+class AdmissionRule:
+    """How a policy decides about jobs with deadlines.
+
+    Attributes
+    ----------
+    admitted, turned_down
+        The reasons that there are.
+    is_priced
+        Whether a job has a cost; otherwise costs and payoffs are 0.
+    slot_s
+        Of decisions and windows that keep to slots, unless the policy is told otherwise; 0: it
+        decides when jobs come, start or end; negative: at any time.
+    names_window
+        Reasons that come with a scarcest type and a window; None: each job has a window from its
+        decision to its deadline.
+    """
+
+    admitted: frozenset[str]
+    turned_down: frozenset[str]
+    is_priced: bool = False
+    slot_s: float = 0.0
+    names_window: frozenset[str] | None = None
+
+
+ADMISSION_RULES: Final = RuleBook[AdmissionRule]("policy")
+
+
+def check(case: Case) -> None:
+    """Check each row of decisions; a policy without admission has none."""
+    rows = {name: np.asarray(values) for name, values in case.schedule.decisions().items()}
+    if set(rows) != set(DECISION_COLUMNS) or len({len(values) for values in rows.values()}) != 1:
+        case.problems.append(f"malformed decisions: {sorted(rows)} are not columns of one length")
+        return
+    num_rows, job = len(rows["job"]), rows["job"]
+    if num_rows == 0:
+        return
+    name, given = resolved(case.spec.policy, case.flags.alias_of)
+    rule = ADMISSION_RULES.find(name)
+    if rule is None:
+        if not any(thing.role == "policy" for thing in case.spec.python):
+            case.problems.append(f"wrong decisions: {case.spec.policy} turns no job down")
+        return
+    if not 0 <= job.min() <= job.max() < len(case.trace):
+        case.problems.append("malformed decisions: they name a job beyond those of the trace")
+        return
+    slot_us = 1 if rule.slot_s < 0 else round(float(given.get("slot_s", rule.slot_s)) * 1e6)
+    _check_jobs(case, rows, slot_us)
+    _check_figures(case, rows, rule, slot_us)
+
+
+def _check_jobs(case: Case, rows: dict[str, AnyArray], slot_us: int) -> None:
+    job, time_us, deadline_us = rows["job"], rows["time_us"], case.trace.deadline_us
+    count = np.bincount(job, minlength=len(case.trace))
+    case.report("wrong decisions", count > 1, lambda j: f"job {j} is decided on {count[j]} times")
+    asks = np.zeros(len(case.trace), np.bool_) if deadline_us is None else deadline_us >= 0
+    case.report(
+        "wrong decisions",
+        (count > 0) & (case.rejected | ~asks),
+        lambda j: f"job {j} is rejected or has no deadline, and is decided on",
+    )
+    case.report(
+        "wrong decisions",
+        (count == 0) & asks & ~case.rejected,
+        lambda j: f"job {j} has a deadline, and nobody decides on it",
+    )
+    ends_us = np.asarray(case.schedule.finish_us)[job]
+    case.report(
+        "decided at a wrong time",
+        (time_us < case.trace.submit_us[job]) | ((ends_us >= 0) & (time_us > ends_us)),
+        lambda i: f"job {job[i]} at {time_us[i]} us",
+    )
+    case.report(
+        "decided at a wrong time",
+        ~_is_border(case, time_us, slot_us),
+        lambda i: f"job {job[i]} at {time_us[i]} us, at which nothing happens",
+    )
+
+
+def _is_border(case: Case, time_us: AnyArray, slot_us: int) -> AnyArray:
+    """Whether jobs come, start or end at a time, or a slot does."""
+    at = np.minimum(case.moments.of(time_us), len(case.moments.us) - 1)
+    is_border: AnyArray = case.moments.us[at] == time_us
+    if slot_us > 0:
+        is_border |= time_us % slot_us == 0
+    return is_border
+
+
+def _check_figures(
+    case: Case, rows: dict[str, AnyArray], rule: AdmissionRule, slot_us: int
+) -> None:
+    job, cost, value, payoff = (rows[name] for name in ("job", "cost", "value", "payoff"))
+    is_admitted = rows["admitted"] == 1
+    case.report(
+        "wrong decisions",
+        ~np.isin(rows["admitted"], (0, 1)),
+        lambda i: f"job {job[i]} is admitted: {rows['admitted'][i]}",
+    )
+    known = np.where(
+        is_admitted,
+        np.isin(rows["reason"], sorted(rule.admitted)),
+        np.isin(rows["reason"], sorted(rule.turned_down)),
+    )
+    case.report("wrong decisions", ~known, lambda i: f"job {job[i]}: {str(rows['reason'][i])!r}")
+    worth = np.ones(len(case.trace)) if case.trace.value is None else case.trace.value
+    case.report(
+        "wrong value", value != worth[job], lambda i: f"job {job[i]}: {value[i]} is not its own"
+    )
+    with np.errstate(invalid="ignore"):
+        due = np.where(is_admitted & rule.is_priced, value - cost, 0.0)
+    case.report(
+        "wrong payoff", payoff != due, lambda i: f"job {job[i]}: {payoff[i]}, in truth {due[i]}"
+    )
+    bad_cost = ~(cost >= 0) | (is_admitted & (cost > value)) if rule.is_priced else cost != 0
+    case.report("wrong cost", bad_cost, lambda i: f"job {job[i]}: {cost[i]}")
+    _check_windows(case, rows, rule, slot_us)
+
+
+def _check_windows(
+    case: Case, rows: dict[str, AnyArray], rule: AdmissionRule, slot_us: int
+) -> None:
+    job, time_us, kind = rows["job"], rows["time_us"], rows["type"]
+    begin_us, end_us = rows["from_us"], rows["until_us"]
+    bad_type = (kind < -1) | (kind >= len(case.cluster.gpu_types))
+    case.report("wrong decisions", bad_type, lambda i: f"job {job[i]} names GPU type {kind[i]}")
+    if rule.names_window is None:
+        assert case.trace.deadline_us is not None
+        bad = (begin_us != time_us) | (end_us != case.trace.deadline_us[job])
+    else:
+        has = np.isin(rows["reason"], sorted(rule.names_window))
+        none = (kind == -1) & (begin_us == 0) & (end_us == 0)
+        fits = (begin_us >= time_us) & (end_us >= begin_us)
+        if slot_us > 0:
+            fits &= ((begin_us == time_us) | (begin_us % slot_us == 0)) & (end_us % slot_us == 0)
+        # No type is the scarcest where none could ever give what is asked for.
+        fits |= (kind == -1) & (begin_us == time_us) & (end_us == 0)
+        bad = np.where(has, ~fits, ~none)
+    case.report(
+        "wrong window",
+        bad,
+        lambda i: f"job {job[i]} decided at {time_us[i]} us: {begin_us[i]} to {end_us[i]} us",
+    )

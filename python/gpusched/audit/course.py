@@ -1,0 +1,125 @@
+"""What was done to a run in its course, as its warnings tell, and what else it warns of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gpusched.audit.declarations import parameters
+from gpusched.audit.evidence import Case
+from gpusched.audit.rule_book import RuleBook
+
+_CANCELLED: Final = re.compile(r"job (\d+) was cancelled at [-+.e\d]+ s")
+_HANDED_OVER: Final = re.compile(r"the policy became (.+) at [-+.e\d]+ s")
+
+
+@dataclass(frozen=True)
+class Saying:
+    """A warning that a policy may give.
+
+    Attributes
+    ----------
+    text
+        A regular expression, or where it ``is_due`` the very text.
+    is_due
+        Whether it must be given as it is; otherwise the log does not tell.
+    """
+
+    text: str
+    is_due: bool = False
+
+
+SAYING_RULES: Final = RuleBook[Callable[[Case, Mapping[str, str]], Sequence[Saying]]]("policy")
+"""What a policy warns of, from the case and the policy's parameters."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What was done to a run between its instants.
+
+    Attributes
+    ----------
+    cancelled
+        The jobs that were taken back.
+    policies
+        The texts of the policies that took over, in order.
+    others
+        All other warnings.
+    """
+
+    cancelled: tuple[int, ...]
+    policies: tuple[str, ...]
+    others: tuple[str, ...]
+
+    @classmethod
+    def of(cls, case: Case) -> Course:
+        """Read it from the warnings."""
+        cancelled, policies, others = list[int](), list[str](), list[str]()
+        for warning in case.schedule.warnings:
+            if found := _CANCELLED.fullmatch(warning):
+                cancelled.append(int(found[1]))
+            elif found := _HANDED_OVER.fullmatch(warning):
+                policies.append(found[1])
+            else:
+                others.append(warning)
+        return cls(tuple(cancelled), tuple(policies), tuple(others))
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything was done."""
+        return bool(self.cancelled or self.policies)
+
+    @property
+    def is_handed_over(self) -> bool:
+        """Whether another policy decided before."""
+        return bool(self.policies)
+
+
+def check(case: Case, course: Course) -> None:
+    """Check that what the warnings tell is so, and that nothing is left untold."""
+    for job in course.cancelled:
+        if not 0 <= job < len(case.trace) or case.finished[job] or case.rejected[job]:
+            case.problems.append(f"wrong warning: job {job} was not cancelled")
+    if course.policies:
+        if course.policies[-1] != case.spec.policy:
+            case.problems.append(
+                f"wrong warning: the policy became {course.policies[-1]}, the specification has "
+                f"{case.spec.policy}"
+            )
+        case.notes.append("the policy was changed in the course of the run: its order is unchecked")
+    _check_waiting(case, course)
+    if any(thing.role == "policy" for thing in case.spec.python):
+        return  # which may say what it likes
+    name, given = parameters(case.flags.alias_of or case.spec.policy)
+    rule = SAYING_RULES.find(name)
+    sayings = [] if rule is None or course.is_handed_over else rule(case, given)
+    others = [warning for warning in course.others if "for ever" not in warning]
+    for saying in sayings:
+        if saying.is_due and saying.text not in others:
+            case.problems.append(f"missing warning: {saying.text}")
+    for warning in others:
+        known = (
+            warning == said.text if said.is_due else re.fullmatch(said.text, warning)
+            for said in sayings
+        )
+        if not any(known):
+            case.problems.append(f"wrong warning: nothing in the log says that {warning!r}")
+
+
+def _check_waiting(case: Case, course: Course) -> None:
+    """Jobs that nobody took back and that did not end wait for ever, and that is said."""
+    waits = ~case.finished & ~case.rejected
+    waits[[job for job in course.cancelled if 0 <= job < len(waits)]] = False
+    jobs = np.flatnonzero(waits)
+    due: tuple[str, ...] = ()
+    if len(jobs):
+        many = f"{len(jobs)} job waits" if len(jobs) == 1 else f"{len(jobs)} jobs wait"
+        due = (f"{many} for ever, the first is job {jobs[0]}:",)
+    said = [warning for warning in course.others if "for ever" in warning]
+    if len(said) != len(due) or any(not w.startswith(d) for w, d in zip(said, due, strict=True)):
+        truth = due[0] if due else "none does"
+        case.problems.append(f"wrong warning: of jobs that wait it says {said}, in truth {truth}")

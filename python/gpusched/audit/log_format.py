@@ -1,0 +1,58 @@
+"""What a schedule is made of, as an audit reads it: codes, columns and the digest of the log.
+
+Written anew from the documentation, and shared with nothing that makes schedules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from gpusched.base.arrays import AnyArray
+
+FINISHED: Final = 0
+REJECTED: Final = 1
+UNFINISHED: Final = 2
+
+REJECT_REASONS: Final = (
+    "",
+    "no server has an allowed GPU type",
+    "needs more GPUs than the cluster has",
+    "the placement refuses it on an empty cluster",
+    "the speed knows no configuration for it",
+)
+
+LOG_COLUMNS: Final = ("job", "start_us", "end_us", "server", "mask")
+"""In the order in which they enter the digest."""
+
+JOB_COLUMNS: Final = (
+    "start_us", "finish_us", "held_us", "paid_us", "preemptions", "resizes", "num_servers",
+    "status", "reason",
+)  # fmt: skip
+"""One value per job."""
+
+DECISION_COLUMNS: Final = (
+    "job", "time_us", "admitted", "cost", "value", "payoff", "reason", "type", "from_us",
+    "until_us",
+)  # fmt: skip
+"""One value per job that was taken or turned down."""
+
+_ROWS_AT_A_TIME: Final = 2**18
+
+
+def log_digest(log: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) -> str:
+    """Return the SHA-256 of the rows of the log, then of (job, reason) of each reject.
+
+    All as little-endian integers of 64 bits, row by row as they stand.
+    """
+    rejects = np.flatnonzero(np.asarray(status) == REJECTED)
+    sha = hashlib.sha256()
+    for columns in ([log[name] for name in LOG_COLUMNS], [rejects, np.asarray(reason)[rejects]]):
+        for begin in range(0, len(columns[0]), _ROWS_AT_A_TIME):
+            part = slice(begin, begin + _ROWS_AT_A_TIME)
+            words = [np.asarray(column)[part].astype("<i8") for column in columns]
+            sha.update(np.stack(words, axis=1).data)
+    return sha.hexdigest()

@@ -1,0 +1,63 @@
+"""What policies warn of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gpusched.audit.course import SAYING_RULES, Saying
+from gpusched.audit.evidence import Case
+
+
+@SAYING_RULES.register("serverfilling-srpt")
+def _of_serverfilling(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
+    """The filling is exact if each width is a power of two that divides the cluster."""
+    gpus = case.trace.gpus.astype(np.int64)
+    is_odd = (gpus & (gpus - 1) != 0) | (case.cluster.num_gpus % gpus != 0)
+    if not is_odd.any():
+        return []
+    return [
+        Saying(
+            f"{np.count_nonzero(is_odd)} jobs have a width that is no power of two dividing the "
+            "cluster: the filling is not exact and may leave GPUs idle",
+            is_due=True,
+        )
+    ]
+
+
+@SAYING_RULES.register("dancer")
+def _of_dancer(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
+    """Promises that its plans broke; what a placement adds to that, it does not count."""
+    return [Saying(r"dancer: \d+ jobs that were admitted missed their deadlines")]
+
+
+def _of_shares(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
+    """Who fell behind a plan the log does not tell."""
+    return [Saying(r"\d+ admitted jobs fell behind their plans and became best effort")]
+
+
+def _of_caps(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
+    """Where gangs are bound under a cap."""
+    if float(given.get("theta_s", "0")) == 0:
+        return []
+    raised = r"theta_s was raised \d+ times, in the end to [\d.]+ s, for jobs that fit nowhere "
+    return [
+        Saying(raised + "under it"),
+        Saying("the cap theta_s counts with the true services"),
+    ]
+
+
+@SAYING_RULES.register("gavel")
+def _of_gavel(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
+    """Whether types are told apart."""
+    return [
+        Saying("gavel decides by throughputs, and the speed of the run has none: .+"),
+        Saying(r"gavel: \d+ of \d+ programs for .+"),
+    ]
+
+
+for _name in ("chronus", "elasticflow"):
+    SAYING_RULES.register(_name)(_of_shares)
+for _name in ("sjf-bco", "ff", "ls", "rand"):
+    SAYING_RULES.register(_name)(_of_caps)

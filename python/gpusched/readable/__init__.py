@@ -1,0 +1,191 @@
+"""The semantics of gpusched as a readable engine: slow, obvious, and independent of the core.
+
+It is the oracle of the parity tests and of the second level of an audit; it imports nothing else
+of gpusched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpusched.readable.a_srpt import ASrpt
+from gpusched.readable.a_srpt_p import ASrptP
+from gpusched.readable.ada_srsf import AdaSrsf
+from gpusched.readable.conservative import Conservative
+from gpusched.readable.discretised_las import DiscretisedLas
+from gpusched.readable.easy import Easy
+from gpusched.readable.engine import Change, Engine, Scheduler
+from gpusched.readable.horizon import check_horizon
+from gpusched.readable.make_speed import make_speed
+from gpusched.readable.model import (
+    FINISHED,
+    REJECT_REASONS,
+    REJECTED,
+    UNFINISHED,
+    Graph,
+    GraphStage,
+    Job,
+    Outcome,
+    Profile,
+    Samples,
+    Throughputs,
+)
+from gpusched.readable.network import Network
+from gpusched.readable.non_preemptive import ListScheduler
+from gpusched.readable.orders import NON_PREEMPTIVE, STRICT, edf, las, llf, srsf, srtf
+from gpusched.readable.placements import NAMES as PLACEMENTS
+from gpusched.readable.preemptive import Preemptive
+from gpusched.readable.serverfilling import ServerFilling
+from gpusched.readable.speeds import CONTENTIONS
+
+BY_DEADLINE = ("edf", "llf")
+PREEMPTIVE = ("srtf", "srsf", "las", "2d-las", "serverfilling-srpt", "a-srpt-p", *BY_DEADLINE)
+POLICIES = (
+    *NON_PREEMPTIVE,
+    "easy",
+    "conservative",
+    "ada-srsf",
+    "a-srpt",
+    *(name for name in PREEMPTIVE if name not in BY_DEADLINE),
+)
+"""All but those by deadline, which need jobs that have one."""
+
+__all__ = [
+    "BY_DEADLINE",
+    "CONTENTIONS",
+    "FINISHED",
+    "PLACEMENTS",
+    "POLICIES",
+    "PREEMPTIVE",
+    "REJECTED",
+    "REJECT_REASONS",
+    "UNFINISHED",
+    "Graph",
+    "GraphStage",
+    "Job",
+    "Network",
+    "Outcome",
+    "Profile",
+    "Samples",
+    "Throughputs",
+    "make_engine",
+    "replay",
+]
+
+
+def make_scheduler(policy: str, params: Mapping[str, Any]) -> Scheduler:
+    """Return the scheduler of a policy's name."""
+    if policy in NON_PREEMPTIVE:
+        scan = params.get("scan", "strict" if policy in STRICT else "skip")
+        return ListScheduler(NON_PREEMPTIVE[policy], scan == "strict")
+    if policy == "easy":
+        return Easy(params)
+    if policy == "conservative":
+        return Conservative()
+    if policy == "ada-srsf":
+        return AdaSrsf(params)
+    if policy == "srtf":
+        return Preemptive(srtf, params)
+    if policy == "srsf":
+        return Preemptive(srsf, params)
+    if policy == "las":
+        return Preemptive(las, {"period_s": 60.0} | dict(params))
+    if policy == "edf":
+        return Preemptive(edf, params)
+    if policy == "llf":
+        return Preemptive(llf, {"period_s": 60.0} | dict(params))
+    if policy == "2d-las":
+        return DiscretisedLas(params)
+    if policy == "a-srpt":
+        return ASrpt(params)
+    if policy == "a-srpt-p":
+        return ASrptP(params)
+    if policy == "serverfilling-srpt":
+        return ServerFilling(params)
+    raise ValueError(f"unknown policy {policy!r}")
+
+
+def make_engine(
+    jobs: Sequence[Job],
+    servers: Sequence[tuple[int, str]],
+    scheduler: Scheduler,
+    placement: str = "count",
+    *,
+    placement_params: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    speed: str = "fixed",
+    contention: str = "none",
+    speed_params: Mapping[str, Any] | None = None,
+    contention_params: Mapping[str, Any] | None = None,
+    network: Network | None = None,
+    room: Sequence[tuple[int | None, int | None]] = (),
+    max_instants: int = 200_000,
+    changes: Sequence[Change] = (),
+) -> Engine:
+    """Return an engine whose jobs a scheduler decides about; arguments as of :func:`replay`."""
+    check_horizon(jobs)
+    return Engine(
+        jobs,
+        servers,
+        scheduler,
+        placement,
+        placement_params or {},
+        lambda cluster: make_speed(
+            cluster, network, speed, speed_params or {}, contention, contention_params or {}
+        ),
+        seed=seed,
+        restart=scheduler.params["restart"] if isinstance(scheduler, Preemptive) else "time",
+        max_instants=max_instants,
+        room=room,
+        network=network,
+        changes=changes,
+    )
+
+
+def replay(
+    jobs: Sequence[Job],
+    servers: Sequence[tuple[int, str]],
+    policy: str,
+    placement: str = "count",
+    *,
+    policy_params: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Outcome:
+    """Replay ``jobs`` on ``servers``, each (GPUs, GPU type), under ``policy``.
+
+    Parameters
+    ----------
+    jobs
+        In any order; a job's id is its position after a stable sort by submit.
+    servers
+        (GPUs, GPU type) of each server, in id order.
+    policy, placement
+        Names out of :data:`POLICIES` or :data:`BY_DEADLINE`, and :data:`PLACEMENTS`.
+    policy_params
+        As in ``gpusched.Policy``: seconds where the name ends in ``_s``.
+    options
+        ``placement_params`` as ``policy_params``. ``seed`` of the random order and the random
+        placement. ``speed`` (``fixed``, ``ring``, ``stages`` or ``table``) and ``contention`` (one
+        of :data:`CONTENTIONS`), ``speed_params`` and ``contention_params`` as in ``gpusched``.
+        ``network``: what ``ring`` needs, beside a profile of every job, and ``stages``, beside a
+        graph. ``room``: CPU (thousandths of a core) and memory (MiB) of each server, None for as
+        much as anybody asks for. ``changes``: what is done to the replay in its course.
+        ``max_instants``: a guard against rules that never end (work
+        added faster than it is done).
+
+    Returns
+    -------
+    Outcome
+        Columns in JobId order, the interval rows and the digest.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, ``count`` meets a job restricted to some of several GPU types, a
+        speed misses what it needs, or times are longer than any may be.
+    RuntimeError
+        If the replay has not ended after ``max_instants``.
+    """
+    scheduler = make_scheduler(policy, policy_params or {})
+    return make_engine(jobs, servers, scheduler, placement, **options).run()

@@ -1,0 +1,146 @@
+"""EASY backfilling: one reservation, for the head of the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpusched.readable.cluster_state import overlaps
+from gpusched.readable.engine import Engine
+from gpusched.readable.free import Free
+from gpusched.readable.model import Active, Allocation
+from gpusched.readable.non_preemptive import NonPreemptive
+
+
+class HeadReservation:
+    """What the first job that has to wait is promised, by the estimates: an instant, and GPUs."""
+
+    def __init__(self, engine: Engine, head: Active) -> None:
+        self.shadow, free, self.reserved = self.find(engine, head)
+        self.extra = free.num_gpus - head.gpus
+        if engine.has_demands:  # its servers may lack the CPU where its GPUs are left alone
+            self.reserved = {server: engine.cluster.all_free()[server] for server in self.reserved}
+
+    def find(self, engine: Engine, head: Active) -> tuple[int, Free, Allocation]:
+        """Return the head's shadow time, what is free by then, and its GPUs."""
+        ends = {job.id: max(job.since + job.estimate, engine.now + 1) for job in engine.running}
+        free = engine.free
+        for shadow in sorted(set(ends.values())):
+            free = free.released([job for job in engine.running if ends[job.id] == shadow])
+            reserved = engine.place(head, free)
+            if reserved is not None:
+                return shadow, free, reserved
+        raise AssertionError("the head fits on an empty cluster")
+
+    def admits(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
+        """Whether a job may start now on these GPUs; in a pool it is counted as started."""
+        if engine.now + job.estimate <= self.shadow:
+            return True
+        if not engine.cluster.pooled:
+            return not overlaps(allocation, self.reserved)
+        if job.gpus > self.extra:
+            return False
+        self.extra -= job.gpus
+        return True
+
+
+class Reservations:
+    """What several waiting jobs are promised, each for as long as it is estimated to run."""
+
+    def __init__(self) -> None:
+        self.held: list[tuple[int, int, Active, Allocation]] = []  # begin, end, who, where
+
+    def add(self, engine: Engine, job: Active) -> None:
+        """Promise the first instant at which the job fits beside all that was promised."""
+        ends = {other.id: max(other.since + other.estimate, engine.now + 1)
+                for other in engine.running}  # fmt: skip
+        for begin in sorted({*ends.values(), *(end for _, end, _, _ in self.held)}):
+            end = begin + job.estimate
+            released = [other for other in engine.running if ends[other.id] <= begin]
+            free = engine.free.released(released)
+            if engine.cluster.pooled:
+                fits = self.least_free(engine, begin, end) >= job.gpus
+                allocation: Allocation | None = {} if fits else None
+            else:
+                for first, last, other, where in self.held:
+                    if first < end and begin < last:
+                        # What is promised for later may be held by a job that still runs.
+                        left = {server: mask & free.masks[server] for server, mask in where.items()}
+                        free = free.claimed(other, {at: mask for at, mask in left.items() if mask})
+                allocation = engine.place(job, free)
+            if allocation is not None:
+                self.held.append((begin, end, job, allocation))
+                return
+        raise AssertionError("after the last end all GPUs are free")
+
+    def least_free(self, engine: Engine, begin: int, end: int) -> int:
+        """Return the least number of GPUs of a pool that are free and not promised."""
+
+        def free_at(at: int) -> int:
+            ends = [(max(job.since + job.estimate, engine.now + 1), job) for job in engine.running]
+            over = sum(job.gpus for end, job in ends if at > engine.now and end <= at)
+            taken = sum(job.gpus for first, last, job, _ in self.held if first <= at < last)
+            return engine.free.num_gpus + over - taken
+
+        starts = [first for first, _, _, _ in self.held if begin < first < end]
+        return min(free_at(at) for at in (begin, *starts))
+
+    def admits(self, engine: Engine, job: Active, allocation: Allocation) -> bool:
+        """Whether nobody is harmed if a job starts now on these GPUs."""
+        end = engine.now + job.estimate
+        if engine.cluster.pooled:
+            return self.least_free(engine, engine.now, end) >= job.gpus
+        return not any(
+            first < end and overlaps(allocation, where) for first, _, _, where in self.held
+        )
+
+
+class Easy(NonPreemptive):
+    """Later jobs start now if they do not delay those that were promised, by the estimates."""
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.params: dict[str, Any] = {"extra": True, "depth": 1, "backfill": "submit"}
+        self.params |= params
+
+    def reserve(self, engine: Engine, head: Active) -> HeadReservation:
+        """Return what the head is promised now."""
+        return HeadReservation(engine, head)
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Start heads, reserve for the first that have to wait, backfill."""
+        queue = engine.waiting
+        promises: list[HeadReservation] = []
+        deep = Reservations()
+        depth = self.params["depth"]
+        while queue and len(promises) + len(deep.held) < depth:
+            job = queue.pop(0)
+            if self.try_start(engine, job, promises, deep):
+                continue
+            if depth == 1:
+                promises.append(self.reserve(engine, job))
+            else:
+                deep.add(engine, job)
+        if self.params["backfill"] == "shortest":
+            queue.sort(key=lambda job: (job.estimate, job.id))
+        for job in queue:
+            self.try_start(engine, job, promises, deep)
+
+    def try_start(
+        self, engine: Engine, job: Active, promises: list[HeadReservation], deep: Reservations
+    ) -> bool:
+        """Start a job if it can be placed and harms nobody; whether it started."""
+        allocation = engine.place(job)
+        if allocation is None:
+            return False
+        soonest = min(
+            [promise.shadow for promise in promises] + [begin for begin, _, _, _ in deep.held],
+            default=engine.now + job.estimate,
+        )
+        if not self.params["extra"] and engine.now + job.estimate > soonest:
+            return False
+        if not all(promise.admits(engine, job, allocation) for promise in promises):
+            return False
+        if not deep.admits(engine, job, allocation):
+            return False
+        engine.start(job, allocation)
+        return True

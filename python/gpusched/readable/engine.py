@@ -1,0 +1,312 @@
+"""The loop: at each instant finishes, then arrivals, then one decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gpusched.readable.cluster_state import Cluster
+from gpusched.readable.digest import digest, in_order
+from gpusched.readable.free import Free
+from gpusched.readable.horizon import check_instant
+from gpusched.readable.limits import stretch
+from gpusched.readable.model import FINISHED, REJECTED, Active, Allocation, Job, Outcome
+from gpusched.readable.network import Network
+from gpusched.readable.packing import NAMES, OWN, Packing
+from gpusched.readable.placements import Placer
+from gpusched.readable.speeds import Speed
+
+
+class Scheduler(Protocol):
+    """What decides."""
+
+    def cost(self, job: Job, gpus: int) -> int:
+        """Return the cost in ticks of a restart on so many GPUs."""
+
+    def is_due(self, engine: Engine) -> bool:
+        """Whether the present instant ends with a decision."""
+
+    def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
+        """Start and preempt jobs."""
+
+    def wake(self, engine: Engine) -> int | None:
+        """Return the next instant to decide at if nothing else happens before."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is done to a replay at an instant: a job is taken back, or another scheduler comes."""
+
+    at_us: int
+    job: int | None = None
+    scheduler: Scheduler | None = None
+
+
+class Engine:
+    """The state of one replay."""
+
+    def __init__(
+        self,
+        jobs: Sequence[Job],
+        servers: Sequence[tuple[int, str]],
+        scheduler: Scheduler,
+        placement: str,
+        placement_params: Mapping[str, Any],
+        make_speed: Callable[[Cluster], Speed],
+        seed: int,
+        restart: str,
+        max_instants: int,
+        room: Sequence[tuple[int | None, int | None]] = (),
+        network: Network | None = None,
+        changes: Sequence[Change] = (),
+    ) -> None:
+        in_order = sorted(jobs, key=lambda job: job.submit_us)
+        costs = [scheduler.cost(job, job.gpus) for job in in_order]
+        self.jobs = [Active(i, job, costs[i]) for i, job in enumerate(in_order)]
+        self.has_demands = any(job.asks_for_more for job in self.jobs)
+        self.cluster = Cluster(servers, placement == "count", room)
+        self.scheduler = scheduler
+        self.speed = make_speed(self.cluster)
+        packed = self.make_packing(placement, in_order, network, seed)
+        self.placer = Placer(placement, placement_params, self.cluster, seed, self.speed, packed)
+        self.restart = restart
+        self.seed = seed
+        self.max_instants = max_instants
+        self.changes = sorted(changes, key=lambda change: change.at_us)
+        self.is_changed = False  # the scheduler, at this instant
+        self.rates_changed = 0
+        self.now = 0
+        self.free = self.cluster.idle()
+        self.active: list[Active] = []
+        self.holding: dict[int, Active] = {}  # those that run, by JobId
+        self.suspended: list[Active] = []  # running, but others may take what they hold
+        for job in self.jobs:
+            job.reason = self.reject_reason(job)
+            if not job.reason:
+                job.stretch = stretch(self.speed, job)
+
+    def make_packing(
+        self, name: str, jobs: Sequence[Job], network: Network | None, seed: int
+    ) -> Packing | None:
+        """Return the placement for jobs that ask for more than GPUs, where it is asked."""
+        if name not in OWN and not self.has_demands:
+            return None
+        if name not in NAMES:
+            raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
+        domains = ((), ()) if network is None else (network.server_domain, network.domain_parent)
+        return Packing(name, self.cluster, jobs, *domains, seed)
+
+    def reject_reason(self, job: Active) -> int:
+        """Return why the job can never run, 0 if it can."""
+        allowed = self.cluster.allowed_servers(job.job)
+        if not allowed:
+            return 1
+        if sum(self.cluster.sizes[server] for server in allowed) < job.gpus:
+            return 2
+        if not self.placer.place(job, self.cluster.idle()):
+            return 3
+        return 0 if self.speed.can_run(job) else 4
+
+    @property
+    def running(self) -> list[Active]:
+        """The jobs that hold GPUs, by JobId."""
+        return [self.holding[job] for job in sorted(self.holding)]
+
+    @property
+    def waiting(self) -> list[Active]:
+        """The jobs that do not, by JobId."""
+        return [job for job in self.active if not job.running]
+
+    def place(self, job: Active, free: Free | None = None) -> Allocation | None:
+        """Ask the placement for GPUs out of ``free`` (default: what is free)."""
+        return self.placer.place(job, self.free if free is None else free)
+
+    def start(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
+        """Start or resume a waiting job; its placement says the ranks if they are not given."""
+        assert not job.running
+        assert job.start < 0 or job.released < self.now or self.is_changed
+        is_resume = job.start >= 0
+        job.start = job.start if is_resume else self.now
+        self.hold(job, allocation, ranks, pays=is_resume)
+
+    def hold(
+        self, job: Active, allocation: Allocation, ranks: list[int] | None, *, pays: bool
+    ) -> None:
+        """Give free GPUs to a job that has none now."""
+        assert self.free.contains(job, allocation)
+        job.allocation = allocation
+        self.holding[job.id] = job
+        assert self.min_gpus(job) <= job.width <= self.max_gpus(job)
+        job.ranks = self.placer.ranks(job, allocation) if ranks is None else ranks
+        job.since = self.now
+        is_paid = pays and self.restart == "time"
+        job.pending = self.scheduler.cost(job.job, job.width) if is_paid else 0
+        job.num_servers = 0 if self.cluster.pooled else len(allocation)
+        job.rate = None
+        job.counted = self.now + job.pending
+        job.done_before = job.done
+        self.free = self.free.claimed(job, allocation)
+
+    def min_gpus(self, job: Active) -> int:
+        """Return the least width at which the job may run."""
+        return job.job.min_gpus if self.speed.is_elastic else job.gpus
+
+    def max_gpus(self, job: Active) -> int:
+        """Return the greatest width at which the job may run."""
+        most = self.cluster.num_gpus if job.job.max_gpus is None else job.job.max_gpus
+        return most if self.speed.is_elastic else job.gpus
+
+    def release(self, job: Active, done: float) -> None:
+        """Take the GPUs of a running job back that has ``done`` so much of its work."""
+        assert job.allocation is not None
+        assert self.now > job.since
+        job.uncontended += (done - job.done_before) / self.speed.uncontended_rate(job)
+        job.done = done
+        for server, mask in job.allocation.items():
+            shown = 0 if self.cluster.pooled else mask
+            job.rows.append((job.id, job.since, self.now, server, shown))
+        if job in self.suspended:
+            self.suspended.remove(job)
+        else:
+            self.free = self.free.released([job])
+        job.held += self.now - job.since
+        job.paid += min(job.pending, self.now - job.since)
+        job.allocation = None
+        del self.holding[job.id]
+
+    def stop(self, job: Active) -> None:
+        """Take the GPUs of a running job back before it is done."""
+        cost = self.scheduler.cost(job.job, job.width)
+        job.settle(self.now)
+        self.release(job, min(job.done, job.work))
+        if self.restart == "work":
+            job.redo += cost
+
+    def preempt(self, job: Active) -> None:
+        """Stop a running job; it waits again."""
+        self.stop(job)
+        job.released = self.now
+        job.preemptions += 1
+
+    def resize(self, job: Active, allocation: Allocation, ranks: list[int] | None = None) -> None:
+        """Give a running job other GPUs, more or fewer or as many; it pays as if it resumed."""
+        assert job.running
+        assert allocation != job.allocation
+        self.stop(job)
+        job.resizes += 1
+        self.hold(job, allocation, ranks, pays=True)
+
+    def suspend(self, job: Active) -> None:
+        """Let others take what a running job holds; unless restored it is preempted."""
+        assert job.running
+        assert job not in self.suspended
+        assert self.now > job.since
+        self.free = self.free.released([job])
+        self.suspended.append(job)
+
+    def restore(self, job: Active) -> bool:
+        """Let a suspended job go on if nobody has taken what it holds."""
+        assert job.allocation is not None
+        if not self.free.contains(job, job.allocation):
+            return False
+        self.free = self.free.claimed(job, job.allocation)
+        self.suspended.remove(job)
+        return True
+
+    def cancel(self, job: Active) -> bool:
+        """Take back a job that is not done; whether it ran."""
+        if job not in self.active:
+            return False
+        self.active.remove(job)
+        if not job.running:
+            return False
+        job.settle(self.now)
+        self.release(job, min(job.done, job.work))
+        return True
+
+    def change(self, finished: list[Active], arrived: list[Active]) -> bool:
+        """Do what is to be done at this instant, after its finishes; whether there was anything."""
+        now = [change for change in self.changes if change.at_us == self.now]
+        for change in now:
+            if change.job is not None and self.cancel(self.jobs[change.job]):
+                finished.append(self.jobs[change.job])
+        for change in now:
+            if change.scheduler is not None:
+                for job in self.running:
+                    self.preempt(job)
+                self.scheduler = change.scheduler
+                self.is_changed = True
+                finished.clear()
+                arrived += self.waiting
+        return bool(now)
+
+    def run(self) -> Outcome:
+        """Replay all jobs."""
+        future = list(self.jobs)
+        wake: int | None = None
+        for _ in range(self.max_instants):
+            instants = [job.finish_tick for job in self.running]
+            if future:
+                instants.append(future[0].job.submit_us)
+            if wake is not None:
+                instants.append(wake)
+            instants += [change.at_us for change in self.changes[:1]]
+            if not instants:
+                return self.outcome()
+            self.now = min(instants)
+            check_instant(self.now)
+
+            finished = [job for job in self.running if job.finish_tick == self.now]
+            for job in finished:
+                self.release(job, job.work)
+                job.finish = self.now
+                job.status = FINISHED
+                self.active.remove(job)
+            arrived: list[Active] = []
+            self.is_changed = False
+            if self.change(finished, arrived):
+                self.changes = [change for change in self.changes if change.at_us > self.now]
+            new: list[Active] = []
+            while future and future[0].job.submit_us == self.now:
+                job = future.pop(0)
+                if job.reason:
+                    job.status = REJECTED
+                else:
+                    job.redo = getattr(self.scheduler, "overrun", 0)
+                    new.append(job)
+            self.active += new
+            arrived += new
+
+            if self.scheduler.is_due(self):
+                self.scheduler.decide(self, finished, arrived)
+            for job in list(self.suspended):
+                self.preempt(job)
+            for job, rate in self.speed.rates(self.running):
+                if rate != job.rate:
+                    self.rates_changed += job.rate is not None
+                    job.set_rate(rate, self.now)
+            wake = self.scheduler.wake(self)
+            assert wake is None or wake > self.now
+        raise RuntimeError(f"no end after {self.max_instants} instants")
+
+    def outcome(self) -> Outcome:
+        """Collect the columns."""
+        jobs = self.jobs
+        rows = in_order(row for job in jobs for row in job.rows)
+        rejects = [(job.id, job.reason) for job in jobs if job.status == REJECTED]
+        return Outcome(
+            start_us=[job.start for job in jobs],
+            finish_us=[job.finish for job in jobs],
+            held_us=[job.held for job in jobs],
+            paid_us=[job.paid for job in jobs],
+            preemptions=[job.preemptions for job in jobs],
+            resizes=[job.resizes for job in jobs],
+            num_servers=[job.num_servers for job in jobs],
+            status=[job.status for job in jobs],
+            reason=[job.reason if job.status == REJECTED else 0 for job in jobs],
+            rows=rows,
+            digest=digest(rows, rejects),
+            rates_changed=self.rates_changed,
+            uncontended_us=[] if self.speed.is_fixed else [job.uncontended for job in jobs],
+        )

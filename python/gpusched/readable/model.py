@@ -1,0 +1,251 @@
+"""What goes in (jobs) and what comes out (an outcome)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+FINISHED, REJECTED, UNFINISHED = 0, 1, 2
+
+REJECT_REASONS = (
+    "",
+    "no server has an allowed GPU type",
+    "needs more GPUs than the cluster has",
+    "the placement refuses it on an empty cluster",
+    "the speed knows no configuration for it",
+)
+
+WHOLE = 1000
+"""Thousandths of a GPU."""
+
+Allocation = dict[int, int]
+"""Server -> mask of the GPUs held there. The one pool of ``count`` is server -1."""
+
+Row = tuple[int, int, int, int, int]
+"""Job, start, end, server, mask."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What one iteration of a model takes; seconds by GPU type."""
+
+    gradient_bytes: float
+    batch: float
+    forward_s: Mapping[str, float]  # per sample
+    backward_s: Mapping[str, float]
+
+    def compute_s(self, gpu_type: str) -> float:
+        """Return the seconds of one iteration without communication."""
+        return self.forward_s[gpu_type] * self.batch + self.backward_s[gpu_type]
+
+
+@dataclass(frozen=True)
+class GraphStage:
+    """Equal replicas of a part of a model; bytes and seconds per iteration."""
+
+    replicas: int
+    compute_s: Mapping[str, float]  # by GPU type
+    parameter_bytes: float
+    activation_bytes: float = 0.0  # to the next stage
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A model as a pipeline of stages; its replicas are numbered stage by stage."""
+
+    stages: tuple[GraphStage, ...]
+
+    @property
+    def gpus(self) -> int:
+        """Number of replicas."""
+        return sum(stage.replicas for stage in self.stages)
+
+    def stage_of(self, vertex: int) -> int:
+        """Return the stage of a replica."""
+        return [s for s, stage in enumerate(self.stages) for _ in range(stage.replicas)][vertex]
+
+    def pair_bytes(self, stage: int) -> float:
+        """Return what a replica of a stage and one of the next exchange."""
+        sender, receiver = self.stages[stage], self.stages[stage + 1]
+        return 2.0 * sender.activation_bytes / (sender.replicas * receiver.replicas)
+
+
+@dataclass(frozen=True)
+class Throughputs:
+    """Iterations per second by GPU type, then by number of GPUs; 0: it cannot run so."""
+
+    packed: Mapping[str, Mapping[int, float]]
+    spread: Mapping[str, Mapping[int, float]] | None = None
+    """On more servers than the GPUs need; None: as fast."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What workers of each GPU type do of the samples of an iteration."""
+
+    per_s: Mapping[str, float]  # 0: it cannot run there
+    batch: int  # of all workers together
+    most: Mapping[str, int] = field(default_factory=dict)  # that a worker's memory holds
+    gradient_bytes: float = 0.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job as the trace states it; times are integer microseconds.
+
+    ``share_milli``, ``cpu_milli`` and ``memory_mib`` are what each worker asks for: thousandths of
+    a GPU (all of it, unless the job is one worker), thousandths of a core, and MiB.
+    """
+
+    submit_us: int
+    service_us: int
+    gpus: int
+    estimate_us: int | None = None
+    predicted_us: int | None = None
+    weight: float = 1.0
+    checkpoint_us: int = 0
+    restart_us: int = 0
+    allowed: frozenset[str] | None = None
+    profile: Profile | None = None
+    graph: Graph | None = None
+    share_milli: int = WHOLE
+    cpu_milli: int = 0
+    memory_mib: int = 0
+    throughputs: Throughputs | None = None
+    samples: Samples | None = None
+    min_gpus: int = 1
+    max_gpus: int | None = None
+    deadline_us: int | None = None
+    value: float = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What happened, one entry per job in JobId order."""
+
+    start_us: list[int]
+    finish_us: list[int]
+    held_us: list[int]
+    paid_us: list[int]
+    preemptions: list[int]
+    resizes: list[int]
+    num_servers: list[int]
+    status: list[int]
+    reason: list[int]
+    rows: list[Row]
+    digest: str
+    uncontended_us: list[float]
+    """Empty where the speed is fixed."""
+    rates_changed: int = field(default=0, compare=False)
+    """How often the rate of a running job became another."""
+
+
+@dataclass
+class Active:
+    """A job and what the engine knows about it."""
+
+    id: int
+    job: Job
+    cost: int  # of a restart at its own width
+    status: int = UNFINISHED
+    reason: int = 0
+    allocation: Allocation | None = None
+    stretch: float = 1.0  # how much longer than its service it runs where heavy-edge puts it
+    ranks: list[int] = field(default_factory=list)  # replica on each GPU; empty: in their order
+    since: int = -1
+    pending: int = 0
+    released: int = -1
+    start: int = -1
+    finish: int = -1
+    held: int = 0
+    paid: int = 0
+    redo: int = 0
+    preemptions: int = 0
+    resizes: int = 0
+    num_servers: int = 0
+    rate: float | None = None  # service per tick; None until the instant of the start is over
+    counted: int = -1  # the tick up to which `done` counts; it lies ahead while a cost is paid
+    done: float = 0  # service done by then, over all runs; whole ticks at a rate of one
+    done_before: float = 0  # and before this run
+    finish_tick: int = -1  # when the running job ends if its rate stays
+    uncontended: float = 0.0
+    rows: list[Row] = field(default_factory=list)
+
+    @property
+    def gpus(self) -> int:
+        """The gang's own width."""
+        return self.job.gpus
+
+    @property
+    def width(self) -> int:
+        """How many GPUs the job holds."""
+        return sum(mask.bit_count() for mask in (self.allocation or {}).values())
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the job asks for a part of a GPU."""
+        return self.job.share_milli < WHOLE
+
+    @property
+    def demand(self) -> tuple[int, int, int]:
+        """What each worker asks for."""
+        return self.job.share_milli, self.job.cpu_milli, self.job.memory_mib
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether the job asks for anything but whole GPUs."""
+        return self.demand != (WHOLE, 0, 0)
+
+    @property
+    def running(self) -> bool:
+        """Whether the job holds GPUs."""
+        return self.allocation is not None
+
+    @property
+    def predicted(self) -> int:
+        """The predicted service, at least one tick."""
+        truth = self.job.service_us
+        return max(1, truth if self.job.predicted_us is None else self.job.predicted_us)
+
+    @property
+    def estimate(self) -> int:
+        """The estimate that easy and conservative use, at least one tick."""
+        return self.predicted if self.job.estimate_us is None else max(1, self.job.estimate_us)
+
+    @property
+    def work(self) -> int:
+        """All service that the job has to be given."""
+        return self.job.service_us + self.redo
+
+    def attained(self, now: int) -> int:
+        """Return the time spent making progress until ``now``."""
+        progress = max(0, now - self.since - self.pending) if self.running else 0
+        return self.held - self.paid + progress
+
+    def progress(self, now: int) -> float:
+        """Return the service done until ``now``."""
+        if not self.running or now <= self.counted:
+            return self.done
+        assert self.rate is not None
+        return self.done + (now - self.counted) * self.rate
+
+    def remaining(self, now: int) -> int:
+        """Return the predicted remaining service, at least one tick."""
+        left = max(1, math.ceil(self.work - self.progress(now)))
+        return max(1, left + self.predicted - self.job.service_us)
+
+    def settle(self, now: int) -> None:
+        """Count what was done until ``now``."""
+        self.done = self.progress(now)
+        self.counted = max(self.counted, now)
+
+    def set_rate(self, rate: float, now: int) -> None:
+        """Go on at another rate."""
+        self.settle(now)
+        self.rate = rate
+        if isinstance(rate, int):
+            left = self.work - int(self.done)
+        else:
+            left = math.ceil((float(self.work) - self.done) / rate)
+        self.finish_tick = max(self.counted + left, now + 1)

@@ -1,0 +1,217 @@
+"""Where a gang goes: one function per name, each from free counts to counts per server."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpusched.readable.cluster_state import Cluster, lowest_bits
+from gpusched.readable.free import Free
+from gpusched.readable.heavy_edge import Cut, grow, heavy_edge, ranks_of, swapped
+from gpusched.readable.model import Active, Allocation
+from gpusched.readable.packing import OWN, Packing
+from gpusched.readable.rng import below, draw
+from gpusched.readable.speeds import Speed
+from gpusched.readable.stages import Stages, graph_of
+
+Counts = dict[int, int]
+"""Server -> number of GPUs, servers in id order."""
+
+
+def first_fit(free: Counts, gpus: int) -> Counts:
+    """The lowest server that holds the gang, else fill the servers in id order."""
+    for server, count in free.items():
+        if count >= gpus:
+            return {server: gpus}
+    chosen: Counts = {}
+    for server, count in free.items():
+        chosen[server] = min(count, gpus - sum(chosen.values()))
+    return chosen
+
+
+def best_fit(free: Counts, gpus: int) -> Counts:
+    """The fullest server that holds the remainder, else all of the fullest server."""
+    chosen: Counts = {}
+    while (rest := gpus - sum(chosen.values())) > 0:
+        open_servers = [s for s in free if s not in chosen and free[s] > 0]
+        fitting = [s for s in open_servers if free[s] >= rest]
+        server = min(fitting or open_servers, key=lambda s: (free[s], s))
+        chosen[server] = min(free[server], rest)
+    return chosen
+
+
+def worst_fit(free: Counts, gpus: int) -> Counts:
+    """As much as possible on the emptiest server, again and again."""
+    chosen: Counts = {}
+    while (rest := gpus - sum(chosen.values())) > 0:
+        server = min((s for s in free if s not in chosen), key=lambda s: (-free[s], s))
+        chosen[server] = min(free[server], rest)
+    return chosen
+
+
+def spread(free: Counts, gpus: int) -> Counts:
+    """One GPU at a time on the server that is emptiest at that moment."""
+    chosen: Counts = dict.fromkeys(free, 0)
+    for _ in range(gpus):
+        server = min(free, key=lambda s: (-(free[s] - chosen[s]), s))
+        chosen[server] += 1
+    return chosen
+
+
+def consolidated(free: Counts, gpus: int, sizes: Counts) -> Counts | None:
+    """The fewest servers there could be, or None."""
+    size = max(sizes.values())
+    if gpus <= size:
+        fitting = [s for s in free if free[s] >= gpus]
+        return {min(fitting, key=lambda s: (free[s], s)): gpus} if fitting else None
+    whole = [s for s in free if free[s] == sizes[s] == size][: gpus // size]
+    if len(whole) < gpus // size:
+        return None
+    chosen = dict.fromkeys(whole, size)
+    rest = gpus % size
+    if rest > 0:
+        fitting = [s for s in free if s not in whole and free[s] >= rest]
+        if not fitting:
+            return None
+        last = min(fitting, key=lambda s: (free[s] == sizes[s], free[s], s))
+        chosen[last] = rest
+    return chosen
+
+
+def consolidated_relaxed(free: Counts, gpus: int, sizes: Counts, kappa: float) -> Counts | None:
+    """Consolidated, else at most ``kappa`` times the fewest servers there could be."""
+    chosen = consolidated(free, gpus, sizes)
+    if chosen is not None:
+        return chosen
+    chosen = {}
+    while (rest := gpus - sum(chosen.values())) > 0:
+        unused = [s for s in free if s not in chosen]
+        fitting = [s for s in unused if free[s] >= rest]
+        if fitting:
+            server = min(fitting, key=lambda s: (free[s], s))
+        else:
+            server = min(unused, key=lambda s: (-free[s], s))
+        chosen[server] = min(free[server], rest)
+    fewest = math.ceil(gpus / max(sizes.values()))
+    return chosen if len(chosen) <= math.floor(kappa * fewest) else None
+
+
+def lwf(free: Counts, gpus: int, sizes: Counts, kappa: int) -> Counts:
+    """Least loaded servers: one GPU at a time up to ``kappa`` of them, else all there is."""
+    chosen: Counts = dict.fromkeys(free, 0)
+
+    def load(server: int) -> float:
+        return 1 - (free[server] - chosen[server]) / sizes[server]
+
+    while (rest := gpus - sum(chosen.values())) > 0:
+        open_servers = [s for s in free if free[s] > chosen[s]]
+        server = min(open_servers, key=lambda s: (load(s), s))
+        chosen[server] += 1 if gpus <= kappa else min(free[server], rest)
+    return chosen
+
+
+def random_gpus(free: Allocation, gpus: int, job: Active, seed: int) -> Allocation:
+    """GPUs drawn without replacement from the free ones, listed by (server, GPU)."""
+    left = [
+        (server, gpu)
+        for server, mask in free.items()
+        for gpu in range(mask.bit_length())
+        if mask >> gpu & 1
+    ]
+    chosen: Allocation = {}
+    for i in range(gpus):
+        bits = draw(seed, "placement", job.id, 1000003 * job.preemptions + i)
+        server, gpu = left.pop(below(bits, len(left)))
+        chosen[server] = chosen.get(server, 0) | 1 << gpu
+    return dict(sorted(chosen.items()))
+
+
+SIMPLE: dict[str, Callable[[Counts, int], Counts]] = {
+    "count": first_fit,
+    "first-fit": first_fit,
+    "best-fit": best_fit,
+    "worst-fit": worst_fit,
+    "spread": spread,
+}
+
+NAMES = (*SIMPLE, "random", "consolidated", "consolidated-relaxed", "lwf", "heavy-edge")
+
+
+class Placer:
+    """A placement with its parameters, on one cluster."""
+
+    def __init__(
+        self,
+        name: str,
+        params: Mapping[str, Any],
+        cluster: Cluster,
+        seed: int,
+        speed: Speed | None = None,
+        packing: Packing | None = None,
+    ) -> None:
+        if name not in (*NAMES, *OWN):
+            raise ValueError(f"unknown placement {name!r}")
+        self.name = name
+        self.kappa = params.get("kappa", 1 if name == "lwf" else 2.0)
+        self.fill = params.get("fill", "most-free")
+        self.swaps = params.get("swaps", True)
+        self.cluster = cluster
+        self.seed = seed
+        self.speed = speed
+        self.packing = packing
+        self.filled: dict[int, list[int]] = {}  # the servers of a job, in the order of filling
+
+    def place(
+        self, job: Active, free: Free, gpus: int | None = None, gpu_type: int | None = None
+    ) -> Allocation | None:
+        """Return GPUs for the whole gang out of ``free``, or None.
+
+        ``gpus`` is another width than the job's own, and ``gpu_type`` the one type to take.
+        """
+        if self.packing is not None:
+            return self.packing.place(job, free, gpus, gpu_type)
+        width = job.gpus if gpus is None else gpus
+        allowed = self.cluster.allowed_servers(job.job)
+        if gpu_type is not None:
+            name = self.cluster.gpu_types[gpu_type]
+            allowed = [server for server in allowed if self.cluster.types[server] == name]
+        masks = {server: free.masks[server] for server in allowed}
+        counts = {server: mask.bit_count() for server, mask in masks.items()}
+        if sum(counts.values()) < width:
+            return None
+        if self.name == "random":
+            return random_gpus(masks, width, job, self.seed)
+        sizes = {server: self.cluster.sizes[server] for server in allowed}
+        chosen: Counts | None
+        if self.name == "consolidated":
+            chosen = consolidated(counts, width, sizes)
+        elif self.name == "consolidated-relaxed":
+            chosen = consolidated_relaxed(counts, width, sizes, self.kappa)
+        elif self.name == "lwf":
+            chosen = lwf(counts, width, sizes, self.kappa)
+        elif self.name == "heavy-edge":
+            chosen = heavy_edge(counts, width, self.fill)
+            self.filled[job.id] = list(chosen)
+        else:
+            chosen = SIMPLE[self.name](counts, width)
+        if chosen is None:
+            return None
+        return {s: lowest_bits(masks[s], n) for s, n in sorted(chosen.items()) if n > 0}
+
+    def ranks(self, job: Active, allocation: Allocation) -> list[int]:
+        """Return which replica runs on each GPU of what was chosen last; empty: in their order."""
+        speed = self.speed
+        if self.name != "heavy-edge" or not isinstance(speed, Stages) or len(allocation) == 1:
+            return []
+        graph = graph_of(job)
+        if len(graph.stages) == 1:
+            return []
+        servers = self.filled[job.id]
+        assert set(servers) == set(allocation)
+
+        def cost(cut: Cut) -> float:
+            return speed.placed_s(job, allocation, ranks_of(graph, cut, servers))
+
+        cut = grow(graph, [allocation[server].bit_count() for server in servers])
+        return ranks_of(graph, swapped(graph, cut, cost) if self.swaps else cut, servers)

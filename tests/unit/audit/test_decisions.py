@@ -1,0 +1,78 @@
+"""The second level of an audit: the readable engine decides the run again."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.audit import decisions
+from gpusched.audit.evidence import Case
+from gpusched.results.audited_names import declared
+from tests.campaigns.tamperings import SHOWN_BY_DECISIONS, campaign, delayed, honest, stored
+from tests.golden.workload import cluster, trace
+
+TWINS = ("2d-las", "a-srpt", "conservative", "easy", "fifo", "las", "random", "srtf", "wspt")
+
+
+def run_of(policy: str, **how) -> gs.Result:
+    return stored(gs.simulate(trace(is_typed=False), cluster(), policy=policy, **how))
+
+
+def case_of(result: gs.Result) -> Case:
+    return Case(
+        result.trace, result.cluster, result.spec, result.schedule, result.intervals,
+        declared(result.spec),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", TWINS)
+@pytest.mark.parametrize("which", ["last", "middle"])
+def test_a_run_is_decided_again_and_a_consistent_delay_is_named(policy: str, which: str) -> None:
+    result = run_of(policy)
+    assert str(result.audit(level="decisions")) == "no problems"
+    late = delayed(result, which)
+    if late is not None:
+        decisions.check(case := case_of(late))
+        assert any(problem.startswith("decided otherwise: ") for problem in case.problems)
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ({"policy": "gavel"}, "policy gavel has no readable twin"),
+        ({"policy": "sjf", "predictor": "group-mean"}, "the trace does not hold what group-mean"),
+    ],
+)
+def test_what_is_not_shown_is_said(how: dict[str, str], why: str) -> None:
+    report = run_of(**how).audit(level="decisions")
+    assert report.ok
+    assert report.notes[-1].startswith(f"decisions not shown: {why}")
+
+
+def test_of_a_long_run_the_first_jobs_are_decided_again() -> None:
+    result = run_of("srtf")
+    decisions.check(case := case_of(result), most_looks=500)
+    assert case.problems == []
+    assert case.notes[-1].startswith("decisions shown: those before ")
+    rows = {name: values.copy() for name, values in result.schedule.intervals().items()}
+    early = int(np.argmin(rows["start_us"]))
+    rows["mask"][early] <<= np.uint64(1)
+    schedule = dataclasses.replace(result.schedule, rows=rows)
+    forged = gs.Result(result.trace, result.cluster, result.spec, schedule, 0.0)
+    decisions.check(case := case_of(forged), most_looks=500)
+    assert case.problems[0].startswith("decided otherwise: the log has job ")
+
+
+def test_a_level_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(ValueError, match="level: 'all' is not one of log, decisions"):
+        run_of("fifo").audit(level="all")  # type: ignore[arg-type]
+
+
+def test_what_the_log_allows_and_the_policy_does_not_is_named() -> None:
+    names = {what.partition(":")[0] for what in SHOWN_BY_DECISIONS}
+    runs = {name: result for name, result in honest().items() if name in names}
+    _, passed = campaign(2, lambda result: result.audit(level="decisions"), runs)
+    assert not SHOWN_BY_DECISIONS & set(passed)
