@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
+#include "bindings.hpp"
 #include "columns.hpp"
-#include "exact.hpp"
 #include "solvers/makespan_bounds.hpp"
 #include "solvers/squashed_machine.hpp"
 

@@ -9,7 +9,6 @@
 #include "base/check.hpp"
 #include "bindings.hpp"
 #include "columns.hpp"
-#include "exact.hpp"
 #include "runs/run_measures.hpp"
 
 namespace gpusched::bindings {

@@ -2,7 +2,7 @@
 
 #include "bindings.hpp"
 #include "copying.hpp"
-#include "trampolines.hpp"
+#include "scheduler_trampoline.hpp"
 
 namespace gpusched::bindings {
 
@@ -48,8 +48,9 @@ void bind_scheduler(py::module_& m) {
   py::class_<Scheduler, PyScheduler, py::smart_holder> scheduler(
       m, "Scheduler",
       "What to hold from now on, and when to ask again. Subclass it and write\n"
-      "`decide(state, finished, arrived, actions)`; `begin(state)` is called before a run, and\n"
-      "`warnings()`, a list of str, after it: what the result has to say.");
+      "`decide(state, finished, arrived, actions)`; `begin(state)` is called before a run,\n"
+      "`withdraw(job)` where a waiting job is cancelled, and `warnings()`, a list of str, after the\n"
+      "run: what the result has to say.");
   scheduler.def(py::init<>());
   copy_by_state<Scheduler, PyScheduler>(scheduler);
 }

@@ -2,6 +2,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+
 namespace gpusched::bindings {
 
 namespace py = pybind11;
@@ -38,5 +40,18 @@ void bind_bare_speed(py::module_& m);
 /// or copied refuses both, and an object made by __new__ without __init__ is refused wherever it
 /// is handed to the core, which would read it as if it were there.
 void close_classes(const py::module_& m);
+
+/// An integer of Python from one of 128 bits.
+template <class Wide>
+py::int_ exact(Wide value) {
+  __extension__ typedef unsigned __int128 Bits;
+  const py::int_ low(static_cast<std::uint64_t>(value));
+  if (static_cast<Bits>(value) >> 64 == 0) return low;
+  // A sign is that of the upper half.
+  constexpr bool is_signed = static_cast<Wide>(-1) < static_cast<Wide>(1);
+  const py::int_ high = is_signed ? py::int_(static_cast<std::int64_t>(value >> 64))
+                                  : py::int_(static_cast<std::uint64_t>(value >> 64));
+  return (high << py::int_(64)) | low;
+}
 
 }  // namespace gpusched::bindings

@@ -5,7 +5,7 @@
 
 #include "base/check.hpp"
 #include "run_watch.hpp"
-#include "trampolines.hpp"
+#include "scheduler_trampoline.hpp"
 
 namespace gpusched::bindings {
 

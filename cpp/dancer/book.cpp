@@ -103,7 +103,7 @@ void DancerBook::forget(JobId job) {
       count = std::erase(open, id);
       break;
     case Promise::none:
-      count = rest_running.erase(job);
+      count = rest_running.erase(job) + rest.erase(job);
       break;
     case Promise::never:
       count = several.erase(job);
@@ -111,7 +111,7 @@ void DancerBook::forget(JobId job) {
   }
   if (count != 1) {
     throw InvariantError("dancer: job " + std::to_string(job) +
-                         " has finished and is not where it should be");
+                         " leaves and is not where it should be");
   }
   own.steps.clear();
   unused.push_back(id);

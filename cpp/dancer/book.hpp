@@ -30,7 +30,7 @@ struct DancerBook {
   /// One entry for each job: what was said of it last, or when it was turned down first.
   void log(const State& state, Index id, PlanVerdict verdict, double cost);
   void make_promise(Index id, std::span<const PlanStep> steps);
-  /// A job has finished.
+  /// A job has finished, or is taken back while it waits.
   void forget(JobId job);
   /// Its deadline cannot be met any more.
   void lose_hope(const State& state, Index id);

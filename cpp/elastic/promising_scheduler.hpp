@@ -40,6 +40,7 @@ class PromisingScheduler : public Scheduler {
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override;
   [[nodiscard]] std::vector<Decision> decisions() const override { return decisions_; }
   [[nodiscard]] std::vector<std::string> warnings() const override;
 

@@ -78,15 +78,16 @@ void BoundScheduler::begin(const Setup& setup) {
   binding_of_.assign(setup.state.jobs().num_jobs(), 0);
   waiting_.begin(setup.state.classes());
   least_cap_.assign(setup.state.classes().num_classes(), {});
+  candidates_.clear();
   lines_.assign(is_queue_ ? static_cast<std::size_t>(packer_->num_gpus()) : 0, {});
 }
 
 void BoundScheduler::decide(const State& state, const Instant& instant, Actions& actions) {
-  candidates_.clear();
   for (const JobId job : instant.finished) unbind(job);
   if (is_queue_) {
     bind_arrived(state, instant);
     start_ready(state, actions);
+    candidates_.clear();
     return;
   }
   for (const JobId job : instant.arrived) {
@@ -99,8 +100,15 @@ void BoundScheduler::decide(const State& state, const Instant& instant, Actions&
 }
 
 bool BoundScheduler::withdraw(const State& state, JobId job) {
-  if (is_queue_) return false;
-  waiting_.remove(state.classes().of(job), job);
+  if (!is_queue_) {
+    waiting_.remove(state.classes().of(job), job);
+    return true;
+  }
+  const std::uint32_t binding = binding_of_[job];
+  packer_->take_back(bindings_[binding].shares, rule_.gang(state.jobs(), job).load);
+  leave_lines(binding);
+  std::erase(candidates_, binding);
+  free_bindings_.push_back(binding);
   return true;
 }
 
@@ -258,11 +266,31 @@ void BoundScheduler::free_lines(std::uint32_t binding) {
       waits.bindings.clear();
       return;
     }
-    if (++waits.head == waits.bindings.size()) {
-      waits.bindings.clear();
-      waits.head = 0;
-    } else if (--bindings_[waits.bindings[waits.head]].num_behind == 0) {
-      candidates_.push_back(waits.bindings[waits.head]);
+    pass_on(waits);
+  });
+}
+
+/// The first that waits in line has had its turn: in order, the next one may be a candidate.
+void BoundScheduler::pass_on(Line& waits) {
+  if (++waits.head == waits.bindings.size()) {
+    waits.bindings.clear();
+    waits.head = 0;
+  } else if (--bindings_[waits.bindings[waits.head]].num_behind == 0) {
+    candidates_.push_back(waits.bindings[waits.head]);
+  }
+}
+
+/// Of a binding that waits. Ready: it stands in one of the lines of its GPUs; in order: in all.
+void BoundScheduler::leave_lines(std::uint32_t binding) {
+  for_each_gpu(bindings_[binding].shares, [&](std::int32_t server, int gpu) {
+    Line& waits = line(server, gpu);
+    const auto first = waits.bindings.begin() + static_cast<std::ptrdiff_t>(waits.head);
+    const auto own = std::find(first, waits.bindings.end(), binding);
+    if (own == waits.bindings.end()) return;
+    if (is_in_order_ && own == first) {
+      pass_on(waits);
+    } else {
+      waits.bindings.erase(own);
     }
   });
 }

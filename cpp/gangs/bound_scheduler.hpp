@@ -42,8 +42,8 @@ class BoundScheduler : public Scheduler {
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] std::vector<std::string> warnings() const override;
-  /// In mode `queue` a waiting job is bound to GPUs and counts in their busy time, which only grows:
-  /// it cannot be taken back.
+  /// In mode `queue` it takes its load back from the GPUs that it was bound to; others stay bound to
+  /// theirs.
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
 
  private:
@@ -75,6 +75,8 @@ class BoundScheduler : public Scheduler {
   void bind_arrived(const State& state, const Instant& instant);
   void enqueue(std::uint32_t binding);
   void free_lines(std::uint32_t binding);
+  void leave_lines(std::uint32_t binding);
+  void pass_on(Line& waits);
   void start_ready(const State& state, Actions& actions);
   [[nodiscard]] Line& line(std::int32_t server, int gpu) {
     return lines_[static_cast<std::size_t>(packer_->begin(server) + gpu)];
@@ -113,7 +115,7 @@ class BoundScheduler : public Scheduler {
   // Mode queue.
   std::vector<Line> lines_;  // by GPU
   std::vector<JobId> arrived_;
-  std::vector<std::uint32_t> candidates_;
+  std::vector<std::uint32_t> candidates_;  // to be looked at by the next decision
 };
 
 }  // namespace gpusched

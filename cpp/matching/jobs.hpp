@@ -50,6 +50,10 @@ class MatchingJobs {
   void begin(const Setup& setup, bool keeps_widths);
   /// Forgets the finished, takes up the arrived, and looks at the clock.
   void open(const State& state, const Instant& instant);
+  /// A job is taken back while it waits.
+  void forget(JobId id) {
+    std::erase_if(jobs_, [&](const Job& job) { return job.id == id; });
+  }
 
   [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }
   /// By JobId.

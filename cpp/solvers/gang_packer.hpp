@@ -77,6 +77,8 @@ class GangPacker {
   void show(std::span<const GangShare> shares);
   /// A gang is done: its servers host one less. Its load stays.
   void leave(std::span<const GangShare> shares);
+  /// A gang that has not begun is taken back from its GPUs, which are visible, and its load with it.
+  void take_back(std::span<const GangShare> shares, double load);
 
   [[nodiscard]] int num_servers() const noexcept { return static_cast<int>(gpus_.size()); }
   [[nodiscard]] int num_gpus() const noexcept { return begin_.back(); }
@@ -130,6 +132,7 @@ class GangPacker {
 
   void add_load(const GangShare& share, double load);
   void refresh(std::int32_t server);
+  void sort(std::int32_t server);
 
   std::vector<std::int32_t> gpus_;
   std::vector<std::int32_t> type_;

@@ -334,8 +334,9 @@ class Actions:
 class Scheduler:
     """
     What to hold from now on, and when to ask again. Subclass it and write
-    `decide(state, finished, arrived, actions)`; `begin(state)` is called before a run, and
-    `warnings()`, a list of str, after it: what the result has to say.
+    `decide(state, finished, arrived, actions)`; `begin(state)` is called before a run,
+    `withdraw(job)` where a waiting job is cancelled, and `warnings()`, a list of str, after the
+    run: what the result has to say.
     """
     def __init__(self) -> None:
         ...

@@ -17,7 +17,18 @@ from gpusched.engine.seams import placement_seam
 from tests.parity.test_decisions_equal_runs import BY_THE_STATE
 
 POLICIES = sorted(BY_THE_STATE)
-REMEMBERING = ["2d-las:inside=entry", "2d-las:promote=3"]
+REMEMBERING = [
+    *sorted(set(gs.policies()) - BY_THE_STATE),
+    "2d-las:inside=entry", "2d-las:promote=3", "chronus:lease_s=20", "dancer:slot_s=10",
+    "dancer:preset=theory", "elasticflow:slot_s=10", "elasticflow:admission=batch,slot_s=10",
+    "elasticflow:types=pinned", "ff:mode=queue", "gavel:objective=ftf", "gavel:rounds=artefact",
+    "ls:mode=queue,start=in-order", "matching:widths=own", "rand:mode=queue", "sjf-bco:mode=queue",
+]  # fmt: skip
+BOUND = [
+    f"{name}:mode=queue,u=1,start={start}"
+    for name in ("ff", "ls", "sjf-bco")
+    for start in ("ready", "in-order")
+]
 
 
 def without(
@@ -102,17 +113,147 @@ def test_every_policy(policy: str, placement: str) -> None:
             run.run_until(run.now + 40.25)
 
 
+def jobs_with_deadlines() -> gs.Trace:
+    rng = np.random.default_rng(4)
+    submit, service = rng.integers(0, 60, 60), rng.integers(5, 200, 60)
+    gpus, slack, is_due = rng.integers(1, 9, 60), rng.integers(2, 9, 60), rng.random(60) < 0.7
+    deadline = np.where(is_due, submit + service * slack, np.nan)
+    return gs.Trace.from_columns(submit, service, gpus, deadline_s=deadline)
+
+
 @pytest.mark.parametrize("policy", REMEMBERING)
 def test_those_that_remember_forget_the_job_alone(policy: str) -> None:
-    rng = np.random.default_rng(4)
+    with unwarned():
+        run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=policy)
+        run.run_until(61)
+        gone = {}
+        while len(gone) < 8 and len(run.state.waiting):
+            job = int(run.state.waiting[3 * len(gone) % len(run.state.waiting)])
+            run.cancel(job)
+            gone[job] = run.now
+            assert job not in run.state.waiting
+            run.run_until(run.now + 17.25)
+        run.run()
+        result = run.result()
+    assert len(gone) > 3
+    ends_us = result.intervals["end_us"]
+    for job, at_s in gone.items():
+        assert (ends_us[result.intervals["job"] == job] <= at_s * 1e6).all()
+    assert (result.schedule.status[list(gone)] == 2).all()
+    assert (np.delete(result.schedule.status, list(gone)) == 0).all()
+    result.audit()
+
+
+@pytest.mark.parametrize("policy", REMEMBERING)
+def test_a_fork_that_goes_the_same_way_comes_to_the_same(policy: str) -> None:
+    with unwarned():
+        run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=policy)
+        run.run_until(70)
+        other = run.fork()
+        for one in (run, other):
+            one.cancel(int(one.state.waiting[5]))
+            one.run()
+    assert run.result().digest == other.result().digest
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(1, 30), st.integers(1, 6)), min_size=4),
+    st.sampled_from(BOUND),
+    st.integers(0, 30),
+)
+def test_whoever_is_bound_on_arrival_and_leaves_at_once_was_never_there(
+    jobs: list[tuple[int, int, int]], policy: str, pick: int
+) -> None:
+    after, service, gpus = np.array(jobs).T
+    submit = np.cumsum(after)
+    trace = gs.Trace.from_columns(submit, service, gpus)
+    cluster = gs.Cluster.uniform(2, 4)
+    gone = pick % len(jobs)
+    with unwarned():
+        run = gs.Simulation(trace, cluster, policy=policy)
+        run.run_until(submit[gone] + 0.25)
+        if gone not in run.state.waiting:
+            return
+        run.cancel(gone)
+        run.run()
+        others = np.arange(len(jobs)) != gone
+        without = gs.simulate(trace._take(others), cluster, policy=policy).schedule
+    assert run.result().schedule.finish_us[others].tolist() == without.finish_us.tolist()
+
+
+@pytest.mark.parametrize("policy", ["chronus", "dancer", "elasticflow", "elasticflow:types=pinned"])
+def test_slots_that_were_promised_to_a_cancelled_job_are_promised_to_the_next(policy: str) -> None:
+    # One after the other; the third can be in time only in the slots of the second.
     trace = gs.Trace.from_columns(
-        rng.integers(0, 60, 60), rng.integers(5, 200, 60), rng.integers(1, 9, 60)
+        [0, 600, 1_800], [12_000, 6_000, 6_000], [4, 4, 4], deadline_s=[12_600, 19_800, 20_400]
     )
-    run = gs.Simulation(trace, gs.Cluster.uniform(3, 4), policy=policy)
+    with unwarned():
+        run = gs.Simulation(trace, gs.Cluster.uniform(1, 4), policy=policy)
+        run.run_until(1_000)
+        kept = run.fork()
+        run.cancel(1)
+        for one in (kept, run):
+            one.run()
+    finish_s = kept.result().jobs.finish_s
+    assert finish_s[1] <= 19_800 < 20_400 < finish_s[2]
+    assert run.result().jobs.finish_s[2] <= 20_400
+    assert run.result().schedule.decisions()["admitted"].tolist()[-1]
+
+
+class Withdrawing(gs.Scheduler):
+    """First come, first served; remembers who waits, and forgets on request, or not."""
+
+    def __init__(self, answer: Any = True) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def begin(self, state: Any) -> None:
+        self.line: list[int] = []
+
+    def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+        self.line += arrived.tolist()
+        assert set(state.waiting.tolist()) == set(self.line)
+        while self.line and (found := state.place(self.line[0])) is not None:
+            actions.start(self.line.pop(0), found)
+
+    def withdraw(self, job: int) -> Any:
+        if self.answer is True:
+            self.line.remove(job)
+        return self.answer
+
+
+def test_a_scheduler_in_python_forgets_what_it_is_told_to_forget() -> None:
+    run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=Withdrawing())
+    assert (
+        check_python(run).digest
+        == check_python(
+            gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy="fifo")
+        ).digest
+    )
+
+
+def check_python(run: gs.Simulation) -> gs.Result:
     run.run_until(61)
-    gone = int(run.state.waiting[3])
-    run.cancel(gone)
+    run.cancel(int(run.state.waiting[0]))
+    run.cancel(int(run.state.waiting[4]))
     run.run()
-    schedule = run.result().schedule
-    assert schedule.start_us[gone] == -1
-    assert (np.delete(schedule.status, gone) == 0).all()
+    return run.result()
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (False, ValueError, "cannot do without a job that waits"),
+        (None, TypeError, "withdraw must return whether it forgot the job, not None"),
+    ],
+)
+def test_a_scheduler_in_python_may_refuse(
+    answer: Any, error: type[Exception], message: str
+) -> None:
+    run = gs.Simulation(jobs_with_deadlines(), gs.Cluster.uniform(3, 4), policy=Withdrawing(answer))
+    run.run_until(61)
+    with pytest.raises(error, match=message):
+        run.cancel(int(run.state.waiting[0]))
+    run.run()
+    assert (run.result().schedule.status == 0).all()

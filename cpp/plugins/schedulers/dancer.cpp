@@ -152,6 +152,11 @@ class Dancer final : public Scheduler {
     actions.wake(next_multiple(state.now(), book_.options.slot));
   }
 
+  [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
+    book_.forget(job);
+    return true;
+  }
+
   [[nodiscard]] std::vector<Decision> decisions() const override { return book_.decisions; }
 
   [[nodiscard]] std::vector<std::string> warnings() const override {

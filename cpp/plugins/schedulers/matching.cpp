@@ -13,14 +13,13 @@
 #include "market/matching_market.hpp"
 #include "matching/jobs.hpp"
 #include "matching/targets.hpp"
+#include "matching/weights.hpp"
 #include "matching/widths.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {
 namespace {
 
-// Weights are scaled so that the market's figures are neither tiny nor huge.
-constexpr double kScale = 1e4;
 // The market's descent, see its options: the next decision goes on from there.
 constexpr std::int64_t kEffort = 4'000;
 // Jobs without GPUs that are offered idle ones.
@@ -118,7 +117,7 @@ class Matching final : public Scheduler {
     targets_.open(state, jobs_);
     choose(state, period_ == Time{0} || state.now().count() % period_.count() == 0);
     if (is_any_possible()) {
-      weigh();
+      weigh(jobs_, chosen_, focus_, keeps_widths_, weight_);
       match(state);
       if (jobs_.is_additive()) {
         give_matched(state);
@@ -129,6 +128,11 @@ class Matching final : public Scheduler {
     offer_idle(state);
     apply(state, actions);
     if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
+  }
+
+  [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
+    jobs_.forget(job);
+    return true;
   }
 
  private:
@@ -206,31 +210,6 @@ class Matching final : public Scheduler {
       }
       return usable >= job_at(job).least;
     });
-  }
-
-  /// What a second of each job counts. With speedups k^p the shares of n jobs that are best for
-  /// the sum of completion times depend on the jobs' order alone (Berg, Vesilo, Harchol-Balter,
-  /// heSRPT, 2020; there focus = 1 / (1 - p)), and a market that minimises the sum of seconds x
-  /// weight divides GPUs so where weight x work is the square of the share. At own widths nothing
-  /// is divided, and the square of the share is what the job's time counts, in times of its gang on
-  /// average GPUs (by GPU time, wide gangs would count less by their width), and the jobs that wait
-  /// are among the n: what runs delays them as well.
-  void weigh() {
-    weight_.assign(jobs_.all().size(), 1.0);
-    if (focus_ == 0) return;
-    const auto power = [&](double base) {
-      double value = 1.0;
-      for (int factor = 0; factor < focus_; ++factor) value *= base;
-      return value;
-    };
-    const auto count = static_cast<double>(keeps_widths_ ? jobs_.all().size() : chosen_.size());
-    for (std::size_t row = 0; row < chosen_.size(); ++row) {
-      const double place = count - static_cast<double>(row);
-      const double share = power(place / count) - power((place - 1.0) / count);
-      const Job& job = job_at(chosen_[row]);
-      const double gpus = keeps_widths_ ? job.least : 1.0;
-      weight_[chosen_[row]] = kScale * share * share * gpus / job.gpu_time();
-    }
   }
 
   void match(const State& state) {

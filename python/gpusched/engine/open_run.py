@@ -164,8 +164,8 @@ class Simulation(SteppedRun):
         Raises
         ------
         ValueError
-            If the job neither waits nor runs, or it waits and the policy cannot do without a job
-            that waits: few cannot, which *Open runs* names.
+            If the job neither waits nor runs, or it waits and the policy is a scheduler written in
+            Python that has no ``withdraw`` or refuses.
 
         Examples
         --------

@@ -13,10 +13,9 @@ from gpusched.plugins.built_in import built_in
 from gpusched.plugins.schedulers.gavel_allox import Matching
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
 from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS
+from gpusched.plugins.schedulers.gavel_parts import Parts, best_parts, want
 from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
 from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
-
-Parts = list[tuple[int, int]]
 
 
 @built_in("gavel")
@@ -108,13 +107,7 @@ class Gavel(_core.Scheduler):
         """Hold what the round says, or fill what is idle until the next one."""
         self._count(state.now_us)
         for job in finished.tolist():
-            for known in (self.rates, self.widths, self.is_whole, self.held, self.fractions):
-                known.pop(job, None)
-            self.received.pop(job, None)
-            self.restarting.pop(job, None)
-            self.started.discard(job)
-            if self.rounds is not None:
-                self.rounds.forget(job)
+            self._forget(job)
         self._meet(state, arrived)
         self.is_stale |= bool(len(finished) or len(arrived))
         if not self.rates:
@@ -127,7 +120,7 @@ class Gavel(_core.Scheduler):
         wanted: dict[int, Parts] = {}
         for job, parts in self.held.items():
             if not is_due or state.now_us <= self.restarting.get(job, -1):
-                self._want(wanted, free, job, parts)
+                want(wanted, free, job, parts)
         if is_due:
             past_us = state.now_us - self.solved_us
             if self.is_stale and (not self.num_solved or past_us >= self.reset_us):
@@ -136,6 +129,22 @@ class Gavel(_core.Scheduler):
         self._fill(wanted, free)
         self._apply(state, actions, wanted)
         actions.wake((state.now_us // self.round_us + 1) * self.round_us)
+
+    def withdraw(self, job: int) -> bool:
+        """Forget a waiting job that is cancelled: the next reset solves the program without it."""
+        self._forget(job)
+        self.is_stale = True
+        return True
+
+    def _forget(self, job: int) -> None:
+        for known in (
+            self.rates, self.widths, self.is_whole, self.held, self.fractions, self.received,
+            self.restarting,
+        ):  # fmt: skip
+            known.pop(job, None)
+        self.started.discard(job)
+        if self.rounds is not None:
+            self.rounds.forget(job)
 
     def _decide_as_simulator(self, state: Any, rounds: SimulatorRounds, actions: Any) -> None:
         """Begin a round if the last one is over."""
@@ -150,11 +159,11 @@ class Gavel(_core.Scheduler):
         wanted: dict[int, Parts] = {}
         for job, parts in self.held.items():
             if now_us <= self.restarting.get(job, -1):
-                self._want(wanted, free, job, parts)
+                want(wanted, free, job, parts)
         rounds.fill(wanted, free, self.fractions, self.rates, self.widths)
         for job, is_whole in self.is_whole.items():
             if not is_whole and job not in wanted and (parts := self._parts(job, free)):
-                self._want(wanted, free, job, parts)
+                want(wanted, free, job, parts)
         rounds.begin(now_us)
         self._apply(state, actions, wanted)
         actions.wake(rounds.ends_us)
@@ -266,7 +275,7 @@ class Gavel(_core.Scheduler):
         for row, kind in zip(rows[order].tolist(), kinds[order].tolist(), strict=True):
             job = ids[row]
             if job not in wanted:
-                self._want(wanted, free, job, [(kind, self.widths[job])])
+                want(wanted, free, job, [(kind, self.widths[job])])
                 if not any(free):
                     return
 
@@ -274,7 +283,7 @@ class Gavel(_core.Scheduler):
         """Give what is left to those who hold it, then to whom it serves best, by JobId."""
         for job, parts in self.held.items():
             if job not in wanted:
-                self._want(wanted, free, job, parts)
+                want(wanted, free, job, parts)
         refused: set[tuple[int, tuple[float, ...]]] = set()
         for job, rates in self.rates.items():
             if not any(free):
@@ -284,31 +293,12 @@ class Gavel(_core.Scheduler):
             if job in wanted or kind_of_job in refused:
                 continue
             if parts := self._parts(job, free):
-                self._want(wanted, free, job, parts)
+                want(wanted, free, job, parts)
             else:
                 refused.add(kind_of_job)
 
     def _parts(self, job: int, free: list[int]) -> Parts:
-        """Where the job would run best on these GPUs; nothing if it does not fit."""
-        rates, missing = self.rates[job], self.widths[job]
-        if self.is_whole[job]:
-            rate, kind = max(
-                (rate if gpus >= missing else 0.0, -kind)
-                for kind, (rate, gpus) in enumerate(zip(rates, free, strict=True))
-            )
-            return [(-kind, missing)] if rate > 0 else []
-        parts = []
-        for kind, rate in enumerate(rates):
-            if rate > 0 and (taken := min(missing, free[kind])):
-                parts.append((kind, taken))
-                missing -= taken
-        return parts if missing == 0 else []
-
-    def _want(self, wanted: dict[int, Parts], free: list[int], job: int, parts: Parts) -> None:
-        if all(free[kind] >= gpus for kind, gpus in parts):
-            wanted[job] = parts
-            for kind, gpus in parts:
-                free[kind] -= gpus
+        return best_parts(self.rates[job], self.widths[job], free, is_whole=self.is_whole[job])
 
     def _apply(self, state: Any, actions: Any, wanted: dict[int, Parts]) -> None:
         now_us, before = state.now_us, dict(self.held)

@@ -1,0 +1,40 @@
+"""GPUs by type: what a job would take of those that are free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+Parts = list[tuple[int, int]]
+"""Pairs of a GPU type and a number of GPUs, by type."""
+
+
+def best_parts(rates: Sequence[float], width: int, free: Sequence[int], *, is_whole: bool) -> Parts:
+    """Where a job would run best on these GPUs; nothing if it does not fit.
+
+    Parameters
+    ----------
+    rates, free
+        Of each type: how fast the job is there, and how many GPUs are free.
+    is_whole
+        Whether some type holds the whole gang: then it runs on one.
+    """
+    if is_whole:
+        rate, kind = max(
+            (rate if gpus >= width else 0.0, -kind)
+            for kind, (rate, gpus) in enumerate(zip(rates, free, strict=True))
+        )
+        return [(-kind, width)] if rate > 0 else []
+    parts, missing = [], width
+    for kind, rate in enumerate(rates):
+        if rate > 0 and (taken := min(missing, free[kind])):
+            parts.append((kind, taken))
+            missing -= taken
+    return parts if missing == 0 else []
+
+
+def want(wanted: dict[int, Parts], free: list[int], job: int, parts: Parts) -> None:
+    """Give the job these GPUs, if all of them are free."""
+    if all(free[kind] >= gpus for kind, gpus in parts):
+        wanted[job] = parts
+        for kind, gpus in parts:
+            free[kind] -= gpus
