@@ -53,6 +53,32 @@ double Capacities::match(const Occupancy& free, ServerId server, const Ask& ask)
   return sum;
 }
 
+template <class Term>
+double Capacities::mean_of_two(const Occupancy& free, ServerId server, const Ask& ask,
+                               Term term) const noexcept {
+  const auto of = [&](std::int64_t left, std::int64_t asked, double most) {
+    return term(std::min(static_cast<double>(left), most), static_cast<double>(asked), most);
+  };
+  const double gpu =
+      of(free_milli(free, server), std::int64_t{ask.demand.share_milli} * ask.workers, gpu_milli_);
+  if (!free.has_demands() || cpu_milli_ == 0) return gpu;
+  const std::int64_t asked = ask.demand.cpu_milli * std::max(1, ask.workers);
+  return (of(free.free_cpu_milli(server), asked, cpu_milli_) + gpu) / 2;
+}
+
+double Capacities::mean_left(const Occupancy& free, ServerId server,
+                             const Ask& ask) const noexcept {
+  return mean_of_two(free, server, ask,
+                     [](double left, double asked, double most) { return (left - asked) / most; });
+}
+
+double Capacities::mean_match(const Occupancy& free, ServerId server,
+                              const Ask& ask) const noexcept {
+  return mean_of_two(free, server, ask, [](double left, double asked, double most) {
+    return left / most * (asked / most);
+  });
+}
+
 Piece tight_piece(const Occupancy& free, ServerId server, const Ask& ask) noexcept {
   if (ask.workers == 0) return {server, 0, 0};
   if (!ask.demand.is_share()) return free.lowest_free(server, ask.workers);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "base/parameters.hpp"
 #include "model/allocation.hpp"
 #include "placing/packing_index.hpp"
 #include "placing/placement_parts.hpp"
@@ -30,6 +32,17 @@ class Capacities {
   /// The same with each part times what is asked of it.
   [[nodiscard]] double match(const Occupancy& free, ServerId server, const Ask& ask) const noexcept;
 
+  /// Of CPU and GPUs alone, as parts of the largest server's, CPU first, on average: what would be
+  /// left of the server, and what is free there times what is asked of it.
+  [[nodiscard]] double mean_left(const Occupancy& free, ServerId server,
+                                 const Ask& ask) const noexcept;
+  [[nodiscard]] double mean_match(const Occupancy& free, ServerId server,
+                                  const Ask& ask) const noexcept;
+  /// Thousandths of the GPUs of the largest server.
+  [[nodiscard]] std::int64_t most_gpu_milli() const noexcept {
+    return static_cast<std::int64_t>(gpu_milli_);
+  }
+
   /// Thousandths of the GPUs of a server that are free.
   [[nodiscard]] static std::int64_t free_milli(const Occupancy& free, ServerId server) noexcept {
     return free.has_demands() ? free.free_milli(server)
@@ -41,6 +54,10 @@ class Capacities {
   [[nodiscard]] static double part(std::int64_t free, double most) noexcept {
     return std::min(1.0, static_cast<double>(free) / most);
   }
+
+  template <class Term>
+  [[nodiscard]] double mean_of_two(const Occupancy& free, ServerId server, const Ask& ask,
+                                   Term term) const noexcept;
 
   double gpu_milli_ = 1;
   double cpu_milli_ = 0;  // 0: nobody stated any
@@ -95,6 +112,9 @@ struct LeastFreeGpus : PackingRule {
 template <class Rule>
 class Packer {
  public:
+  Packer() = default;
+  explicit Packer(Rule rule) : rule_(std::move(rule)) {}
+
   void begin(const PlacementSetup& setup) {
     rule_.begin(setup);
     index_.begin(setup.state.occupancy().changes().history());
@@ -191,6 +211,12 @@ class Packer {
 template <class Rule>
 class DemandPlacement : public Placement {
  public:
+  DemandPlacement() = default;
+  /// Of a rule that has parameters.
+  explicit DemandPlacement(const Parameters& parameters)
+    requires std::constructible_from<Rule, const Parameters&>
+      : packer_(Rule(parameters)) {}
+
   void begin(const PlacementSetup& setup) override { packer_.begin(setup); }
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
     return free.has_demands() ? widest_consolidated(free, types) : free.num_free(types);
@@ -205,6 +231,8 @@ class DemandPlacement : public Placement {
 template <class Rule>
 class PackingPlacement : public DemandPlacement<Rule> {
  public:
+  using DemandPlacement<Rule>::DemandPlacement;
+
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
     return this->packer_.place(free, request, out);
   }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from gpusched.traces.workload import Trace
 
 __all__ = ["FillResult", "Order", "Requests", "fill"]
 
-Order = Literal["drawn", "listed"]
+Order = Literal["drawn", "listed", "shuffled"]
 MAX_ARRIVALS: Final = 50_000_000
 _EVERY_TYPE: Final = 2**64 - 1
 
@@ -60,7 +60,8 @@ def fill(
     order
         ``"drawn"``: each arrival is one of the requests, all with equal probability and with
         replacement. ``"listed"``: the requests in their order, from the beginning again where
-        they do not suffice.
+        they do not suffice. ``"shuffled"``: each request once, in an order that is drawn, and then
+        as ``"drawn"`` where they do not suffice.
     seed
         Of the draws and of random placements, 0 to 2**64 - 1. Equal arguments fill equally, and
         the arrivals do not depend on the placement.
@@ -130,8 +131,8 @@ def fill(
 
 def _arrivals(requests: Requests, cluster: Cluster, until: float, order: Order, seed: int) -> Int64:
     """Rows of the requests as they arrive, to the first that reaches the demand."""
-    if order not in ("drawn", "listed"):
-        raise ValueError(f"order: {order!r} must be 'drawn' or 'listed'")
+    if order not in get_args(Order):
+        raise ValueError(f"order: {order!r} must be 'drawn', 'listed' or 'shuffled'")
     if isinstance(until, bool) or not isinstance(until, int | float):
         raise TypeError(f"until: {until!r} must be a number")
     if not (np.isfinite(until) and until > 0):
@@ -153,7 +154,10 @@ def _arrivals(requests: Requests, cluster: Cluster, until: float, order: Order, 
         if order == "listed":
             rows = position % num_rows
         else:
-            rows = (uniform(seed, ARRIVALS, position) * num_rows).astype(np.int64)
+            draws = uniform(seed, ARRIVALS, position)
+            rows = (draws * num_rows).astype(np.int64)
+            if order == "shuffled":
+                rows[:num_rows] = np.argsort(draws[:num_rows], kind="stable")
         reached = np.cumsum(asked[rows]) >= wanted
         if reached.any():
             return rows[: int(np.argmax(reached)) + 1].copy()
