@@ -185,6 +185,33 @@ def test_a_list_is_begun_again_where_it_does_not_suffice() -> None:
         filled.at(1.4)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_shuffled_list_comes_once_in_another_order_and_then_is_drawn_from(seed: int) -> None:
+    requests = Requests.from_columns([1] * 40)
+    filled = fill(
+        requests, gs.Cluster.uniform(40, 2), placement="first-fit", until=1, order="shuffled",
+        seed=seed,
+    )  # fmt: skip
+    first, then = filled.arrivals[:40], filled.arrivals[40:]
+    assert sorted(first) == list(range(40))
+    assert first.tolist() != list(range(40))
+    assert 1 < len(set(then.tolist())) < len(then) == 40
+    drawn = fill(requests, gs.Cluster.uniform(40, 2), placement="first-fit", until=1, seed=seed)
+    assert drawn.arrivals[40:].tolist() == then.tolist()
+
+
+def test_fewer_arrivals_are_the_beginning_of_the_same_shuffled_list() -> None:
+    requests = Requests.from_columns([1, 2, 3, 4] * 20)
+    long, short = (
+        fill(
+            requests, gs.Cluster.uniform(9, 4), placement="first-fit", until=until,
+            order="shuffled",
+        ).arrivals.tolist()
+        for until in (4, 0.5)
+    )  # fmt: skip
+    assert long[: len(short)] == short
+
+
 def test_a_gang_finds_no_place_among_fragments() -> None:
     cluster = gs.Cluster.uniform(2, 4)
     requests = Requests.from_columns([3, 2], cpu=[1, 1])
@@ -251,7 +278,11 @@ def test_what_was_given_is_not_given_again() -> None:
         ({"until": float("nan")}, ValueError, r"until: nan must be finite"),
         ({"until": "1"}, TypeError, r"until: '1' must be a number"),
         ({"until": 1e9}, ValueError, r"until: 1e\+09 takes about .* arrivals, more than"),
-        ({"order": "shuffled"}, ValueError, r"order: 'shuffled' must be 'drawn' or 'listed'"),
+        (
+            {"order": "sorted"},
+            ValueError,
+            r"order: 'sorted' must be 'drawn', 'listed' or 'shuffled'",
+        ),
         ({"seed": -1}, ValueError, r"seed: -1 must"),
         ({"placement": "count"}, ValueError, r"one pool without servers cannot be filled"),
         ({"placement": "fdg"}, ValueError, r"unknown placement 'fdg'; did you mean 'fgd'\?"),
