@@ -11,11 +11,16 @@ namespace gpusched {
 
 /// An order of servers as the authors' program of FGD has it, a scheduler of Kubernetes: scores
 /// are whole per cent and the greatest wins; of equals the server that comes first in an order
-/// that is drawn once for each run.
+/// that is drawn once for each run. Placements have it where their option says so.
 class PercentOrder {
  public:
   static constexpr std::int64_t kMost = 100;
 
+  explicit PercentOrder(const Parameters& parameters) : is_asked_(parameters.flag(kOption)) {}
+
+  [[nodiscard]] bool is_asked() const noexcept { return is_asked_; }
+
+  /// Draws the order, if it is asked for.
   void begin(const PlacementSetup& setup);
 
   /// The same as a score of which the least wins; no two servers have one.
@@ -24,19 +29,15 @@ class PercentOrder {
     return static_cast<double>((kMost - percent) * num_servers_ + place);
   }
 
+  /// The option by which a placement takes that order, and the scores of that program.
+  [[nodiscard]] static ParameterInfo option(const char* scores);
+
  private:
+  static constexpr const char* kOption = "artefact";
+
+  bool is_asked_;
   std::int64_t num_servers_ = 0;
   std::vector<std::int64_t> place_;
 };
-
-/// The option by which a placement takes that order and the scores of that program.
-[[nodiscard]] inline ParameterInfo artefact_parameter(const char* scores) {
-  return {.name = "artefact",
-          .fallback = false,
-          .help = std::string("score as the authors' program of FGD does: ") + scores +
-                  ", in whole per cent; of equals the server that comes first in an order that is "
-                  "drawn for the run",
-          .flags = {Flag::random}};
-}
 
 }  // namespace gpusched

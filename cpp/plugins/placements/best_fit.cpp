@@ -7,7 +7,7 @@ namespace gpusched {
 namespace {
 
 struct LeastRoom : PackingRule {
-  explicit LeastRoom(const Parameters& parameters) : is_artefact(parameters.flag("artefact")) {}
+  explicit LeastRoom(const Parameters& parameters) : order(parameters) {}
 
   void begin(const PlacementSetup& setup) {
     capacities = Capacities(setup.state.cluster());
@@ -16,12 +16,11 @@ struct LeastRoom : PackingRule {
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
-    if (!is_artefact) return capacities.room(free, server);
+    if (!order.is_asked()) return capacities.room(free, server);
     const double used = 1.0 - capacities.mean_left(free, server, ask);
     return order.score(static_cast<std::int64_t>(used * PercentOrder::kMost), server);
   }
 
-  bool is_artefact;
   Capacities capacities;
   PercentOrder order;
 };
@@ -56,7 +55,7 @@ GPUSCHED_REGISTER(
     .summary = "The server with the least free GPUs that holds the gang; else the fullest first.",
     .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.",
     .flags = {Flag::demands, Flag::shares, Flag::scatters},
-    .parameters = {artefact_parameter("where jobs ask for more than whole GPUs, by the mean of "
-                                      "CPU and GPUs that would be left")})
+    .parameters = {PercentOrder::option("where jobs ask for more than whole GPUs, by the mean of "
+                                        "CPU and GPUs that would be left")})
 
 }  // namespace gpusched

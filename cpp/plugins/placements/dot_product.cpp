@@ -7,7 +7,7 @@ namespace {
 
 struct DotProductRule : PackingRule {
   explicit DotProductRule(const Parameters& parameters)
-      : is_artefact(parameters.flag("artefact")), is_least(parameters.text("product") == "least") {}
+      : order(parameters), is_least(parameters.text("product") == "least") {}
 
   void begin(const PlacementSetup& setup) {
     capacities = Capacities(setup.state.cluster());
@@ -16,7 +16,7 @@ struct DotProductRule : PackingRule {
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
-    if (!is_artefact) {
+    if (!order.is_asked()) {
       const double product = capacities.match(free, server, ask);
       return is_least ? product : -product;
     }
@@ -25,10 +25,9 @@ struct DotProductRule : PackingRule {
     return order.score(static_cast<std::int64_t>(part * PercentOrder::kMost), server);
   }
 
-  bool is_artefact;
+  PercentOrder order;
   bool is_least;
   Capacities capacities;
-  PercentOrder order;
 };
 
 using DotProduct = PackingPlacement<DotProductRule>;
@@ -44,7 +43,7 @@ GPUSCHED_REGISTER(
     .summary = "The server whose free GPUs, CPU and memory are most like what the gang asks for.",
     .source = "Grandl et al., Tetris, SIGCOMM 2014.",
     .flags = {Flag::demands, Flag::shares, Flag::consolidates},
-    .parameters = {artefact_parameter("product=least, of CPU and GPUs alone"),
+    .parameters = {PercentOrder::option("product=least, of CPU and GPUs alone"),
                    {.name = "product",
                     .fallback = std::string("greatest"),
                     .help = "which product of what is free and what is asked for wins: greatest, "

@@ -16,26 +16,26 @@ namespace {
 struct FgdRule : PackingRule {
   static constexpr bool kIsCostly = true;
 
-  explicit FgdRule(const Parameters& parameters) : is_artefact(parameters.flag("artefact")) {}
+  explicit FgdRule(const Parameters& parameters) : order(parameters) {}
 
   void begin(const PlacementSetup& setup) {
     const State& state = setup.state;
+    order.begin(setup);
     fragmentation.reset();
     if (state.jobs().num_jobs() == 0) return;
     auto tasks = Fragmentation::popularity(state.jobs());
-    if (is_artefact) tasks = Fragmentation::most_popular(std::move(tasks), kTypicalPercent);
+    if (order.is_asked()) tasks = Fragmentation::most_popular(std::move(tasks), kTypicalPercent);
     fragmentation.emplace(tasks, state.cluster());
     std::int64_t weight = 0;
     for (const TaskType& task : tasks) weight += task.weight;
     step = kStepMilli * weight;
-    percent = LogisticSteps(kWholeGpu * weight);
-    order.begin(setup);
+    if (order.is_asked()) percent = LogisticSteps(kWholeGpu * weight);
   }
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
     const std::int64_t cost = least_growth(free, server, ask).cost;
-    if (is_artefact) return order.score(PercentOrder::kMost - cost, server);
+    if (order.is_asked()) return order.score(PercentOrder::kMost - cost, server);
     return static_cast<double>(cost) * 65536.0 +
            static_cast<double>(Capacities::free_milli(free, server));
   }
@@ -75,13 +75,12 @@ struct FgdRule : PackingRule {
   }
 
   [[nodiscard]] std::int64_t cost(std::int64_t growth) const noexcept {
-    if (is_artefact) return PercentOrder::kMost - percent(-growth);
+    if (order.is_asked()) return PercentOrder::kMost - percent(-growth);
     return growth > 0 ? (growth + step - 1) / step : -(-growth / step);
   }
 
   static constexpr std::int64_t kStepMilli = 40;
   static constexpr int kTypicalPercent = 95;
-  bool is_artefact;
   std::int64_t step = 1;
   LogisticSteps percent;
   PercentOrder order;
@@ -96,7 +95,7 @@ GPUSCHED_REGISTER(Placement, Fgd, .name = "fgd",
                   .summary = "Where the GPUs that typical jobs of the trace cannot use grow least.",
                   .source = "Weng et al., Fragmentation Gradient Descent, ATC 2023.",
                   .flags = {Flag::demands, Flag::shares, Flag::consolidates},
-                  .parameters = {artefact_parameter(
+                  .parameters = {PercentOrder::option(
                       "by the growth for the 95 % most frequent requests, through a logistic "
                       "function")})
 

@@ -10,8 +10,7 @@ namespace {
 struct GpuClusteringRule : PackingRule {
   static constexpr bool kTellsGangs = true;
 
-  explicit GpuClusteringRule(const Parameters& parameters)
-      : is_artefact(parameters.flag("artefact")) {}
+  explicit GpuClusteringRule(const Parameters& parameters) : order(parameters) {}
 
   void begin(const PlacementSetup& setup) {
     most_milli = Capacities(setup.state.cluster()).most_gpu_milli();
@@ -20,7 +19,7 @@ struct GpuClusteringRule : PackingRule {
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
-    if (is_artefact) return order.score(percent(free, server, ask), server);
+    if (order.is_asked()) return order.score(percent(free, server, ask), server);
     const auto left = static_cast<double>(Capacities::free_milli(free, server));
     const auto hosted = free.hosted(server);
     if (ask.gang == 0) return left;
@@ -56,7 +55,6 @@ struct GpuClusteringRule : PackingRule {
   static constexpr double kMixed = 1e6;
   static constexpr double kIdle = 2e6;
   static constexpr double kOthers = 3e6;
-  bool is_artefact;
   std::int64_t most_milli = 1;
   PercentOrder order;
 };
@@ -70,7 +68,7 @@ GPUSCHED_REGISTER(Placement, GpuClustering, .name = "gpu-clustering",
                   .source = "Xiao et al., Gandiva, OSDI 2018; Weng et al., ATC 2023.",
                   .flags = {Flag::demands, Flag::shares, Flag::consolidates},
                   .parameters = {
-                      artefact_parameter("in that order, by the GPUs in use; all shares have one "
-                                         "shape, jobs without GPUs go anywhere")})
+                      PercentOrder::option("in that order, by the GPUs in use; all shares have one "
+                                           "shape, jobs without GPUs go anywhere")})
 
 }  // namespace gpusched

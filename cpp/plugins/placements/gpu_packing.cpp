@@ -9,14 +9,13 @@ namespace gpusched {
 namespace {
 
 struct GpuPackingRule : PackingRule {
-  explicit GpuPackingRule(const Parameters& parameters)
-      : is_artefact(parameters.flag("artefact")) {}
+  explicit GpuPackingRule(const Parameters& parameters) : order(parameters) {}
 
   void begin(const PlacementSetup& setup) { order.begin(setup); }
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
-    if (is_artefact) return order.score(percent(free, server, ask), server);
+    if (order.is_asked()) return order.score(percent(free, server, ask), server);
     const int size = free.cluster().gpus(server);
     if (free.free_gpus(server) == size) return kIdle + size;
     const int part = shared_part(free, server, ask);
@@ -46,7 +45,6 @@ struct GpuPackingRule : PackingRule {
 
   static constexpr double kUsed = 1e6;  // above any part of a GPU
   static constexpr double kIdle = 2e6;  // above any part of a server
-  bool is_artefact;
   PercentOrder order;
 };
 
@@ -59,7 +57,8 @@ GPUSCHED_REGISTER(
     .summary = "Partly used GPUs first, then free ones of used servers, idle servers last.",
     .source = "Weng et al., MLaaS in the Wild, NSDI 2022.",
     .flags = {Flag::demands, Flag::shares, Flag::consolidates},
-    .parameters = {artefact_parameter("in that order by what is left of a share's GPU, by how many "
-                                      "free GPUs are taken, by size; jobs without GPUs anywhere")})
+    .parameters = {
+        PercentOrder::option("in that order by what is left of a share's GPU, by how many "
+                             "free GPUs are taken, by size; jobs without GPUs anywhere")})
 
 }  // namespace gpusched

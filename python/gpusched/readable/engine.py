@@ -68,7 +68,7 @@ class Engine:
         self.cluster = Cluster(servers, placement == "count", room)
         self.scheduler = scheduler
         self.speed = make_speed(self.cluster)
-        packed = self.make_packing(placement, in_order, network, seed)
+        packed = self.make_packing(placement, placement_params, in_order, network, seed)
         self.placer = Placer(placement, placement_params, self.cluster, seed, self.speed, packed)
         self.restart = restart
         self.seed = seed
@@ -87,7 +87,12 @@ class Engine:
                 job.stretch = stretch(self.speed, job)
 
     def make_packing(
-        self, name: str, jobs: Sequence[Job], network: Network | None, seed: int
+        self,
+        name: str,
+        params: Mapping[str, Any],
+        jobs: Sequence[Job],
+        network: Network | None,
+        seed: int,
     ) -> Packing | None:
         """Return the placement for jobs that ask for more than GPUs, where it is asked."""
         if name not in OWN and not self.has_demands:
@@ -95,7 +100,7 @@ class Engine:
         if name not in NAMES:
             raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
         domains = ((), ()) if network is None else (network.server_domain, network.domain_parent)
-        return Packing(name, self.cluster, jobs, *domains, seed)
+        return Packing(name, self.cluster, jobs, *domains, seed, params)
 
     def reject_reason(self, job: Active) -> int:
         """Return why the job can never run, 0 if it can."""

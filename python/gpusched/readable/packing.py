@@ -6,9 +6,11 @@ wider one takes whole servers of that size and one server for what is left over.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from gpusched.readable.artefact_rules import ARTEFACT_RULES
 from gpusched.readable.cluster_state import Cluster, lowest_bits
 from gpusched.readable.domains import Domains
 from gpusched.readable.free import Free
@@ -33,10 +35,13 @@ class Packing:
         server_domain: Sequence[int] = (),
         domain_parent: Sequence[int | None] = (),
         seed: int = 0,
+        params: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = name
         self.cluster = cluster
-        self.rule = RULES[name](cluster, jobs, seed)
+        given = params or {}
+        rules = ARTEFACT_RULES if given.get("artefact") else RULES
+        self.rule = rules[name](cluster, jobs, seed, given)
         self.domains = Domains(list(cluster.sizes), server_domain, domain_parent)
 
     def place(
