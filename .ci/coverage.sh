@@ -22,7 +22,7 @@ cp build/coverage/_core*.so "$work/gpusched/"
 export PYTHONPATH=$work${PYTHONPATH:+:$PYTHONPATH} COVERAGE_FILE=$work/coverage
 status=0
 "$python" -m pytest -q --cov "$work/gpusched" --cov-branch --cov-report "json:$work/python.json" \
-  "$@" >&2 || status=$?
+  "${@:-tests}" >&2 || status=$?
 "$python" -m gcovr --root "$root" --filter 'cpp/' --exclude-throw-branches --json-summary \
   "$work/cpp.json" build/coverage >&2
 "$python" .ci/coverage.py "$work/cpp.json" "$work/python.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,28 @@ _WATCH = pytest.StashKey[Watch]()
 def pytest_configure(config: pytest.Config) -> None:
     """Make a watch while nothing is captured yet."""
     config.stash[_WATCH] = Watch(limit_s=600, spare_s=60)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process of xdist, which is always told paths, whether the command names any."""
+    node.workerinput["names_tests"] = _names_tests(node.config)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is marked as long where the command names no tests."""
+    if _names_tests(config):
+        return
+    long = [item for item in items if item.get_closest_marker("long")]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
+def _names_tests(config: pytest.Config) -> bool:
+    told: dict[str, bool] | None = getattr(config, "workerinput", None)
+    if told is not None:
+        return told["names_tests"]
+    return config.args_source is pytest.Config.ArgsSource.ARGS
 
 
 @pytest.hookimpl(wrapper=True)

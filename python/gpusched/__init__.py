@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from gpusched.deciding.decision import decide as decide
     from gpusched.deciding.starting import when as when
     from gpusched.engine.open_run import Simulation as Simulation
-    from gpusched.engine.open_run import resume as resume
+    from gpusched.engine.resuming import resume as resume
     from gpusched.engine.simulation import run as run
     from gpusched.engine.simulation import simulate as simulate
     from gpusched.engine.unregistering import unregister as unregister
@@ -122,7 +122,7 @@ _HOME = {
     "register_placement": "plugins.registering",
     "register_predictor": "prediction",
     "register_scheduler": "plugins.registering",
-    "resume": "engine.open_run",
+    "resume": "engine.resuming",
     "run": "engine.simulation",
     "simulate": "engine.simulation",
     "size": "studies.sizing.sizing",

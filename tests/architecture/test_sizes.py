@@ -41,7 +41,6 @@ LARGER_FILES = {
     "cpp/solvers/gang_packer.cpp": 406,
     "python/gpusched/audit/rates.py": 308,
     "python/gpusched/deciding/states/formats/slurm.py": 306,
-    "python/gpusched/engine/open_run.py": 307,
     "python/gpusched/plugins/schedulers/gavel.py": 346,
     "python/gpusched/readable/engine.py": 312,
 }

@@ -16,6 +16,8 @@ import pytest
 import gpusched as gs
 from tests.golden import workload as golden
 
+pytestmark = pytest.mark.long
+
 WATCHDOG_S = 60.0
 SOON_S = 20.0
 POLICIES = gs.policies()

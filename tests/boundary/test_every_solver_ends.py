@@ -17,6 +17,8 @@ from gpusched.deciding.transportation import transport
 from tests.boundary.hostile_solvers import SOLVERS
 from tests.boundary.test_interrupts import SOON_S, interrupted, posix
 
+pytestmark = pytest.mark.long
+
 # They take seconds. A solver that never ends is a failure that names its case.
 LIMIT_S = 240
 

@@ -17,6 +17,8 @@ import pytest
 import gpusched as gs
 from tests.boundary.workloads import ShortestFirst
 
+pytestmark = pytest.mark.long
+
 # A second, and two more for a machine that is busy with something else.
 SOON_S = 3.0
 ONE_GPU = gs.Cluster.uniform(1, 1)

@@ -27,6 +27,8 @@ from tests.boundary.kept_views import (
 )
 from tests.boundary.workloads import CLUSTER
 
+pytestmark = pytest.mark.long
+
 NUM_JOBS = 12
 PLANS = ["collect", "drop the owners", "look from another thread", "run itself"]
 # Freed memory is overwritten at once and not kept for the next allocation of its size.

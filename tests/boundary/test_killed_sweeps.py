@@ -16,6 +16,8 @@ import pytest
 import gpusched as gs
 from gpusched.sweeping.run_store import RunStore
 
+pytestmark = pytest.mark.long
+
 KILLS = int(os.environ.get("GPUSCHED_KILLS", "8"))
 """Of each study. GPUSCHED_KILLS asks for more."""
 LONGEST = {"threads:2": 0.6, "processes:2": 2.5}

@@ -16,6 +16,8 @@ import pytest
 import gpusched as gs
 from gpusched.base.replacing import PARTIAL
 
+pytestmark = pytest.mark.long
+
 KILLS = int(os.environ.get("GPUSCHED_KILLS", "8"))
 """Of each command. GPUSCHED_KILLS asks for more."""
 

@@ -14,6 +14,8 @@ import pytest
 
 import gpusched as gs
 
+pytestmark = pytest.mark.long
+
 COMMAND = (sys.executable, "-m", "gpusched")
 SMALL = ("--servers", "4", "--jobs", "200", "-p", "fifo,srtf")
 

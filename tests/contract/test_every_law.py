@@ -7,6 +7,8 @@ import pytest
 import gpusched as gs
 from tests.campaigns.laws import COMBINED, PLACEMENTS, POLICIES, questions
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_policy_keeps_the_laws(policy: str) -> None:

@@ -24,6 +24,8 @@ from tests.docs.blocks import (
 )
 from tests.docs.run_page import Wrong, run_page
 
+pytestmark = pytest.mark.long
+
 MOST_NOT_RUN = 6
 """Blocks that cannot run here. Write a smaller one before you raise it."""
 

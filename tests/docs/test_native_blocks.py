@@ -10,6 +10,8 @@ import pytest
 
 from tests.docs.blocks import ROOT, Block, blocks, pages
 
+pytestmark = pytest.mark.long
+
 NATIVE = [block for page in pages() for block in blocks(page) if block.language == "cpp"]
 COMPILER = shutil.which("c++") or shutil.which("g++")
 FOLDERS = [ROOT / "cpp" / "include", ROOT / "cpp"]

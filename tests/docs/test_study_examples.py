@@ -14,7 +14,7 @@ import pytest
 
 from tests.docs.blocks import ROOT
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 EXAMPLES = ROOT / "examples"
 
 

@@ -19,6 +19,8 @@ from tests.fuzz.damage import DAMAGE, damaged
 from tests.fuzz.judging import judged, made, verdict_on
 from tests.fuzz.readers import Reader, readers
 
+pytestmark = pytest.mark.long
+
 FILES = {
     "read_trace", "read_requests", "read_cluster", "read_topology", "read_profiles",
     "read_throughputs", "read_pollux", "read_state", "load_result", "load_predictor",

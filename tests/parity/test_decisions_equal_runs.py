@@ -16,6 +16,8 @@ from tests.campaigns.deciding import Deciding
 from tests.contract.runs import CLUSTER, DEMANDING, FINISHED, POOLED, REJECTED, ROOMY_CLUSTER, TYPED
 from tests.golden import workload as golden
 
+pytestmark = pytest.mark.long
+
 BY_THE_STATE = {
     "2d-las", "a-srpt-p", "easy", "edf", "fifo", "fifo-skip", "las", "llf", "qssf",
     "serverfilling-srpt", "sgf", "sjf", "spjf", "spwf", "srsf", "srtf", "swf", "wcs-duration",

@@ -10,6 +10,8 @@ from tests.parity.native import run_native
 from tests.parity.native_whims import WHIMS
 from tests.reference.elastic_cases import ELASTIC, elastic_cases
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("kind", WHIMS)
 @pytest.mark.parametrize("speed", ["fixed", "ring", *ELASTIC])

@@ -12,6 +12,8 @@ from gpusched.readable.model import WHOLE, Job
 from tests.parity.core import assert_equal
 from tests.reference.cases import SECOND, Case
 
+pytestmark = pytest.mark.long
+
 SHARES = st.lists(st.sampled_from([130, 270, 310, 90, 590]), min_size=2, max_size=4, unique=True)
 
 

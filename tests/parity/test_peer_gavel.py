@@ -11,6 +11,8 @@ import pytest
 import gpusched as gs
 from tests.unit.real_data import DATA, needs_real_data
 
+pytestmark = pytest.mark.long
+
 PEER = DATA / "peers" / "gavel"
 TABLE = DATA / "gavel" / "simulation_throughputs.json"
 TYPES = ("V100", "P100", "K80")

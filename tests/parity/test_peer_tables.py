@@ -9,6 +9,8 @@ import pytest
 from tests.parity.peer_tables import COUNT_HEAD, GAVEL_HEAD, count_rows, gavel_rows, read
 from tests.unit.real_data import needs_real_data
 
+pytestmark = pytest.mark.long
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "studies" / "baselines.md"
 
 

@@ -25,6 +25,8 @@ from tests.reference.cases import SECOND, Case
 from tests.reference.scales import SCALES
 from tests.reference.stage_cases import graphs, staged_cases
 
+pytestmark = pytest.mark.long
+
 UNITS = st.sampled_from([1, 7, SECOND])
 ELSEWHERE = ["spread", "random", "consolidated-relaxed", "first-fit"]
 

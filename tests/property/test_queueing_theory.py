@@ -13,6 +13,8 @@ import pytest
 
 import gpusched as gs
 
+pytestmark = pytest.mark.long
+
 NUM_JOBS = 2_000_000
 NUM_BATCHES = 40
 MEAN_SERVICE_S = 1_000.0  # a tick is a billionth of it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class RunWarning(UserWarning):
@@ -28,3 +29,21 @@ def unwarned() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunWarning)
         yield
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Keep them back, and list what they say, each once, for who shows it in another way."""
+    told: list[str] = []
+    show = warnings.showwarning
+
+    def listen(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if not issubclass(category, RunWarning):
+            show(message, category, *where, **more)
+        elif str(message) not in told:
+            told.append(str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RunWarning)
+        warnings.showwarning = listen
+        yield told

@@ -9,7 +9,7 @@ import typer
 
 from gpusched.base.libraries import is_installed, need
 from gpusched.base.replacing import write_text
-from gpusched.base.run_warning import unwarned
+from gpusched.base.run_warning import heard
 from gpusched.base.wording import plural
 from gpusched.cli import given, options
 from gpusched.cli.console import flush, remark, show_json
@@ -216,8 +216,8 @@ def _run(
     with worker_pipes(), ProgressDisplay(has_time_left=True) as display:
         display.runs([label])
         try:
-            with unwarned():  # the result says them, too
-                return run_study(
+            with heard() as lines:
+                result = run_study(
                     file,
                     folder=folder,
                     executor=executor,
@@ -227,6 +227,8 @@ def _run(
         except KeyboardInterrupt:
             _tell_kept(folder)
             raise typer.Exit(INTERRUPTED) from None
+    remark((line for line in lines if line not in result.warnings), style="yellow")
+    return result
 
 
 def _tell_kept(folder: Path | None) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from gpusched.base.progress import Progress
-from gpusched.base.run_warning import unwarned
+from gpusched.base.run_warning import heard
 from gpusched.cli import options
 from gpusched.cli.console import flush, new_table, remark, show_json, show_lines, show_table
 from gpusched.cli.errors import INTERRUPTED
@@ -175,7 +175,7 @@ def tune(
             display.update(progress)
 
         try:
-            with unwarned():  # the result says them, too
+            with heard() as lines:
                 found = run_search(
                     space,
                     study,
@@ -195,6 +195,7 @@ def tune(
             kept = f"finished runs are kept in {folder}" if folder.exists() else "nothing was run"
             remark([f"interrupted: {kept}; the same command goes on from there"], style="yellow")
             raise typer.Exit(INTERRUPTED) from None
+    remark((line for line in lines if line not in found.warnings), style="yellow")
     if json:
         show_json(_plain(found))
     else:

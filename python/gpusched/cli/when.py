@@ -62,13 +62,13 @@ def when(
         int(rows[0]), cluster, policy=policy, placement=placement, history=known, samples=samples,
         seed=seed,
     )  # fmt: skip
+    if known is not None:
+        left_out = known.rejects.lines()
+        remark((f"left out of the history: {line}" for line in left_out), style="yellow")
     if json:
         show_json(found.to_dict())
         return
     print(found)
-    if known is not None:
-        left_out = known.rejects.lines()
-        remark((f"left out of the history: {line}" for line in left_out), style="yellow")
     remark(["jobs that are still to be submitted are not counted: some may go first"])
     if not found.is_sampled:
         remark(["every job takes as long as the state says; --history draws run times"])

@@ -121,7 +121,19 @@ class Cluster(ClusterColumns, frozen=True, forbid_unknown_fields=True):
         return _decode(text, source)
 
     def to_toml(self) -> str:
-        """Return TOML text that :meth:`from_toml` turns back into an equal cluster."""
+        """Return TOML text that :meth:`from_toml` turns back into an equal cluster.
+
+        Returns
+        -------
+        str
+            Ends in a line break.
+
+        Examples
+        --------
+        >>> cluster = gs.Cluster.uniform(2, 8, "V100")
+        >>> gs.Cluster.from_toml(cluster.to_toml()) == cluster
+        True
+        """
         lines = [f"name = {_toml(self.name)}"]
         for table in (*self.domains, *self.servers):
             lines += ["", "[[domains]]" if isinstance(table, Domain) else "[[servers]]"]

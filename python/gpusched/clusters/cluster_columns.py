@@ -90,7 +90,15 @@ class ClusterColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def core_columns(self) -> dict[str, AnyArray | None]:
         """Return what the core's cluster takes as keywords beside its GPUs.
 
-        The network, None where not given; CPU and memory only where given.
+        Returns
+        -------
+        dict
+            The network, None where not given; CPU and memory only where given.
+
+        Examples
+        --------
+        >>> gs.Cluster.uniform(2, 8, cpu=96).core_columns()["cpu_milli"].tolist()
+        [96000, 96000]
         """
         capacity = {"cpu_milli": self.server_cpu_milli, "memory_mib": self.server_memory_mib}
         return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,10 +11,12 @@ from gpusched import _core
 from gpusched.base.arrays import Int64
 from gpusched.base.draws import check_seed
 from gpusched.base.files import naming
+from gpusched.base.ticks import seconds_to_us
 from gpusched.deciding.cluster_state import ClusterState
 from gpusched.engine.core_description import described
 from gpusched.engine.seams import Chosen, policy_seam
 from gpusched.plugins.policy import ContentionChoice, Policy, SpeedChoice
+from gpusched.specs.case import job_columns
 from gpusched.specs.core_tables import core_cluster
 
 
@@ -62,12 +64,68 @@ def _begun(
     state: ClusterState, policy: Chosen, placement: Chosen, seed: int, rows: Int64 | None
 ) -> _core.Run:
     uses_estimates = policy.has("estimate")
-    columns = state.core_columns(uses_estimates=uses_estimates, rows=rows)
-    standing = state.standing() if rows is None else state.standing_queue(rows)
+    columns = job_table(state, uses_estimates=uses_estimates, rows=rows)
+    standing = standing_of(state) if rows is None else _standing_queue(state, rows)
     description = description_of(policy, placement, seed)
     cluster = core_cluster(state.cluster)
     with refused(policy, placement):
         return _core.Run(_core.JobTable(**columns), cluster, description, standing=standing)
+
+
+def job_table(
+    state: ClusterState, *, uses_estimates: bool, rows: Int64 | None = None
+) -> dict[str, Any]:
+    """Return the arguments of the core's job table; at least a tick is left of each job.
+
+    Parameters
+    ----------
+    rows
+        The jobs that the table is to have; default: all.
+    """
+    columns = job_columns(state.jobs, state.cluster, uses_estimates=uses_estimates)
+    attained_s = state.attained_s
+    if rows is not None:
+        columns = {
+            name: values[rows] if name != "type_masks" else values
+            for name, values in columns.items()
+        }
+        attained_s = attained_s[rows]
+    known_us = columns["service_us"]
+    columns["predicted_us"] = known_us
+    columns["service_us"] = np.maximum(known_us, seconds_to_us(attained_s) + 1)
+    return columns
+
+
+def standing_of(state: ClusterState) -> _core.Standing:
+    """Return what a run of the core begins with."""
+    start_us = np.full(len(state.jobs), -1, np.int64)
+    running = state.is_running
+    start_us[running] = seconds_to_us(state.start_s[running])
+    return _core.Standing(
+        state.now_us,
+        attained_us=seconds_to_us(state.attained_s),
+        start_us=start_us,
+        cost_us=seconds_to_us(state.cost_s),
+        preemptions=state.preemptions,
+        held_job=state.held_job,
+        held_server=state.held_server,
+        held_mask=state.held_mask,
+    )
+
+
+def _standing_queue(state: ClusterState, rows: Int64) -> _core.Standing:
+    """Return the same of a run of these jobs alone, which wait; what others hold stays held."""
+    nothing = np.zeros(len(rows), np.int64)
+    return _core.Standing(
+        state.now_us,
+        attained_us=seconds_to_us(state.attained_s[rows]),
+        start_us=nothing - 1,
+        cost_us=nothing,
+        preemptions=state.preemptions[rows],
+        held_job=state.held_job - len(state.jobs),
+        held_server=state.held_server,
+        held_mask=state.held_mask,
+    )
 
 
 def _is_of_the_queue(policy: Chosen, placement: Chosen, state: ClusterState) -> bool:

@@ -74,11 +74,22 @@ class AssignmentSolver:
     def solve(self, cost: npt.ArrayLike) -> Matching:
         """Solve from scratch; ``cost`` is copied. See :func:`assign`.
 
+        Returns
+        -------
+        Matching
+            The cheapest one.
+
         Raises
         ------
         ValueError
             As :func:`assign`, or if the solver is at work: in another thread, or around the handler
             of a signal that calls it.
+
+        Examples
+        --------
+        >>> solver = gs.deciding.AssignmentSolver()
+        >>> solver.solve([[4.0, 1.0], [2.0, 0.0]]).cost
+        3.0
         """
         costs = matrix_of(cost, "cost")
         if isinstance(cost, np.ndarray) and np.may_share_memory(costs, cost):
@@ -100,6 +111,11 @@ class AssignmentSolver:
         cost
             Shape ``(num_columns,)``; infinity forbids a pair.
 
+        Returns
+        -------
+        Matching
+            The cheapest one at the costs as they are now.
+
         Raises
         ------
         ValueError
@@ -108,6 +124,13 @@ class AssignmentSolver:
             pairs no longer suffice (then solve anew).
         KeyboardInterrupt
             On Ctrl-C, within a second (then solve anew).
+
+        Examples
+        --------
+        >>> solver = gs.deciding.AssignmentSolver()
+        >>> _ = solver.solve([[4.0, 1.0], [2.0, 0.0]])
+        >>> solver.change_row(0, [0.0, 1.0]).cost
+        0.0
         """
         costs = unmasked("cost", cost)
         with self._at_work():

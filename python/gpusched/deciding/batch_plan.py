@@ -116,7 +116,24 @@ class Plan:
         return seconds
 
     def allocation(self, job: int) -> dict[int, tuple[int, ...]]:
-        """GPUs bound to a job (a row of the trace), by server."""
+        """Give the GPUs bound to a job (a row of the trace), by server.
+
+        Returns
+        -------
+        dict
+            The numbers of the GPUs on each server that it has some of.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 0, 0], [60, 30, 30], [4, 2, 2])
+        >>> gs.deciding.plan(trace, gs.Cluster.uniform(1, 4), contention="none").allocation(0)
+        {0: (0, 1, 2, 3)}
+        """
         if not 0 <= job < len(self.first) - 1:
             raise IndexError(f"job: {job} is not one of {len(self.first) - 1} jobs")
         rows = range(int(self.first[job]), int(self.first[job + 1]))
@@ -126,7 +143,20 @@ class Plan:
         }
 
     def table(self) -> pl.DataFrame:
-        """One row per candidate, one column per attribute of :class:`PlanCandidate`."""
+        """Return one row per candidate, one column per attribute of :class:`PlanCandidate`.
+
+        Returns
+        -------
+        polars.DataFrame
+            In the order of :attr:`candidates`.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 0, 0], [60, 30, 30], [4, 2, 2])
+        >>> planned = gs.deciding.plan(trace, gs.Cluster.uniform(1, 4), contention="none")
+        >>> planned.table()["makespan_s"].min()
+        90.0
+        """
         import polars as pl
 
         return pl.from_dicts([vars(known) for known in self.candidates], infer_schema_length=None)

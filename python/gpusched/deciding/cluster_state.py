@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int32, Int64, freeze_columns
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.standing_run import standing
-from gpusched.specs.case import job_columns
 from gpusched.traces.workload import Trace
 
 if TYPE_CHECKING:
@@ -142,10 +140,23 @@ class ClusterState:
     def of(cls, run: Simulation) -> Self:
         """Return the present state of an open run, with what its policy knows of run times.
 
+        Returns
+        -------
+        ClusterState
+            The jobs that wait or run; those that finished are left out.
+
         Raises
         ------
         ValueError
             If no job waits or runs, or the run has ended with an error.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.run_until(30)
+        >>> gs.deciding.ClusterState.of(run).is_running.tolist()
+        [True, False, False]
         """
         jobs, columns = standing(run)
         start_us = columns["start_us"]
@@ -169,57 +180,6 @@ class ClusterState:
     def now_us(self) -> int:
         """The time in microseconds."""
         return int(seconds_to_us(np.asarray(self.now_s)))
-
-    def core_columns(self, *, uses_estimates: bool, rows: Int64 | None = None) -> dict[str, Any]:
-        """Return the arguments of the core's job table; at least a tick is left of each job.
-
-        Parameters
-        ----------
-        rows
-            The jobs that the table is to have; default: all.
-        """
-        columns = job_columns(self.jobs, self.cluster, uses_estimates=uses_estimates)
-        attained_s = self.attained_s
-        if rows is not None:
-            columns = {
-                name: values[rows] if name != "type_masks" else values
-                for name, values in columns.items()
-            }
-            attained_s = attained_s[rows]
-        known_us = columns["service_us"]
-        columns["predicted_us"] = known_us
-        columns["service_us"] = np.maximum(known_us, seconds_to_us(attained_s) + 1)
-        return columns
-
-    def standing(self) -> _core.Standing:
-        """Return what a run of the core begins with."""
-        start_us = np.full(len(self.jobs), -1, np.int64)
-        running = self.is_running
-        start_us[running] = seconds_to_us(self.start_s[running])
-        return _core.Standing(
-            self.now_us,
-            attained_us=seconds_to_us(self.attained_s),
-            start_us=start_us,
-            cost_us=seconds_to_us(self.cost_s),
-            preemptions=self.preemptions,
-            held_job=self.held_job,
-            held_server=self.held_server,
-            held_mask=self.held_mask,
-        )
-
-    def standing_queue(self, rows: Int64) -> _core.Standing:
-        """Return the same of a run of these jobs alone, which wait; what others hold stays held."""
-        nothing = np.zeros(len(rows), np.int64)
-        return _core.Standing(
-            self.now_us,
-            attained_us=seconds_to_us(self.attained_s[rows]),
-            start_us=nothing - 1,
-            cost_us=nothing,
-            preemptions=self.preemptions[rows],
-            held_job=self.held_job - len(self.jobs),
-            held_server=self.held_server,
-            held_mask=self.held_mask,
-        )
 
 
 def _column(name: str, values: Any) -> AnyArray:

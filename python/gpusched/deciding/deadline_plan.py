@@ -64,11 +64,49 @@ class DeadlinePlan:
         freeze_columns(self, is_own=True)
 
     def steps(self, job: int) -> tuple[DeadlineStep, ...]:
-        """Give what is promised to a job, in the order of time; empty if it was not admitted."""
+        """Give what is promised to a job, in the order of time; empty if it was not admitted.
+
+        Returns
+        -------
+        tuple of DeadlineStep
+            GPUs of one type for a while, each.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+
+        Examples
+        --------
+        >>> job = gs.deciding.DeadlineJob(
+        ...     arrival_s=0, deadline_s=3600, work=3000, rates={("V100", 1): 1.0}
+        ... )
+        >>> gs.deciding.plan_deadlines([job], {"V100": 8}).steps(0)[0].gpus
+        1
+        """
         return self._steps[job]
 
     def explain(self, job: int) -> str:
-        """Say in one sentence why a job was admitted or turned down."""
+        """Say in one sentence why a job was admitted or turned down.
+
+        Returns
+        -------
+        str
+            Begins with ``admitted`` or ``turned down``.
+
+        Raises
+        ------
+        IndexError
+            If there is no such row.
+
+        Examples
+        --------
+        >>> job = gs.deciding.DeadlineJob(
+        ...     arrival_s=0, deadline_s=3600, work=30_000, rates={("V100", 1): 1.0}
+        ... )
+        >>> gs.deciding.plan_deadlines([job], {"V100": 8}).explain(0)
+        'turned down: not even all GPUs together would meet the deadline'
+        """
         value = self.jobs[job].value
         if self.admitted[job]:
             return f"admitted: the cheapest schedule costs {self.cost[job]:.3g}, value {value:g}"

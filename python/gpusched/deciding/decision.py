@@ -76,12 +76,24 @@ class ClusterDecision:
     def why(self, job: int) -> str:
         """Say what is done with a job of the state, and why.
 
+        Returns
+        -------
+        str
+            A clause without a full stop.
+
         Raises
         ------
         IndexError
             If there is no such row.
         TypeError
             If it is no whole number.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 10], [60, 60], [8, 16])
+        >>> state = gs.deciding.ClusterState(gs.Cluster.uniform(2, 8), jobs, now_s=20)
+        >>> gs.decide(state, policy="fifo").why(1)
+        'waits: it needs 16 GPUs, and 8 are free'
         """
         job, jobs = operator.index(job), self.state.jobs
         if not 0 <= job < len(jobs):
@@ -105,7 +117,20 @@ class ClusterDecision:
         return "waits: there are GPUs for it, and the policy keeps it behind others"
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row per action and server, and one per job that can never run."""
+        """Return a row per action and server, and one per job that can never run.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns what, id, server and mask; the last two are null where no GPUs are given.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 10], [60, 60], [8, 16])
+        >>> state = gs.deciding.ClusterState(gs.Cluster.uniform(2, 8), jobs, now_s=20)
+        >>> gs.decide(state, policy="fifo").to_polars().rows()
+        [('start', '0', 0, 255)]
+        """
         import polars as pl
 
         ids = self.state.jobs.id

@@ -126,6 +126,14 @@ class FillResult:
         ------
         ValueError
             If a demand is negative, or more than arrived.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 0], [1, 1], [1, 4])
+        >>> cluster = gs.Cluster.uniform(2, 8)
+        >>> filled = gs.deciding.fill(trace, cluster, placement="first-fit", until=1.0)
+        >>> filled.at(0.5)["lost"].item()
+        0.0
         """
         wanted = unmasked("demand", demand)
         arrived = self.arrived
@@ -146,7 +154,21 @@ class FillResult:
         }
 
     def to_polars(self) -> polars.DataFrame:
-        """Return a row per arrival: what it asked for, whether it was placed, what was so then."""
+        """Return a row per arrival: what it asked for, whether it was placed, what was so then.
+
+        Returns
+        -------
+        polars.DataFrame
+            In the order of arrival; parts are of the GPUs of the cluster.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 0], [1, 1], [1, 4])
+        >>> cluster = gs.Cluster.uniform(2, 8)
+        >>> filled = gs.deciding.fill(trace, cluster, placement="first-fit", until=1.0)
+        >>> filled.to_polars().height == len(filled)
+        True
+        """
         import polars as pl
 
         rows = self.arrivals

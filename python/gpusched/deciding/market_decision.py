@@ -114,7 +114,21 @@ class JobPlacement:
         ]
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row for each job."""
+        """Return a row for each job.
+
+        Returns
+        -------
+        polars.DataFrame
+            Its workers, how many and which, and its seconds so placed and with an equal part.
+
+        Examples
+        --------
+        >>> placed = gs.deciding.place_jobs(
+        ...     [[2.0, 1.0], [2.0, 1.0]], rounds=[10, 20], round_samples=8, capacity=[2, 2]
+        ... )
+        >>> placed.to_polars()["workers"].to_list()
+        [2, 2]
+        """
         import polars as pl
 
         return pl.DataFrame(

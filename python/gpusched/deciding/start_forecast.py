@@ -101,7 +101,23 @@ class StartForecast:
         return float(np.isinf(self.start_s).mean())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, without the single samples; None stands for never."""
+        """Return it as plain values, without the single samples; None stands for never.
+
+        Returns
+        -------
+        dict
+            Starts at each quantile, the likeliest servers and the alternatives, in seconds.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 10], [3600, 60], [8, 16])
+        >>> state = gs.deciding.ClusterState(
+        ...     gs.Cluster.uniform(2, 8), jobs, now_s=1800, start_s=[0, float("nan")],
+        ...     held_job=[0], held_server=[1], held_mask=[0xFF],
+        ... )
+        >>> gs.when(1, state).to_dict()["start_s"]["p50"]
+        3600.0
+        """
         return {
             "job": self.job,
             "id": self.id if isinstance(self.id, str) else int(self.id),

@@ -14,7 +14,7 @@ from gpusched.base.arrays import Int64
 from gpusched.base.draws import generator
 from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S, seconds_to_us
 from gpusched.deciding.arrival_draws import ArrivalDraws, move_submissions, plain
-from gpusched.deciding.asked_run import description_of, refused
+from gpusched.deciding.asked_run import description_of, job_table, refused, standing_of
 from gpusched.deciding.cluster_state import ClusterState
 from gpusched.deciding.known_past import KnownPast
 from gpusched.deciding.service_draws import ServiceDraws
@@ -123,11 +123,11 @@ class _Sampler:
         self._num_jobs = len(state.jobs)
         uses_estimates = case.policy.has("estimate")
         if later is None:
-            self._columns = state.core_columns(uses_estimates=uses_estimates)
+            self._columns = job_table(state, uses_estimates=uses_estimates)
         else:
             self._columns = _joined_columns(state, later, uses_estimates=uses_estimates)
         self._least_us = seconds_to_us(state.attained_s) + 1
-        self._cluster, self._standing = core_cluster(state.cluster), state.standing()
+        self._cluster, self._standing = core_cluster(state.cluster), standing_of(state)
         self._description = description_of(case.policy, case.placement, case.seed)
 
     def start(self, sample: int) -> Started:

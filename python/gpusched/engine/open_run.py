@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.files import naming
 from gpusched.base.ticks import US_PER_S
+from gpusched.engine.open_events import Listeners
 from gpusched.engine.run_course import Change
-from gpusched.engine.saved_run import check_reached, restored, store
+from gpusched.engine.saved_run import store
 from gpusched.engine.seams import copied, policy_seam
 from gpusched.engine.stepped_run import SteppedRun
 from gpusched.plugins.policy import Policy
@@ -67,11 +67,26 @@ class Simulation(SteppedRun):
         Trace and cluster are shared, all else is copied; Python policies and placements by
         :func:`copy.deepcopy`. Callbacks stay with this run.
 
+        Returns
+        -------
+        Simulation
+            Another run, at the same time.
+
         Raises
         ------
         ValueError
             If the predictor learns in the course of the run, as it writes what it predicts into
             columns that both would read; or as :meth:`step`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.run_until(1)
+        >>> other = run.fork()
+        >>> other.run()
+        >>> run.now, other.now
+        (1.0, 69.0)
         """
         self._check_replayed("it cannot be forked; take one that was trained before")
         made = copy.copy(self)
@@ -79,8 +94,7 @@ class Simulation(SteppedRun):
             copied(self._ready.policy), copied(self._ready.placement)
         )
         made._run = self._run.fork(made._ready.jobs, made._ready.servers, made._ready.description())
-        made._listeners = []
-        made._is_telling = False
+        made._listeners = Listeners()
         return made
 
     def submit(self, jobs: Trace) -> None:
@@ -252,56 +266,3 @@ class Simulation(SteppedRun):
         """The first tick that is not over."""
         has_begun = self._run.num_instants > 0
         return self._clock_us + (has_begun and self._clock_us == self._run.now_us)
-
-
-def resume(
-    path: str | os.PathLike[str], *, trust_python: bool = False, max_bytes: int | None = None
-) -> Simulation:
-    """Return the run that :meth:`Simulation.save` wrote, as far as it had come.
-
-    The run is done again up to there, which takes as long as it had taken, and is compared with
-    what was saved: it goes on to the same digest as the run that was saved, or an error says that
-    it cannot. No callbacks are called for what is done again.
-
-    Parameters
-    ----------
-    trust_python
-        Whether to load objects of Python that the file holds. *To load them can run any code that
-        whoever wrote the file put in*: ask for it only for files whose writer you trust.
-    max_bytes
-        A longer file is refused before it is read; default: 4 GiB.
-
-    Returns
-    -------
-    Simulation
-        At the time of the one that was saved, with its jobs and its changes.
-
-    Raises
-    ------
-    ValueError
-        If the file is no saved run, was cut short or changed, is of another version of gpusched,
-        holds objects of Python that are not trusted or have other code here, or if the run comes to
-        something else than what was saved; the message names the file.
-    OSError
-        If the file cannot be read.
-
-    Examples
-    --------
-    >>> cluster = gs.Cluster.uniform(servers=2, gpus=8)
-    >>> trace = gs.generate("philly", 100, load=0.9, cluster=cluster, seed=1)
-    >>> run = gs.Simulation(trace, cluster, policy="srtf")
-    >>> run.run_until(3600)
-    >>> run.save("monday.run")
-    >>> later = gs.resume("monday.run")
-    >>> later.run()
-    >>> later.result().digest == gs.simulate(trace, cluster, policy="srtf").digest
-    True
-    """
-    header, course = restored(path, trust_python=trust_python, max_bytes=max_bytes)
-    with naming(path):
-        ready, run, online = course.replayed(header.num_instants)
-        check_reached(header, run, online)
-    made = Simulation.__new__(Simulation)
-    made._stand(course, ready, run, online)
-    made._clock_us, made._wall_s = header.clock_us, header.wall_s
-    return made

@@ -64,15 +64,15 @@ class SimulationState:
         """Jobs that hold GPUs."""
         return len(self.running)
 
-    @classmethod
-    def of(cls, columns: dict[str, Any], now_us: int) -> SimulationState:
-        """Make it of what the core says."""
-        seconds = {
-            "start_s": columns.pop("start_us") / US_PER_S,
-            "expected_finish_s": columns.pop("finish_us") / US_PER_S,
-        }
-        arrays: dict[str, Any] = {
-            name: read_only(value) if isinstance(value, np.ndarray) else value
-            for name, value in (columns | seconds).items()
-        }
-        return cls(now_s=now_us / US_PER_S, **arrays)
+
+def state_of(columns: dict[str, Any], now_us: int) -> SimulationState:
+    """Return what the core says of an open run, times in seconds."""
+    seconds = {
+        "start_s": columns.pop("start_us") / US_PER_S,
+        "expected_finish_s": columns.pop("finish_us") / US_PER_S,
+    }
+    arrays: dict[str, Any] = {
+        name: read_only(value) if isinstance(value, np.ndarray) else value
+        for name, value in (columns | seconds).items()
+    }
+    return SimulationState(now_s=now_us / US_PER_S, **arrays)

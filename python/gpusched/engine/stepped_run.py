@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,7 +13,8 @@ from gpusched import _core
 from gpusched.base.run_warning import warn
 from gpusched.base.ticks import MAX_HORIZON_US, US_PER_S, seconds_to_us
 from gpusched.clusters.cluster import Cluster
-from gpusched.engine.open_state import SimulationState
+from gpusched.engine.open_events import Listeners, SimulationEvent
+from gpusched.engine.open_state import SimulationState, state_of
 from gpusched.engine.ready_run import Ready
 from gpusched.engine.run_course import Course, opened, proceed
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
@@ -27,28 +28,7 @@ if TYPE_CHECKING:
     from gpusched.prediction import Predictor
     from gpusched.prediction.online import OnlineRun
 
-EVENTS: Final = ("start", "preempt", "resize", "finish", "reject", "cancel", "instant")
 _ALL: Final = 2**63 - 1
-
-
-@dataclass(frozen=True)
-class SimulationEvent:
-    """What has happened in an open run.
-
-    Attributes
-    ----------
-    what
-        ``"start"`` (or resume), ``"preempt"``, ``"resize"``, ``"finish"``, ``"reject"``,
-        ``"cancel"``, or ``"instant"`` once all of an instant is done.
-    time_s
-        When, seconds.
-    job
-        The row of the job in the trace; None of an instant.
-    """
-
-    what: str
-    time_s: float
-    job: int | None
 
 
 class SteppedRun:
@@ -84,8 +64,7 @@ class SteppedRun:
         self._clock_us = 0
         self._ended: StoredSchedule | None = None
         self._wall_s = 0.0
-        self._listeners: list[tuple[str, Callable[[SimulationEvent], object]]] = []
-        self._is_telling = False
+        self._listeners = Listeners()
         self._is_warned = False
 
     def __repr__(self) -> str:
@@ -121,10 +100,15 @@ class SteppedRun:
     @property
     def state(self) -> SimulationState:
         """What waits, what runs where, and what is free: read-only copies."""
-        return SimulationState.of(self._run.state(), self._clock_us)
+        return state_of(self._run.state(), self._clock_us)
 
     def step(self) -> bool:
         """Handle the next instant; False if there is none.
+
+        Returns
+        -------
+        bool
+            Whether there was one.
 
         Raises
         ------
@@ -132,6 +116,13 @@ class SteppedRun:
             If a callback of this run calls it, or the run has ended with an error.
         InvariantError
             As :func:`simulate`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.step(), run.now
+        (True, 0.0)
         """
         return self._advance(_ALL, 1) == 1
 
@@ -152,9 +143,8 @@ class SteppedRun:
 
         Examples
         --------
-        >>> cluster = gs.Cluster.uniform(1, 4)
         >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
-        >>> run = gs.Simulation(jobs, cluster, policy="fifo")
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
         >>> run.run_until(30)
         >>> run.now
         30.0
@@ -166,7 +156,21 @@ class SteppedRun:
         self._clock_us = limit_us
 
     def run(self) -> None:
-        """Handle all instants that are left; errors as of :meth:`step`."""
+        """Handle all instants that are left; errors as of :meth:`step`.
+
+        Returns
+        -------
+        None
+            The run is at its end.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.run()
+        >>> run.done, run.now
+        (True, 69.0)
+        """
         self._advance(_ALL, _ALL)
 
     def on(self, event: str, callback: Callable[[SimulationEvent], object]) -> None:
@@ -195,19 +199,16 @@ class SteppedRun:
 
         Examples
         --------
-        >>> cluster = gs.Cluster.uniform(1, 4)
         >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
-        >>> run = gs.Simulation(jobs, cluster, policy="fifo")
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
         >>> run.on("finish", lambda event: print(event.job, event.time_s))
         >>> run.run_until(70)
         0 60.0
         1 69.0
         2 69.0
         """
-        if event not in EVENTS:
-            raise ValueError(f"event: unknown {event!r}; there are {', '.join(EVENTS)}")
+        self._listeners.add(event, callback)
         self._run.listen(True)
-        self._listeners.append((event, callback))
 
     def _check_replayed(self, what: str) -> None:
         if self._online is not None:
@@ -222,10 +223,23 @@ class SteppedRun:
         finished counts as finished, what runs has held its GPUs until the last instant and is
         unfinished, and so is what waits or is still to come.
 
+        Returns
+        -------
+        Result
+            As of :func:`simulate`.
+
         Warns
         -----
         RunWarning
             At the end of the run, once, as :func:`simulate`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+        >>> run.run_until(61)
+        >>> run.result().jobs.finish_s.tolist()
+        [60.0, nan, nan]
         """
         schedule, is_partial = self._schedule()
         report = None
@@ -238,7 +252,7 @@ class SteppedRun:
         return result
 
     def _check_calling(self) -> None:
-        if self._is_telling:
+        if self._listeners.are_told:
             raise ValueError("a callback cannot bring its run further; it may fork it")
 
     def _advance(self, limit_us: int, most: int) -> int:
@@ -256,17 +270,7 @@ class SteppedRun:
 
     def _tell(self) -> None:
         self._clock_us = self._run.now_us
-        time_s = self.now
-        events = [SimulationEvent(what, time_s, job) for what, job in self._run.take_events()]
-        events.append(SimulationEvent("instant", time_s, None))
-        self._is_telling = True
-        try:
-            for event in events:
-                for what, callback in self._listeners:
-                    if what == event.what:
-                        callback(event)
-        finally:
-            self._is_telling = False
+        self._listeners.tell(self.now, self._run.take_events())
 
     def _schedule(self) -> tuple[Any, bool]:
         if self._run.is_stopped:

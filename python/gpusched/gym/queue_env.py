@@ -130,6 +130,14 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         ------
         ValueError
             If there is no such window or option.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> env = gs.gym.QueueEnv(jobs, gs.Cluster.uniform(1, 4), slots=3)
+        >>> observation, info = env.reset(seed=1)
+        >>> observation.shape, info["action_mask"].tolist()
+        ((19,), [1, 1, 0, 1])
         """
         super().reset(seed=seed)
         self._first, self._seed = self._episodes.draw(self.np_random)
@@ -156,6 +164,15 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         ------
         ValueError
             If the action is none of the space.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> env = gs.gym.QueueEnv(jobs, gs.Cluster.uniform(1, 4), slots=3)
+        >>> _ = env.reset(seed=1)
+        >>> observation, reward, is_over, _, info = env.step(1)
+        >>> is_over, info["was_allowed"]
+        (False, True)
         """
         if not self.action_space.contains(action):
             raise ValueError(f"action: {action!r} is not between 0 and {self._observing.slots}")
@@ -165,17 +182,44 @@ class QueueEnv(gymnasium.Env[Any, Any]):
         return observation, reward, is_over, False, info
 
     def action_masks(self) -> np.ndarray:
-        """Return which actions are allowed now, bool[slots + 1]."""
+        """Return which actions are allowed now.
+
+        Returns
+        -------
+        numpy.ndarray
+            bool[slots + 1]; the last one is waiting.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> env = gs.gym.QueueEnv(jobs, gs.Cluster.uniform(1, 4), slots=3)
+        >>> _ = env.reset(seed=1)
+        >>> env.action_masks().tolist()
+        [True, True, False, True]
+        """
         allowed: np.ndarray = self._lanes.allowed[0]
         return allowed.astype(bool)
 
     def result(self) -> Result:
         """Return the result of the episode so far, as :func:`gpusched.simulate` does.
 
+        Returns
+        -------
+        Result
+            ``is_partial`` unless the episode is over.
+
         Raises
         ------
         ValueError
             If no episode has begun.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> env = gs.gym.QueueEnv(jobs, gs.Cluster.uniform(1, 4), slots=3)
+        >>> _ = env.reset(seed=1)
+        >>> env.result().is_partial
+        True
         """
         if not self._has_begun:
             raise ValueError("result: no episode has begun; call reset first")

@@ -109,6 +109,14 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         ------
         ValueError
             If there are not as many seeds as environments, or an option.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 60, load=1.0, cluster=gs.Cluster.uniform(2, 8), seed=1)
+        >>> envs = gs.gym.QueueVectorEnv(3, jobs, gs.Cluster.uniform(2, 8), jobs=20, slots=4)
+        >>> observations, infos = envs.reset(seed=1)
+        >>> observations.shape, infos["action_mask"].shape
+        ((3, 24), (3, 5))
         """
         if options:
             raise ValueError(f"options: none are known, and {sorted(options)} are given")
@@ -139,6 +147,14 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
             episode has begun.
         TypeError
             If they are not whole numbers in one dimension.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 60, load=1.0, cluster=gs.Cluster.uniform(2, 8), seed=1)
+        >>> envs = gs.gym.QueueVectorEnv(3, jobs, gs.Cluster.uniform(2, 8), jobs=20, slots=4)
+        >>> _ = envs.reset(seed=1)
+        >>> envs.step([0, 0, 0])[1].shape
+        (3,)
         """
         was_over = self._is_over.nonzero()[0].tolist()
         self._lanes.answer(self._answers(actions))
@@ -153,7 +169,21 @@ class QueueVectorEnv(VectorEnv[Any, Any, Any]):
         )
 
     def action_masks(self) -> np.ndarray:
-        """Return which actions are allowed now, bool[num_envs, slots + 1]."""
+        """Return which actions are allowed now.
+
+        Returns
+        -------
+        numpy.ndarray
+            bool[num_envs, slots + 1]; the last one of each row is waiting.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 60, load=1.0, cluster=gs.Cluster.uniform(2, 8), seed=1)
+        >>> envs = gs.gym.QueueVectorEnv(3, jobs, gs.Cluster.uniform(2, 8), jobs=20, slots=4)
+        >>> _ = envs.reset(seed=1)
+        >>> envs.action_masks().shape
+        (3, 5)
+        """
         return self._allowed.astype(bool)
 
     def _answers(self, actions: Any) -> np.ndarray:

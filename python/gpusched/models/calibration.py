@@ -87,6 +87,21 @@ class Calibration(msgspec.Struct, frozen=True):
             Per application: ``rows``; ``mape`` and ``median``, the mean and the median of
             ``|model - measured| / measured``; ``bias``, the mean of ``(model - measured) /
             measured``; ``r2``, the explained share of the variance of the step time.
+
+        Raises
+        ------
+        polars.exceptions.ColumnNotFoundError
+            If the table lacks ``application``, ``servers``, ``gpus``, ``batch`` or ``step_s``.
+
+        Examples
+        --------
+        >>> import polars
+        >>> table = polars.DataFrame({
+        ...     "application": ["m"] * 4, "servers": [1, 1, 2, 2], "gpus": [1, 2, 2, 4],
+        ...     "batch": [8, 16, 8, 16], "step_s": [0.1, 0.22, 0.2, 0.32],
+        ... })
+        >>> gs.models.calibrate_ring(table, {"m": 1e8}).errors(table)["rows"].to_list()
+        [4]
         """
         import polars as pl
 
@@ -113,7 +128,23 @@ class Calibration(msgspec.Struct, frozen=True):
         return pl.DataFrame(rows)
 
     def table(self) -> pl.DataFrame:
-        """Return the fitted figures, a row per application."""
+        """Return the fitted figures, a row per application.
+
+        Returns
+        -------
+        polars.DataFrame
+            The attributes of each :class:`RingFit`.
+
+        Examples
+        --------
+        >>> import polars
+        >>> table = polars.DataFrame({
+        ...     "application": ["m"] * 4, "servers": [1, 1, 2, 2], "gpus": [1, 2, 2, 4],
+        ...     "batch": [8, 16, 8, 16], "step_s": [0.1, 0.22, 0.2, 0.32],
+        ... })
+        >>> gs.models.calibrate_ring(table, {"m": 1e8}).table()["gradient_bytes"].to_list()
+        [100000000.0]
+        """
         import polars as pl
 
         return pl.DataFrame([msgspec.to_builtins(fit) for fit in self.fits])

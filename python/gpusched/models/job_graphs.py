@@ -64,7 +64,19 @@ class Stage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         return tuple(self.compute_s) if isinstance(self.compute_s, dict) else ()
 
     def seconds(self, gpu_type: str) -> float:
-        """Return the compute seconds of an iteration on ``gpu_type``; NaN without a figure."""
+        """Return the compute seconds of an iteration on ``gpu_type``.
+
+        Returns
+        -------
+        float
+            NaN without a figure for that type.
+
+        Examples
+        --------
+        >>> stage = gs.models.Stage(2, {"V100": 0.2}, parameter_bytes=1e8)
+        >>> stage.seconds("V100"), stage.seconds("T4")
+        (0.2, nan)
+        """
         if isinstance(self.compute_s, dict):
             return self.compute_s.get(gpu_type, math.nan)
         return self.compute_s

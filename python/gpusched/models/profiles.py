@@ -180,7 +180,21 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         return ()
 
     def compute_s(self, gpu_type: str) -> float:
-        """Return the compute seconds of an iteration on ``gpu_type``; NaN without a figure."""
+        """Return the compute seconds of an iteration on ``gpu_type``.
+
+        Returns
+        -------
+        float
+            NaN without a figure for that type.
+
+        Examples
+        --------
+        >>> profile = gs.models.JobProfile(
+        ...     "m", gradient_bytes=1e8, batch=8, forward_s={"V100": 0.01}, backward_s=0.02
+        ... )
+        >>> profile.compute_s("V100")
+        0.1
+        """
         if not self.has_compute:
             return math.nan
         seconds = [
@@ -193,6 +207,17 @@ class JobProfile(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
         """Tell where a further GPU gains more than the one before: a line for each GPU type.
 
         Policies that give GPUs away one by one count on falling gains.
+
+        Returns
+        -------
+        list of str
+            Empty if there is no such table, or none that rises so.
+
+        Examples
+        --------
+        >>> profile = gs.models.JobProfile("m", throughput={"V100": {1: 10, 2: 18, 4: 40}})
+        >>> profile.check_concave()[0].partition(":")[0]
+        "profile 'm'"
         """
         lines = []
         for field in ("throughput", "spread_throughput"):

@@ -77,6 +77,17 @@ class Throughputs(Mapping[str, JobProfile]):
 
         From the least number of GPUs on, a throughput that rises faster than before is lowered to
         the line; the others stay.
+
+        Returns
+        -------
+        Throughputs
+            Of the same models; these stay as they are.
+
+        Examples
+        --------
+        >>> measured = gs.models.JobProfile("m", throughput={"V100": {1: 10, 2: 18, 4: 40}})
+        >>> gs.models.Throughputs(measured).concave()["m"].throughput["V100"][4]
+        34.0
         """
         return self._changed(
             lambda table: {name: lowered(curve) for name, curve in table.items()},
@@ -89,6 +100,24 @@ class Throughputs(Mapping[str, JobProfile]):
         How a table goes on stands in :func:`gpusched.models.throughput_tables.filled_table`. A type
         for which only one number of GPUs is known goes on as the others do; a model of which no
         type knows more than one stays as it is.
+
+        Returns
+        -------
+        Throughputs
+            Of the same models; these stay as they are.
+
+        Raises
+        ------
+        TypeError
+            If ``max_gpus`` is no whole number.
+        ValueError
+            If it does not lie in 1..1,000,000.
+
+        Examples
+        --------
+        >>> measured = gs.models.JobProfile("m", throughput={"V100": {1: 10, 2: 18}})
+        >>> list(gs.models.Throughputs(measured).extended(8)["m"].throughput["V100"])
+        [1, 2, 4, 8]
         """
         if isinstance(max_gpus, bool) or not isinstance(max_gpus, int | np.integer):
             raise TypeError(f"max_gpus: {max_gpus!r} must be an integer")
@@ -111,7 +140,19 @@ class Throughputs(Mapping[str, JobProfile]):
         return self._changed(extend, f"{self.source}, extended to {max_gpus} GPUs")
 
     def to_polars(self) -> polars.DataFrame:
-        """Return the columns model, gpu_type, gpus, iterations_per_s and spread (null: none)."""
+        """Return the measured throughputs as a Polars frame.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns model, gpu_type, gpus, iterations_per_s and spread (null: none).
+
+        Examples
+        --------
+        >>> measured = gs.models.JobProfile("m", throughput={"V100": {1: 10, 2: 18}})
+        >>> gs.models.Throughputs(measured).to_polars().rows()
+        [('m', 'V100', 1, 10.0, None), ('m', 'V100', 2, 18.0, None)]
+        """
         import polars
 
         rows = [
@@ -125,7 +166,25 @@ class Throughputs(Mapping[str, JobProfile]):
         return polars.DataFrame(rows, schema=schema, orient="row")
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the table as CSV; :func:`gpusched.models.read_throughputs` reads it back."""
+        """Write the table as CSV; :func:`gpusched.models.read_throughputs` reads it back.
+
+        Returns
+        -------
+        None
+            The table is in the file; one that was there is replaced only by a whole new one.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; an old one is still there.
+
+        Examples
+        --------
+        >>> measured = gs.models.JobProfile("m", throughput={"V100": {1: 10, 2: 18}})
+        >>> gs.models.Throughputs(measured).to_csv("measured.csv")
+        >>> gs.models.read_throughputs("measured.csv")["m"].throughput["V100"][2]
+        18.0
+        """
         frame = self.to_polars()
         with replacing(path) as partial:
             frame.write_csv(partial)

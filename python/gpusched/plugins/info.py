@@ -52,10 +52,20 @@ class PluginInfo:
     def has(self, flag: str) -> bool:
         """Whether it has the flag.
 
+        Returns
+        -------
+        bool
+            That of the name, whatever its parameters are.
+
         Raises
         ------
         ValueError
             If there is no such flag.
+
+        Examples
+        --------
+        >>> gs.policies()["srtf"].has("preemptive"), gs.policies()["fifo"].has("preemptive")
+        (True, False)
         """
         return known_flags.has(self.flags, flag)
 
@@ -78,5 +88,16 @@ class PluginInfo:
         return self.kind in POLICY_KINDS
 
     def parameter(self, name: str) -> Mapping[str, Any] | None:
-        """Return the description of a parameter, None if there is none of that name."""
+        """Return the description of a parameter.
+
+        Returns
+        -------
+        Mapping, optional
+            An entry of :attr:`parameters`; None if there is none of that name.
+
+        Examples
+        --------
+        >>> gs.predictors()["noise"].parameter("sigma")["type"]
+        'float'
+        """
         return next((known for known in self.parameters if known["name"] == name), None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
@@ -19,7 +18,7 @@ from gpusched.plugins.registry import (
     speeds,
     version,
 )
-from gpusched.plugins.value_texts import written
+from gpusched.plugins.value_texts import Value, converted, read, written
 
 __all__ = [
     "Choice",
@@ -34,8 +33,6 @@ __all__ = [
     "policies",
     "speeds",
 ]
-
-Value = bool | int | float | str | tuple[float, ...]
 
 
 class Choice:
@@ -78,10 +75,22 @@ class Choice:
     def parse(cls, text: str) -> Any:
         """Read ``name`` or ``name:key=value,key=value``; a list is written ``1/2/3``.
 
+        Returns
+        -------
+        Choice
+            Of the class that is asked: a :class:`Policy`, or a placement and so on.
+
         Raises
         ------
         ValueError
             As the constructor, or if the text has another form.
+        TypeError
+            If it is no text.
+
+        Examples
+        --------
+        >>> gs.Policy.parse("las:period_s=60") == gs.Policy("las", period_s=60)
+        True
         """
         if not isinstance(text, str):
             raise TypeError(f"{cls.kind}: expected a text, not {text!r}")
@@ -98,7 +107,18 @@ class Choice:
         return cls(name, **values)
 
     def core_values(self) -> dict[str, Any]:
-        """Return the parameters in the types that the core takes."""
+        """Return the parameters in the types that the core takes.
+
+        Returns
+        -------
+        dict
+            Those that are given; tuples are lists there.
+
+        Examples
+        --------
+        >>> gs.Policy("las", period_s=60).core_values()
+        {'period_s': 60.0}
+        """
         return {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in self.parameters.items()
@@ -115,7 +135,23 @@ class Choice:
         return tuple(dict.fromkeys((*self.info.flags, *added)))
 
     def has(self, flag: str) -> bool:
-        """Whether it has the flag with these values; a ValueError if there is no such flag."""
+        """Whether it has the flag with these values.
+
+        Returns
+        -------
+        bool
+            Whether it is one of :attr:`flags`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such flag.
+
+        Examples
+        --------
+        >>> gs.Policy("srtf").has("preemptive")
+        True
+        """
         return known_flags.has(self.flags, flag)
 
     def __str__(self) -> str:
@@ -134,7 +170,7 @@ class Choice:
     def _checked(self, key: str, value: Any) -> Value:
         parameter = _parameter(self.kind, self.info, key)
         where = f"{self.kind} {self.name}: parameter {key}"
-        checked = _converted(where, parameter["type"], value)
+        checked = converted(where, parameter["type"], value)
         numbers = checked if isinstance(checked, tuple) else (checked,)
         low, high = parameter["minimum"], parameter["maximum"]
         least = parameter.get("least_positive")
@@ -212,53 +248,10 @@ def _parameter(kind: str, info: PluginInfo, key: str) -> Mapping[str, Any]:
     return parameter
 
 
-def _converted(where: str, kind: str, value: Any) -> Value:
-    """Accept what loses nothing: an integer for a number, a number for a list of one."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if kind == "bool" and isinstance(value, bool):
-        return value
-    if kind == "int" and is_number and math.isfinite(value) and value == int(value):
-        return int(value)
-    if kind == "float" and is_number:
-        return float(value)
-    if kind == "str" and isinstance(value, str):
-        return value
-    if kind == "list":
-        entries = [value] if is_number else value
-        if isinstance(entries, list | tuple) and entries:
-            return tuple(_number(where, entry) for entry in entries)
-    raise TypeError(f"{where}: expected {_KINDS.get(kind, kind)}, not {value!r}")
-
-
-_KINDS = {
-    "bool": "true or false",
-    "int": "an integer",
-    "float": "a number",
-    "str": "a text",
-    "list": "a list of numbers",
-}
-
-
-def _number(where: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"{where}: expected a list of numbers, not {value!r} in it")
-    return float(value)
-
-
 def _read(kind: str, info: PluginInfo, key: str, text: str) -> Any:
     """Read a parameter's value from text by the parameter's type."""
     expected = _parameter(kind, info, key)["type"]
-    where = f"{kind} {info.name}: parameter {key}"
-    try:
-        if expected == "bool":
-            return {"true": True, "false": False}[text.lower()]
-        if expected in ("int", "float"):
-            return float(text)
-        if expected == "list":
-            return [float(entry) for entry in text.split("/")]
-    except (ValueError, KeyError, OverflowError):
-        raise ValueError(f"{where}: expected {_KINDS[expected]}, not {text!r}") from None
-    return text
+    return read(f"{kind} {info.name}: parameter {key}", expected, text)
 
 
 def _range(low: float | None, high: float | None, least: float | None) -> str:

@@ -42,8 +42,27 @@ class Accuracy:
 
     @classmethod
     def of(cls, predicted_us: Int64, service_us: Int64, covered: Bool | None = None) -> Accuracy:
-        """Compare predictions with the truth, both in microseconds and 1 or more."""
+        """Compare predictions with the truth, both in microseconds and 1 or more.
+
+        Returns
+        -------
+        Accuracy
+            None where a figure has no meaning: all of them for no jobs.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many predictions as services.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> gs.prediction.Accuracy.of(np.array([50, 150]), np.array([100, 100])).mape
+        0.5
+        """
         num = len(service_us)
+        if len(predicted_us) != num:
+            raise ValueError(f"predicted_us: {len(predicted_us)} values for {num} jobs")
         if not num:
             return cls(0, None, None, None, None, None, None)
         truth = service_us.astype(np.float64)
@@ -94,7 +113,20 @@ class PredictionReport:
         return self.predict_s / self.wall_s if self.wall_s > 0 else 0.0
 
     def summary(self) -> dict[str, float]:
-        """Return the figures by the names that they have in a result's summary."""
+        """Return the figures by the names that they have in a result's summary.
+
+        Returns
+        -------
+        dict
+            NaN for what has no meaning.
+
+        Examples
+        --------
+        >>> jobs = gs.generate("philly", 50, load=0.9, cluster=gs.Cluster.uniform(2), seed=1)
+        >>> run = gs.simulate(jobs, gs.Cluster.uniform(2), policy="sjf", predictor="last-value")
+        >>> run.prediction.summary()["prediction_num_jobs"]
+        50
+        """
         accuracy = {
             f"prediction_{entry.name}": _number(getattr(self.accuracy, entry.name))
             for entry in fields(self.accuracy)

@@ -87,21 +87,75 @@ class Predictor(ABC):
     def begin(self, trace: Trace, seed: int = 0) -> None:
         """Get ready for the jobs of ``trace``, none of which has arrived yet.
 
+        Returns
+        -------
+        None
+            It is ready for :meth:`observe` and :meth:`predict`.
+
         Raises
         ------
         ValueError
             If the trace lacks what the predictor needs; the message names it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> jobs = gs.Trace.from_columns([0, 5], [60, 9], [4, 1], user=["ann", "ann"])
+        >>> predictor = gs.prediction.predictor("last-value")
+        >>> predictor.begin(jobs)
+        >>> predictor.predict(np.array([0])).tolist()
+        [3600.0]
         """
 
     def observe(self, jobs: Int64, finish_s: Float64) -> None:  # noqa: B027 - most may ignore it
-        """Learn from ``jobs``, which have finished at ``finish_s``, in this order."""
+        """Learn from ``jobs``, which have finished at ``finish_s``, in this order.
+
+        Returns
+        -------
+        None
+            What it predicts next may differ.
+
+        Raises
+        ------
+        Exception
+            What a subclass raises; it ends the run.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> jobs = gs.Trace.from_columns([0, 5], [60, 9], [4, 1], user=["ann", "ann"])
+        >>> predictor = gs.prediction.predictor("last-value")
+        >>> predictor.begin(jobs)
+        >>> predictor.observe(np.array([0]), np.array([60.0]))
+        >>> predictor.predict(np.array([1])).tolist()
+        [60.0]
+        """
 
     @abstractmethod
     def predict(self, jobs: Int64) -> Float64:
-        """Return the service of ``jobs``, which arrive now, in seconds: numbers, none of them NaN.
+        """Return the service of ``jobs``, which arrive now.
 
         They are rounded half to even to microseconds; what is less than one, or more than
         285 years, counts as just that.
+
+        Returns
+        -------
+        numpy.ndarray
+            Seconds, one for each job: numbers, none of them NaN.
+
+        Raises
+        ------
+        Exception
+            What a subclass raises; it ends the run.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> jobs = gs.Trace.from_columns([0, 5], [60, 9], [4, 1])
+        >>> predictor = gs.prediction.predictor("oracle")
+        >>> predictor.begin(jobs)
+        >>> predictor.predict(np.array([0, 1])).tolist()
+        [60.0, 9.0]
         """
 
     @property
@@ -118,7 +172,18 @@ class Predictor(ABC):
         return None
 
     def clone(self) -> Self:
-        """Return a copy that takes part in no run; what was trained or loaded stays."""
+        """Return a copy that takes part in no run; what was trained or loaded stays.
+
+        Returns
+        -------
+        Predictor
+            Of the same class and parameters.
+
+        Examples
+        --------
+        >>> str(gs.prediction.predictor("noise:sigma=0.25").clone())
+        'noise:sigma=0.25'
+        """
         other = copy.copy(self)
         other.poll = None
         return copy.deepcopy(other)
@@ -128,6 +193,22 @@ class Predictor(ABC):
 
         For use outside of a simulation. The services in the trace are not looked at, unless
         :attr:`needs_truth`.
+
+        Returns
+        -------
+        numpy.ndarray
+            float64[num_jobs], seconds.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`begin`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 5], [60, 9], [4, 1])
+        >>> gs.prediction.predictor("last-value").train(jobs).predict_trace(jobs).shape
+        (2,)
         """
         other = self.clone()
         other.begin(trace, seed)

@@ -66,12 +66,36 @@ class Shown:
         return self.jobs.to_polars()
 
     def to_arrow(self) -> pyarrow.Table:
-        """Return the jobs as an Arrow table; needs the extra ``gpusched[arrow]``."""
+        """Return the jobs as an Arrow table; needs the extra ``gpusched[arrow]``.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns of :meth:`to_polars`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").to_arrow().num_rows
+        3
+        """
         need("pyarrow", "this", "gpusched[arrow]")
         return self.to_polars().to_arrow()
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the jobs as a pandas frame; needs the extra ``gpusched[pandas]``."""
+        """Return the jobs as a pandas frame; needs the extra ``gpusched[pandas]``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of :meth:`to_polars`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").to_pandas().shape[0]
+        3
+        """
         need("pandas", "this", "gpusched[pandas]")
         import pandas
 

@@ -102,27 +102,83 @@ class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def from_json(cls, text: str | bytes, source: str = "spec") -> RunSpec:
         """Decode JSON text.
 
+        Returns
+        -------
+        RunSpec
+            What :meth:`to_json` wrote.
+
         Raises
         ------
         ValueError
             If it is not JSON, or a field is unknown, missing, of a wrong type or out of range;
             the message names ``source`` and the path of the field.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> spec = gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").spec
+        >>> gs.RunSpec.from_json(spec.to_json()) == spec
+        True
         """
         with naming(source):
             return msgspec.json.decode(text, type=cls, strict=True)
 
     @classmethod
     def from_toml(cls, text: str | bytes, source: str = "spec") -> RunSpec:
-        """Decode TOML text; errors as in :meth:`from_json`."""
+        """Decode TOML text.
+
+        Returns
+        -------
+        RunSpec
+            What :meth:`to_toml` wrote.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`from_json`.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> spec = gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").spec
+        >>> gs.RunSpec.from_toml(spec.to_toml()) == spec
+        True
+        """
         with naming(source):
             return decode_toml(text, cls)
 
     def to_json(self) -> str:
-        """Return JSON text that :meth:`from_json` turns back into an equal specification."""
+        """Return JSON text that :meth:`from_json` turns back into an equal specification.
+
+        Returns
+        -------
+        str
+            Indented, without a line break at its end.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> spec = gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").spec
+        >>> '"policy": "fifo"' in spec.to_json()
+        True
+        """
         return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()
 
     def to_toml(self) -> str:
-        """Return TOML text that :meth:`from_toml` turns back into an equal specification."""
+        """Return TOML text that :meth:`from_toml` turns back into an equal specification.
+
+        Returns
+        -------
+        str
+            Ends in a line break.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> spec = gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="fifo").spec
+        >>> 'policy = "fifo"' in spec.to_toml()
+        True
+        """
         return "\n".join(_toml_lines(msgspec.to_builtins(self), ())) + "\n"
 
 

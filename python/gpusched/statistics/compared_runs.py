@@ -105,6 +105,18 @@ class ComparedRuns:
         ------
         ValueError
             If the format is not known or ``digits`` is not in 1..6.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> runs = pl.DataFrame({
+        ...     "policy": ["fifo", "fifo", "fifo", "srtf", "srtf", "srtf"],
+        ...     "seed": [1, 2, 3, 1, 2, 3],
+        ...     "mean_jct_s": [7200.0, 7560.0, 7380.0, 3600.0, 3960.0, 3600.0],
+        ... })
+        >>> compared = gs.statistics.compare_runs(runs, "mean_jct_s", baseline="fifo")
+        >>> "srtf" in compared.table("latex", caption="Mean completion time")
+        True
         """
         from gpusched.statistics.paper_tables import written
 

@@ -49,15 +49,67 @@ class Interval:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     def holds(self, value: float) -> bool:
-        """Whether ``value`` lies in the interval, its limits included."""
+        """Whether ``value`` lies in the interval, its limits included.
+
+        Returns
+        -------
+        bool
+            False if a limit is NaN.
+
+        Raises
+        ------
+        TypeError
+            If it is no number.
+
+        Examples
+        --------
+        >>> gs.statistics.Interval(5.0, 4.0, 6.0, num=10).holds(6.0)
+        True
+        """
         return self.low <= value <= self.high
 
     def shifted(self, by: float) -> Interval:
-        """Return the interval of the estimate plus ``by``."""
+        """Return the interval of the estimate plus ``by``.
+
+        Returns
+        -------
+        Interval
+            As wide as this one.
+
+        Raises
+        ------
+        TypeError
+            If ``by`` is no number.
+
+        Examples
+        --------
+        >>> moved = gs.statistics.Interval(5.0, 4.0, 6.0, num=10).shifted(-5.0)
+        >>> moved.value, moved.low, moved.high
+        (0.0, -1.0, 1.0)
+        """
         return replace(self, value=self.value + by, low=self.low + by, high=self.high + by)
 
     def scaled(self, by: float) -> Interval:
-        """Return the interval in another unit: the estimate times a positive ``by``."""
+        """Return the interval in another unit: the estimate times a positive ``by``.
+
+        Returns
+        -------
+        Interval
+            As many times as wide.
+
+        Raises
+        ------
+        ValueError
+            If ``by`` is not positive.
+
+        Examples
+        --------
+        >>> hours = gs.statistics.Interval(7200.0, 3600.0, 10800.0, num=10).scaled(1 / 3600)
+        >>> hours.low, hours.high
+        (1.0, 3.0)
+        """
+        if not by > 0:
+            raise ValueError(f"by: {by!r} must be positive")
         return replace(self, value=self.value * by, low=self.low * by, high=self.high * by)
 
 

@@ -48,7 +48,24 @@ class RankTest:
     level: float
 
     def differ(self, first: str, second: str) -> bool:
-        """Whether the mean ranks of two names differ by more than the critical difference."""
+        """Whether the mean ranks of two names differ by more than the critical difference.
+
+        Returns
+        -------
+        bool
+            In either direction.
+
+        Raises
+        ------
+        KeyError
+            If one of them was not ranked.
+
+        Examples
+        --------
+        >>> test = gs.statistics.nemenyi([[1, 2, 3], [1, 3, 2], [1, 2, 3]], ["srtf", "sjf", "fifo"])
+        >>> test.differ("srtf", "fifo")
+        False
+        """
         ranks = dict(zip(self.names, self.mean_ranks, strict=True))
         return abs(ranks[first] - ranks[second]) > self.critical_difference
 

@@ -59,7 +59,20 @@ class Comparison(ComparisonAnswers):
         return {label: dict(self._ready[label]) for label in self.results}
 
     def without_summary(self) -> tuple[str, ...]:
-        """Policies that had finished, but whose summary an interrupt or a stop cut off."""
+        """Name policies that had finished, but whose summary an interrupt or a stop cut off.
+
+        Returns
+        -------
+        tuple of str
+            Their labels.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, gs.Cluster.uniform(1, 4), policies=["fifo", "sjf"])
+        >>> found.without_summary()
+        ()
+        """
         return tuple(label for label in self.results if label not in self._ready)
 
     def _repr_html_(self) -> str:
@@ -134,14 +147,40 @@ class Comparison(ComparisonAnswers):
         return {} if self.window is None else self.window.cuts
 
     def table(self) -> pl.DataFrame:
-        """One row per policy, one column per entry of ``Result.summary()``."""
+        """Return one row per policy, one column per entry of ``Result.summary()``.
+
+        Returns
+        -------
+        polars.DataFrame
+            In the order of the policies.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, gs.Cluster.uniform(1, 4), policies=["fifo", "sjf"])
+        >>> found.table()["policy"].to_list()
+        ['fifo', 'sjf']
+        """
         import polars as pl
 
         rows = [summary | {"policy": label} for label, summary in self.summaries.items()]
         return pl.from_dicts(rows, infer_schema_length=None)
 
     def jobs(self) -> pl.DataFrame:
-        """The jobs of every policy below each other, led by a ``policy`` column."""
+        """Return the jobs of every policy below each other, led by a ``policy`` column.
+
+        Returns
+        -------
+        polars.DataFrame
+            As many rows as jobs times policies.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, gs.Cluster.uniform(1, 4), policies=["fifo", "sjf"])
+        >>> found.jobs().height
+        6
+        """
         import polars as pl
 
         labels = pl.Enum(list(self.results))
@@ -186,9 +225,19 @@ class Comparison(ComparisonAnswers):
         return self.jobs().__arrow_c_stream__(requested_schema)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything the tables show, as plain values that any JSON writer takes.
+        """Return everything the tables show, as plain values that any JSON writer takes.
 
-        Undefined figures (the mean of no jobs) are None.
+        Returns
+        -------
+        dict
+            Undefined figures (the mean of no jobs) are None.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.compare(jobs, gs.Cluster.uniform(1, 4), policies=["fifo", "sjf"])
+        >>> [row["policy"] for row in found.to_dict()["results"]]
+        ['fifo', 'sjf']
         """
         trace, cluster = self.trace, self.cluster
         return {

@@ -14,7 +14,8 @@ from gpusched.sweeping.choices import PLURALS, Named, has, named
 from gpusched.sweeping.parameter_axis import ROLES, ParameterAxis
 from gpusched.sweeping.recipes import Recipe, RecipeNames
 from gpusched.sweeping.spec_parts import StudyTrace
-from gpusched.sweeping.study import AXES, Study
+from gpusched.sweeping.study import Study
+from gpusched.sweeping.study_axes import AXES
 
 MOST_RUNS: Final = 10_000_000
 RUN_KEYS: Final = (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 import msgspec
@@ -273,3 +275,19 @@ def sequence_of(value: Any, path: str) -> Sequence[Any]:
     if not value:
         raise ValueError(f"at least one is needed - at `$.{path}`")
     return value
+
+
+def beside(part: Any, folder: Path) -> Any:
+    """Return a part whose relative paths are from ``folder`` now."""
+
+    def placed(text: str) -> str:
+        return text if os.path.isabs(text) else str(folder / text)
+
+    changes: dict[str, Any] = {}
+    for field in ("file", "profiles", "throughputs"):
+        value = getattr(part, field, None)
+        if isinstance(value, tuple):
+            changes[field] = tuple(map(placed, value))
+        elif value is not None and (field, value) != ("profiles", "zoo"):
+            changes[field] = placed(value)
+    return msgspec.structs.replace(part, **changes) if changes else part

@@ -109,6 +109,16 @@ class SweepResult:
         ------
         ValueError
             If there is no such column, or no run was done.
+
+        Examples
+        --------
+        >>> swept = gs.sweep({
+        ...     "name": "small", "seeds": [1, 2], "policies": ["fifo", "sjf"],
+        ...     "traces": [{"generate": "philly", "jobs": 50}],
+        ...     "clusters": [{"servers": 2, "gpus": 8}],
+        ... })
+        >>> swept.compare("mean_wait_s").frame["policy"].to_list()
+        ['fifo', 'sjf']
         """
         from gpusched.statistics.comparing import compare_runs
         from gpusched.sweeping.overview import differing_axes
@@ -209,7 +219,29 @@ class SweepResult:
         ]
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write :attr:`runs` as one Parquet file."""
+        """Write :attr:`runs` as one Parquet file.
+
+        Returns
+        -------
+        None
+            The file is there, with all its rows, when this returns.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; an old one is still there.
+
+        Examples
+        --------
+        >>> swept = gs.sweep({
+        ...     "name": "small", "traces": [{"generate": "philly", "jobs": 50}],
+        ...     "clusters": [{"servers": 2, "gpus": 8}],
+        ... })
+        >>> swept.to_parquet("runs.parquet")
+        >>> import polars
+        >>> polars.read_parquet("runs.parquet").height
+        1
+        """
         with replacing(path) as partial:
             self.runs.write_parquet(partial)
 

@@ -45,11 +45,57 @@ class Law:
     _applies: Callable[[Case], bool]
 
     def applies(self, case: Case) -> bool:
-        """Whether it says something of a case."""
+        """Whether it says something of a case.
+
+        Returns
+        -------
+        bool
+            Whether to ask :meth:`fault`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :func:`gpusched.simulate`, where the run of the case decides.
+
+        Examples
+        --------
+        >>> from gpusched.testing.cases import Case
+        >>> from gpusched.testing.subjects import Subject
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> case = Case(
+        ...     jobs, gs.Cluster.uniform(1, 4), Subject.of("policy", "fifo"),
+        ...     Subject.of("placement", "consolidated"), gs.plugins.SpeedChoice("fixed"),
+        ... )
+        >>> gs.testing.laws()["capacity"].applies(case)
+        True
+        """
         return case.role in self.roles and self._applies(case)
 
     def fault(self, case: Case) -> str | None:
-        """Return what is wrong with a case, None if the law holds."""
+        """Say what is wrong with a case.
+
+        Returns
+        -------
+        str, optional
+            The first fault; None if the law holds.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :func:`gpusched.simulate`, by which the case is run.
+
+        Examples
+        --------
+        >>> from gpusched.testing.cases import Case
+        >>> from gpusched.testing.subjects import Subject
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> case = Case(
+        ...     jobs, gs.Cluster.uniform(1, 4), Subject.of("policy", "fifo"),
+        ...     Subject.of("placement", "consolidated"), gs.plugins.SpeedChoice("fixed"),
+        ... )
+        >>> print(gs.testing.laws()["capacity"].fault(case))
+        None
+        """
         return next(self._faults(case), None)
 
 

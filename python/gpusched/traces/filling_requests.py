@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from gpusched.base.rejects import OnBad, Rejects, Screen
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
 from gpusched.traces import checked_columns as check
 from gpusched.traces import demands, job_ids
-
-if TYPE_CHECKING:
-    from gpusched.traces.workload import Trace
+from gpusched.traces.workload import Trace
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,6 +88,11 @@ class Requests:
             ``"error"`` raises at the first bad row; ``"reject"`` leaves bad rows out and counts
             them in :attr:`rejects`.
 
+        Returns
+        -------
+        Requests
+            In the order of the columns.
+
         Raises
         ------
         TypeError
@@ -97,13 +100,18 @@ class Requests:
         ValueError
             If a value is bad (the message names column, row, value and rule), lengths differ, an
             id occurs twice, or nothing is left.
+
+        Examples
+        --------
+        >>> gs.traces.Requests.from_columns([1, 8], gpu_share=[0.5, 1]).gpu_demand
+        8.5
         """
         widths = check.numbers("gpus", gpus)
         num_rows = len(widths)
         screen = Screen("columns", np.arange(num_rows, dtype=np.int64))
         given = {"gpu_share": gpu_share, "cpu": cpu, "memory_gib": memory_gib}
         numeric = check.given_numbers(given, num_rows)
-        return cls.screened(
+        return screened_requests(
             screen,
             {"gpus": widths, **numeric},
             ids=None if id is None else job_ids.identifiers("id", id, num_rows),
@@ -113,56 +121,27 @@ class Requests:
         )
 
     @classmethod
-    def screened(
-        cls,
-        screen: Screen,
-        numeric: dict[str, AnyArray],
-        *,
-        ids: AnyArray | None = None,
-        gpu_types: Any = None,
-        on_bad: OnBad = "error",
-        name: str = "requests",
-        source: str = "columns",
-    ) -> Requests:
-        """Check columns under the names of :meth:`from_columns`, and drop what ``screen`` refuses.
+    def from_trace(cls, trace: Trace) -> Requests:
+        """Return what the jobs of a trace ask for, in the order of their submission.
+
+        Returns
+        -------
+        Requests
+            One for each job.
 
         Raises
         ------
-        ValueError
-            As :meth:`from_columns`.
-        """
-        screen.show_others({**numeric, "id": ids})
-        gpus = check.gang_widths(screen, numeric["gpus"], may_be_none=True)
-        given = {
-            column: numeric.get(column, np.full(len(gpus), np.nan)) for column in demands.COLUMNS
-        }
-        shares = np.where(numeric["gpus"] == 0, np.nan, given["gpu_share"])
-        share_milli = demands.share_millis(screen, shares, gpus)
-        cpu_milli = demands.cpu_millis(screen, given["cpu"])
-        memory_mib = demands.memory_mibs(screen, given["memory_gib"])
-        is_something = (gpus > 0) | (cpu_milli > 0) | (memory_mib > 0)
-        screen.require(is_something, "gpus", "must not be 0 without CPU and memory")
-        type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
-        rejects = screen.finish(on_bad)
-        ids = job_ids.unique_ids(screen, ids)
-        good = np.flatnonzero(~screen.bad)
-        return cls(
-            gpus=gpus[good],
-            share_milli=share_milli[good],
-            cpu_milli=cpu_milli[good],
-            memory_mib=memory_mib[good],
-            row=screen.rows[good],
-            id=ids[good],
-            type_sets=type_sets,
-            type_set=None if type_set is None else type_set[good],
-            name=name,
-            source=source,
-            rejects=rejects,
-        )
+        TypeError
+            If it is no trace.
 
-    @classmethod
-    def from_trace(cls, trace: Trace) -> Requests:
-        """Return what the jobs of a trace ask for, in the order of their submission."""
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> gs.traces.Requests.from_trace(jobs).gpus.tolist()
+        [4, 1, 1]
+        """
+        if not isinstance(trace, Trace):
+            raise TypeError(f"trace: expected a Trace, not {trace!r:.80}")
         num_jobs = len(trace)
         return cls(
             gpus=trace.gpus,
@@ -214,6 +193,51 @@ class Requests:
     def memory_gib(self) -> Float64:
         """float64: GiB of each worker."""
         return self.memory_mib / MIB_PER_GIB
+
+
+def screened_requests(
+    screen: Screen,
+    numeric: dict[str, AnyArray],
+    *,
+    ids: AnyArray | None = None,
+    gpu_types: Any = None,
+    on_bad: OnBad = "error",
+    name: str = "requests",
+    source: str = "columns",
+) -> Requests:
+    """Check columns named as in :meth:`Requests.from_columns`; drop what ``screen`` refuses.
+
+    Raises
+    ------
+    ValueError
+        As :meth:`Requests.from_columns`.
+    """
+    screen.show_others({**numeric, "id": ids})
+    gpus = check.gang_widths(screen, numeric["gpus"], may_be_none=True)
+    given = {column: numeric.get(column, np.full(len(gpus), np.nan)) for column in demands.COLUMNS}
+    shares = np.where(numeric["gpus"] == 0, np.nan, given["gpu_share"])
+    share_milli = demands.share_millis(screen, shares, gpus)
+    cpu_milli = demands.cpu_millis(screen, given["cpu"])
+    memory_mib = demands.memory_mibs(screen, given["memory_gib"])
+    is_something = (gpus > 0) | (cpu_milli > 0) | (memory_mib > 0)
+    screen.require(is_something, "gpus", "must not be 0 without CPU and memory")
+    type_sets, type_set = check.allowed_types(gpu_types, len(gpus))
+    rejects = screen.finish(on_bad)
+    ids = job_ids.unique_ids(screen, ids)
+    good = np.flatnonzero(~screen.bad)
+    return Requests(
+        gpus=gpus[good],
+        share_milli=share_milli[good],
+        cpu_milli=cpu_milli[good],
+        memory_mib=memory_mib[good],
+        row=screen.rows[good],
+        id=ids[good],
+        type_sets=type_sets,
+        type_set=None if type_set is None else type_set[good],
+        name=name,
+        source=source,
+        rejects=rejects,
+    )
 
 
 def _known(values: Any, default: AnyArray) -> Any:

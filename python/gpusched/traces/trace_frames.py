@@ -92,9 +92,18 @@ class TraceFrames(TraceColumns):
         return self.to_polars().__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> polars.DataFrame:
-        """Return the columns under the names of :meth:`from_columns`, times in seconds, plus row.
+        """Return the columns under the names of :meth:`from_columns`, and row.
 
-        Values that were not given are null.
+        Returns
+        -------
+        polars.DataFrame
+            Times in seconds; values that were not given are null.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> jobs.to_polars()["service_s"].to_list()
+        [60.0, 9.0, 9.0]
         """
         return frames.polars_of(self)
 

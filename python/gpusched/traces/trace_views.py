@@ -41,6 +41,15 @@ class TraceViews(TraceColumns):
     def describe(self) -> dict[str, Any]:
         """Return the facts that a reader of the trace wants first.
 
-        Times are seconds; percentiles are nearest-rank.
+        Returns
+        -------
+        dict
+            Times are seconds; percentiles are nearest-rank.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> jobs.describe()["num_jobs"]
+        3
         """
         return trace_facts.describe(self)

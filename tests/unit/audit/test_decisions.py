@@ -14,6 +14,8 @@ from gpusched.results.audited_names import declared
 from tests.campaigns.tamperings import SHOWN_BY_DECISIONS, campaign, delayed, honest, stored
 from tests.golden.workload import cluster, trace
 
+pytestmark = pytest.mark.long
+
 TWINS = ("2d-las", "a-srpt", "conservative", "easy", "fifo", "las", "random", "srtf", "wspt")
 
 

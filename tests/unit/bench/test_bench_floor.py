@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from bench import bare
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module", autouse=True)
 def floor() -> None:

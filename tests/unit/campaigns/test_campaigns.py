@@ -15,6 +15,8 @@ from tests.campaigns.workers import Tally, campaign
 from tests.random_cases import main
 from tests.reference.cases import Case
 
+pytestmark = pytest.mark.long
+
 
 def show(_: Tally) -> None:
     """Show nothing."""

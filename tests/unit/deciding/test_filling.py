@@ -315,6 +315,11 @@ def test_a_trace_is_filled_by_what_its_jobs_ask_for() -> None:
     assert len(fill(trace, CLUSTER, placement="first-fit")) > 5
 
 
+def test_requests_are_made_of_a_trace_alone() -> None:
+    with pytest.raises(TypeError, match=r"^trace: expected a Trace, not 'jobs.csv'$"):
+        Requests.from_trace("jobs.csv")  # type: ignore[arg-type]
+
+
 def test_filling_can_be_watched_and_stopped() -> None:
     requests, seen = Requests.from_columns([1]), []
     fill(requests, CLUSTER, placement="first-fit", progress=seen.append)

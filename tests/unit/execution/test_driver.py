@@ -26,6 +26,7 @@ from tests.unit.execution import places, tasks
 
 # What the libraries of clusters warn of is not ours.
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.filterwarnings("default"),
     pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning"),
 ]

@@ -13,6 +13,8 @@ import pytest
 
 from tests.time_limit import time_limit
 
+pytestmark = pytest.mark.long
+
 PARENT = """
 import signal, sys
 from gpusched.execution.choosing import opened

@@ -12,6 +12,8 @@ from gpusched.cli import app
 from gpusched.execution.kept_runs import KeptRuns, num_kept
 from gpusched.papers import registry as papers
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("name", sorted(papers.known_papers()))
 def test_every_paper_keeps_its_runs(name: str, tmp_path: Path) -> None:

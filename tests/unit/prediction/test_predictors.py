@@ -413,6 +413,11 @@ def test_accuracy_of_nothing_is_undefined():
     assert one.mape == 0.5
 
 
+def test_as_many_predictions_as_services_are_compared() -> None:
+    with pytest.raises(ValueError, match=r"^predicted_us: 1 values for 2 jobs$"):
+        Accuracy.of(np.array([3]), np.array([2, 3]))
+
+
 def test_a_saved_result_keeps_how_good_its_predictions_were(tmp_path) -> None:
     jobs = recurring(30)
     result = gs.simulate(jobs, gs.Cluster.uniform(1, 4), policy="sjf", predictor="group-mean")

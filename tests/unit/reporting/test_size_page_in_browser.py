@@ -12,6 +12,7 @@ from tests.unit.reporting.chromium import Browser, browser, command
 from tests.unit.reporting.page_checks import COVERED, CUT_OFF, DRAWN, OUTSIDE
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(command() is None, reason="no Chromium is installed"),
     pytest.mark.timeout(600),
 ]

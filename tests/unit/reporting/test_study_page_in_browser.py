@@ -18,6 +18,7 @@ from tests.unit.reporting.example_study import runs as example_runs
 from tests.unit.reporting.page_checks import COVERED, CUT_OFF, DRAWN, OUTSIDE
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(command() is None, reason="no Chromium is installed"),
     pytest.mark.timeout(600),
 ]

@@ -27,6 +27,15 @@ columns = st.lists(st.integers(1, 1_000), min_size=6, max_size=12).map(
 )
 
 
+def test_an_interval_is_scaled_by_what_is_positive() -> None:
+    hours = interval(SKEWED, method="t")
+    seconds = hours.scaled(3600)
+    assert (seconds.low, seconds.high) == (hours.low * 3600, hours.high * 3600)
+    for by in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match=r"^by: .* must be positive$"):
+            hours.scaled(by)
+
+
 def test_the_interval_of_student_is_that_of_a_textbook() -> None:
     # Student's own data (1908): hours of sleep gained by ten patients on the second drug.
     gained = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]

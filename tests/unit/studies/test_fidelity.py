@@ -17,6 +17,8 @@ import gpusched as gs
 from gpusched.studies.fidelity.base_cases import PLACEMENTS, POLICIES
 from tests.unit.studies.site_logs import SITE, jobs, logged, with_waits
 
+pytestmark = pytest.mark.long
+
 NAMES = [candidate.policy for candidate in POLICIES]
 
 

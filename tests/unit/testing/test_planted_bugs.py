@@ -9,6 +9,8 @@ import pytest
 import gpusched as gs
 from tests.unit.testing import planted_bugs
 
+pytestmark = pytest.mark.long
+
 # The law that finds it first, and of how many workloads that takes at most.
 FOUND_BY: dict[str, tuple[set[str], int]] = {
     "SecretClock": ({"key-lifetime"}, 10),

@@ -16,6 +16,8 @@ from gpusched.sweeping.running import run_batch
 from gpusched.tuning import trials as trials_module
 from tests.unit.tuning.searches import SPACE, study, tuned
 
+pytestmark = pytest.mark.long
+
 optuna = pytest.importorskip("optuna", reason="the extra tune is not installed")
 
 

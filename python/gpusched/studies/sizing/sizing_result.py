@@ -105,13 +105,33 @@ class Sizing:
             ``servers``, those of each type if there are several, ``gpus``, ``hourly_price``
             where there are prices, the metrics of the goals, ``jobs_without`` GPUs, ``is_met``
             and ``wall_s``.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.size(jobs, "mean_wait_s < 1 min", gpus_per_server=4, resamples=0)
+        >>> found.table()["servers"][0]
+        1
         """
         import polars as pl
 
         return pl.from_dicts([self._row(run) for run in self.runs]).sort("gpus", "servers")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer and its runs as plain values that any JSON writer takes."""
+        """Return the answer and its runs as plain values that any JSON writer takes.
+
+        Returns
+        -------
+        dict
+            What is not known is None.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.size(jobs, "mean_wait_s < 1 min", gpus_per_server=4, resamples=0)
+        >>> found.to_dict()["servers"]
+        1
+        """
         confidence = self.confidence
         counts = self.counts
         return {
@@ -146,7 +166,20 @@ class Sizing:
     __repr__ = __str__
 
     def notes(self) -> list[str]:
-        """Return what is to be known of the answer, a sentence each."""
+        """Return what is to be known of the answer, a sentence each.
+
+        Returns
+        -------
+        list of str
+            How sure it is, and where more servers did not help.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> found = gs.size(jobs, "mean_wait_s < 1 min", gpus_per_server=4, resamples=0)
+        >>> found.notes()
+        ['how sure that is was not looked at: no resamples, or too short a trace']
+        """
         return list(self._notes())
 
     def _notes(self) -> Iterator[str]:

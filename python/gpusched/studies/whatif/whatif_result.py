@@ -69,19 +69,41 @@ class WhatIf:
     def difference(self, label: str, measure: str) -> float:
         """Return a measure of a change minus that of the base case.
 
+        Returns
+        -------
+        float
+            In the unit of the measure; below 0 where the change lowers it.
+
         Raises
         ------
         KeyError
             If there is no such change or measure.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> answer = gs.whatif(jobs, gs.Cluster.uniform(1, 4), "fifo", ["servers=+1"])
+        >>> answer.difference("servers=+1", "mean_wait_s") < 0
+        True
         """
         by_label = {outcome.label: outcome for outcome in self.outcomes}
         return by_label[label].measures[measure] - self.base.measures[measure]
 
     def table(self) -> pl.DataFrame:
-        """Return one row for the base case and each change, with differences, as a Polars frame.
+        """Return one row for the base case and each change, with differences.
 
-        ``d_mean_wait_s`` is ``mean_wait_s`` minus that of the base case, and so on; every row
-        carries the ``grade``.
+        Returns
+        -------
+        polars.DataFrame
+            ``d_mean_wait_s`` is ``mean_wait_s`` minus that of the base case, and so on; every row
+            carries the ``grade``.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> answer = gs.whatif(jobs, gs.Cluster.uniform(1, 4), "fifo", ["servers=+1"])
+        >>> answer.table()["d_mean_wait_s"][0]
+        0.0
         """
         import polars as pl
 
@@ -95,11 +117,37 @@ class WhatIf:
         return pl.from_dicts(rows, infer_schema_length=None)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return :meth:`table`."""
+        """Return :meth:`table`.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> answer = gs.whatif(jobs, gs.Cluster.uniform(1, 4), "fifo", ["servers=+1"])
+        >>> answer.to_polars().equals(answer.table())
+        True
+        """
         return self.table()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values that any JSON writer takes."""
+        """Return everything as plain values that any JSON writer takes.
+
+        Returns
+        -------
+        dict
+            The grade, the base case, every change, and what a reader must know.
+
+        Examples
+        --------
+        >>> jobs = gs.Trace.from_columns([0, 0, 5], [60, 9, 9], [4, 1, 1])
+        >>> answer = gs.whatif(jobs, gs.Cluster.uniform(1, 4), "fifo", ["servers=+1"])
+        >>> answer.to_dict()["changes"][0]["label"]
+        'servers=+1'
+        """
         return {
             "trace": {
                 "name": self.trace.name,

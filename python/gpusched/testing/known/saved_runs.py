@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gpusched.engine import open_run
+from gpusched.engine.open_run import Simulation
+from gpusched.engine.resuming import resume
 from gpusched.testing.cases import Case, finished_result
 from gpusched.testing.law_registry import Faults, law
 
@@ -17,7 +17,7 @@ def _can_be_saved(case: Case) -> bool:
     is_importable = not any("<locals>" in type(of).__qualname__ for of in made if of is not None)
     # Files cost a hundred times what the run does: one workload in eight is enough.
     is_chosen = (int(case.trace.submit_s.sum()) + len(case.trace)) % 8 == 1
-    return is_chosen and is_importable and hasattr(open_run.Simulation, "save")
+    return is_chosen and is_importable and hasattr(Simulation, "save")
 
 
 @law(
@@ -27,7 +27,6 @@ def _can_be_saved(case: Case) -> bool:
     rank=64,
 )
 def _saved(case: Case) -> Faults:
-    resume: Callable[..., Any] = vars(open_run)["resume"]
     run: Any = case.open()
     run.run_until(float(case.trace.submit_s[len(case.trace) // 2]))
     with tempfile.TemporaryDirectory() as folder:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from gpusched.base.suggest import nearest
+
 Verdict = Literal["fine", "odd", "wrong", "unknown"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("fine", "unknown", "odd", "wrong")
 """From the best to the worst; unknown: the trace has not what the check needs."""
@@ -91,7 +93,26 @@ class TraceAudit:
         return VERDICTS[worst] if worst > VERDICTS.index("unknown") else "fine"
 
     def of(self, verdict: Verdict) -> tuple[Finding, ...]:
-        """Return the findings of one verdict."""
+        """Return the findings of one verdict.
+
+        Returns
+        -------
+        tuple of Finding
+            In the order of :attr:`findings`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such verdict.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 60, 60], [600, 30, 30], [1, 2, 2])
+        >>> [found.name for found in gs.traces.audit_trace(trace).of("wrong")]
+        ['duplicate-rows']
+        """
+        if verdict not in VERDICTS:
+            raise ValueError(f"verdict: {verdict!r} is not known{nearest(verdict, VERDICTS)}")
         return tuple(found for found in self.findings if found.verdict == verdict)
 
     def __getitem__(self, name: str) -> Finding:
@@ -99,7 +120,19 @@ class TraceAudit:
         return {found.name: found for found in self.findings}[name]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return plain values for JSON.
+
+        Returns
+        -------
+        dict
+            The verdict, and every finding.
+
+        Examples
+        --------
+        >>> trace = gs.Trace.from_columns([0, 60, 60], [600, 30, 30], [1, 2, 2])
+        >>> gs.traces.audit_trace(trace).to_dict()["num_jobs"]
+        3
+        """
         return {
             "source": self.source,
             "num_jobs": self.num_jobs,

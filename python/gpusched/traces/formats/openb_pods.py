@@ -13,7 +13,7 @@ import numpy as np
 from gpusched.base.rejects import OnBad
 from gpusched.base.source import Source
 from gpusched.base.units import MIB_PER_GIB, MILLI_PER_CORE, WHOLE_GPU
-from gpusched.traces.filling_requests import Requests
+from gpusched.traces.filling_requests import Requests, screened_requests
 from gpusched.traces.format_registry import TraceFormat, register_trace_format, text_file
 from gpusched.traces.intake.declared_columns import ReadColumns, Span, TextColumn
 from gpusched.traces.intake.text_schema import TextSchema
@@ -68,7 +68,7 @@ def read_requests(source: Source, *, on_bad: OnBad) -> Requests:
     read = WISHES.columns_of(source)
     _no_share_of_none(read)
     read.share_between_workers()
-    return Requests.screened(
+    return screened_requests(
         read.screen,
         read.numeric,
         ids=read.ids,

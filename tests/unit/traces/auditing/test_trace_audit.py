@@ -149,6 +149,12 @@ def test_findings_are_listed_from_the_worst_with_rows_effect_and_threshold() -> 
         audit["nothing"]
 
 
+def test_a_verdict_that_is_misspelt_is_refused() -> None:
+    trace = gs.Trace.from_columns([0, 60], [600, 30], [1, 2])
+    with pytest.raises(ValueError, match=r"^verdict: 'wrng' is not known; did you mean 'wrong'\?$"):
+        gs.traces.audit_trace(trace).of("wrng")  # type: ignore[arg-type]
+
+
 def test_every_check_says_what_it_is() -> None:
     for name, check in gs.traces.trace_checks().items():
         assert check.name == name
