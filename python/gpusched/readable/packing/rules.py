@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusched.readable.cluster_state import UNLIMITED, Cluster, lowest_bits
-from gpusched.readable.fragmentation import Fragmentation
 from gpusched.readable.free import Free
 from gpusched.readable.model import WHOLE, Active, Job
+from gpusched.readable.packing.fragmentation import Fragmentation
 from gpusched.readable.rng import below, draw
 
 

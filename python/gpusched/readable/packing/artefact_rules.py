@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gpusched.readable.cluster_state import UNLIMITED, Cluster
-from gpusched.readable.fragmentation import Fragmentation
 from gpusched.readable.free import Free
 from gpusched.readable.model import WHOLE, Job
-from gpusched.readable.packing_rules import Ask, Fgd, Rule
+from gpusched.readable.packing.fragmentation import Fragmentation
+from gpusched.readable.packing.rules import Ask, Fgd, Rule
 from gpusched.readable.rng import draw
 
 MOST = 100
