@@ -27,5 +27,5 @@ cd "$work"
 lowest/bin/python -c 'import gpusched; assert "lowest" in gpusched.__file__, gpusched.__file__'
 lowest/bin/gpusched --help >/dev/null
 lowest/bin/python -m pytest -q -p no:cacheprovider -o filterwarnings=default \
-  tests/unit tests/cli tests/boundary \
+  -m "not long" tests/unit tests/cli tests/boundary \
   --ignore tests/unit/papers/test_dancer.py --ignore tests/unit/bench/test_bench_floor.py

@@ -28,7 +28,7 @@ FLOORS = """
     papers.common reporting
     plot field
     papers.registry
-    papers.a_srpt papers.dancer papers.fgd papers.matching_online papers.sjf_bco
+    papers.a_srpt papers.dancer papers.fgd papers.matching.online papers.sjf_bco
     papers.matching
     papers
 """.strip()

@@ -26,6 +26,7 @@ def test_whoever_decides_over_demands_the_core_equals_the_reference(case: Case, 
     assert_equal(case.at(unit))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("placement", NAMES)
 def test_deep_queues_of_many_kinds_equal_the_reference(placement: str) -> None:
     policies = [*POLICIES, *BY_DEADLINE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def gang_instances(draw: st.DrawFn) -> tuple[Jobs, int]:
     return draw(st.lists(one, min_size=3, max_size=6)), num_gpus
 
 
+@pytest.mark.long
 @given(gang_instances())
 @settings(max_examples=50, deadline=None)
 def test_no_sum_bound_exceeds_the_exact_preemptive_optimum(instance):

@@ -353,6 +353,7 @@ def test_two_spellings_of_a_policy_are_one_policy_on_deep_queues() -> None:
             assert len(digests) == 1, (one, other, placement)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("placement", "num_jobs"), [("count", 3_000), ("consolidated", 1_000), ("random", 500)]
 )

@@ -28,3 +28,12 @@ class Progress(NamedTuple):
 
 
 OnProgress = Callable[[Progress], None]
+
+
+def checked(progress: OnProgress | None) -> OnProgress | None:
+    """Return what a user gave as ``progress``; TypeError if it cannot be called."""
+    if progress is not None and not callable(progress):
+        raise TypeError(
+            f"progress: expected a function that takes a gpusched.Progress, not {progress!r}"
+        )
+    return progress

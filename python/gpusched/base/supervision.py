@@ -13,7 +13,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, TypeVar
 
 from gpusched import _core
-from gpusched.base.progress import OnProgress, Progress
+from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.stop_scopes import StopScope, scope_here
 
 _Outcome = TypeVar("_Outcome")
@@ -110,6 +110,7 @@ def supervised(
     KeyboardInterrupt
         On Ctrl-C, once the run has stopped.
     """
+    progress = checked(progress)
     if is_asked(stop):
         raise Cancelled(0, total, unit)
     scope = scope_here()

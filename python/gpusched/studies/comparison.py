@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpusched._core import Placement
 from gpusched.base.failures import raise_named
-from gpusched.base.progress import OnProgress, Progress
+from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled, is_asked
 from gpusched.engine.seams import check_shared
@@ -107,7 +107,7 @@ def compare(
     runs = runs_by_label(policies)
     check_shared(trace, placement, predictor, speed, contention)
     window = RunWindow.checked(trace, warm_up_s, tail_s)
-    watched = None if progress is None else _Watched(progress)
+    watched = None if checked(progress) is None else _Watched(progress)
     threads = _num_threads(threads, len(runs))
     ends = threading.Event()
 

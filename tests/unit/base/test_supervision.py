@@ -34,6 +34,14 @@ def test_a_native_run_starts_no_thread() -> None:
     assert (told[-1].done, told[-1].total) == (2, 2)
 
 
+def test_a_progress_that_cannot_be_called_is_refused_by_name() -> None:
+    refused: Any = True
+    with pytest.raises(TypeError, match=r"progress: expected a function .* not True"):
+        gs.simulate(*SMALL, policy="srtf", progress=refused)
+    with pytest.raises(TypeError, match=r"progress: expected a function .* not True"):
+        gs.compare(*SMALL, ["fifo"], progress=refused)
+
+
 def test_a_policy_of_python_has_a_thread_of_its_own() -> None:
     seen: list[threading.Thread] = []
 

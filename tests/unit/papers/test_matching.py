@@ -14,11 +14,11 @@ from gpusched.papers import registry as papers
 from gpusched.papers.common.stages import running
 from gpusched.papers.common.unequal_gpus import GENERATED_ITP
 from gpusched.papers.matching.baselines import BASELINES
+from gpusched.papers.matching.online.reproduction import Online
+from gpusched.papers.matching.online.settings import ARMS, Setting
 from gpusched.papers.matching.reproduction import Matching, reproduce
 from gpusched.papers.matching.settings import OURS
 from gpusched.papers.matching.workload import drawn as draw
-from gpusched.papers.matching_online.reproduction import Online
-from gpusched.papers.matching_online.settings import ARMS, Setting
 from tests.unit.papers.test_matching_online import fake_run
 
 

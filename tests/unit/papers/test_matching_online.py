@@ -10,10 +10,10 @@ import pytest
 
 import gpusched as gs
 from gpusched.papers.common.unequal_gpus import GENERATED_ITP, MAX_GPUS, Workload, jobs_of
-from gpusched.papers.matching_online import reproduction as matching_online
-from gpusched.papers.matching_online.reproduction import Online, study
-from gpusched.papers.matching_online.runs import OnlineRun, finish_time_fairness, run_arms
-from gpusched.papers.matching_online.settings import (
+from gpusched.papers.matching.online import reproduction as matching_online
+from gpusched.papers.matching.online.reproduction import Online, study
+from gpusched.papers.matching.online.runs import OnlineRun, finish_time_fairness, run_arms
+from gpusched.papers.matching.online.settings import (
     ALLOX,
     ARMS,
     ELASTIC,
@@ -34,8 +34,8 @@ from gpusched.papers.matching_online.settings import (
     Setting,
     requests,
 )
-from gpusched.papers.matching_online.tables import SERVICE, Summary
-from gpusched.papers.matching_online.workload import capacity, workload
+from gpusched.papers.matching.online.tables import SERVICE, Summary
+from gpusched.papers.matching.online.workload import capacity, workload
 from tests.unit.real_data import DATA, needs_real_data
 
 TINY = dataclasses.replace(SMALL, jobs=20)

@@ -22,7 +22,7 @@ from gpusched.papers.common.text_table import table
 from gpusched.papers.sjf_bco import curves, published, wang_anchor, workload
 from gpusched.papers.sjf_bco import runs as runs_of
 from gpusched.papers.sjf_bco.reproduction import SjfBco, reproduce
-from gpusched.papers.sjf_bco.runs import BASE, ESTIMATE_ERROR, MAIN, PAPER
+from gpusched.papers.sjf_bco.settings import BASE, ESTIMATE_ERROR, MAIN, PAPER
 from gpusched.papers.sjf_bco.tables import Summary
 
 

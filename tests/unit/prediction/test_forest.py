@@ -168,6 +168,7 @@ def heavy_tailed(num: int) -> gs.Trace:
     )
 
 
+@pytest.mark.long
 def test_the_mean_of_logarithms_is_too_little_and_the_others_are_right_on_the_whole():
     jobs, cluster = heavy_tailed(3000), gs.Cluster.uniform(1, 1)
     bias, order = {}, {}

@@ -197,6 +197,7 @@ def test_many_policies_do_not_make_the_page_large(copies: int, comparison: Compa
     assert own_size(render_report(many, plotly="plotly.js")) < 2 * MEGABYTE
 
 
+@pytest.mark.long
 def test_many_jobs_do_not_make_the_page_large() -> None:
     cluster = gs.Cluster.uniform(100, 8)
     trace = gs.generate("philly", 60_000, load=0.9, cluster=cluster, seed=2)

@@ -7,6 +7,7 @@ import pytest
 from gpusched.studies.fidelity.grade_study import Answer, answers, main, table
 
 
+@pytest.mark.long
 def test_better_grades_have_better_answers(capsys: pytest.CaptureFixture[str]) -> None:
     found = list(answers(0))
     # 2 logs of 14 pairs and 2 unknown orders, 14 base cases and 2 sizes of the right one, twice.

@@ -22,11 +22,11 @@ from gpusched.papers.common.written_files import write_files, write_rows
 from gpusched.papers.matching import tables, timing_tables
 from gpusched.papers.matching.comparisons import comparisons
 from gpusched.papers.matching.coverage import Coverage, coverage_of
+from gpusched.papers.matching.online import reproduction as matching_online
+from gpusched.papers.matching.online.reproduction import Online
 from gpusched.papers.matching.published import PUBLISHED
 from gpusched.papers.matching.runs import Check, Run, Timing, checks_of, gap_runs, timings_of
 from gpusched.papers.matching.settings import DRAWN, FAMILIES, MAIN, Family
-from gpusched.papers.matching_online import reproduction as matching_online
-from gpusched.papers.matching_online.reproduction import Online
 
 Made = TypeVar("Made")
 

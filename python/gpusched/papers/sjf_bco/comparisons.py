@@ -21,7 +21,8 @@ from gpusched.papers.sjf_bco.published import (
     SERVERS,
     TREND,
 )
-from gpusched.papers.sjf_bco.runs import MAIN, KappaRun, Reading, Run
+from gpusched.papers.sjf_bco.runs import KappaRun, Run
+from gpusched.papers.sjf_bco.settings import MAIN, Reading
 from gpusched.papers.sjf_bco.tables import Summary
 
 _MOST: Final = max(SERVERS)

@@ -11,7 +11,8 @@ from gpusched.papers.common.seed_means import mean
 from gpusched.papers.common.text_table import Table, figure_of, table
 from gpusched.papers.sjf_bco import published
 from gpusched.papers.sjf_bco.curves import Chance, CurveRun, chance, points
-from gpusched.papers.sjf_bco.runs import BASE, MAIN, PAPER, KappaRun, Reading
+from gpusched.papers.sjf_bco.runs import KappaRun
+from gpusched.papers.sjf_bco.settings import BASE, MAIN, PAPER, Reading
 from gpusched.papers.sjf_bco.tables import THEIRS
 from gpusched.statistics.intervals import Interval
 

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 
 from gpusched.papers.sjf_bco.published import KAPPA_MAKESPAN, LAMBDA_MAKESPAN, SERVERS
-from gpusched.papers.sjf_bco.runs import Reading, least_makespan_s
+from gpusched.papers.sjf_bco.runs import least_makespan_s
+from gpusched.papers.sjf_bco.settings import Reading
 from gpusched.papers.sjf_bco.workload import instance
 
 STAGE: Final = "curves on 20 servers"

@@ -14,7 +14,8 @@ from gpusched.papers.common.seed_means import mean
 from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table, table
 from gpusched.papers.sjf_bco.published import ITERATION_S, POLICIES, SERVICE_S
-from gpusched.papers.sjf_bco.runs import Reading, run_policies
+from gpusched.papers.sjf_bco.runs import run_policies
+from gpusched.papers.sjf_bco.settings import Reading
 from gpusched.papers.sjf_bco.workload import Calibration, Instance, build
 
 STAGE: Final = "small instances, exactly"

@@ -24,15 +24,8 @@ from gpusched.papers.sjf_bco.curves import STAGE as CURVES
 from gpusched.papers.sjf_bco.curves import CurveRun, run_curves
 from gpusched.papers.sjf_bco.gap import GapRun
 from gpusched.papers.sjf_bco.published import POLICIES, PUBLISHED, SERVERS
-from gpusched.papers.sjf_bco.runs import (
-    BASE,
-    MAIN,
-    VARIANTS,
-    KappaRun,
-    Reading,
-    Run,
-    run_instance,
-)
+from gpusched.papers.sjf_bco.runs import KappaRun, Run, run_instance
+from gpusched.papers.sjf_bco.settings import BASE, MAIN, VARIANTS, Reading
 from gpusched.papers.sjf_bco.wang_anchor import Anchor
 from gpusched.papers.sjf_bco.workload import instance
 

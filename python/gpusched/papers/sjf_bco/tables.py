@@ -11,7 +11,8 @@ from gpusched.base.arrays import Float64
 from gpusched.papers.common.seed_means import mean, reduction
 from gpusched.papers.common.text_table import Table, figure_of, percent_of, table
 from gpusched.papers.sjf_bco import published
-from gpusched.papers.sjf_bco.runs import BASE, MAIN, VARIANTS, Run
+from gpusched.papers.sjf_bco.runs import Run
+from gpusched.papers.sjf_bco.settings import BASE, MAIN, VARIANTS
 from gpusched.statistics.intervals import Interval
 
 THEIRS: Final = "published [text]"

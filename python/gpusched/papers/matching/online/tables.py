@@ -11,8 +11,8 @@ from gpusched.base.arrays import Float64
 from gpusched.papers.common.seed_means import mean, reduction
 from gpusched.papers.common.text_table import Table, figure_of, percent_of, table
 from gpusched.papers.common.unequal_gpus import Workload
-from gpusched.papers.matching_online.runs import OnlineRun
-from gpusched.papers.matching_online.settings import (
+from gpusched.papers.matching.online.runs import OnlineRun
+from gpusched.papers.matching.online.settings import (
     ALLOX,
     ARMS,
     ELASTIC,

@@ -11,8 +11,8 @@ import numpy as np
 from gpusched.base.arrays import Float64
 from gpusched.base.ticks import US_PER_S
 from gpusched.engine.simulation import simulate_quietly as simulate
-from gpusched.papers.matching_online.settings import Arm, Setting
-from gpusched.papers.matching_online.workload import capacity, workload
+from gpusched.papers.matching.online.settings import Arm, Setting
+from gpusched.papers.matching.online.workload import capacity, workload
 from gpusched.results.result import Result
 
 
@@ -116,7 +116,7 @@ def finish_time_fairness(result: Result) -> Float64:
 
     The share is that among as many jobs as there were, on average, while the job was there; a job
     that is wider than it runs slower in proportion. GPUs count by their speed, see
-    :func:`gpusched.papers.matching_online.workload.capacity`.
+    :func:`gpusched.papers.matching.online.workload.capacity`.
     """
     trace, schedule = result.trace, result.schedule
     submit, finish = trace.submit_us, schedule.finish_us

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from gpusched.papers.common.drawing import INK, figure_class, prepare
 from gpusched.papers.common.seed_means import mean
-from gpusched.papers.matching_online.settings import (
+from gpusched.papers.matching.online.settings import (
     ALLOX,
     ELASTIC,
     GAVEL,
@@ -17,7 +17,7 @@ from gpusched.papers.matching_online.settings import (
     Arm,
     Setting,
 )
-from gpusched.papers.matching_online.tables import Summary, jct
+from gpusched.papers.matching.online.tables import Summary, jct
 
 # Okabe and Ito (2008): told apart by colour-blind readers as well.
 _COLOURS: Final = {

@@ -9,8 +9,8 @@ import numpy as np
 from gpusched.papers.common.published import Claim
 from gpusched.papers.common.seed_means import mean
 from gpusched.papers.common.verdicts import Comparison, beside
-from gpusched.papers.matching_online.settings import ELASTIC, OWN, SHORT_SIGHTED
-from gpusched.papers.matching_online.tables import Summary
+from gpusched.papers.matching.online.settings import ELASTIC, OWN, SHORT_SIGHTED
+from gpusched.papers.matching.online.tables import Summary
 
 
 def comparisons(summary: Summary, fairness: Claim) -> Iterator[Comparison]:

@@ -18,7 +18,7 @@ from gpusched.papers.common.unequal_gpus import (
     window,
     with_restarts,
 )
-from gpusched.papers.matching_online.settings import GRADIENT_BYTES, RESTART_S, SEEDS, Setting
+from gpusched.papers.matching.online.settings import GRADIENT_BYTES, RESTART_S, SEEDS, Setting
 from gpusched.traces.workload import Trace
 
 

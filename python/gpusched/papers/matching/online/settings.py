@@ -68,7 +68,7 @@ class Setting:
     load
         GPU time asked for, counted on each job's best type, over that of all GPUs while jobs
         arrive; a GPU counts by its speed, see
-        :func:`gpusched.papers.matching_online.workload.capacity`.
+        :func:`gpusched.papers.matching.online.workload.capacity`.
     """
 
     workload: Workload

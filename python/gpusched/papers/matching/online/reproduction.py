@@ -16,11 +16,11 @@ from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.unequal_gpus import TABLES, Workload, absent
 from gpusched.papers.common.verdicts import Comparison
-from gpusched.papers.matching_online import tables
-from gpusched.papers.matching_online.comparisons import comparisons
-from gpusched.papers.matching_online.runs import OnlineRun, run_arms
-from gpusched.papers.matching_online.settings import SEEDS, WORKLOADS, Arm, Setting, requests
-from gpusched.papers.matching_online.tables import Summary
+from gpusched.papers.matching.online import tables
+from gpusched.papers.matching.online.comparisons import comparisons
+from gpusched.papers.matching.online.runs import OnlineRun, run_arms
+from gpusched.papers.matching.online.settings import SEEDS, WORKLOADS, Arm, Setting, requests
+from gpusched.papers.matching.online.tables import Summary
 
 _STAGE: Final = "online: jobs of a seed, all policies"
 
@@ -58,7 +58,7 @@ class Online:
         """Return the figure by its file's name; none if nothing was run."""
         if not self.runs:
             return {}
-        from gpusched.papers.matching_online import figures
+        from gpusched.papers.matching.online import figures
 
         summary = Summary(self.runs)
         place = summary.small()[0].place
