@@ -30,6 +30,19 @@ struct PluginInfo {
   void (*adjust)(Parameters&) = nullptr;
 
   [[nodiscard]] bool has(Flag flag) const noexcept { return flags.has(flag); }
+
+  /// What a user gave, checked, with the defaults that its presets set; `owner` names the plug-in
+  /// in errors.
+  [[nodiscard]] Parameters read(std::string_view owner, const Parameters::Values& given) const {
+    return read(owner, given, parameters);
+  }
+  /// The same where more are declared than its own.
+  [[nodiscard]] Parameters read(std::string_view owner, const Parameters::Values& given,
+                                const std::vector<ParameterInfo>& declared) const {
+    Parameters found(owner, declared, given);
+    if (adjust != nullptr) adjust(found);
+    return found;
+  }
 };
 
 /// A name that is another one with other defaults.

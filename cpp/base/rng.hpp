@@ -10,6 +10,7 @@ namespace gpusched {
 enum class Stream : std::uint64_t {
   order = 1,
   placement = 2,
+  servers = 3,  ///< an order of the servers
   category = 16,         ///< any category of a matching market
   category_nearby = 17,  ///< one around another
 };

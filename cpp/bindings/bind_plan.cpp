@@ -20,7 +20,7 @@ namespace {
 Owned<Scheduler> scheduler_of(const std::string& name, const Parameters::Values& values) {
   const auto* entry = Registry<Scheduler>::find(name);
   if (entry == nullptr) return {};
-  return entry->make(Parameters("policy " + name, entry->info.parameters, values));
+  return entry->make(entry->info.read("policy " + name, values));
 }
 
 GangPlan bound_gangs(const OwnedJobTable& jobs, const Cluster& cluster, const std::string& policy,

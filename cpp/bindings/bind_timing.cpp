@@ -32,9 +32,7 @@ class TimedScheduler final : public Scheduler {
   TimedScheduler(const std::string& name, const Parameters::Values& values) {
     const auto* entry = Registry<Scheduler>::find(name);
     if (entry == nullptr) fail_input("policy: '" + name + "' is no registered scheduler");
-    Parameters parameters("policy " + name, entry->info.parameters, values);
-    if (entry->info.adjust) entry->info.adjust(parameters);
-    inner_ = entry->make(parameters);
+    inner_ = entry->make(entry->info.read("policy " + name, values));
     declare(entry->info.flags);
   }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <string>
+#include <tuple>
 
 #include "base/check.hpp"
 
@@ -132,6 +133,22 @@ std::vector<TaskType> Fragmentation::popularity(const JobTable& jobs) {
     tasks.push_back(task);
     tasks.back().weight = weight;
   }
+  return tasks;
+}
+
+std::vector<TaskType> Fragmentation::most_popular(std::vector<TaskType> tasks, int percent) {
+  const auto key = [](const TaskType& task) {
+    const std::int32_t share = task.gpus == 0 ? 0 : task.share_milli;
+    return std::tuple(task.weight, task.cpu_milli, share, task.gpus, task.types);
+  };
+  std::sort(tasks.begin(), tasks.end(),
+            [&](const TaskType& a, const TaskType& b) { return key(a) > key(b); });
+  std::int64_t all = 0;
+  for (const TaskType& task : tasks) all += task.weight;
+  std::int64_t sum = 0;
+  std::size_t num_kept = 0;
+  while (100 * sum < percent * all) sum += tasks[num_kept++].weight;
+  tasks.resize(num_kept);
   return tasks;
 }
 

@@ -50,6 +50,9 @@ class Fragmentation {
   /// The types of task in a workload, each weighted by its jobs.
   static std::vector<TaskType> popularity(const JobTable& jobs);
 
+  /// The most frequent of them that make up so many per cent of the jobs.
+  static std::vector<TaskType> most_popular(std::vector<TaskType> tasks, int percent);
+
   /// Thousandths of a GPU of the server that a task of the workload cannot use on average.
   [[nodiscard]] double of_server(const Occupancy& free, ServerId server) const;
   /// Of all servers together. Only those that have changed since the last call are counted anew

@@ -24,35 +24,6 @@ Piece share_piece(const Occupancy& free, ServerId server, int share_milli, bool 
 
 }  // namespace
 
-Capacities::Capacities(const Cluster& cluster) {
-  const auto raise = [](double& most, std::int64_t own) {
-    if (own < Cluster::kUnlimited) most = std::max(most, static_cast<double>(own));
-  };
-  for (ServerId server = 0; server < cluster.num_servers(); ++server) {
-    raise(gpu_milli_, std::int64_t{kWholeGpu} * cluster.gpus(server));
-    raise(cpu_milli_, cluster.cpu_milli(server));
-    raise(memory_mib_, cluster.memory_mib(server));
-  }
-}
-
-double Capacities::match(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
-  const Demand& demand = ask.demand;
-  const auto asked = [&](std::int64_t of_worker, double most) {
-    return static_cast<double>(of_worker * std::max(1, ask.workers)) / most;
-  };
-  const int gpus = ask.workers;
-  double sum = static_cast<double>(std::int64_t{demand.share_milli} * gpus) / gpu_milli_ *
-               (static_cast<double>(free_milli(free, server)) / gpu_milli_);
-  if (!free.has_demands()) return sum;
-  if (cpu_milli_ > 0) {
-    sum += asked(demand.cpu_milli, cpu_milli_) * part(free.free_cpu_milli(server), cpu_milli_);
-  }
-  if (memory_mib_ > 0) {
-    sum += asked(demand.memory_mib, memory_mib_) * part(free.free_memory_mib(server), memory_mib_);
-  }
-  return sum;
-}
-
 Piece tight_piece(const Occupancy& free, ServerId server, const Ask& ask) noexcept {
   if (ask.workers == 0) return {server, 0, 0};
   if (!ask.demand.is_share()) return free.lowest_free(server, ask.workers);

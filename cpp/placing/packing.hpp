@@ -1,51 +1,19 @@
 #pragma once
 
-#include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "base/parameters.hpp"
 #include "model/allocation.hpp"
+#include "placing/capacities.hpp"
 #include "placing/packing_index.hpp"
 #include "placing/placement_parts.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
 
 namespace gpusched {
-
-/// What servers of a cluster have at most; each resource that somebody stated counts alike.
-class Capacities {
- public:
-  Capacities() = default;
-  explicit Capacities(const Cluster& cluster);
-
-  /// What is free of a server, each resource as a part of the largest server's, added up.
-  [[nodiscard]] double room(const Occupancy& free, ServerId server) const noexcept {
-    double sum = static_cast<double>(free_milli(free, server)) / gpu_milli_;
-    if (!free.has_demands()) return sum;
-    if (cpu_milli_ > 0) sum += part(free.free_cpu_milli(server), cpu_milli_);
-    if (memory_mib_ > 0) sum += part(free.free_memory_mib(server), memory_mib_);
-    return sum;
-  }
-  /// The same with each part times what is asked of it.
-  [[nodiscard]] double match(const Occupancy& free, ServerId server, const Ask& ask) const noexcept;
-
-  /// Thousandths of the GPUs of a server that are free.
-  [[nodiscard]] static std::int64_t free_milli(const Occupancy& free, ServerId server) noexcept {
-    return free.has_demands() ? free.free_milli(server)
-                              : std::int64_t{kWholeGpu} * free.free_gpus(server);
-  }
-
- private:
-  /// A server without a limit counts as one that is all free.
-  [[nodiscard]] static double part(std::int64_t free, double most) noexcept {
-    return std::min(1.0, static_cast<double>(free) / most);
-  }
-
-  double gpu_milli_ = 1;
-  double cpu_milli_ = 0;  // 0: nobody stated any
-  double memory_mib_ = 0;
-};
 
 /// The lowest free GPUs of the server; for a share the partly used GPU with the least left that
 /// holds it, else a free one.
@@ -95,6 +63,9 @@ struct LeastFreeGpus : PackingRule {
 template <class Rule>
 class Packer {
  public:
+  Packer() = default;
+  explicit Packer(Rule rule) : rule_(std::move(rule)) {}
+
   void begin(const PlacementSetup& setup) {
     rule_.begin(setup);
     index_.begin(setup.state.occupancy().changes().history());
@@ -191,6 +162,12 @@ class Packer {
 template <class Rule>
 class DemandPlacement : public Placement {
  public:
+  DemandPlacement() = default;
+  /// Of a rule that has parameters.
+  explicit DemandPlacement(const Parameters& parameters)
+    requires std::constructible_from<Rule, const Parameters&>
+      : packer_(Rule(parameters)) {}
+
   void begin(const PlacementSetup& setup) override { packer_.begin(setup); }
   [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
     return free.has_demands() ? widest_consolidated(free, types) : free.num_free(types);
@@ -205,6 +182,8 @@ class DemandPlacement : public Placement {
 template <class Rule>
 class PackingPlacement : public DemandPlacement<Rule> {
  public:
+  using DemandPlacement<Rule>::DemandPlacement;
+
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
     return this->packer_.place(free, request, out);
   }

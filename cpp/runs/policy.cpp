@@ -66,13 +66,10 @@ Owned<Scheduler> make_scheduler(std::string_view name, const Parameters::Values&
   }
   const std::string owner = "policy " + std::string(name);
   if (const auto* entry = Registry<Scheduler>::find(name)) {
-    Parameters parameters(owner, entry->info.parameters, values);
-    if (entry->info.adjust) entry->info.adjust(parameters);
-    return entry->make(parameters);
+    return entry->make(entry->info.read(owner, values));
   }
   if (const auto* entry = Registry<Order>::find(name)) {
-    Parameters parameters(owner, policy_parameters(entry->info), values);
-    if (entry->info.adjust) entry->info.adjust(parameters);
+    const Parameters parameters = entry->info.read(owner, values, policy_parameters(entry->info));
     return make_list_scheduler(entry->info, entry->make(parameters), parameters, placement, jobs);
   }
   fail_input("policy: unknown name '" + std::string(name) + "'");

@@ -20,8 +20,8 @@ Owned<Seam> make_plugin(const char* kind, std::string_view name, const Parameter
   const auto* entry = Registry<Seam>::find(name);
   if (entry == nullptr)
     fail_input(std::string(kind) + ": unknown name '" + std::string(name) + "'");
-  Owned<Seam> made = entry->make(
-      Parameters(std::string(kind) + " " + std::string(name), entry->info.parameters, values));
+  const std::string owner = std::string(kind) + " " + std::string(name);
+  Owned<Seam> made = entry->make(entry->info.read(owner, values));
   if constexpr (std::is_same_v<Seam, Speed>) made->describe(entry->info);
   return made;
 }

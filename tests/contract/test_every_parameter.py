@@ -10,7 +10,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.plugins.policy import Choice
-from tests.contract.runs import check, run_choice, run_networked
+from tests.contract.runs import check, run_choice, run_demanding, run_networked
 from tests.contract.values import COMPANIONS, bad_values, choice, choice_of, other_values
 
 REGISTRIES = (gs.policies(), gs.placements(), gs.speeds(), gs.contentions())
@@ -121,6 +121,8 @@ def runs_of(
             )
         )
     elif info.kind == "placement" and "pooled" not in info.flags:
+        if "demands" in info.flags:  # some look at CPU and memory alone
+            runs.append(run_demanding)
         runs.append(
             lambda chosen: run_networked("fifo", chosen, speed="stages", contention="reserved")
         )

@@ -17,9 +17,10 @@ pytestmark = pytest.mark.long
 SHARES = st.lists(st.sampled_from([130, 270, 310, 90, 590]), min_size=2, max_size=4, unique=True)
 
 
+@pytest.mark.parametrize("params", [{}, {"artefact": True}])
 @settings(max_examples=60, deadline=None)
 @given(shares=SHARES, seed=st.integers(0, 2**32), policy=st.sampled_from(["fifo-skip", "easy"]))
-def test_mixed_shares_go_where_the_reference_puts_them(shares, seed, policy) -> None:
+def test_mixed_shares_go_where_the_reference_puts_them(params, shares, seed, policy) -> None:
     draws = random.Random(seed)
     jobs = []
     for _ in range(40):
@@ -30,4 +31,4 @@ def test_mixed_shares_go_where_the_reference_puts_them(shares, seed, policy) -> 
         jobs.append(Job(draws.randint(0, 40), service, gpus, share_milli=share, cpu_milli=cpu))
     servers = [(draws.choice([2, 4]), "gpu") for _ in range(3)]
     room = [(draws.choice([None, 4000, 6000]), None) for _ in servers]
-    assert_equal(Case(jobs, servers, policy, "fgd", {}, {}, 0, room=room).at(SECOND))
+    assert_equal(Case(jobs, servers, policy, "fgd", {}, params, seed, room=room).at(SECOND))

@@ -2,39 +2,57 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 
 from gpusched.readable import replay
 from gpusched.readable.packing import NAMES
-from tests.parity.core import assert_same, run_core
+from gpusched.readable.packing.artefact_rules import ARTEFACT_RULES
+from tests.parity.core import assert_same, choice_text, run_core
 from tests.reference.packing_cases import PackingCase, cases_of_many_kinds, packing_cases
 
 POLICIES = ("fifo-skip", "easy", "srtf")
 SKIPPING = ("fifo-skip", "sjf", "llf", "srtf")
+CHOICES: list[tuple[str, dict[str, Any]]] = [
+    *((name, {}) for name in NAMES),
+    *((name, {"artefact": True}) for name in ARTEFACT_RULES),
+    ("dot-product", {"product": "least"}),
+    ("dot-product", {"artefact": True, "product": "greatest"}),
+]
+every_choice = pytest.mark.parametrize(
+    ("placement", "params"), CHOICES, ids=[choice_text(*choice) for choice in CHOICES]
+)
 
 
-def assert_equal_to_the_reference(case: PackingCase, policy: str, placement: str) -> None:
+def assert_equal_to_the_reference(
+    case: PackingCase, policy: str, placement: str, params: dict[str, Any]
+) -> None:
     what = (case.jobs, case.servers, policy, placement)
-    how = {"room": case.room, "network": case.network, "seed": case.seed}
+    how: dict[str, Any] = {
+        "room": case.room, "network": case.network, "seed": case.seed, "placement_params": params
+    }  # fmt: skip
     assert_same(replay(*what, **how), run_core(*what, **how))
 
 
-@pytest.mark.parametrize("placement", NAMES)
-def test_a_packing_equals_its_readable_twin(placement: str) -> None:
+@every_choice
+def test_a_packing_equals_its_readable_twin(placement: str, params: dict[str, Any]) -> None:
     @settings(max_examples=20, deadline=None)
     @given(case=packing_cases())
     def check(case: PackingCase) -> None:
-        assert_equal_to_the_reference(case, POLICIES[case.seed % len(POLICIES)], placement)
+        assert_equal_to_the_reference(case, POLICIES[case.seed % len(POLICIES)], placement, params)
 
     check()
 
 
-@pytest.mark.parametrize("placement", NAMES)
-def test_a_queue_of_many_kinds_equals_its_readable_twin(placement: str) -> None:
+@every_choice
+def test_a_queue_of_many_kinds_equals_its_readable_twin(
+    placement: str, params: dict[str, Any]
+) -> None:
     @settings(max_examples=8, deadline=None)
     @given(case=cases_of_many_kinds())
     def check(case: PackingCase) -> None:
-        assert_equal_to_the_reference(case, SKIPPING[case.seed % len(SKIPPING)], placement)
+        assert_equal_to_the_reference(case, SKIPPING[case.seed % len(SKIPPING)], placement, params)
 
     check()

@@ -1,23 +1,34 @@
 #include "base/registry.hpp"
 #include "placing/packing.hpp"
+#include "placing/percent_order.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {
 namespace {
 
 struct LeastRoom : PackingRule {
-  void begin(const PlacementSetup& setup) { capacities = Capacities(setup.state.cluster()); }
+  explicit LeastRoom(const Parameters& parameters) : order(parameters) {}
+
+  void begin(const PlacementSetup& setup) {
+    capacities = Capacities(setup.state.cluster());
+    order.begin(setup);
+  }
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
-                             const Ask& /*ask*/) const noexcept {
-    return capacities.room(free, server);
+                             const Ask& ask) const noexcept {
+    if (!order.is_asked()) return capacities.room(free, server);
+    const double used = 1.0 - capacities.mean_left(free, server, ask);
+    return order.score(static_cast<std::int64_t>(used * PercentOrder::kMost), server);
   }
 
   Capacities capacities;
+  PercentOrder order;
 };
 
 class BestFit final : public DemandPlacement<LeastRoom> {
  public:
+  using DemandPlacement::DemandPlacement;
+
   bool place(const Occupancy& free, const Request& request, Allocation& out) override {
     if (request.demand != nullptr) return packer_.place(free, request, out);
     if (request.gpus > free.num_free(request.types)) return false;
@@ -43,6 +54,8 @@ GPUSCHED_REGISTER(
     Placement, BestFit, .name = "best-fit",
     .summary = "The server with the least free GPUs that holds the gang; else the fullest first.",
     .source = "Johnson, Near-Optimal Bin Packing Algorithms, 1973.",
-    .flags = {Flag::demands, Flag::shares, Flag::scatters})
+    .flags = {Flag::demands, Flag::shares, Flag::scatters},
+    .parameters = {PercentOrder::option("where jobs ask for more than whole GPUs, by the mean of "
+                                        "CPU and GPUs that would be left")})
 
 }  // namespace gpusched

@@ -1,21 +1,40 @@
 #include "base/registry.hpp"
 #include "placing/packing.hpp"
+#include "placing/percent_order.hpp"
 
 namespace gpusched {
 namespace {
 
 struct DotProductRule : PackingRule {
-  void begin(const PlacementSetup& setup) { capacities = Capacities(setup.state.cluster()); }
+  explicit DotProductRule(const Parameters& parameters)
+      : order(parameters), is_least(parameters.text("product") == "least") {}
+
+  void begin(const PlacementSetup& setup) {
+    capacities = Capacities(setup.state.cluster());
+    order.begin(setup);
+  }
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
-    return -capacities.match(free, server, ask);
+    if (!order.is_asked()) {
+      const double product = capacities.match(free, server, ask);
+      return is_least ? product : -product;
+    }
+    const double product = capacities.mean_match(free, server, ask);
+    const double part = is_least ? 1.0 - product : product;
+    return order.score(static_cast<std::int64_t>(part * PercentOrder::kMost), server);
   }
 
+  PercentOrder order;
+  bool is_least;
   Capacities capacities;
 };
 
 using DotProduct = PackingPlacement<DotProductRule>;
+
+void apply_artefact(Parameters& parameters) {
+  if (parameters.flag("artefact")) parameters.preset("product", std::string("least"));
+}
 
 }  // namespace
 
@@ -23,6 +42,13 @@ GPUSCHED_REGISTER(
     Placement, DotProduct, .name = "dot-product",
     .summary = "The server whose free GPUs, CPU and memory are most like what the gang asks for.",
     .source = "Grandl et al., Tetris, SIGCOMM 2014.",
-    .flags = {Flag::demands, Flag::shares, Flag::consolidates})
+    .flags = {Flag::demands, Flag::shares, Flag::consolidates},
+    .parameters = {PercentOrder::option("product=least, of CPU and GPUs alone"),
+                   {.name = "product",
+                    .fallback = std::string("greatest"),
+                    .help = "which product of what is free and what is asked for wins: greatest, "
+                            "or least, which packs",
+                    .choices = {"greatest", "least"}}},
+    .adjust = apply_artefact)
 
 }  // namespace gpusched

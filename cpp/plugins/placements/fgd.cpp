@@ -1,10 +1,13 @@
 #include <bit>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "base/registry.hpp"
 #include "placing/fragmentation.hpp"
+#include "placing/logistic_steps.hpp"
 #include "placing/packing.hpp"
+#include "placing/percent_order.hpp"
 
 namespace gpusched {
 namespace {
@@ -13,19 +16,27 @@ namespace {
 struct FgdRule : PackingRule {
   static constexpr bool kIsCostly = true;
 
+  explicit FgdRule(const Parameters& parameters) : order(parameters) {}
+
   void begin(const PlacementSetup& setup) {
     const State& state = setup.state;
+    order.begin(setup);
     fragmentation.reset();
     if (state.jobs().num_jobs() == 0) return;
-    const auto tasks = Fragmentation::popularity(state.jobs());
+    auto tasks = Fragmentation::popularity(state.jobs());
+    if (order.is_asked()) tasks = Fragmentation::most_popular(std::move(tasks), kTypicalPercent);
     fragmentation.emplace(tasks, state.cluster());
-    step = 0;
-    for (const TaskType& task : tasks) step += kStepMilli * task.weight;
+    std::int64_t weight = 0;
+    for (const TaskType& task : tasks) weight += task.weight;
+    step = kStepMilli * weight;
+    if (order.is_asked()) percent = LogisticSteps(kWholeGpu * weight);
   }
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
-    return static_cast<double>(least_growth(free, server, ask).growth) * 65536.0 +
+    const std::int64_t cost = least_growth(free, server, ask).cost;
+    if (order.is_asked()) return order.score(PercentOrder::kMost - cost, server);
+    return static_cast<double>(cost) * 65536.0 +
            static_cast<double>(Capacities::free_milli(free, server));
   }
 
@@ -36,7 +47,7 @@ struct FgdRule : PackingRule {
 
   struct Growth {
     int gpu;  // of a share
-    std::int64_t growth;
+    std::int64_t cost;  // in steps
   };
 
   /// The growth, for a share on the GPU where it is least, the lowest of equals.
@@ -46,15 +57,15 @@ struct FgdRule : PackingRule {
     const Demand& demand = ask.demand;
     if (!demand.is_share()) {
       const std::int64_t cpu_milli = demand.cpu_milli * std::max(1, ask.workers);
-      return {-1, in_steps(fragmentation->growth(left, ask.workers, cpu_milli))};
+      return {-1, cost(fragmentation->growth(left, ask.workers, cpu_milli))};
     }
     Growth best{-1, std::numeric_limits<std::int64_t>::max()};
     const auto look = [&](int gpu) {
       const int milli = free.free_milli(server, gpu);
       if (milli < demand.share_milli) return;
-      const std::int64_t growth =
-          in_steps(fragmentation->growth(left, milli, demand.share_milli, demand.cpu_milli));
-      if (growth < best.growth || (growth == best.growth && gpu < best.gpu)) best = {gpu, growth};
+      const std::int64_t own =
+          cost(fragmentation->growth(left, milli, demand.share_milli, demand.cpu_milli));
+      if (own < best.cost || (own == best.cost && gpu < best.gpu)) best = {gpu, own};
     };
     for (GpuMask rest = free.shared_mask(server); rest != 0; rest &= rest - 1) {
       look(std::countr_zero(rest));
@@ -63,12 +74,16 @@ struct FgdRule : PackingRule {
     return best;
   }
 
-  [[nodiscard]] std::int64_t in_steps(std::int64_t growth) const noexcept {
+  [[nodiscard]] std::int64_t cost(std::int64_t growth) const noexcept {
+    if (order.is_asked()) return PercentOrder::kMost - percent(-growth);
     return growth > 0 ? (growth + step - 1) / step : -(-growth / step);
   }
 
   static constexpr std::int64_t kStepMilli = 40;
+  static constexpr int kTypicalPercent = 95;
   std::int64_t step = 1;
+  LogisticSteps percent;
+  PercentOrder order;
   std::optional<Fragmentation> fragmentation;  // by the jobs of the run
 };
 
@@ -79,6 +94,9 @@ using Fgd = PackingPlacement<FgdRule>;
 GPUSCHED_REGISTER(Placement, Fgd, .name = "fgd",
                   .summary = "Where the GPUs that typical jobs of the trace cannot use grow least.",
                   .source = "Weng et al., Fragmentation Gradient Descent, ATC 2023.",
-                  .flags = {Flag::demands, Flag::shares, Flag::consolidates})
+                  .flags = {Flag::demands, Flag::shares, Flag::consolidates},
+                  .parameters = {PercentOrder::option(
+                      "by the growth for the 95 % most frequent requests, through a logistic "
+                      "function")})
 
 }  // namespace gpusched

@@ -13,7 +13,7 @@ from gpusched.readable.horizon import check_instant
 from gpusched.readable.limits import stretch
 from gpusched.readable.model import FINISHED, REJECTED, Active, Allocation, Job, Outcome
 from gpusched.readable.network import Network
-from gpusched.readable.packing import NAMES, OWN, Packing
+from gpusched.readable.packing import make_packing
 from gpusched.readable.placements import Placer
 from gpusched.readable.speeds import Speed
 
@@ -68,7 +68,9 @@ class Engine:
         self.cluster = Cluster(servers, placement == "count", room)
         self.scheduler = scheduler
         self.speed = make_speed(self.cluster)
-        packed = self.make_packing(placement, in_order, network, seed)
+        packed = make_packing(
+            placement, placement_params, self.cluster, in_order, network, seed, self.has_demands
+        )
         self.placer = Placer(placement, placement_params, self.cluster, seed, self.speed, packed)
         self.restart = restart
         self.seed = seed
@@ -85,17 +87,6 @@ class Engine:
             job.reason = self.reject_reason(job)
             if not job.reason:
                 job.stretch = stretch(self.speed, job)
-
-    def make_packing(
-        self, name: str, jobs: Sequence[Job], network: Network | None, seed: int
-    ) -> Packing | None:
-        """Return the placement for jobs that ask for more than GPUs, where it is asked."""
-        if name not in OWN and not self.has_demands:
-            return None
-        if name not in NAMES:
-            raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
-        domains = ((), ()) if network is None else (network.server_domain, network.domain_parent)
-        return Packing(name, self.cluster, jobs, *domains, seed)
 
     def reject_reason(self, job: Active) -> int:
         """Return why the job can never run, 0 if it can."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 WORD = 2**64
 GOLDEN = 0x9E3779B97F4A7C15
-STREAMS = {"order": 1, "placement": 2}
+STREAMS = {"order": 1, "placement": 2, "servers": 3}
 
 
 def mix(x: int) -> int:

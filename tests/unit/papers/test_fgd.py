@@ -14,10 +14,18 @@ from gpusched.cli import app
 from gpusched.papers import registry as papers
 from gpusched.papers.common.stages import running
 from gpusched.papers.fgd import runs as fgd_runs
-from gpusched.papers.fgd.published import ALLOCATED, LARGEST_REDUCTION, MORE_GPUS
+from gpusched.papers.fgd.published import (
+    ALLOCATED,
+    LARGEST_REDUCTION,
+    MORE_GPUS,
+    OF_DEFAULT_LIST,
+    PUBLISHED,
+)
+from gpusched.papers.fgd.recorded_results import RECORDED
 from gpusched.papers.fgd.reproduction import Fgd, reproduce
-from gpusched.papers.fgd.runs import DEFAULT, DEMANDS, FGD, PLACEMENTS, VARIANTS
+from gpusched.papers.fgd.settings import AUTHORS, DEMANDS, FGD, OURS, PLACEMENTS
 from gpusched.papers.fgd.tables import SHOWN, Summary
+from gpusched.papers.fgd.workload import DEFAULT, OTHERS, SHOWN_LISTS, WORKLOADS
 from tests.unit.real_data import DATA, needs_real_data
 
 SERVERS = "sn,cpu_milli,memory_mib,gpu,model\n" + "".join(
@@ -38,7 +46,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fgd]:
     folder = tmp_path_factory.mktemp("data")
     (folder / "openb").mkdir()
     (folder / "openb" / "openb_node_list_all_node.csv").write_text(SERVERS)
-    for workload in (DEFAULT, *VARIANTS):
+    for workload in WORKLOADS:
         (folder / "openb" / workload.file).write_text(PODS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPUSCHED_DATA", str(folder))
@@ -49,13 +57,36 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fgd]:
 
 def test_every_placement_fills_with_every_list_and_seed(tiny: Fgd) -> None:
     runs = {(run.workload, run.placement, run.seed) for run in tiny.runs}
-    assert len(runs) == len(tiny.runs) == (1 + len(VARIANTS)) * len(PLACEMENTS) * 2
+    assert len(runs) == len(tiny.runs) == len(WORKLOADS) * len(PLACEMENTS) * 2
     for run in tiny.runs:
         assert run.num_gpus == 22
         assert len(run.unallocated) == len(DEMANDS)
         assert (np.diff(run.unallocated) <= 0).all()
         assert (run.fragmented <= run.unallocated + 1e-9).all()
         assert run.unallocated[0] >= 0.5 - 1e-9
+
+
+def test_every_recorded_list_is_filled_once() -> None:
+    names = [workload.name for workload in WORKLOADS]
+    assert len(set(names)) == len(names) == 17
+    assert set(names) == set(RECORDED)
+    assert set(SHOWN_LISTS) <= set(WORKLOADS)
+
+
+def test_every_recorded_result_is_compared_with_the_authors_form(tiny: Fgd) -> None:
+    found = tiny.comparisons()
+    assert {one.claim.key for one in found} == {claim.key for claim in PUBLISHED.results}
+    assert sum(one.claim.key.startswith("allocated-") for one in found) == 17 * 6
+    cut = Fgd([run for run in tiny.runs if run.workload == DEFAULT.name])
+    assert [one.claim for one in cut.comparisons()] == list(OF_DEFAULT_LIST)
+    summary = Summary(tiny.runs)
+    for one in found:
+        for workload in OTHERS:
+            if one.claim.key == f"allocated-best-fit-{workload.name}":
+                left = summary.mean(workload, AUTHORS["best-fit"], "unallocated", 1.3)
+                assert one.mean is not None
+                assert one.mean.value == pytest.approx(1 - left.value)
+                assert one.claim.value == RECORDED[workload.name]["best-fit"]
 
 
 def test_the_demands_of_the_tables_are_taken_down() -> None:
@@ -108,10 +139,13 @@ def test_there_is_nothing_exact_in_it() -> None:
 def test_fgd_leaves_the_least_near_saturation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUSCHED_DATA", str(DATA))
     summary = Summary([fgd_runs.run(DEFAULT, name, seed) for seed in (0, 1) for name in PLACEMENTS])
+
+    def left(name: str, demand: float) -> float:
+        return summary.mean(DEFAULT, name, "unallocated", demand).value
+
     for demand in (1.0, 1.1, 1.3):
-        left = {
-            name: summary.mean(DEFAULT, name, "unallocated", demand).value for name in PLACEMENTS
-        }
-        assert min(left, key=left.__getitem__) == FGD
-        assert left["random"] > 2 * left[FGD]
-        assert left["dot-product"] > 1.1 * left[FGD]
+        assert min(OURS, key=lambda name: left(name, demand)) == FGD
+        assert min(AUTHORS, key=lambda name: left(AUTHORS[name], demand)) == FGD
+        assert left("random", demand) > 2 * left(FGD, demand)
+    for name, placement in AUTHORS.items():
+        assert 1 - left(placement, 1.3) == pytest.approx(ALLOCATED[name], abs=0.01)

@@ -156,9 +156,9 @@ def row_of(one: Comparison) -> Row:
     return Row(about, claim.figure, claim.known, _ours(one), _range(one), one.verdict, one.why)
 
 
-def verdicts(found: Sequence[Comparison]) -> Table:
+def verdicts(found: Sequence[Comparison], title: str = "Published, and ours") -> Table:
     """Return the table of what is published, how it is known, what ours is, and the verdict."""
-    return table_of([row_of(one) for one in found], "Published, and ours")
+    return table_of([row_of(one) for one in found], title)
 
 
 def table_of(rows: Sequence[Row], title: str) -> Table:

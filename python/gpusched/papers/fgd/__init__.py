@@ -11,7 +11,7 @@ register_paper(
         "Gradient Descent",
         authors="Weng, Yang, Yu, Wang, Tang, Yang, Zhang",
         venue="USENIX ATC 2023",
-        summary="6,212 GPUs filled by eight placements; unallocated and fragmented GPUs.",
+        summary="6,212 GPUs filled from 17 lists by 13 placements; unallocated, fragmented GPUs.",
         reproduces=("GPUs allocated when the cluster is full", "fragmentation by demand"),
         module="gpusched.papers.fgd.reproduction",
         published="gpusched.papers.fgd.published",

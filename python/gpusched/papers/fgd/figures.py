@@ -21,12 +21,12 @@ _DASHES: Final = ("-", "-", "-", "-", "-", "-", "--", "--")
 def curves(
     panels: Mapping[str, tuple[Mapping[str, Sequence[Interval]], Mapping[str, Sequence[Interval]]]],
     demands: Sequence[float],
-    published: Mapping[str, float],
+    published: Mapping[str, Mapping[str, float]],
     note: str,
 ) -> Any:
     """Unallocated and fragmented GPUs of each placement, a column of panels per workload.
 
-    ``published``: unallocated GPUs at the last demand, with the first workload.
+    ``published``: by panel and placement the unallocated GPUs at the last demand.
     """
     width = 3.9 * len(panels) + 1.7
     figure = figure_class()(figsize=(width, 6.4), layout="constrained")
@@ -39,13 +39,13 @@ def curves(
             _draw(axes, places, values)
         rows[0, column].set_title(title, loc="left", fontsize=10, color=INK)
         rows[1, column].set_xlabel("GPUs asked for, % of the cluster's")
+        for colour, placement in zip(_COLOURS, measures[0], strict=False):
+            if placement in published[title]:
+                rows[0, column].plot(
+                    places[-1], published[title][placement] * 100, "D", mfc="white", mec=colour,
+                    ms=5, clip_on=False, zorder=20,
+                )  # fmt: skip
     first = rows[0, 0]
-    for colour, name in zip(_COLOURS, panels[next(iter(panels))][0], strict=False):
-        if name in published:
-            first.plot(
-                places[-1], published[name] * 100, "D", mfc="white", mec=colour, ms=5,
-                clip_on=False, zorder=20,
-            )  # fmt: skip
     first.plot([], [], "D", mfc="white", mec=INK, ms=5, label="published")
     # Before that nearly everything is placed, and the curves are one line.
     first.set_xlim(_FIRST_SHOWN, places[-1] + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -16,10 +16,13 @@ from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.verdicts import Comparison, verdicts
 from gpusched.papers.common.written_files import write_files
 from gpusched.papers.fgd import tables
-from gpusched.papers.fgd.comparisons import comparisons
-from gpusched.papers.fgd.published import ALLOCATED, PUBLISHED
-from gpusched.papers.fgd.runs import DEFAULT, DEMANDS, PLACEMENTS, VARIANTS, Run, Workload, run
+from gpusched.papers.fgd.comparisons import of_default_list, of_other_lists
+from gpusched.papers.fgd.published import PUBLISHED
+from gpusched.papers.fgd.recorded_results import RECORDED
+from gpusched.papers.fgd.runs import Run, run
+from gpusched.papers.fgd.settings import AUTHORS, DEMANDS, OURS, PLACEMENTS
 from gpusched.papers.fgd.tables import Summary
+from gpusched.papers.fgd.workload import DEFAULT, SHOWN_LISTS, WORKLOADS, Workload
 
 _STAGE: Final = "clusters filled"
 
@@ -39,24 +42,26 @@ class Fgd:
     def tables(self) -> list[Table]:
         """The results, ours beside the published ones."""
         summary = Summary(self.runs)
-        workloads = self._workloads(summary)
+        every, shown = _of(summary, WORKLOADS), _of(summary, SHOWN_LISTS)
         made = [
-            tables.against_fgd(summary, DEFAULT, is_published=True),
-            verdicts(self.comparisons()),
+            tables.as_the_authors_have_it(summary, DEFAULT),
+            verdicts(of_default_list(summary)),
+            tables.every_list(summary, every),
+            tables.every_list_by_our_rules(summary, every),
         ]
-        for workload in workloads:
+        for workload in shown:
+            made.append(tables.by_our_rules(summary, workload))
             made.append(tables.by_demand(summary, workload, "unallocated"))
             made.append(tables.by_demand(summary, workload, "fragmented"))
-        made += [
-            tables.against_fgd(summary, workload, is_published=False)
-            for workload in workloads
-            if workload is not DEFAULT
-        ]
-        return [*made, tables.lost(summary, workloads)]
+        made.append(tables.lost(summary, shown))
+        if others := of_other_lists(summary):
+            made.append(verdicts(others, "Published, and ours: the other lists"))
+        return made
 
     def comparisons(self) -> list[Comparison]:
         """The published figures, each beside ours."""
-        return comparisons(Summary(self.runs))
+        summary = Summary(self.runs)
+        return [*of_default_list(summary), *of_other_lists(summary)]
 
     def to_dict(self) -> dict[str, Any]:
         """All runs at the demands of the tables, and the tables, as plain values for JSON."""
@@ -73,26 +78,29 @@ class Fgd:
         from gpusched.papers.fgd import figures
 
         summary = Summary(self.runs)
+        shown = _of(summary, SHOWN_LISTS)
         figure = figures.curves(
             {
                 workload.title: (
                     self._curves(summary, workload, "unallocated"),
                     self._curves(summary, workload, "fragmented"),
                 )
-                for workload in self._workloads(summary)
+                for workload in shown
             },
             DEMANDS.tolist(),
-            {name: 1 - allocated for name, allocated in ALLOCATED.items()},
+            {workload.title: _left(workload) for workload in shown},
             f"{summary.num_gpus:,} GPUs filled; {summary.num_seeds} seeds, mean and 95 % interval",
         )
         rows = self._rows(DEMANDS.tolist())
         return write_files(self, folder, {"filling.png": figure}, rows)
 
-    def _workloads(self, summary: Summary) -> list[Workload]:
-        return [workload for workload in (DEFAULT, *VARIANTS) if summary.has(workload)]
-
     def _curves(self, summary: Summary, workload: Workload, column: str) -> dict[str, Any]:
-        return {name: summary.by_demand(workload, name, column) for name in PLACEMENTS}
+        """As the authors have them, and those of ours that they have not."""
+        drawn = {**AUTHORS, **{name: name for name in OURS if name not in AUTHORS}}
+        return {
+            name: summary.by_demand(workload, placement, column)
+            for name, placement in drawn.items()
+        }
 
     def _rows(self, demands: Any) -> Iterator[dict[str, Any]]:
         """A row for each run and demand."""
@@ -110,13 +118,21 @@ class Fgd:
                 }
 
 
+def _of(summary: Summary, workloads: Sequence[Workload]) -> list[Workload]:
+    return [workload for workload in workloads if summary.has(workload)]
+
+
+def _left(workload: Workload) -> dict[str, float]:
+    return {name: 1 - allocated for name, allocated in RECORDED[workload.name].items()}
+
+
 def stages(*, seeds: int, quick: bool, exact: bool) -> dict[str, int]:
     """Tell what it runs; see :meth:`gpusched.papers.registry.Paper.stages`."""
     return {_STAGE: seeds * len(_wanted(quick))}
 
 
 def _wanted(quick: bool) -> list[tuple[Workload, str]]:
-    workloads = (DEFAULT,) if quick else (DEFAULT, *VARIANTS)
+    workloads = (DEFAULT,) if quick else WORKLOADS
     return [(workload, name) for workload in workloads for name in PLACEMENTS]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -17,7 +17,10 @@ from gpusched.papers.fgd.published import (
     less_left,
     more_gpus,
 )
-from gpusched.papers.fgd.runs import FGD, PLACEMENTS, UNTIL, Run, Workload
+from gpusched.papers.fgd.recorded_results import RECORDED
+from gpusched.papers.fgd.runs import Run
+from gpusched.papers.fgd.settings import AUTHORS, FGD, OURS, PLACEMENTS, UNTIL
+from gpusched.papers.fgd.workload import Workload
 from gpusched.statistics.intervals import Interval
 
 SHOWN: Final = (0.5, 0.7, 0.9, 0.95, 1.0, 1.1, 1.3)
@@ -67,8 +70,26 @@ def by_demand(summary: Summary, workload: Workload, column: str) -> Table:
     )
 
 
-def against_fgd(summary: Summary, workload: Workload, *, is_published: bool) -> Table:
-    """How much less FGD leaves than each other, and what is published of it."""
+def as_the_authors_have_it(summary: Summary, workload: Workload) -> Table:
+    """How much less FGD leaves than each other by their program's rules, and what is published."""
+    return _against_fgd(
+        summary, workload, "FGD against the others, as the authors have them", AUTHORS, True
+    )
+
+
+def by_our_rules(summary: Summary, workload: Workload) -> Table:
+    """How much less FGD leaves than each other by our rules."""
+    named = {name: name for name in OURS}
+    return _against_fgd(summary, workload, "FGD against the others, by our rules", named, False)
+
+
+def _against_fgd(
+    summary: Summary,
+    workload: Workload,
+    title: str,
+    placements: Mapping[str, str],
+    is_published: bool,
+) -> Table:
     headings = ["placement", "allocated, %", "FGD leaves less by, %", "GPUs more under FGD"]
     if is_published:
         headings += [
@@ -77,10 +98,10 @@ def against_fgd(summary: Summary, workload: Workload, *, is_published: bool) -> 
             "published [derived]: GPUs more",
         ]
     gpus = summary.num_gpus
-    fgd = summary.values(workload, FGD, "unallocated", UNTIL)
+    fgd = summary.values(workload, placements[FGD], "unallocated", UNTIL)
     rows = []
-    for name in PLACEMENTS:
-        left = summary.values(workload, name, "unallocated", UNTIL)
+    for name, placement in placements.items():
+        left = summary.values(workload, placement, "unallocated", UNTIL)
         row = [name, _percent(mean(1 - left))]
         row += ["", ""] if name == FGD else [
             _percent(reduction(fgd, left)), figure_of(mean((left - fgd) * gpus)),
@@ -88,17 +109,64 @@ def against_fgd(summary: Summary, workload: Workload, *, is_published: bool) -> 
         if is_published:
             row += _published(name)
         rows.append(row)
-    notes = [
-        f"When {UNTIL:.0%} of the cluster's GPUs had been asked for; {summary.num_seeds} seeds, "
-        "mean and 95 % interval of the paired differences."
-    ]
+    notes = [f"{_moment(summary).removesuffix('.')} of the paired differences."]
     if is_published:
         notes += [
             "Published [artefact]: means over ten seeds of the results recorded in the authors' "
             f"repository. [abstract]: FGD leaves up to {LARGEST_REDUCTION:.0%} less GPUs "
             f"unallocated than packing-based schedulers do, and uses {MORE_GPUS} more.",
         ]
-    return table(f"FGD against the others: {workload.title}", headings, rows, notes)
+    return table(f"{title}: {workload.title}", headings, rows, notes)
+
+
+def every_list(summary: Summary, workloads: Sequence[Workload]) -> Table:
+    """GPUs allocated on every list by their program's rules, beside what is published."""
+    headings = ["list"]
+    for name in AUTHORS:
+        headings += [name, f"published [artefact]: {name}"]
+    rows = []
+    farthest = dict.fromkeys(AUTHORS, (0.0, ""))
+    for workload in workloads:
+        row = [f"{workload.name}: {workload.title}"]
+        for name, placement in AUTHORS.items():
+            ours = 1 - summary.values(workload, placement, "unallocated", UNTIL)
+            published = RECORDED[workload.name][name]
+            row += [_percent(mean(ours)), f"{published * 100:.1f}"]
+            distance = abs(float(ours.mean()) - published)
+            farthest[name] = max(farthest[name], (distance, workload.name))
+        rows.append(row)
+    told = ", ".join(
+        f"{name} {100 * distance:.2f} ({workload})"
+        for name, (distance, workload) in farthest.items()
+    )
+    return table(
+        "GPUs allocated on every list, as the authors have the placements, %",
+        headings,
+        rows,
+        (
+            _moment(summary),
+            f"Farthest from the recorded means [artefact], in points of a per cent: {told}.",
+        ),
+    )
+
+
+def every_list_by_our_rules(summary: Summary, workloads: Sequence[Workload]) -> Table:
+    """GPUs allocated on every list by our rules."""
+    return table(
+        "GPUs allocated on every list, by our rules, %",
+        ("list", *OURS),
+        [
+            [
+                f"{workload.name}: {workload.title}",
+                *(
+                    _percent(mean(1 - summary.values(workload, name, "unallocated", UNTIL)))
+                    for name in OURS
+                ),
+            ]
+            for workload in workloads
+        ],
+        (_moment(summary),),
+    )
 
 
 def lost(summary: Summary, workloads: Sequence[Workload]) -> Table:
@@ -117,9 +185,14 @@ def lost(summary: Summary, workloads: Sequence[Workload]) -> Table:
     )
 
 
+def _moment(summary: Summary) -> str:
+    return (
+        f"When {UNTIL:.0%} of the cluster's GPUs had been asked for; {summary.num_seeds} seeds, "
+        "mean and 95 % interval."
+    )
+
+
 def _published(name: str) -> list[str]:
-    if name not in ALLOCATED:
-        return ["", "", ""]
     allocated = f"{ALLOCATED[name] * 100:.1f}"
     if name == FGD:
         return [allocated, "", ""]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gpusched.readable.cluster_state import UNLIMITED, Cluster, lowest_bits
-from gpusched.readable.fragmentation import Fragmentation
 from gpusched.readable.free import Free
 from gpusched.readable.model import WHOLE, Active, Job
+from gpusched.readable.packing.fragmentation import Fragmentation
 from gpusched.readable.rng import below, draw
 
 
@@ -28,13 +29,16 @@ class Rule:
 
     full_first = True
 
-    def __init__(self, cluster: Cluster, jobs: Sequence[Job], seed: int) -> None:
+    def __init__(
+        self, cluster: Cluster, jobs: Sequence[Job], seed: int, params: Mapping[str, Any]
+    ) -> None:
         self.cluster = cluster
         self.jobs = jobs
         self.has_demands = any(
             job.share_milli < WHOLE or job.cpu_milli or job.memory_mib for job in jobs
         )
         self.seed = seed
+        self.params = params
 
     def start(self, job: Active) -> None:
         """Begin with another gang."""
@@ -121,13 +125,13 @@ class Spread(Rule):
 
 
 class DotProduct(Rule):
-    """What is free is most like what is asked for."""
+    """What is free is most like what is asked for, or least."""
 
     def score(self, free: Free, server: int, ask: Ask) -> float | None:
         total = 0.0
         for left, most, asked in self.resources(free, server, ask):
             total += asked / most * (left / most)
-        return -total
+        return total if self.params.get("product") == "least" else -total
 
 
 class Random(Rule):
@@ -185,8 +189,10 @@ class Fgd(Rule):
 
     STEP = 40  # thousandths of a GPU
 
-    def __init__(self, cluster: Cluster, jobs: Sequence[Job], seed: int) -> None:
-        super().__init__(cluster, jobs, seed)
+    def __init__(
+        self, cluster: Cluster, jobs: Sequence[Job], seed: int, params: Mapping[str, Any]
+    ) -> None:
+        super().__init__(cluster, jobs, seed, params)
         self.fragmentation = Fragmentation(cluster, jobs)
 
     def score(self, free: Free, server: int, ask: Ask) -> float | None:
@@ -197,18 +203,21 @@ class Fgd(Rule):
         return min(self.growths(free, server, ask))[1]
 
     def growths(self, free: Free, server: int, ask: Ask) -> list[tuple[int, int]]:
-        """Return by how many steps fragments grow on each choice of GPUs."""
+        """Return what the growth of fragments costs on each choice of GPUs."""
         masks = [lowest_bits(free.masks[server], ask.workers)]
         if ask.job.is_share:
             masks = [1 << gpu for gpu in self.shareable(free, server, ask.job)]
         before = self.fragmentation.of_server(free, server)
-        step = self.STEP * len(self.fragmentation.jobs)
         found = []
         for mask in masks:
             after = free.claimed(ask.job, {server: mask})
             growth = self.fragmentation.of_server(after, server) - before
-            found.append((-(-growth // step), mask))
+            found.append((self.cost(growth), mask))
         return found
+
+    def cost(self, growth: int) -> int:
+        """Return a growth in steps."""
+        return -(-growth // (self.STEP * len(self.fragmentation.jobs)))
 
 
 class Buddy(Rule):

@@ -6,14 +6,17 @@ wider one takes whole servers of that size and one server for what is left over.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from gpusched.readable.cluster_state import Cluster, lowest_bits
 from gpusched.readable.domains import Domains
 from gpusched.readable.free import Free
 from gpusched.readable.model import Active, Allocation, Job
-from gpusched.readable.packing_rules import RULES, Ask
+from gpusched.readable.network import Network
+from gpusched.readable.packing.artefact_rules import ARTEFACT_RULES
+from gpusched.readable.packing.rules import RULES, Ask
 
 OWN = ("dot-product", "fgd", "gpu-packing", "gpu-clustering", "buddy", "topology")
 """Placements that go by their rule whatever the jobs ask for."""
@@ -28,16 +31,18 @@ class Packing:
     def __init__(
         self,
         name: str,
+        params: Mapping[str, Any],
         cluster: Cluster,
         jobs: Sequence[Job],
-        server_domain: Sequence[int] = (),
-        domain_parent: Sequence[int | None] = (),
-        seed: int = 0,
+        network: Network | None,
+        seed: int,
     ) -> None:
         self.name = name
         self.cluster = cluster
-        self.rule = RULES[name](cluster, jobs, seed)
-        self.domains = Domains(list(cluster.sizes), server_domain, domain_parent)
+        rules = ARTEFACT_RULES if params.get("artefact") else RULES
+        self.rule = rules[name](cluster, jobs, seed, params)
+        tree = ((), ()) if network is None else (network.server_domain, network.domain_parent)
+        self.domains = Domains(list(cluster.sizes), *tree)
 
     def place(
         self, job: Active, free: Free, gpus: int | None = None, gpu_type: int | None = None
@@ -131,6 +136,23 @@ class Packing:
             if found is not None:
                 return found
         return None
+
+
+def make_packing(
+    name: str,
+    params: Mapping[str, Any],
+    cluster: Cluster,
+    jobs: Sequence[Job],
+    network: Network | None,
+    seed: int,
+    has_demands: bool,
+) -> Packing | None:
+    """Return the placement for jobs that ask for more than GPUs, where it is asked."""
+    if name not in OWN and not has_demands:
+        return None
+    if name not in NAMES:
+        raise ValueError(f"placement {name}: it knows nothing but whole GPUs")
+    return Packing(name, params, cluster, jobs, network, seed)
 
 
 def whole(ask: Ask, size: int) -> Ask:

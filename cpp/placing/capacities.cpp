@@ -1,0 +1,60 @@
+#include "placing/capacities.hpp"
+
+namespace gpusched {
+
+Capacities::Capacities(const Cluster& cluster) {
+  const auto raise = [](double& most, std::int64_t own) {
+    if (own < Cluster::kUnlimited) most = std::max(most, static_cast<double>(own));
+  };
+  for (ServerId server = 0; server < cluster.num_servers(); ++server) {
+    raise(gpu_milli_, std::int64_t{kWholeGpu} * cluster.gpus(server));
+    raise(cpu_milli_, cluster.cpu_milli(server));
+    raise(memory_mib_, cluster.memory_mib(server));
+  }
+}
+
+double Capacities::match(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
+  const Demand& demand = ask.demand;
+  const auto asked = [&](std::int64_t of_worker, double most) {
+    return static_cast<double>(of_worker * std::max(1, ask.workers)) / most;
+  };
+  const int gpus = ask.workers;
+  double sum = static_cast<double>(std::int64_t{demand.share_milli} * gpus) / gpu_milli_ *
+               (static_cast<double>(free_milli(free, server)) / gpu_milli_);
+  if (!free.has_demands()) return sum;
+  if (cpu_milli_ > 0) {
+    sum += asked(demand.cpu_milli, cpu_milli_) * part(free.free_cpu_milli(server), cpu_milli_);
+  }
+  if (memory_mib_ > 0) {
+    sum += asked(demand.memory_mib, memory_mib_) * part(free.free_memory_mib(server), memory_mib_);
+  }
+  return sum;
+}
+
+template <class Term>
+double Capacities::mean_of_two(const Occupancy& free, ServerId server, const Ask& ask,
+                               Term term) const noexcept {
+  const auto of = [&](std::int64_t left, std::int64_t asked, double most) {
+    return term(std::min(static_cast<double>(left), most), static_cast<double>(asked), most);
+  };
+  const double gpu =
+      of(free_milli(free, server), std::int64_t{ask.demand.share_milli} * ask.workers, gpu_milli_);
+  if (!free.has_demands() || cpu_milli_ == 0) return gpu;
+  const std::int64_t asked = ask.demand.cpu_milli * std::max(1, ask.workers);
+  return (of(free.free_cpu_milli(server), asked, cpu_milli_) + gpu) / 2;
+}
+
+double Capacities::mean_left(const Occupancy& free, ServerId server,
+                             const Ask& ask) const noexcept {
+  return mean_of_two(free, server, ask,
+                     [](double left, double asked, double most) { return (left - asked) / most; });
+}
+
+double Capacities::mean_match(const Occupancy& free, ServerId server,
+                              const Ask& ask) const noexcept {
+  return mean_of_two(free, server, ask, [](double left, double asked, double most) {
+    return left / most * (asked / most);
+  });
+}
+
+}  // namespace gpusched
