@@ -1,6 +1,6 @@
 """Replays saved cases with the native tool and compares its digests with those of the package.
 
-    python .ci/replay.py build/sanitize/gpusched-replay
+    python .ci/replay.py build/sanitize/gpusched-replay [OPTIONS OF THE TOOL]
 
 The tool is built with sanitizers, which end it at the first fault: every policy, a choice of
 placements and the options that take other paths through the core are run.
@@ -195,7 +195,7 @@ def chooses_gpus(policy: str) -> bool:
     return "places" in gs.Policy.parse(policy).info.flags
 
 
-def replay(tool: Path, cases: list[Path]) -> tuple[int, dict[Path, str], str]:
+def replay(tool: list[str], cases: list[Path]) -> tuple[int, dict[Path, str], str]:
     """Run the tool over all cases; return its exit code, a digest for each, and its messages.
 
     The messages may quote bytes of a damaged case.
@@ -203,14 +203,14 @@ def replay(tool: Path, cases: list[Path]) -> tuple[int, dict[Path, str], str]:
     listing = cases[0].parent / "cases.list"
     listing.write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")
     done = subprocess.run(
-        [tool, f"@{listing}", "--verify", "--seconds", "60"],
+        [tool[0], f"@{listing}", "--verify", "--seconds", "60", *tool[1:]],
         capture_output=True, check=False, encoding="utf-8", errors="replace",
     )  # fmt: skip
     rows = (line.split("  ", 1) for line in done.stdout.splitlines())
     return done.returncode, {Path(path): digest for digest, path in rows}, done.stderr
 
 
-def check_whole(tool: Path, folder: Path) -> int:
+def check_whole(tool: list[str], folder: Path) -> int:
     """Each case has the digest that it has in the package; return how many there are."""
     expected: dict[Path, str] = {}
     labels: dict[Path, str] = {}
@@ -226,7 +226,7 @@ def check_whole(tool: Path, folder: Path) -> int:
     return len(expected)
 
 
-def check_damaged(tool: Path, case: Path, folder: Path) -> int:
+def check_damaged(tool: list[str], case: Path, folder: Path) -> int:
     """A damaged case is a message and exit code 2, never a fault that a sanitizer reports.
 
     Also where length and SHA-256 in its head were made right again.
@@ -253,7 +253,7 @@ def check_damaged(tool: Path, case: Path, folder: Path) -> int:
 
 
 def main() -> None:
-    tool = Path(sys.argv[1]).resolve()
+    tool = [str(Path(sys.argv[1]).resolve()), *sys.argv[2:]]
     with tempfile.TemporaryDirectory() as name:
         folders = [Path(name) / kind for kind in ("whole", "damaged")]
         for folder in folders:

@@ -7,6 +7,7 @@ it is and of what ``gs.statistics`` makes of its default.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,6 +83,15 @@ KINDS: Final = (
     Kind(
         "mean, lognormal 1", float(np.exp(0.5)),
         lambda random, shape: (random.lognormal(0.0, 1.0, shape), None),
+    ),
+    Kind(
+        "mean, lognormal 1.5", float(np.exp(1.125)),
+        lambda random, shape: (random.lognormal(0.0, 1.5, shape), None),
+    ),
+    Kind("mean, exponential", 1.0, lambda random, shape: (random.exponential(1.0, shape), None)),
+    Kind(
+        "mean, Weibull 0.7", math.gamma(1 + 1 / 0.7),
+        lambda random, shape: (random.weibull(0.7, shape), None),
     ),
     Kind("paired difference, normal", -0.2, _difference(_normal_pairs)),
     Kind("paired difference, lognormal", -0.2, _difference(_skewed_pairs)),

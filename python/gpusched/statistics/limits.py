@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from gpusched.base.arrays import Bool, Float64
+from gpusched.statistics.log_limits import log_limits
 from gpusched.statistics.resampling import parts, resampled_means
 from gpusched.statistics.samples import scipy_special
 
@@ -45,8 +46,21 @@ def usable(method: str, num: int) -> str:
 def mean_limits(
     rows: Float64, method: str, level: float, num_resamples: int, seed: int, against: float = 0.0
 ) -> Limits:
-    """Limits of the mean of each row, and p of its difference from ``against``."""
-    return ratio_limits(rows, np.ones_like(rows), method, level, num_resamples, seed, against)
+    """Limits of the mean of each row, and p of its difference from ``against``.
+
+    Bootstrap-t is widened by :func:`~gpusched.statistics.log_limits.log_limits` where that applies.
+    """
+    found = ratio_limits(rows, np.ones_like(rows), method, level, num_resamples, seed, against)
+    if method != "bootstrap-t" or rows.shape[1] < 2:
+        return found
+    logs = log_limits(np.sort(rows, axis=1), (1.0 - level) / 2, against)
+    return Limits(
+        found.estimate,
+        np.where(logs.applies, np.fmin(found.low, logs.limit), found.low),
+        np.where(logs.applies, np.fmax(found.high, logs.limit), found.high),
+        np.where(logs.applies, np.fmax(found.p, logs.p), found.p),
+        found.is_student,
+    )
 
 
 def ratio_limits(
