@@ -35,6 +35,8 @@ def interval(
         bias-corrected and accelerated) or ``"percentile"``. With few values a bootstrap gives
         way, the last two below 30 and bootstrap-t below 5 or where most values are equal: the
         interval tells which was used.
+        Bootstrap-t of a mean is widened by Cox's limit for lognormal values on the side away from
+        zero where the values spread as a heavy tail does.
         What each covers stands in docs/studies/statistics.md.
     num_resamples
         Resamples of a bootstrap: 9,999, and beyond 2,000 values fewer, if it is not given.
