@@ -39,7 +39,6 @@ LARGER_FILES = {
     "cpp/preemption/preemptive_scheduler.cpp": 411,
     "cpp/seams/state.hpp": 217,
     "cpp/solvers/gang_packer.cpp": 406,
-    "python/gpusched/audit/rates.py": 308,
     "python/gpusched/deciding/states/formats/slurm.py": 306,
     "python/gpusched/plugins/schedulers/gavel.py": 346,
     "python/gpusched/readable/engine.py": 312,
