@@ -17,8 +17,11 @@ from gpusched.base.arrays import Bool, Int64
 TAKES_ANY: Final = RuleBook[bool]("placement")
 """Placements that take a gang wherever enough GPUs are free, on any servers."""
 
-_MOST_ROWS: Final = 16_000_000
-"""Of the kinds of jobs that wait, those that do most often are judged: a pass over the log each."""
+_KINDS, _ROWS = 16, 16_000_000
+"""Kinds of jobs that are judged, those that wait most often first: a pass over the log for each.
+
+Of short logs more are, so that no more rows are looked at.
+"""
 
 
 def check(case: Case) -> None:
@@ -40,8 +43,8 @@ def check(case: Case) -> None:
     room = _Room(case)
     kinds = case.alike.of_job[waits.job]
     often = np.bincount(kinds, minlength=len(case.alike.kinds))
-    most_kinds = min(np.count_nonzero(often), 1 + _MOST_ROWS // len(case.rows["job"]))
-    for kind in np.argsort(-often, kind="stable")[:most_kinds].tolist():
+    num_kinds = min(np.count_nonzero(often), max(_KINDS, _ROWS // len(case.rows["job"])))
+    for kind in np.argsort(-often, kind="stable")[:num_kinds].tolist():
         times = room.times(kind)
         if times is not None:
             _check_kind(case, waits.of(kinds == kind), *times)
@@ -80,8 +83,7 @@ class _Waits:
     @classmethod
     def behind(cls, case: Case) -> _Waits:
         """Return all waits, each until a start."""
-        waits = cls(case.job, case.since_us, case.start_us)
-        return waits.of(case.waits)
+        return cls(case.job, case.since_us, case.start_us).of(case.waits)
 
     @classmethod
     def ahead(cls, case: Case) -> _Waits:
