@@ -26,7 +26,8 @@ LARGE_METHOD = (
 SMALL_METHOD = (
     "Processor time of all threads of `gs.simulate` and `Result.summary` of small traces on 8 "
     "servers that have run before, microseconds: medians (least) of many calls in turn. What the "
-    "core and the hash take is without Python's lock; `held` is the rest, of the medians."
+    "core and the hash take is without Python's lock; `held` is the rest, of the medians. "
+    "`unaudited`: simulate and summary in turn alone, as an audit takes the processor's caches."
 )
 THREADS_METHOD = (
     "Runs of 1,000 jobs with their summaries, in one thread and in two, wall time. It takes idle "
@@ -92,13 +93,17 @@ def large_section(jobs: int, repeats: int) -> Section:
 
 def small_section(calls: int) -> Section:
     """Say what one call costs, by the number of jobs and the policy."""
-    columns = ("jobs", "policy", "simulate", "summary", "audit", "core", "digest", "held")
+    columns = (
+        "jobs", "policy", "simulate", "summary", "audit", "core", "digest", "held", "unaudited",
+    )  # fmt: skip
     out = Section("Small runs", SMALL_METHOD, columns)
     for jobs in (10, 1_000):
         workload = philly(jobs, 8)
         for policy in POLICIES:
             found = _calls(workload, policy, calls)
-            out.rows.append((f"{jobs:,}", policy, *map(_us, found), f"{_held(found):.0f}"))
+            alone = _unaudited(workload, policy, calls)
+            held, medians = f"{_held(found):.0f}", [f"{1e6 * part.median:.0f}" for part in alone]
+            out.rows.append((f"{jobs:,}", policy, *map(_us, found), held, " + ".join(medians)))
             if jobs == 10 and policy == "sjf":
                 simulate, summary, audit = (1e6 * part.median for part in found[:3])
                 out.bars.append(Bar("simulate of ten jobs", simulate, TEN_SIMULATE_US, "us"))
@@ -121,6 +126,18 @@ def _calls(workload: Workload, policy: str, calls: int) -> list[Timing]:
         hashing_s = processor_s(lambda result=result: result.schedule.digest)
         parts = (ran - begin, judged - ran, audited - judged)
         samples.append((*parts, min(result.wall_s, ran - begin), hashing_s))
+    return [Timing(tuple(part)) for part in zip(*samples[5:], strict=True)]
+
+
+def _unaudited(workload: Workload, policy: str, calls: int) -> list[Timing]:
+    """Time simulate and summary where nothing else is called between."""
+    samples: list[tuple[float, float]] = []
+    for _ in range(calls + 5):
+        begin = time.process_time()
+        result = gs.simulate(workload.trace, workload.cluster, policy=policy)
+        ran = time.process_time()
+        result.summary()
+        samples.append((ran - begin, time.process_time() - ran))
     return [Timing(tuple(part)) for part in zip(*samples[5:], strict=True)]
 
 

@@ -36,7 +36,6 @@ LARGER_FILES = {
     "cpp/preemption/kinetic_choice.hpp": 245,
     "cpp/preemption/preemptive_scheduler.cpp": 411,
     "cpp/seams/state.hpp": 217,
-    "python/gpusched/audit/rates.py": 308,
     "python/gpusched/deciding/states/formats/slurm.py": 306,
     "python/gpusched/plugins/schedulers/gavel.py": 336,
     "python/gpusched/readable/engine.py": 303,

@@ -38,7 +38,7 @@ def as_if_preempted(result: gs.Result) -> list[str]:
     }
     stored = StoredSchedule(**columns, rows=rows, digest=digest)
     report = audit(
-        result.trace, result.cluster, result.spec, stored, rows, result.summary,
+        result.trace, result.cluster, result.spec, stored, rows, digest, result.summary,
         declared(result.spec),
     )  # fmt: skip
     assert report.problems

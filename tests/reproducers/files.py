@@ -184,8 +184,8 @@ def test_the_audit_knows_that_a_policy_never_preempts(policy: str) -> None:
     rows = {name: np.repeat(column, 2) for name, column in result.intervals.items()}
     rows["end_us"][0], rows["start_us"][1] = 3_000_000, 4_000_000
     report = audit(
-        result.trace, result.cluster, result.spec, result.schedule, rows, result.summary,
-        declared(result.spec),
+        result.trace, result.cluster, result.spec, result.schedule, rows, result.digest,
+        result.summary, declared(result.spec),
     )  # fmt: skip
     assert any("non-preemptive policy preempts" in problem for problem in report.problems)
 

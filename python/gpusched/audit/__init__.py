@@ -19,9 +19,11 @@ from gpusched.audit import (
     idleness,
     orders,
     rates,
+    well_formed,
 )
 from gpusched.audit.declarations import Flags
-from gpusched.audit.evidence import Case, malformed
+from gpusched.audit.evidence import Case
+from gpusched.audit.speed_rules import measured_of
 from gpusched.base.arrays import AnyArray
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ def audit(
     spec: RunSpec,
     schedule: Schedule,
     intervals: Mapping[str, AnyArray],
+    digest: str,
     summary: Callable[[], Mapping[str, Any]],
     flags: Flags,
     level: Level = "log",
@@ -95,6 +98,8 @@ def audit(
     ----------
     intervals
         The log: rows as in :attr:`Result.intervals <gpusched.Result.intervals>`.
+    digest
+        What the result names as that of the log.
     summary
         Returns the metrics under examination.
     flags
@@ -103,17 +108,17 @@ def audit(
         ``"decisions"``: also that the policy as documented would have decided so, see
         :mod:`gpusched.audit.decisions`.
     """
-    problems = malformed(trace, schedule, intervals)
-    if problems:  # the other rules read columns by job
-        return AuditReport(problems)
     case = Case(trace, cluster, spec, schedule, intervals, flags)
+    well_formed.check(case)
+    if case.problems:  # the other rules read columns by job
+        return AuditReport(case.problems)
     claims.check(case)
     rates.check_shape(case)
     if case.problems:  # rules go by the names, and figures by the columns
         return AuditReport(case.problems, case.notes)
-    case.measured = rates.measured_of(trace, cluster, spec.speed, flags)
+    case.measured = measured_of(trace, cluster, spec.speed, flags)
     capacity.check(case)
-    accounts.check(case, summary)
+    accounts.check(case, digest, summary)
     rates.check(case)
     admissions.check(case)
     if case.problems:  # what follows reads a log that is possible

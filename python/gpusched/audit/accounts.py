@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from gpusched.audit.declarations import RestartRule
 from gpusched.audit.evidence import Case
-from gpusched.audit.log_format import FINISHED, REJECT_REASONS, REJECTED, log_digest
+from gpusched.audit.log.log_format import REJECT_REASONS, log_digest
 from gpusched.audit.refusals import rejects_for_good
 from gpusched.base.arrays import AnyArray, Int64
 
 
-def check(case: Case, summary: Callable[[], Mapping[str, Any]]) -> None:
-    """Check what the schedule and the summary claim against the log."""
+def check(case: Case, digest: str, summary: Callable[[], Mapping[str, Any]]) -> None:
+    """Check what the schedule, its digest and the summary claim against the log."""
     _check_ends(case)
     _check_columns(case)
     _check_work(case)
     _check_rejects(case)
-    _check_digest(case)
+    _check_digest(case, digest)
     try:
         figures = summary()
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
@@ -32,42 +31,36 @@ def check(case: Case, summary: Callable[[], Mapping[str, Any]]) -> None:
 
 def _check_ends(case: Case) -> None:
     """Every job is finished or rejected."""
-    status = np.asarray(case.schedule.status)
-    has_run = np.zeros(len(case.trace), dtype=np.bool_)
-    has_run[case.ran] = True
     case.report(
         "job never ends",
-        (status != FINISHED) & (status != REJECTED),
+        ~(case.finished | case.rejected),
         lambda j: f"job {j} is neither finished nor rejected",
     )
-    case.report("job lost", case.finished & ~has_run, lambda j: f"job {j} finished but never ran")
     case.report(
-        "rejected job runs", (status == REJECTED) & has_run, lambda j: f"job {j} is in the log"
+        "job lost", case.finished & ~case.has_run, lambda j: f"job {j} finished but never ran"
+    )
+    case.report(
+        "rejected job runs", case.rejected & case.has_run, lambda j: f"job {j} is in the log"
     )
 
 
 def _check_columns(case: Case) -> None:
     """The schedule's columns say what the log says."""
-    has_run = case.num_intervals > 0
-    start_us = np.full(len(case.trace), -1, dtype=np.int64)
-    start_us[case.ran] = case.start_us[case.opens]
-    finish_us = np.full(len(case.trace), -1, dtype=np.int64)
-    finish_us[case.ran] = case.end_us[case.closes]
-    finish_us[~case.finished] = -1
     preemptions = case.num_intervals - case.num_resizes - 1
     # The log does not say what a job that did not end was left with: a run cut off counts not.
-    claimed = np.asarray(case.schedule.preemptions)
-    is_cut = has_run & ~case.finished & np.isin(claimed - preemptions, (0, 1))
-    width = np.diff(np.append(case.first, len(case.rows["job"])))
-    servers = np.zeros(len(case.trace), dtype=np.int64)
-    servers[case.ran] = 0 if case.pooled else width[case.closes]
+    claimed = case.claimed["preemptions"]
+    is_cut = case.has_run & ~case.finished
+    if np.count_nonzero(is_cut):
+        is_cut &= np.isin(claimed - preemptions, (0, 1))
+    servers = np.diff(case.first, append=len(case.rows["job"]))[case.closes]
     expected = {
-        "start_us": start_us,
-        "finish_us": finish_us,
+        "start_us": case.first_start_us,
+        "finish_us": np.where(case.finished, case.last_end_us, -1),
         "held_us": case.held_us,
         "preemptions": np.where(is_cut, claimed, np.maximum(preemptions, 0)),
         "resizes": case.num_resizes,
-        "num_servers": servers,
+        "num_servers": case.of_jobs(servers * (not case.pooled)),
+        "paid_us": case.per_job(case.paid_us),
     }
     for name, truth in expected.items():
         _compare(case, name, truth)
@@ -80,7 +73,7 @@ def _check_columns(case: Case) -> None:
 
 
 def _compare(case: Case, name: str, truth: AnyArray) -> None:
-    claimed = np.asarray(getattr(case.schedule, name))
+    claimed = case.claimed[name]
     case.report(
         f"wrong {name}",
         claimed != truth,
@@ -90,49 +83,41 @@ def _compare(case: Case, name: str, truth: AnyArray) -> None:
 
 def _check_work(case: Case) -> None:
     """Restarts are paid; under fixed run times the rest of the time with GPUs is the service."""
-    rule = RestartRule.of(case.spec.policy, case.flags.alias_of)
-    cost_us = rule.cost_us(case.trace, case.job, case.width)
-    length = case.end_us - case.start_us
-    due = np.where(case.resumed & rule.on_time, np.minimum(length, cost_us), 0)
-    paid_us = case.per_job(due)
-    _compare(case, "paid_us", paid_us)
-    done_us = case.held_us - paid_us - redo_us(case, rule)
-    off = done_us - case.trace.service_us
     fixed = case.flags.is_steady  # see gpusched.audit.rates for all others
-    for name, wrong in (("work lost", off < 0), ("work invented", off > 0)):
-        case.report(
-            name,
-            case.finished & wrong & fixed,
-            lambda j: (
-                f"job {j} did {done_us[j]} us of {case.trace.service_us[j]} us, restart costs apart"
-            ),
-        )
-    last = case.closes
+    if fixed:
+        done_us = case.held_us - case.per_job(case.paid_us) - redo_us(case)
+        off = done_us - case.trace.service_us
+        for name, wrong in (("work lost", off < 0), ("work invented", off > 0)):
+            case.report(
+                name,
+                case.finished & wrong,
+                lambda j: (
+                    f"job {j} did {done_us[j]} us of {case.trace.service_us[j]} us, "
+                    "restart costs apart"
+                ),
+            )
+    last = case.closes[case.closes > case.opens]
+    if not case.rule.on_time or not len(last):
+        return
     # Where rates vary, what is left may be less than rounding tells from nothing.
-    least_us = cost_us[last] + (1 if fixed else 0)
-    idle = case.resumed[last] & rule.on_time & (length[last] < least_us)
+    cost_us = case.restart_us[last]
+    idle = case.end_us[last] - case.start_us[last] < cost_us + fixed
     case.report(
         "restart cost not paid",
-        idle & case.finished[case.ran],
-        lambda i: f"job {case.ran[i]} ends before the {cost_us[last[i]]} us of its last resume",
+        idle & case.finished[case.job[last]],
+        lambda i: f"job {case.job[last[i]]} ends before the {cost_us[i]} us of its last resume",
     )
 
 
-def redo_us(case: Case, rule: RestartRule) -> Int64:
+def redo_us(case: Case) -> Int64:
     """Return the work that each job of the trace has beyond its service, in microseconds."""
-    beyond = np.full(len(case.trace), rule.overrun_us, dtype=np.int64)
-    if rule.on_time:
-        return beyond
-    added = rule.cost_us(case.trace, case.job, case.width)
-    added[case.closes] = 0  # an interval adds to the work where it is cut off
-    return beyond + case.per_job(added)
+    return case.per_job(case.added_us) + case.rule.overrun_us
 
 
 def _check_rejects(case: Case) -> None:
     """A job is rejected if and only if it can never run, and for that reason."""
-    reason = np.asarray(case.schedule.reason).astype(np.int64)
-    rejected = np.asarray(case.schedule.status) == REJECTED
-    truth = rejects_for_good(case, case.measured)
+    reason, rejected = case.claimed["reason"], case.rejected
+    truth = rejects_for_good(case)
     wrong = np.where(rejected, reason, 0) != truth
     case.report(
         "false reject",
@@ -146,49 +131,44 @@ def _check_rejects(case: Case) -> None:
     case.report("wrong reason", ~rejected & (reason != 0), lambda j: f"job {j} is not rejected")
 
 
-def _check_digest(case: Case) -> None:
-    """The log is in its order, and has the digest that the schedule names."""
+def _check_digest(case: Case, digest: str) -> None:
+    """The log is in its order, and has the digest that is named."""
     if not case.is_in_order:
         case.report(
             "log out of order",
             case.order != np.arange(len(case.order)),
             lambda i: f"row {i} is not in its place",
         )
-    truth = log_digest(case.log, case.schedule.status, case.schedule.reason)
-    if truth != case.schedule.digest:
-        case.problems.append(f"wrong digest: {case.schedule.digest}, the log has {truth}")
+    truth = log_digest(case.log, case.claimed["status"], case.claimed["reason"])
+    if truth != digest:
+        case.problems.append(f"wrong digest: {digest}, the log has {truth}")
 
 
 def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
     """The metrics follow from the log, and no lower bound is above them."""
-    trace, ends = case.trace, case.finished[case.ran]
-    jobs = case.ran[ends]
+    trace = case.trace
+    num_finished = int(np.count_nonzero(case.finished))
+    # What an unfinished job was left with, an interval cut off or a preemption, the log does not
+    # say: there the schedule's own count stands.
+    preemptions = case.num_intervals - case.num_resizes - 1
     truth: dict[str, float] = {
         "num_jobs": len(trace),
-        "num_finished": len(jobs),
-        "num_rejected": int(np.sum(np.asarray(case.schedule.status) == REJECTED)),
-        # What an unfinished job was left with, an interval cut off or a preemption, the log
-        # does not say: there the schedule's own count stands.
-        "preemptions": int(
-            np.where(
-                case.finished,
-                case.num_intervals - case.num_resizes - 1,
-                case.schedule.preemptions,
-            ).sum()
-        ),
+        "num_finished": num_finished,
+        "num_rejected": int(np.count_nonzero(case.rejected)),
+        "preemptions": int(np.where(case.finished, preemptions, case.claimed["preemptions"]).sum()),
         "resizes": int(case.num_resizes.sum()),
         **_deadline_metrics(case),
     }
-    if len(jobs):
-        submit_us, end_us = trace.submit_us[jobs], case.end_us[case.closes[ends]]
-        jct_us = (end_us - submit_us).astype(np.float64)
-        delay_us = case.start_us[case.opens[ends]] - submit_us
-        window_us = float(end_us.max() - submit_us.min())
+    if num_finished:
+        jobs = slice(None) if num_finished == len(trace) else case.finished
+        submit_us, end_us = trace.submit_us[jobs], case.last_end_us[jobs]
+        jct_us = end_us - submit_us
+        window_us = int(end_us.max() - submit_us.min())
         truth |= {
-            "mean_jct_s": jct_us.mean() / 1e6,
-            "max_jct_s": jct_us.max() / 1e6,
-            "mean_wait_s": (jct_us - case.held_us[jobs]).mean() / 1e6,
-            "mean_queueing_delay_s": delay_us.mean() / 1e6,
+            "mean_jct_s": _mean_s(jct_us),
+            "max_jct_s": int(jct_us.max()) / 1e6,
+            "mean_wait_s": _mean_s(jct_us - case.held_us[jobs]),
+            "mean_queueing_delay_s": _mean_s(case.first_start_us[jobs] - submit_us),
             "makespan_s": window_us / 1e6,
         }
         if window_us <= 0:
@@ -197,9 +177,9 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
                 if window_us < 0
                 else "wrong metric: the last job ends as the first one is submitted"
             )
-        elif ends.all():
-            length = (case.end_us - case.start_us).astype(np.float64)
-            gpu_us = float(np.dot(case.width * case.share[case.job], length))
+        elif case.finished[case.ran].all():
+            gpus = case.width * case.share[case.job]
+            gpu_us = float(np.dot(gpus, (case.end_us - case.start_us).astype(np.float64)))
             truth["allocation"] = gpu_us / (case.cluster.num_gpus * window_us)
     for name, value in truth.items():
         if not _is_near(summary[name], value):
@@ -209,6 +189,10 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
             case.problems.append(f"wrong metric: {gap} is {summary[gap]}, below the lower bound")
     if summary.get("dsr_gap", 0.0) < -1e-12:
         case.problems.append(f"wrong metric: dsr_gap is {summary['dsr_gap']}, above the bound")
+
+
+def _mean_s(values_us: Int64) -> float:
+    return float(values_us.sum(dtype=np.float64)) / len(values_us) / 1e6
 
 
 def _is_near(claimed: float, truth: float) -> bool:
@@ -223,9 +207,7 @@ def _deadline_metrics(case: Case) -> dict[str, float]:
     deadline_us = case.trace.deadline_us
     if deadline_us is None:
         return {}
-    asked = deadline_us >= 0
-    finish_us = np.zeros(len(asked), dtype=np.int64)
-    finish_us[case.ran] = case.end_us[case.closes]
+    asked, finish_us = deadline_us >= 0, case.last_end_us
     met = asked & case.finished & (finish_us <= deadline_us)
     late_us = np.where(asked & case.finished, np.maximum(finish_us - deadline_us, 0), 0)
     value = np.ones(len(asked)) if case.trace.value is None else case.trace.value

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpusched.audit.declarations import resolved
 from gpusched.audit.evidence import Case
-from gpusched.audit.log_format import DECISION_COLUMNS
+from gpusched.audit.log.log_format import DECISION_COLUMNS
 from gpusched.audit.rule_book import RuleBook
 from gpusched.base.arrays import AnyArray
 

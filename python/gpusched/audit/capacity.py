@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import numpy as np
 
 from gpusched.audit.declarations import widths
 from gpusched.audit.evidence import Case
 from gpusched.base.arrays import AnyArray, Int64
-
-# Rows by GPUs that are looked at together.
-_CELLS: Final = 2**21
 
 
 def check(case: Case) -> None:
@@ -33,7 +29,7 @@ def _check_times(case: Case) -> None:
         rows["end_us"] <= rows["start_us"],
         lambda i: f"job {rows['job'][i]} from {rows['start_us'][i]} to {rows['end_us'][i]} us",
     )
-    same = (np.diff(case.job) == 0) & (case.start_us[1:] < case.end_us[:-1])
+    same = case.resumes & (case.start_us[1:] < case.end_us[:-1])
     case.report(
         "job runs twice at a time",
         same,
@@ -55,16 +51,17 @@ def _check_times(case: Case) -> None:
 
 def _check_gangs(case: Case) -> None:
     """A gang holds exactly its GPUs, all of them for the same time."""
-    rows = case.rows
     if not len(case.first):
         return
-    latest = np.maximum.reduceat(rows["end_us"], case.first)
-    earliest = np.minimum.reduceat(rows["end_us"], case.first)
-    case.report(
-        "gang not whole",
-        latest != earliest,
-        lambda i: f"job {case.job[i]} loses GPUs between {earliest[i]} and {latest[i]} us",
-    )
+    end_us = case.rows["end_us"]
+    if np.count_nonzero(case.continues & (end_us[1:] != end_us[:-1])):
+        latest = np.maximum.reduceat(end_us, case.first)
+        earliest = np.minimum.reduceat(end_us, case.first)
+        case.report(
+            "gang not whole",
+            latest != earliest,
+            lambda i: f"job {case.job[i]} loses GPUs between {earliest[i]} and {latest[i]} us",
+        )
     if case.pooled:
         return
     held, wanted = case.width, case.trace.gpus[case.job]
@@ -145,37 +142,12 @@ def _check_servers(case: Case) -> None:
 
 def _check_overlap(case: Case) -> None:
     """On each GPU, in order of time, nobody starts before the one before has ended."""
-    order = by_server_and_start(case.rows)
+    if not case.occupancy.is_shared.any():
+        return
+    order = np.lexsort((case.rows["start_us"], case.rows["server"]))
     rows = {name: column[order] for name, column in case.rows.items()}
-    num_gpus = int(case.server_gpus.max())
-    if has_overlap(rows, num_gpus):
-        for gpu in range(num_gpus):
-            _check_gpu(case, rows, gpu)
-
-
-def by_server_and_start(rows: Mapping[str, AnyArray]) -> Int64:
-    """Return the order of the rows by (server, start), equal ones as they stand."""
-    server, start_us = rows["server"], rows["start_us"]
-    span = int(start_us.max(initial=0)) + 1
-    if start_us.min(initial=0) < 0 or (int(server.max(initial=0)) + 1) * span >= 2**63:
-        order: Int64 = np.lexsort((start_us, server))
-    else:
-        order = np.argsort(server * span + start_us, kind="stable")
-    return order
-
-
-def has_overlap(rows: Mapping[str, AnyArray], num_gpus: int) -> bool:
-    """Whether a GPU has two users at a time; the rows are in order of (server, start)."""
-    at_once = max(1, _CELLS // max(1, len(rows["job"])))
-    for first in range(0, num_gpus, at_once):
-        gpus = np.arange(first, min(first + at_once, num_gpus), dtype=np.uint64)
-        holds = (rows["mask"] >> gpus[:, np.newaxis] & np.uint64(1)).astype(np.bool_)
-        gpu, users = np.nonzero(holds)
-        server = rows["server"][users]
-        same = (gpu[1:] == gpu[:-1]) & (server[1:] == server[:-1])
-        if np.count_nonzero(same & (rows["start_us"][users[1:]] < rows["end_us"][users[:-1]])):
-            return True
-    return False
+    for gpu in range(int(case.server_gpus.max())):
+        _check_gpu(case, rows, gpu)
 
 
 def _check_gpu(case: Case, rows: Mapping[str, AnyArray], gpu: int) -> None:

@@ -29,9 +29,9 @@ def check(case: Case, course: Course) -> None:
     if not course.is_handed_over:
         wrong("events", events, events + num_open)
     if not course.changes:
-        running = _max_running(case)
+        running = case.moments.most_running
         wrong("max_running", running, running)
-    least = len(case.moments.us)
+    least = case.moments.num_instants
     order = None if course.changes else order_of(case)
     is_exact = order is not None and not order.has_timers and num_open == 0
     wrong("instants", least, least if is_exact else 2**63)
@@ -52,11 +52,3 @@ def _wrong(case: Case, counters: dict[str, int], name: str, least: int, most: in
     if not least <= claimed <= most:
         truth = f"{least}" if least == most else f"at least {least}"
         case.problems.append(f"wrong counter: {name} is {claimed}, in truth {truth}")
-
-
-def _max_running(case: Case) -> int:
-    """Return the most jobs that hold GPUs at a time, between two instants."""
-    starts, ends = np.sort(case.start_us), np.sort(case.end_us)
-    begun = np.arange(1, len(starts) + 1)
-    # Of equal starts the last counts: for it alone the others have begun as well.
-    return int((begun - np.searchsorted(ends, starts, side="right")).max(initial=0))

@@ -14,7 +14,7 @@ import numpy as np
 
 from gpusched.audit.declarations import resolved
 from gpusched.audit.evidence import Case
-from gpusched.audit.log_format import LOG_COLUMNS
+from gpusched.audit.log.log_format import LOG_COLUMNS
 from gpusched.audit.readable_run import (
     jobs_of,
     network_of,

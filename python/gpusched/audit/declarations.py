@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -89,6 +90,7 @@ class RestartRule:
     overrun_us: int
 
     @classmethod
+    @lru_cache(maxsize=64)
     def of(cls, policy: str, alias_of: str = "") -> RestartRule:
         """Read the rule from a policy's text, and from that of the policy for which it stands."""
         _, given = resolved(policy, alias_of)
@@ -119,14 +121,16 @@ def widths(trace: Trace) -> tuple[Int64, Int64]:
     return least, most
 
 
-def parameters(text: str) -> tuple[str, dict[str, str]]:
+@lru_cache(maxsize=256)
+def parameters(text: str) -> tuple[str, Mapping[str, str]]:
     """Split ``name:key=value,key=value``."""
     name, _, given = text.partition(":")
     pairs = (entry.partition("=") for entry in given.split(",") if entry)
     return name, {key.strip(): value.strip() for key, _, value in pairs}
 
 
-def resolved(policy: str, alias_of: str) -> tuple[str, dict[str, str]]:
+@lru_cache(maxsize=64)
+def resolved(policy: str, alias_of: str) -> tuple[str, Mapping[str, str]]:
     """Split the text of a policy, with what its preset stands for.
 
     Of an alias it is that of the policy for which it stands.
@@ -134,7 +138,7 @@ def resolved(policy: str, alias_of: str) -> tuple[str, dict[str, str]]:
     name, given = parameters(policy)
     if alias_of:
         name, defaults = parameters(alias_of)
-        given = defaults | given
+        given = {**defaults, **given}
     preset = PRESET_RULES.find(name)
     if preset is not None and "preset" in given:
         given = {**preset(given["preset"]), **given}

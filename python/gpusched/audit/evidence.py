@@ -9,16 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpusched.audit.declarations import Flags
+from gpusched.audit.declarations import Flags, RestartRule
 from gpusched.audit.jobs_alike import JobsAlike
-from gpusched.audit.log_format import (
-    FINISHED,
-    JOB_COLUMNS,
-    LOG_COLUMNS,
-    REJECT_REASONS,
-    REJECTED,
-)
-from gpusched.audit.moments import Moments
+from gpusched.audit.log.log_format import FINISHED, JOB_COLUMNS, REJECTED
+from gpusched.audit.log.logged_run import LoggedRun
+from gpusched.audit.log.occupancy import Occupancy
 from gpusched.audit.type_speeds import Measured
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
 
@@ -29,31 +24,12 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
-def malformed(trace: Trace, schedule: Schedule, log: Mapping[str, AnyArray]) -> list[str]:
-    """Return what makes the columns unreadable: lengths, job ids, codes."""
-    problems = []
-    num_jobs, num_rows = len(trace), len(log["job"])
-    for name in LOG_COLUMNS:
-        if np.shape(log[name]) != (num_rows,):
-            problems.append(f"malformed log: {name} has shape {np.shape(log[name])}")
-    for name in JOB_COLUMNS:
-        if np.shape(getattr(schedule, name)) != (num_jobs,):
-            problems.append(f"malformed columns: {name} is not one value per job")
-    job = np.asarray(log["job"])
-    if num_rows and not 0 <= job.min() <= job.max() < num_jobs:
-        problems.append(f"malformed log: it names a job beyond the {num_jobs:,} of the trace")
-    if not problems and np.max(schedule.reason) >= len(REJECT_REASONS):
-        problems.append(f"malformed columns: reason {np.max(schedule.reason)} is not known")
-    return problems
-
-
 @dataclass
-class Case:
+class Case(LoggedRun):
     """One schedule under examination.
 
-    An *interval* is a stretch of time in which a job holds a set of GPUs; it has one row per
-    server in the log. ``flags`` are what the registry declares; ``measured`` is what is known of a
-    speed by figures per GPU type, None of all others.
+    ``flags`` are what the registry declares; ``measured`` is what is known of a speed by figures
+    per GPU type, None of all others.
     """
 
     trace: Trace
@@ -74,6 +50,11 @@ class Case:
             self.problems.append(f"{rule}: {describe(int(cases[0]))}{others}")
 
     @cached_property
+    def claimed(self) -> Mapping[str, AnyArray]:
+        """The columns of the schedule, with a value per job."""
+        return {name: np.asarray(getattr(self.schedule, name)) for name in JOB_COLUMNS}
+
+    @cached_property
     def server_gpus(self) -> Int64:
         """GPUs of each server."""
         return self.cluster.server_gpus.astype(np.int64)
@@ -89,71 +70,6 @@ class Case:
         return self.flags.is_pooled
 
     @cached_property
-    def order(self) -> Int64:
-        """Rows by (job, start, server)."""
-        if self.is_in_order:
-            return np.arange(len(self.log["job"]))
-        order: Int64 = np.lexsort((self.log["server"], self.log["start_us"], self.log["job"]))
-        return order
-
-    @cached_property
-    def is_in_order(self) -> bool:
-        """Whether the log stands in that order, as it should."""
-        is_after = np.zeros(max(0, len(self.log["job"]) - 1), dtype=np.bool_)
-        is_equal = ~is_after
-        for name in ("job", "start_us", "server"):
-            column = np.asarray(self.log[name])
-            before, after = column[:-1], column[1:]
-            is_after |= is_equal & (before > after)
-            is_equal &= before == after
-        return not is_after.any()
-
-    @cached_property
-    def rows(self) -> dict[str, AnyArray]:
-        """The log, in order."""
-        log = {name: np.asarray(self.log[name]) for name in LOG_COLUMNS}
-        if self.is_in_order:
-            return log
-        return {name: column[self.order] for name, column in log.items()}
-
-    @cached_property
-    def first(self) -> Int64:
-        """The first row of each interval."""
-        begins = np.diff(self.rows["job"], prepend=-1) != 0
-        begins[1:] |= np.diff(self.rows["start_us"]) != 0
-        return np.flatnonzero(begins).astype(np.int64, copy=False)
-
-    @cached_property
-    def job(self) -> Int64:
-        """The job of each interval."""
-        return self.rows["job"][self.first]
-
-    @cached_property
-    def start_us(self) -> Int64:
-        """The start of each interval."""
-        return self.rows["start_us"][self.first]
-
-    @cached_property
-    def end_us(self) -> Int64:
-        """The end of each interval."""
-        return self.rows["end_us"][self.first]
-
-    @cached_property
-    def opens(self) -> Int64:
-        """The first interval of each job that has one."""
-        return np.flatnonzero(np.diff(self.job, prepend=-1)).astype(np.int64, copy=False)
-
-    @cached_property
-    def closes(self) -> Int64:
-        """The last interval of each job that has one."""
-        return np.append(self.opens, len(self.job))[1:] - 1
-
-    @cached_property
-    def ran(self) -> Int64:
-        """The jobs that have an interval."""
-        return self.job[self.opens]
-
-    @cached_property
     def width(self) -> Int64:
         """The GPUs held in each interval; the job's own number in a pool."""
         if self.pooled or not len(self.first):
@@ -163,27 +79,32 @@ class Case:
         return width
 
     @cached_property
-    def is_resize(self) -> Bool:
-        """Whether each interval begins where the one before of the same job ends.
-
-        A job that was preempted waits for a microsecond at least.
-        """
-        follows = np.zeros(len(self.job), dtype=np.bool_)
-        same = self.job[1:] == self.job[:-1]
-        follows[1:] = same & (self.start_us[1:] == self.end_us[:-1])
-        return follows
+    def rule(self) -> RestartRule:
+        """What a restart costs under the policy."""
+        return RestartRule.of(self.spec.policy, self.flags.alias_of)
 
     @cached_property
-    def num_resizes(self) -> Int64:
-        """Resizes of each job of the trace."""
-        return self.per_job(self.is_resize.astype(np.int64))
+    def restart_us(self) -> Int64:
+        """The time without progress with which each interval begins."""
+        return self._costs(self.resumed, self.rule.on_time)
 
     @cached_property
-    def resumed(self) -> Bool:
-        """Whether each interval begins with a restart: all but the first of a job."""
-        resumed = np.ones(len(self.job), dtype=np.bool_)
-        resumed[self.opens] = False
-        return resumed
+    def paid_us(self) -> Int64:
+        """The part of that which each interval lasted for."""
+        paid_us: Int64 = np.minimum(self.end_us - self.start_us, self.restart_us)
+        return paid_us
+
+    @cached_property
+    def added_us(self) -> Int64:
+        """The work that each interval adds, where it is cut off."""
+        return self._costs(self.resumed - 1, not self.rule.on_time)
+
+    def _costs(self, intervals: Int64, is_due: bool) -> Int64:
+        costs = np.zeros(len(self.job), np.int64)
+        if is_due and len(intervals):
+            job, width = self.job[intervals], self.width[intervals]
+            costs[intervals] = self.rule.cost_us(self.trace, job, width)
+        return costs
 
     @cached_property
     def share(self) -> Float64:
@@ -192,50 +113,26 @@ class Case:
         return np.ones(len(self.trace)) if milli is None else milli / 1000.0
 
     @cached_property
-    def num_intervals(self) -> Int64:
-        """Intervals of each job of the trace."""
-        return np.bincount(self.job, minlength=len(self.trace)).astype(np.int64, copy=False)
-
-    @cached_property
-    def held_us(self) -> Int64:
-        """Time with GPUs of each job of the trace."""
-        return self.per_job(self.end_us - self.start_us)
-
-    @cached_property
     def finished(self) -> Bool:
         """The jobs of the trace that are said to be finished."""
-        finished: Bool = np.asarray(self.schedule.status) == FINISHED
+        finished: Bool = self.claimed["status"] == FINISHED
         return finished
-
-    @cached_property
-    def interval_of_row(self) -> Int64:
-        """The interval of each row of the log."""
-        begins = np.zeros(len(self.rows["job"]), np.int64)
-        begins[self.first] = 1
-        return np.cumsum(begins) - 1
-
-    @cached_property
-    def alike(self) -> JobsAlike:
-        """The jobs by what they ask for."""
-        return JobsAlike.of(self.trace, self.cluster, self.measured)
-
-    @cached_property
-    def moments(self) -> Moments:
-        """The instants of the log."""
-        return Moments(
-            self.trace.submit_us,
-            self.start_us,
-            self.end_us,
-            self.rows,
-            self.interval_of_row,
-            self.server_gpus,
-        )
 
     @cached_property
     def rejected(self) -> Bool:
         """The jobs of the trace that are said to be rejected."""
-        rejected: Bool = np.asarray(self.schedule.status) == REJECTED
+        rejected: Bool = self.claimed["status"] == REJECTED
         return rejected
+
+    @cached_property
+    def alike(self) -> JobsAlike:
+        """The jobs by what they ask for."""
+        return JobsAlike.known(self.trace, self.cluster, self.measured)
+
+    @cached_property
+    def occupancy(self) -> Occupancy:
+        """What is held of each server, of a log that names no other servers."""
+        return Occupancy.of(self.rows, self.server_gpus)
 
     @property
     def interacts(self) -> bool:
@@ -247,17 +144,3 @@ class Case:
         """What policies take for the services, at least a microsecond; None if it is not known."""
         column = getattr(self.trace, self.flags.predicted) if self.flags.predicted else None
         return None if column is None else np.maximum(column, 1)
-
-    def before(self, values: Int64) -> Int64:
-        """Add up a value of each interval over those of the same job before it."""
-        total = np.cumsum(values) - values
-        sizes = np.diff(np.append(self.opens, len(values)))
-        before: Int64 = total - np.repeat(total[self.opens], sizes)
-        return before
-
-    def per_job(self, values: Int64) -> Int64:
-        """Add up a value of each interval for each job of the trace."""
-        sums = np.zeros(len(self.trace), dtype=np.int64)
-        if len(self.opens):
-            sums[self.ran] = np.add.reduceat(values, self.opens)
-        return sums

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from gpusched.audit.declarations import parameters
 from gpusched.audit.evidence import Case
+from gpusched.audit.log.steps import Steps
 from gpusched.audit.orders import order_of
 from gpusched.audit.rule_book import RuleBook
 from gpusched.base.arrays import Bool, Int64
@@ -16,14 +17,17 @@ from gpusched.base.arrays import Bool, Int64
 TAKES_ANY: Final = RuleBook[bool]("placement")
 """Placements that take a gang wherever enough GPUs are free, on any servers."""
 
-_MOST_KINDS: Final = 16
-"""Of jobs that are judged, those that wait most often: a pass over the log for each."""
+_KINDS, _ROWS = 16, 16_000_000
+"""Kinds of jobs that are judged, those that wait most often first: a pass over the log for each.
+
+Of short logs more are, so that no more rows are looked at.
+"""
 
 
 def check(case: Case) -> None:
     """Check each instant: who waits behind it, and what is free behind it."""
     order = order_of(case)
-    if order is None or not len(case.first) or case.flags.places:
+    if order is None or not case.any_waits or case.flags.places:
         return
     if not (order.head_first or order.leaves_nothing):
         return
@@ -33,106 +37,108 @@ def check(case: Case) -> None:
         return  # what servers have left beside GPUs decides, too
     if not order.leaves_nothing and order.given.get("scan") == "skip":
         return
-    head = None if order.leaves_nothing else _heads(case)
+    waits = _Waits.behind(case) if order.leaves_nothing else _Waits.ahead(case)
+    if not len(waits.job):
+        return
     room = _Room(case)
-    waits = np.bincount(case.alike.of_job[case.ran], minlength=len(case.alike.kinds))
-    for kind in np.argsort(-waits, kind="stable")[:_MOST_KINDS].tolist():
-        fits = room.fits(kind)
-        if fits is None or not waits[kind]:
-            continue
-        waiting = _waiting(case, kind) > 0 if head is None else _is_head(case, head, kind)
-        case.report(
-            "left waiting",
-            fits & waiting,
-            lambda i, kind=kind: (  # type: ignore[misc]
-                f"from {case.moments.us[i]} us on a job of {case.alike.kinds[kind][1]} GPUs waits "
-                f"that {case.spec.policy} would have started: they are free"
-            ),
-        )
+    kinds = case.alike.of_job[waits.job]
+    often = np.bincount(kinds, minlength=len(case.alike.kinds))
+    num_kinds = min(np.count_nonzero(often), max(_KINDS, _ROWS // len(case.rows["job"])))
+    for kind in np.argsort(-often, kind="stable")[:num_kinds].tolist():
+        times = room.times(kind)
+        if times is not None:
+            _check_kind(case, waits.of(kinds == kind), *times)
 
 
-def _waiting(case: Case, kind: int) -> Int64:
-    """Return how many jobs of a kind that got GPUs in the end wait behind each instant.
+def _check_kind(case: Case, waits: _Waits, begin_us: Int64, end_us: Int64) -> None:
+    """Check that jobs alike do not wait between the begins and the ends of some times."""
+    if not len(begin_us):
+        return
+    nearest = np.minimum(np.searchsorted(end_us, waits.from_us, side="right"), len(begin_us) - 1)
+    since_us = np.maximum(waits.from_us, begin_us[nearest])
+    case.report(
+        "left waiting",
+        since_us < np.minimum(waits.until_us, end_us[nearest]),
+        lambda i: (
+            f"from {since_us[i]} us on job {waits.job[i]} of {case.trace.gpus[waits.job[i]]} GPUs "
+            f"waits that {case.spec.policy} would have started: they are free"
+        ),
+    )
 
-    Who is preempted does not start again at the same instant, and waits from the next one on.
+
+@dataclass(frozen=True)
+class _Waits:
+    """Jobs that get GPUs in the end, and a time in which each might have got them before.
+
+    It begins at an instant of the log and ends behind another one, none is empty.
     """
-    size = len(case.moments.us)
-    own = case.alike.of_job[case.job] == kind
-    first = own & ~case.resumed
-    came = np.bincount(case.moments.submits[case.job[first]], minlength=size)
-    went = np.bincount(case.moments.starts[own], minlength=size)
-    again = np.zeros(len(own), np.bool_)  # intervals that a preemption ends
-    again[:-1] = own[:-1] & case.resumed[1:]
-    resized = np.zeros(len(own), np.bool_)
-    resized[:-1] = case.is_resize[1:]
-    back = np.bincount(case.moments.ends[again & ~resized], minlength=size)
-    went -= np.bincount(case.moments.starts[own & case.is_resize], minlength=size)
-    waiting: Int64 = np.cumsum(came - went + back) - back
-    return waiting
 
+    job: Int64
+    from_us: Int64
+    until_us: Int64
 
-def _heads(case: Case) -> Int64:
-    """Return the first job by submit that waits behind each instant, -1 for none."""
-    start_us = np.full(len(case.trace), -1, np.int64)
-    start_us[case.ran] = case.start_us[case.opens]
-    latest = np.maximum.accumulate(start_us)
-    head = np.searchsorted(latest, case.moments.us, side="right")
-    none = head >= len(latest)
-    head[none] = 0
-    none |= case.trace.submit_us[head] > case.moments.us
-    return np.where(none, -1, head)
+    def of(self, chosen: Bool) -> _Waits:
+        return _Waits(self.job[chosen], self.from_us[chosen], self.until_us[chosen])
 
+    @classmethod
+    def behind(cls, case: Case) -> _Waits:
+        """Return all waits, each until a start."""
+        return cls(case.job, case.since_us, case.start_us).of(case.waits)
 
-def _is_head(case: Case, head: Int64, kind: int) -> Bool:
-    is_head: Bool = (head >= 0) & (case.alike.of_job[head] == kind)
-    return is_head
+    @classmethod
+    def ahead(cls, case: Case) -> _Waits:
+        """Return the waits of the first job by submit, of those before a job's first start."""
+        start_us = case.first_start_us
+        others_us = np.append(-1, np.maximum.accumulate(start_us)[:-1])
+        from_us = np.maximum(case.trace.submit_us, others_us)
+        return cls(np.arange(len(start_us)), from_us, start_us).of(from_us < start_us)
 
 
 class _Room:
-    """What is free behind each instant."""
+    """When gangs could be placed on what is free."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
         name, _ = parameters(case.spec.placement)
         self._takes_any = case.pooled or TAKES_ANY.find(name) is not None
-        self._by_server: Callable[[int], Int64] | None = None
 
-    def fits(self, kind: int) -> Bool | None:
-        """Return when a gang of the kind could be placed; None if it is not known."""
+    def times(self, kind: int) -> tuple[Int64, Int64] | None:
+        """Return the begins and the ends of the times for a gang of the kind; None: not known."""
         case = self._case
         allowed, gpus = case.alike.allowed[case.alike.kinds[kind][0]], case.alike.kinds[kind][1]
         if case.pooled:
-            return self._free(None) >= gpus
+            return self._free_of_pool().spans(gpus)
         servers = allowed[case.server_type]
         if self._takes_any:
-            return self._free(servers) >= gpus
+            return self._free(servers).spans(gpus)
         if not case.flags.consolidates or gpus > case.server_gpus[servers].max(initial=0):
             return None
-        return self._with_room(servers, gpus) > 0
+        return self._with_room(servers, gpus).spans(1)
 
-    def _free(self, servers: Bool | None) -> Int64:
-        """Return the free GPUs of some servers, all of them for None."""
-        case, size = self._case, len(self._case.moments.us)
-        if servers is None:
-            taken = np.bincount(case.moments.starts, case.width, size)
-            taken -= np.bincount(case.moments.ends, case.width, size)
-            return case.cluster.num_gpus - np.cumsum(taken).astype(np.int64)
+    def _free_of_pool(self) -> Steps:
+        case = self._case
+        us = np.concatenate((case.start_us, case.end_us))
+        return Steps.of(case.cluster.num_gpus, us, np.concatenate((-case.width, case.width)))
+
+    def _free(self, servers: Bool) -> Steps:
+        """Return the free GPUs of some servers."""
+        case = self._case
         own = servers[case.rows["server"]]
-        held = np.bitwise_count(case.rows["mask"])[own]
-        taken = np.bincount(case.moments.row_starts[own], held, size)
-        taken -= np.bincount(case.moments.row_ends[own], held, size)
-        return int(case.server_gpus[servers].sum()) - np.cumsum(taken).astype(np.int64)
+        held = np.bitwise_count(case.rows["mask"][own]).astype(np.int64)
+        us = np.concatenate((case.rows["start_us"][own], case.rows["end_us"][own]))
+        total = int(case.server_gpus[servers].sum())
+        return Steps.of(total, us, np.concatenate((-held, held)))
 
-    def _with_room(self, servers: Bool, gpus: int) -> Int64:
+    def _with_room(self, servers: Bool, gpus: int) -> Steps:
         """Return how many of some servers have so many GPUs free."""
-        case, size = self._case, len(self._case.moments.us)
-        server, at, free = case.moments.free_by_server
-        own = servers[server]
-        has = free[own] >= gpus
-        begins = np.diff(server[own], prepend=-1) != 0
-        before = np.append(True, has[:-1])
-        before[begins] = case.server_gpus[server[own][begins]] >= gpus
-        change = has.astype(np.int64) - before
-        idle = int(np.count_nonzero(case.server_gpus[servers] >= gpus))
-        more = np.bincount(at[own], change, size)
-        return idle + np.cumsum(more).astype(np.int64)
+        case, there = self._case, self._case.occupancy
+        is_roomy = servers & (case.server_gpus >= gpus)  # when it is idle
+        has = there.free >= gpus
+        if not servers.all():
+            has &= servers[there.server]
+        changes = np.empty(len(has), np.bool_)
+        np.not_equal(has[1:], has[:-1], out=changes[1:])
+        changes[there.first] = has[there.first] != is_roomy[there.server[there.first]]
+        at = np.flatnonzero(changes)
+        change = np.where(has[at], 1, -1).astype(np.int8)
+        return Steps.of(int(np.count_nonzero(is_roomy)), there.us[at], change)

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpusched.audit.type_speeds import Measured, allowed_by_set
 from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.base.memo import Memo
 from gpusched.base.numbering import numbered
 
 if TYPE_CHECKING:
@@ -47,10 +48,19 @@ class JobsAlike:
         kinds, kind_of_job = kinds_of([of_job, trace.gpus, *demands], [0, 1, 1000, 0, 0])
         return cls(kinds, kind_of_job, allowed)
 
+    @classmethod
+    def known(cls, trace: Trace, cluster: Cluster, measured: Measured | None) -> JobsAlike:
+        """Return the same, computed once for the runs of a trace."""
+        key = (cluster, measured)
+        return _known.of(trace, key, lambda: cls.of(trace, cluster, measured))
+
     @property
     def has_demands(self) -> bool:
         """Whether any job asks for more than GPUs: if none does no placement looks at it."""
         return any(kind[2] < 1000 or kind[3] > 0 or kind[4] > 0 for kind in self.kinds)
+
+
+_known: Memo[Trace, JobsAlike] = Memo(2)
 
 
 def kinds_of(

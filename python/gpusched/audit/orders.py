@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.audit.declarations import RestartRule, resolved
+from gpusched.audit.declarations import resolved
 from gpusched.audit.evidence import Case
 from gpusched.audit.rule_book import RuleBook
 from gpusched.base.arrays import AnyArray, Int64
@@ -104,7 +104,7 @@ def order_of(case: Case) -> Order | None:
 def check(case: Case) -> None:
     """Check the starts of jobs alike, each against the one that started next."""
     order = order_of(case)
-    if order is None or not order.shows_order or not len(case.first):
+    if order is None or not order.shows_order or not case.any_waits:
         return
     assert order.rule.key is not None
     keys = order.rule.key(case, order.given)
@@ -113,13 +113,15 @@ def check(case: Case) -> None:
     kind = case.alike.of_job[case.job]
     if not case.flags.is_steady and case.trace.profile is not None:
         kind = kind * (int(case.trace.profile.max()) + 2) + case.trace.profile[case.job]
-    turn = np.lexsort((case.start_us, kind))
-    turn = turn[~case.is_resize[turn]]
-    one, other = turn[:-1], turn[1:]
-    start_us = case.start_us
+    start_us, since_us = case.start_us, case.since_us
+    turn = np.lexsort((start_us, kind))
+    if np.count_nonzero(case.is_resize):
+        turn = turn[~case.is_resize[turn]]
+    # Only who waits can be passed.
+    later = np.flatnonzero(case.waits[turn[1:]])
+    one, other = turn[later], turn[later + 1]
     ahead = (kind[one] == kind[other]) & (start_us[one] < start_us[other])
-    since_us = np.where(case.resumed[other], case.end_us[other - 1] + 1, _submits(case, other))
-    ahead &= since_us <= start_us[one]
+    ahead &= since_us[other] <= start_us[one]
     one, other = one[ahead], other[ahead]
     is_less, is_equal = np.zeros(len(one), np.bool_), np.ones(len(one), np.bool_)
     for column in (*keys, case.job):
@@ -136,17 +138,9 @@ def check(case: Case) -> None:
     )
 
 
-def _submits(case: Case, intervals: Int64) -> Int64:
-    return case.trace.submit_us[case.job[intervals]]
-
-
 def attained_us(case: Case) -> Int64:
     """Return the progress that each interval's job had made before it, microseconds."""
-    rule = RestartRule.of(case.spec.policy, case.flags.alias_of)
-    length = case.end_us - case.start_us
-    cost = rule.cost_us(case.trace, case.job, case.width)
-    paid = np.where(case.resumed & rule.on_time, np.minimum(length, cost), 0)
-    return case.before(length - paid)
+    return case.before(case.end_us - case.start_us - case.paid_us)
 
 
 def remaining_us(case: Case) -> Int64 | None:
@@ -157,10 +151,8 @@ def remaining_us(case: Case) -> Int64 | None:
     predicted = case.predicted_us
     if predicted is None or not case.flags.is_steady:
         return None
-    rule = RestartRule.of(case.spec.policy, case.flags.alias_of)
-    added = rule.cost_us(case.trace, case.job, case.width) * (not rule.on_time)
     service = case.trace.service_us[case.job]
-    left = service + rule.overrun_us + case.before(added) - attained_us(case)
+    left = service + case.rule.overrun_us + case.before(case.added_us) - attained_us(case)
     truly = np.maximum(left, 1) + (predicted[case.job] - service)
     remaining: Int64 = np.maximum(truly, 1)
     return remaining

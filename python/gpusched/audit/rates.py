@@ -8,34 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from gpusched.audit.accounts import redo_us
-from gpusched.audit.declarations import Flags, RestartRule, parameters
+from gpusched.audit.declarations import parameters
 from gpusched.audit.evidence import Case
 from gpusched.audit.links import OnLinks, Sharing
 from gpusched.audit.speed_rules import SPEED_RULES
-from gpusched.audit.type_speeds import Measured
 from gpusched.base.arrays import Bool, Float64, Int64
-
-if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
-    from gpusched.traces.workload import Trace
 
 MOST_SHARES: Final = 1_000_000_000
 """Bound on the shares of links that are computed, at about 20 million a second."""
 _AT_A_TIME: Final = 1_000_000
 _ROUNDING: Final = 2.0**-50
-
-
-def measured_of(trace: Trace, cluster: Cluster, speed: str, flags: Flags) -> Measured | None:
-    """Return what is known of a speed by figures per GPU type; None of all others."""
-    rule = SPEED_RULES.find(parameters(speed)[0])
-    if not flags.is_elastic or trace.profile is None or rule is None or rule.measured is None:
-        return None
-    return rule.measured(trace, cluster, speed)
 
 
 def check_shape(case: Case) -> None:
@@ -72,12 +59,8 @@ def check(case: Case, most_shares: int = MOST_SHARES) -> None:
     if case.trace.profile is None:
         case.problems.append(f"speed {speed}: the trace has no profiles")
         return
-    rule = RestartRule.of(case.spec.policy, case.flags.alias_of)
-    work = (case.trace.service_us + redo_us(case, rule)).astype(np.float64)
-    begin_us = case.start_us.copy()  # of progress
-    if rule.on_time:
-        cost_us = rule.cost_us(case.trace, case.job, case.width)
-        begin_us[case.resumed] += cost_us[case.resumed]
+    work = (case.trace.service_us + redo_us(case)).astype(np.float64)
+    begin_us = case.start_us + case.restart_us  # of progress
     if knows.rates is not None:
         paced = _steady(case, knows.rates(case), begin_us)
     else:

@@ -5,35 +5,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from gpusched.audit.empty_fit import Holds, fits_when_empty, has_room
-from gpusched.audit.type_speeds import Measured
-from gpusched.base.arrays import Bool, Int64
+from gpusched.base.arrays import Bool
+from gpusched.base.memo import Memo
+
+UInt8 = npt.NDArray[np.uint8]
 
 if TYPE_CHECKING:
     from gpusched.audit.evidence import Case
+    from gpusched.traces.workload import Trace
 
 
-def rejects_for_good(case: Case, measured: Measured | None) -> Int64:
+def rejects_for_good(case: Case) -> UInt8:
     """Return for each job why it can never run (an index in ``REJECT_REASONS``), 0 if it can.
 
     Of a placement that is not known, the refusals on an empty cluster are taken for true.
-
-    Parameters
-    ----------
-    measured
-        What is known of the speed if it is one by figures per GPU type.
     """
-    claimed = np.asarray(case.schedule.reason).astype(np.int64)
-    cannot_run = np.zeros(len(case.trace), dtype=np.bool_)
-    if measured is not None:
-        cannot_run = ~measured.can_run[measured.kinds.of_job]
+    flags = case.flags
+    key = (case.cluster, case.spec.placement, case.measured, flags.places, flags.scatters,
+           flags.consolidates)  # fmt: skip
+    reason, is_open = _known.of(case.trace, key, lambda: _reasons(case))
+    if is_open is None:
+        return reason
+    return np.where(is_open & (case.claimed["reason"] == 3), np.uint8(3), reason)
+
+
+def _reasons(case: Case) -> tuple[UInt8, Bool | None]:
+    """Return the reasons, and for which jobs a placement may have another one; None: for none."""
     alike = case.alike
     known = [_reason(case, alike.allowed[kind[0]], kind, alike.has_demands) for kind in alike.kinds]
-    truth = np.array([-1 if reason is None else reason for reason in known])
-    reason = truth[alike.of_job]
-    reason = np.where(reason >= 0, reason, np.where(claimed == 3, 3, 0))
-    return np.where((reason == 0) & cannot_run, 4, reason)
+    reason = np.array([reason or 0 for reason in known], np.uint8)[alike.of_job]
+    if case.measured is not None:
+        cannot_run = ~case.measured.can_run[case.measured.kinds.of_job]
+        reason[(reason == 0) & cannot_run] = 4
+    if None not in known:
+        return reason, None
+    return reason, np.array([reason is None for reason in known])[alike.of_job]
+
+
+_known: Memo[Trace, tuple[UInt8, Bool | None]] = Memo(2)
 
 
 def _reason(case: Case, allowed: Bool, kind: list[int], has_demands: bool) -> int | None:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gpusched.audit.declarations import Flags, parameters
 from gpusched.audit.evidence import Case
 from gpusched.audit.links import OnLinks
 from gpusched.audit.rule_book import RuleBook
 from gpusched.audit.type_speeds import Measured
 from gpusched.base.arrays import Float64
+from gpusched.base.memo import Memo
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
@@ -42,3 +44,16 @@ class SpeedRule:
 
 
 SPEED_RULES: Final = RuleBook[SpeedRule]("speed")
+
+
+def measured_of(trace: Trace, cluster: Cluster, speed: str, flags: Flags) -> Measured | None:
+    """Return what is known of a speed by figures per GPU type; None of all others."""
+    rule = SPEED_RULES.find(parameters(speed)[0])
+    if not flags.is_elastic or trace.profile is None or rule is None or rule.measured is None:
+        return None
+    measured = rule.measured
+    return _measured.of(trace, (cluster, speed), lambda: measured(trace, cluster, speed))
+
+
+# Runs of one trace are audited one after the other.
+_measured: Memo[Trace, Measured] = Memo(2)

@@ -27,8 +27,7 @@ def sorted_pairs(first: AnyArray, second: AnyArray) -> tuple[Int64, Int64]:
     low, low_second = int(first.min()), int(second.min())
     bits = (int(second.max()) - low_second).bit_length()
     if (int(first.max()) - low).bit_length() + bits > _BITS:
-        order = np.lexsort((second, first))
-        return first[order].astype(np.int64), second[order].astype(np.int64)
+        return _sorted_apart(first.astype(np.int64), second.astype(np.int64))
     packed = first.astype(np.int64)
     packed -= low
     packed <<= bits
@@ -40,3 +39,13 @@ def sorted_pairs(first: AnyArray, second: AnyArray) -> tuple[Int64, Int64]:
     packed >>= bits
     packed += low
     return packed, low_bits
+
+
+def _sorted_apart(first: Int64, second: Int64) -> tuple[Int64, Int64]:
+    """Sort pairs that do not fit into one number: by the first, and then who has the same."""
+    order = np.argsort(first)
+    first, second = first[order], second[order]
+    is_same = first[1:] == first[:-1]
+    tied = np.flatnonzero(np.append(is_same, False) | np.append(False, is_same))
+    second[tied] = second[tied][np.lexsort((second[tied], first[tied]))]
+    return first, second

@@ -207,8 +207,8 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         if level not in LEVELS:
             raise ValueError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
         return audit(
-            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.summary,
-            declared(self.spec), level,
+            self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.digest,
+            self.summary, declared(self.spec), level,
         )  # fmt: skip
 
     def save(self, path: str | os.PathLike[str]) -> None:

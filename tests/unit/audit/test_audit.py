@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpusched.audit import AuditError, audit, capacity
-from gpusched.audit.capacity import by_server_and_start, has_overlap
+from gpusched.audit import AuditError, audit
+from gpusched.audit.log.occupancy import Occupancy
 from gpusched.plugins.identity import PythonObject
 from gpusched.readable import PLACEMENTS, POLICIES
 from gpusched.results.audited_names import declared
@@ -58,7 +58,9 @@ def problems(result, rows=None, summary=None, *, keep_digest=False, **columns):
     metrics = result.summary() | (summary or {})
     spec = msgspec.structs.replace(result.spec, trace=TraceSource.of(result.trace))
     flags = declared(result.spec)
-    return audit(result.trace, result.cluster, spec, schedule, log, lambda: metrics, flags).problems
+    return audit(
+        result.trace, result.cluster, spec, schedule, log, schedule.digest, lambda: metrics, flags
+    ).problems
 
 
 def changed(result, row, **values):
@@ -146,6 +148,7 @@ def test_a_report_raises_with_all_its_problems():
         result.spec,
         replace(result.schedule, **bad),
         result.intervals,
+        result.digest,
         result.summary,
         declared(result.spec),
     )
@@ -464,8 +467,8 @@ log_rows = st.lists(
 )
 
 
-@given(log_rows, st.sampled_from([1, 2**59]))
-def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit):
+@given(log_rows, st.sampled_from([1, 2**59]), st.sampled_from([0, 60]))
+def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit, first_gpu):
     table = np.array(drawn, dtype=np.int64).reshape(-1, 4)
     server, start, length, mask = table.T
     rows = {
@@ -473,11 +476,8 @@ def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit):
         "server": server,
         "start_us": start * unit,
         "end_us": (start + length) * unit,
-        "mask": mask.astype(np.uint64),
+        "mask": mask.astype(np.uint64) << np.uint64(first_gpu),
     }
-    order = by_server_and_start(rows)
-    assert order.tolist() == np.lexsort((rows["start_us"], server)).tolist()
-    in_order = {name: column[order] for name, column in rows.items()}
     pairs = [(i, j) for i in range(len(table)) for j in range(i)]
     overlap = any(
         server[i] == server[j]
@@ -486,18 +486,10 @@ def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit):
         and rows["start_us"][j] < rows["end_us"][i]
         for i, j in pairs
     )
-    assert has_overlap(in_order, 4) == overlap
-
-
-def test_gpus_of_a_long_log_are_looked_at_in_parts(monkeypatch):
-    monkeypatch.setattr(capacity, "_CELLS", 5)
-    rows = {
-        "job": np.arange(4),
-        "server": np.zeros(4, dtype=np.int64),
-        "start_us": np.array([0, 0, 5, 9]),
-        "end_us": np.array([5, 10, 9, 12]),
-        "mask": np.array([1, 8, 1, 1], dtype=np.uint64),
-    }
-    assert not has_overlap(rows, 4)
-    rows["mask"][3] = 8
-    assert has_overlap(rows, 4)
+    found = Occupancy.of(rows, np.full(4, 64))
+    assert found.is_shared.any() == overlap
+    times = {*zip(server, rows["start_us"], strict=True), *zip(server, rows["end_us"], strict=True)}
+    assert list(zip(found.server, found.us, strict=True)) == sorted(times)
+    for where, when, free in zip(found.server, found.us, found.free, strict=True):
+        holds = (server == where) & (rows["start_us"] <= when) & (when < rows["end_us"])
+        assert free == 64 - np.bitwise_count(rows["mask"][holds]).sum(dtype=int)

@@ -98,6 +98,17 @@ def test_buddy_leaves_out_servers_that_lack_cpu_for_all_their_gpus() -> None:
         named(told_otherwise(result, job), "false reject", f"job {job} of")
 
 
+def test_refusals_of_one_trace_are_judged_by_the_placement_and_the_cluster_of_each_run() -> None:
+    trace = gs.Trace.from_columns([0], [10], [16])
+    small = gs.Cluster((gs.ServerGroup(1, 8, "A"), gs.ServerGroup(2, 4, "A")))
+    for cluster in (small, gs.Cluster.uniform(2, 8), small):
+        for placement in ("buddy", "consolidated", "buddy"):
+            result = gs.simulate(trace, cluster, policy="fifo", placement=placement)
+            is_refused = cluster is small and placement == "consolidated"
+            assert result.schedule.reason.tolist() == [REFUSED * is_refused]
+            assert result.audit().ok, (cluster, placement)
+
+
 few = st.integers(-2, 3)
 many = st.integers(-(2**40), 2**40)
 

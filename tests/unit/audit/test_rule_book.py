@@ -83,6 +83,7 @@ def test_a_false_refusal_of_a_gang_that_fits_is_named(placement: str) -> None:
     digest = digest_of(stored.rows, stored.status, reason)
     told = dataclasses.replace(stored, reason=reason, digest=digest)
     spec = msgspec.structs.replace(result.spec, cluster=roomy)
-    report = audit(jobs, roomy, spec, told, result.intervals, result.summary, declared(spec))
+    flags = declared(spec)
+    report = audit(jobs, roomy, spec, told, result.intervals, digest, result.summary, flags)
     found = [problem for problem in report.problems if "false reject" in problem]
     assert found

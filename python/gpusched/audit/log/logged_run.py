@@ -1,0 +1,207 @@
+"""The log of a run by rows, by intervals and by jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpusched.audit.log.log_format import LOG_COLUMNS
+from gpusched.audit.log.moments import Moments
+from gpusched.base.arrays import AnyArray, Bool, Int64
+
+if TYPE_CHECKING:
+    from gpusched.traces.workload import Trace
+
+
+class LoggedRun:
+    """What follows from the log and the jobs alone.
+
+    An *interval* is a stretch of time in which a job holds a set of GPUs; it has one row per
+    server in the log.
+    """
+
+    trace: Trace
+    log: Mapping[str, AnyArray]
+
+    @cached_property
+    def order(self) -> Int64:
+        """Rows by (job, start, server)."""
+        if self.is_in_order:
+            return np.arange(len(self.log["job"]))
+        order: Int64 = np.lexsort((self.log["server"], self.log["start_us"], self.log["job"]))
+        return order
+
+    @cached_property
+    def is_in_order(self) -> bool:
+        """Whether the log stands in that order, as it should."""
+        is_equal = np.ones(max(0, len(self.log["job"]) - 1), np.bool_)
+        is_after = ~is_equal
+        for name in ("job", "start_us", "server"):
+            column = np.asarray(self.log[name])
+            before, after = column[:-1], column[1:]
+            is_after = is_after | is_equal & (before > after)
+            is_equal = is_equal & (before == after)
+        return not np.count_nonzero(is_after)
+
+    @cached_property
+    def rows(self) -> dict[str, AnyArray]:
+        """The log, in order."""
+        log = {name: np.asarray(self.log[name]) for name in LOG_COLUMNS}
+        if self.is_in_order:
+            return log
+        return {name: column[self.order] for name, column in log.items()}
+
+    @cached_property
+    def continues(self) -> Bool:
+        """Whether each row but the first is of the same interval as the one before."""
+        job, start_us = self.rows["job"], self.rows["start_us"]
+        continues: Bool = (job[1:] == job[:-1]) & (start_us[1:] == start_us[:-1])
+        return continues
+
+    @cached_property
+    def first(self) -> Int64:
+        """The first row of each interval."""
+        return _first(self.continues, len(self.rows["job"]))
+
+    @cached_property
+    def job(self) -> Int64:
+        """The job of each interval."""
+        return self.rows["job"][self.first]
+
+    @cached_property
+    def start_us(self) -> Int64:
+        """The start of each interval."""
+        return self.rows["start_us"][self.first]
+
+    @cached_property
+    def end_us(self) -> Int64:
+        """The end of each interval."""
+        return self.rows["end_us"][self.first]
+
+    @cached_property
+    def resumes(self) -> Bool:
+        """Whether each interval but the first is of the same job as the one before."""
+        resumes: Bool = self.job[1:] == self.job[:-1]
+        return resumes
+
+    @cached_property
+    def opens(self) -> Int64:
+        """The first interval of each job that has one."""
+        return _first(self.resumes, len(self.job))
+
+    @cached_property
+    def closes(self) -> Int64:
+        """The last interval of each job that has one."""
+        closes = np.empty_like(self.opens)
+        closes[:-1] = self.opens[1:] - 1
+        closes[-1:] = len(self.job) - 1
+        return closes
+
+    @cached_property
+    def ran(self) -> Int64:
+        """The jobs that have an interval."""
+        return self.job[self.opens]
+
+    @cached_property
+    def has_run(self) -> Bool:
+        """Which jobs of the trace have one."""
+        return self.of_jobs(np.ones(len(self.opens), np.bool_), False)
+
+    @cached_property
+    def first_start_us(self) -> Int64:
+        """When each job of the trace starts for the first time; -1: never."""
+        return self.of_jobs(self.start_us[self.opens], -1)
+
+    @cached_property
+    def last_end_us(self) -> Int64:
+        """When each job of the trace holds GPUs for the last time; -1: never."""
+        return self.of_jobs(self.end_us[self.closes], -1)
+
+    @cached_property
+    def is_resize(self) -> Bool:
+        """Whether each interval begins where the one before of the same job ends.
+
+        A job that was preempted waits for a microsecond at least.
+        """
+        follows = np.zeros(len(self.job), dtype=np.bool_)
+        follows[1:] = self.resumes & (self.start_us[1:] == self.end_us[:-1])
+        return follows
+
+    @cached_property
+    def num_resizes(self) -> Int64:
+        """Resizes of each job of the trace."""
+        return self.per_job(self.is_resize.astype(np.int64))
+
+    @cached_property
+    def resumed(self) -> Int64:
+        """The intervals that begin with a restart: all but the first of a job."""
+        return np.flatnonzero(self.resumes) + 1
+
+    @cached_property
+    def since_us(self) -> Int64:
+        """Since when each interval's job could have had it: its submit, or the next instant.
+
+        Who is preempted does not start again at the same instant; who is resized does.
+        """
+        since_us = self.trace.submit_us[self.job]
+        if len(self.resumed):
+            since_us[self.resumed] = self.moments.next_us(self.end_us[self.resumed - 1])
+        return since_us
+
+    @cached_property
+    def waits(self) -> Bool:
+        """Whether each interval's job waited for it."""
+        waits: Bool = self.since_us < self.start_us
+        return waits
+
+    @cached_property
+    def any_waits(self) -> bool:
+        """Whether any did."""
+        return bool(self.waits.any())
+
+    @cached_property
+    def num_intervals(self) -> Int64:
+        """Intervals of each job of the trace."""
+        return self.of_jobs(self.closes - self.opens + 1)
+
+    @cached_property
+    def held_us(self) -> Int64:
+        """Time with GPUs of each job of the trace."""
+        return self.per_job(self.end_us - self.start_us)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The instants of the log."""
+        submit_us = self.trace.submit_us
+        return Moments(submit_us, self.first_start_us != submit_us, self.start_us, self.end_us)
+
+    def before(self, values: Int64) -> Int64:
+        """Add up a value of each interval over those of the same job before it."""
+        total = np.cumsum(values) - values
+        sizes = np.diff(np.append(self.opens, len(values)))
+        before: Int64 = total - np.repeat(total[self.opens], sizes)
+        return before
+
+    def per_job(self, values: Int64) -> Int64:
+        """Add up a value of each interval for each job of the trace."""
+        if len(self.opens) < len(values):
+            values = np.add.reduceat(values, self.opens)
+        return self.of_jobs(values)
+
+    def of_jobs(self, values: AnyArray, fill: int = 0) -> AnyArray:
+        """Spread a value of each job that ran over the jobs of the trace."""
+        if len(values) == len(self.trace):
+            return values
+        spread = np.full(len(self.trace), fill, values.dtype)
+        spread[self.ran] = values
+        return spread
+
+
+def _first(continues: Bool, size: int) -> Int64:
+    """Return where something begins that does not continue."""
+    begins = np.ones(size, np.bool_)
+    np.logical_not(continues, out=begins[1:])
+    return np.flatnonzero(begins)
