@@ -107,7 +107,8 @@ def compare(
     runs = runs_by_label(policies)
     check_shared(trace, placement, predictor, speed, contention)
     window = RunWindow.checked(trace, warm_up_s, tail_s)
-    watched = None if checked(progress) is None else _Watched(progress)
+    progress = checked(progress)
+    watched = None if progress is None else _Watched(progress)
     threads = _num_threads(threads, len(runs))
     ends = threading.Event()
 

@@ -290,22 +290,13 @@ def test_only_jobs_that_wait_or_run_are_cancelled(job: int) -> None:
         run.cancel(finished)
 
 
-class FirstFit(gs.Scheduler):
-    """Has no withdraw."""
-
-    def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
-        for job in state.waiting.tolist():
-            if (found := state.place(job)) is not None:
-                actions.start(job, found)
-
-
 def test_a_policy_that_cannot_do_without_a_waiting_job_says_so() -> None:
-    run = opened(policy=FirstFit())
+    run = opened(policy=Strict())
     run.run_until(80)
     with pytest.raises(ValueError, match="cannot do without a job that waits"):
         run.cancel(int(run.state.waiting[0]))
     run.run()
-    assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy=FirstFit()).digest
+    assert run.result().digest == gs.simulate(JOBS, CLUSTER, policy=Strict()).digest
 
 
 def test_jobs_are_not_submitted_into_the_past() -> None:
