@@ -26,7 +26,7 @@ class Heap {
     has_hole_ = false;
   }
 
-  void push(Entry entry) {
+  void push(Entry entry) {  // NOLINT(performance-unnecessary-value-param): entries are small
     if (has_hole_) {
       has_hole_ = false;
       sift_down(entry);
@@ -67,7 +67,7 @@ class Heap {
   }
 
   /// Puts the entry where it belongs, from a root that is free.
-  void sift_down(Entry entry) noexcept {
+  void sift_down(Entry entry) noexcept {  // NOLINT(performance-unnecessary-value-param): as push
     Entry* const heap = entries_.data();
     const std::size_t size = entries_.size();
     std::size_t hole = 0;
@@ -106,7 +106,7 @@ class RunHeap {
 
   [[nodiscard]] const Entry& top() noexcept { return run_is_next() ? run_[head_] : heap_.top(); }
 
-  void push(Entry entry) {
+  void push(Entry entry) {  // NOLINT(performance-unnecessary-value-param): entries are small
     if (head_ == run_.size()) {
       run_.clear();
       head_ = 0;
