@@ -46,6 +46,7 @@ def test_a_packing_equals_its_readable_twin(placement: str, params: dict[str, An
     check()
 
 
+@pytest.mark.long
 @every_choice
 def test_a_queue_of_many_kinds_equals_its_readable_twin(
     placement: str, params: dict[str, Any]

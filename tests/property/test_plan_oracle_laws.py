@@ -345,6 +345,7 @@ def offers_of(drawn):
     return jobs
 
 
+@pytest.mark.long
 @given(offers)
 @settings(max_examples=300, deadline=None)
 def test_what_is_too_dear_by_the_bound_has_no_plan_below_its_value(drawn):
