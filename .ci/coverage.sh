@@ -21,7 +21,8 @@ rm -f "$work"/gpusched/_core*.so
 cp build/coverage/_core*.so "$work/gpusched/"
 export PYTHONPATH=$work${PYTHONPATH:+:$PYTHONPATH} COVERAGE_FILE=$work/coverage
 status=0
-"$python" -m pytest -q --cov "$work/gpusched" --cov-branch --cov-report "json:$work/python.json" \
+# With "=", as pytest takes any folder among its arguments for a place of tests and of its settings.
+"$python" -m pytest -q --cov="$work/gpusched" --cov-branch --cov-report="json:$work/python.json" \
   "${@:-tests}" >&2 || status=$?
 "$python" -m gcovr --root "$root" --filter 'cpp/' --exclude-throw-branches --json-summary \
   "$work/cpp.json" build/coverage >&2

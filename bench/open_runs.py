@@ -128,7 +128,7 @@ def forecasts() -> Section:
     job = int(run.state.waiting[-1])
     for policy in ("fifo", "fifo-skip", "sjf", "easy", "srtf"):
         seconds, longer = (
-            _forecast_seconds(job, run, policy, submits) for submits in (False, True)
+            _forecast_seconds(job, run, policy, submits=submits) for submits in (False, True)
         )
         out.rows.append((policy, f"{seconds:.2f}", f"{longer:.2f}"))
         out.bars.append(Bar(f"{policy}: 1,000 samples", seconds, FORECAST_S, "s"))
