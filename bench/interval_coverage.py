@@ -47,6 +47,10 @@ def _of_jobs(random: np.random.Generator, shape: tuple[int, int]) -> tuple[Float
     return np.array(means), None
 
 
+def _with_outliers(random: np.random.Generator, shape: tuple[int, int]) -> tuple[Float64, None]:
+    return random.normal(1.0, 0.1, shape) + 4.0 * (random.random(shape) < 0.1), None
+
+
 def _normal_pairs(random: np.random.Generator, shape: tuple[int, int]) -> tuple[Float64, Float64]:
     common = random.normal(0.0, 0.25, shape)
     return (
@@ -92,6 +96,11 @@ KINDS: Final = (
     Kind(
         "mean, Weibull 0.7", math.gamma(1 + 1 / 0.7),
         lambda random, shape: (random.weibull(0.7, shape), None),
+    ),
+    Kind("mean, uniform", 0.5, lambda random, shape: (random.random(shape), None)),
+    Kind("mean, Pareto 3", 1.5, lambda random, shape: (1.0 + random.pareto(3.0, shape), None)),
+    Kind(
+        "mean, one in ten an outlier", 1.4, _with_outliers,
     ),
     Kind("paired difference, normal", -0.2, _difference(_normal_pairs)),
     Kind("paired difference, lognormal", -0.2, _difference(_skewed_pairs)),

@@ -22,7 +22,8 @@ LEAST_SPREAD: Final = 0.4
 spread of a quarter stay below it."""
 LEAST_SKEWNESS: Final = -1.0
 """Skewness of the logarithms below which they are no longer nearly normal: values of an exponential
-tail and lighter ones, whose small values are spread the most. Ours."""
+tail and lighter ones, whose small values are spread the most. Ours, chosen by the coverage of
+synthetic values (docs/studies/statistics.md)."""
 
 
 @dataclass(frozen=True)
