@@ -10,8 +10,8 @@ import numpy as np
 
 from gpusched import _core
 from gpusched.plugins.built_in import built_in
-from gpusched.plugins.schedulers.gavel_allox import Matching
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
+from gpusched.plugins.schedulers.gavel_keepers import keeper
 from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS
 from gpusched.plugins.schedulers.gavel_parts import Parts, best_parts, want
 from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
@@ -28,8 +28,8 @@ class Gavel(_core.Scheduler):
     time left shrinks as the program wanted, and its solution remains one. Within a round GPUs that
     fall idle go to waiting jobs, and nobody is disturbed.
 
-    Jobs that the objectives ``max-min`` and ``throughput`` cannot tell apart share one row of the
-    program, so it stays small however many wait; with the other objectives it has a row per job.
+    Jobs that ``max-min``, ``water-filling``, ``throughput`` and ``cost`` cannot tell apart share a
+    row of the program, so it stays small however many wait; the other objectives have one per job.
 
     With ``rounds="artefact"`` rounds are those of the authors' simulator: see
     :class:`~gpusched.plugins.schedulers.gavel_rounds.SimulatorRounds`.
@@ -75,16 +75,16 @@ class Gavel(_core.Scheduler):
         self.received: dict[int, Array] = {}  # microseconds on each type since the solution
         self.solved_us = self.counted_us = state.now_us
         self.is_stale = True
-        # The last one holds for all further types.
-        last = len(self.prices) - 1
+        last = len(self.prices) - 1  # which holds for all further types
         self.price = np.array([self.prices[min(kind, last)] for kind in self.types.tolist()])
         self.rounds = None
         if self.is_artefact:
             self.rounds = SimulatorRounds(
                 len(self.capacity), self.round_us, self.reset_us,
-                shuffles=not self.aware or self.objective == "isolated", seed=state.seed,
+                shuffles=not self.aware or self.objective == "isolated",
+                idles=self.objective == "fifo", seed=state.seed,
             )  # fmt: skip
-        self.matching = Matching()
+        self.keeper = keeper(self.objective, is_aware=self.aware, seed=state.seed)
         self.num_solved = 0
         self.is_told = len(self.capacity) == 1 or state.is_elastic  # how fast jobs are on a type
         self.unsolved: Counter[str] = Counter()  # by what was taken instead
@@ -213,8 +213,8 @@ class Gavel(_core.Scheduler):
             remaining = state.remaining_us(jobs) / 1e6
         else:
             remaining = np.ones(len(ids))
-        if self.objective == "allox":
-            self._take(ids, self.matching.solve(ids, rates, gpus, remaining, self.capacity))
+        if self.keeper is not None:
+            self._take(ids, self.keeper.solve(ids, rates, gpus, remaining, self.capacity))
             return
         fractions, instead = solved(
             self.objective,

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from gpusched.plugins.schedulers.gavel_keepers import KEEPERS
 from gpusched.plugins.schedulers.gavel_programs import PROGRAMS
 
 PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "objective": {
-        "choices": [*PROGRAMS, "allox"],
-        "help": "max-min: the least share of throughput; ftf: the worst finish-time fairness; "
-        "makespan; throughput; deadlines: throughput once deadlines have what they need; cost: "
-        "throughput over the price of its GPUs; isolated: an equal share of each type; allox: "
-        "jobs of one GPU, by matching, each keeps its GPU",
+        "choices": [*PROGRAMS, *KEEPERS],
+        "help": "max-min: the least share of throughput; water-filling: then the next least, and "
+        "so on; ftf: the worst finish-time fairness; makespan; throughput; cost: throughput over "
+        "the price of its GPUs; deadlines: the same once deadlines have what they need; isolated: "
+        "an equal share of each type; allox: jobs of one GPU, by matching, each keeps its GPU; "
+        "fifo: each job one type, by arrival, as long as there is room",
         "flags": {
             "ftf": ("clairvoyant",),
             "makespan": ("clairvoyant",),
@@ -49,7 +51,7 @@ PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
     "prices": {
         "minimum": 1e-6,
         "maximum": 1e9,
-        "help": "of cost: the price of a GPU of each type of the cluster, in its order; the last "
-        "holds for all further types",
+        "help": "of cost and deadlines: the price of a GPU of each type of the cluster, in its "
+        "order; the last holds for all further types",
     },
 }

@@ -1,30 +1,23 @@
 """Gavel's linear programs: what part of the time each job should spend on each GPU type.
 
 Narayanan, Santhanam, Kazhamiaka, Phanishayee, Zaharia, "Heterogeneity-Aware Cluster Scheduling
-Policies for Deep Learning Workloads", OSDI 2020. Solved by HiGHS through SciPy.
+Policies for Deep Learning Workloads", OSDI 2020.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from gpusched.base.libraries import need as need_library
-from gpusched.base.supervision import attended
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
+from gpusched.plugins.schedulers.gavel_solver import TIE, UnsolvedError, level, solve, tangent
 
-# Among equally good answers the one with more throughput, whatever the units of the objective.
-_TIE: Final = 1e-4
 _STEPS: Final = 100
 _CLOSE: Final = 1e-6
 _PLENTY: Final = 1e6
-_SMALL: Final = 1e-3
-
-
-class UnsolvedError(Exception):
-    """A program has no solution that the solver could find."""
+_LESS: Final = 1 - 1e-9  # what rounding may take from a level that was reached
 
 
 def solved(objective: str, jobs: Jobs) -> tuple[Array, str]:
@@ -45,24 +38,42 @@ def solved(objective: str, jobs: Jobs) -> tuple[Array, str]:
 def max_min(jobs: Jobs) -> Array:
     """Maximise the least weighted throughput, in units of that of an equal share of all types."""
     alike, group, count = _groups(jobs)
-    rates, gpus, weight = jobs.rates[alike], jobs.gpus[alike], jobs.weight[alike]
-    share = jobs.capacity / jobs.capacity.sum()
-    gain = rates * (gpus / (weight * (rates @ share)))[:, None]
-    return _level(gain, np.ones(len(alike)), gpus, count, jobs)[1][group]
+    gain, gpus = _weighted(jobs)[alike], jobs.gpus[alike]
+    found = level(gain, np.ones(len(alike)), gpus, count, jobs.capacity, tie=_tie(jobs))
+    return found.fractions[group]
+
+
+def water_filling(jobs: Jobs) -> Array:
+    """Maximise the least weighted throughput, then the next least, and so on.
+
+    Who holds the level where it is has no more in any solution, and keeps it while the others rise.
+    """
+    alike, group, count = _groups(jobs)
+    gain, gpus = _weighted(jobs)[alike], jobs.gpus[alike]
+    floor, rises = np.zeros(len(alike)), np.ones(len(alike), np.bool_)
+    while True:
+        found = level(
+            gain, rises.astype(float), gpus, count, jobs.capacity, floor=floor * _LESS, tie=0.0
+        )
+        stays = found.binds & rises
+        floor[stays] = found.height
+        rises &= ~stays
+        if not rises.any():
+            return found.fractions[group]
 
 
 def throughput(jobs: Jobs) -> Array:
     """Maximise the sum of the jobs' rates."""
     alike, group, count = _groups(jobs)
     gain = _gain(jobs)[alike]
-    return _solve(-(gain * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
+    return solve(-(gain * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
 
 
 def cost(jobs: Jobs) -> Array:
     """Maximise the sum of the jobs' rates, each over the price of a GPU of its type."""
     alike, group, count = _groups(jobs)
-    gain = _gain(jobs)[alike] / (1.0 if jobs.price is None else jobs.price)
-    return _solve(-(gain * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
+    gain = _gain(jobs)[alike] / _price(jobs)
+    return solve(-(gain * count[:, None]), jobs.gpus[alike], count, jobs.capacity)[group]
 
 
 def isolated(jobs: Jobs) -> Array:
@@ -89,7 +100,8 @@ def unaware(rates: Array, *, is_of_first: bool) -> Array:
 def makespan(jobs: Jobs) -> Array:
     """Minimise the time at which the last job would end."""
     need = jobs.remaining / jobs.remaining.max()
-    return _level(jobs.rates, need, jobs.gpus, np.ones(len(jobs)), jobs)[1]
+    ones = np.ones(len(jobs))
+    return level(jobs.rates, need, jobs.gpus, ones, jobs.capacity, tie=_tie(jobs)).fractions
 
 
 def finish_time_fairness(jobs: Jobs) -> Array:
@@ -116,30 +128,32 @@ def finish_time_fairness(jobs: Jobs) -> Array:
         gain = jobs.rates * (left / jobs.remaining)[:, None]
         # What a millionth of the time is enough for is no matter, and too much for the solver.
         gain *= np.minimum(1.0, _PLENTY / gain.max(axis=1))[:, None]
-        times = _tangent(gain, slope, jobs.gpus, jobs.capacity, least / excess)
+        times = tangent(gain, slope, jobs.gpus, jobs.capacity, least / excess)
         excess *= times
         if abs(times - 1.0) <= _CLOSE:
             break
     left = excess * isolated + slack
-    return _level(jobs.rates, jobs.remaining / left, jobs.gpus, ones, jobs)[1]
+    need = jobs.remaining / left
+    return level(jobs.rates, need, jobs.gpus, ones, jobs.capacity, tie=_tie(jobs)).fractions
 
 
 def deadlines(jobs: Jobs) -> Array:
-    """Maximise throughput once each deadline that can be met is given the rate that it needs.
+    """Maximise throughput over prices once each deadline that can be met has the rate it needs.
 
     What the GPUs do not suffice for is missing where it costs the least value; jobs that no rate
     can save ask for nothing.
     """
     need = np.where(jobs.time_left > 0, jobs.remaining / np.maximum(jobs.time_left, 1e-6), np.inf)
     need[(need > jobs.rates.max(axis=1)) | np.isinf(jobs.time_left)] = 0.0
-    return _solve(
-        -_TIE * jobs.rates, jobs.gpus, np.ones(len(jobs)), jobs.capacity, need=need,
+    return solve(
+        -TIE * jobs.rates / _price(jobs), jobs.gpus, np.ones(len(jobs)), jobs.capacity, need=need,
         penalty=np.where(need > 0, jobs.value / np.maximum(need, 1e-12), 0.0), gain=jobs.rates,
     )  # fmt: skip
 
 
 PROGRAMS: Final[Mapping[str, Callable[[Jobs], Array]]] = {
     "max-min": max_min,
+    "water-filling": water_filling,
     "ftf": finish_time_fairness,
     "makespan": makespan,
     "throughput": throughput,
@@ -148,6 +162,21 @@ PROGRAMS: Final[Mapping[str, Callable[[Jobs], Array]]] = {
     "isolated": isolated,
 }
 """By objective: from the active jobs to the fraction of time on each type, float64[n, types]."""
+
+
+def _weighted(jobs: Jobs) -> Array:
+    """Throughput over the weight, in units of that of an equal share of all types."""
+    share = jobs.capacity / jobs.capacity.sum()
+    scale: Array = jobs.gpus / (jobs.weight * (jobs.rates @ share))
+    return jobs.rates * scale[:, None]
+
+
+def _tie(jobs: Jobs) -> float:
+    return TIE if jobs.breaks_ties else 0.0
+
+
+def _price(jobs: Jobs) -> Array:
+    return np.ones(len(jobs.capacity)) if jobs.price is None else jobs.price
 
 
 def _gain(jobs: Jobs) -> Array:
@@ -170,129 +199,7 @@ def _groups(jobs: Jobs) -> tuple[Array, Array, Array]:
     return alike, group.reshape(-1), count.astype(float)
 
 
-def _level(gain: Array, need: Array, gpus: Array, count: Array, jobs: Jobs) -> tuple[float, Array]:
-    """Maximise the level t such that each job's gain is at least t times its need."""
-    try:
-        return _level_of(gain, need, gpus, count, jobs)
-    except UnsolvedError:
-        # The solver takes factors below 1e-9 for none, and the program for one without a bound.
-        most = float(need.max())
-        if not 0 < most < _SMALL:
-            raise
-        level, fractions = _level_of(gain, need / most, gpus, count, jobs)
-        return level / most, fractions
-
-
-def _level_of(
-    gain: Array, need: Array, gpus: Array, count: Array, jobs: Jobs
-) -> tuple[float, Array]:
-    need_library("scipy", "a policy with linear programs", "scipy")
-    from scipy import sparse
-    from scipy.optimize import linprog
-
-    num, types = gain.shape
-    rows = np.repeat(np.arange(num), types)
-    limits = _limits(gpus, count, types)
-    reach = sparse.csr_array((-gain.ravel(), (rows, np.arange(num * types))), (num, num * types))
-    matrix = sparse.vstack(
-        [
-            sparse.hstack([limits, sparse.csr_array((num + types, 1))]),
-            sparse.hstack([reach, sparse.csr_array(need[:, None])]),
-        ]
-    ).tocsr()
-    bound = np.concatenate([np.ones(num), jobs.capacity, np.zeros(num)])
-    scale = max(float((gain * count[:, None]).max()), 1e-12) * num
-    tie = _TIE if jobs.breaks_ties else 0.0
-    cost = np.append(-tie * (gain * count[:, None]).ravel() / scale, -1.0)
-    found = attended(
-        lambda: linprog(cost, A_ub=matrix, b_ub=bound, bounds=(0, None), method="highs")
-    )
-    if found.x is None:
-        raise UnsolvedError
-    return float(found.x[-1]), _clean(found.x[:-1].reshape(num, types))
-
-
-def _tangent(gain: Array, slope: Array, gpus: Array, capacity: Array, least: float) -> float:
-    """Minimise t, at least ``least``, such that gain + slope (t - 1) is 1 for each job."""
-    need_library("scipy", "a policy with linear programs", "scipy")
-    from scipy import sparse
-    from scipy.optimize import linprog
-
-    num, types = gain.shape
-    rows = np.repeat(np.arange(num), types)
-    limits = _limits(gpus, np.ones(num), types)
-    reach = sparse.csr_array((-gain.ravel(), (rows, np.arange(num * types))), (num, num * types))
-    matrix = sparse.vstack(
-        [
-            sparse.hstack([limits, sparse.csr_array((num + types, 1))]),
-            sparse.hstack([reach, sparse.csr_array(-slope[:, None])]),
-        ]
-    ).tocsr()
-    bound = np.concatenate([np.ones(num), capacity, -1.0 - slope])
-    cost = np.append(np.zeros(num * types), 1.0)
-    bounds = np.column_stack([np.append(np.zeros(num * types), least), np.full(len(cost), np.inf)])
-    found = attended(lambda: linprog(cost, A_ub=matrix, b_ub=bound, bounds=bounds, method="highs"))
-    if found.x is None:
-        raise UnsolvedError
-    return float(found.x[-1])
-
-
-def _solve(
-    cost: Array,
-    gpus: Array,
-    count: Array,
-    capacity: Array,
-    *,
-    need: Array | None = None,
-    penalty: Array | None = None,
-    gain: Array | None = None,
-) -> Array:
-    """Minimise the cost of fractions; what ``gain`` lacks of ``need`` is charged ``penalty``."""
-    need_library("scipy", "a policy with linear programs", "scipy")
-    from scipy import sparse
-    from scipy.optimize import linprog
-
-    num, types = cost.shape
-    matrix, bound = _limits(gpus, count, types), np.concatenate([np.ones(num), capacity])
-    costs, highest = cost.ravel(), np.full(num * types, np.inf)
-    if need is not None and penalty is not None and gain is not None:
-        rows = np.repeat(np.arange(num), types)
-        reach = sparse.csr_array(
-            (-gain.ravel(), (rows, np.arange(num * types))), (num, num * types)
-        )
-        matrix = sparse.vstack(
-            [
-                sparse.hstack([matrix, sparse.csr_array((num + types, num))]),
-                sparse.hstack([reach, -sparse.eye_array(num)]),
-            ]
-        ).tocsr()
-        bound = np.concatenate([bound, -need])
-        costs, highest = np.concatenate([costs, penalty]), np.concatenate([highest, need])
-    bounds = np.column_stack([np.zeros(len(costs)), highest])
-    found = attended(lambda: linprog(costs, A_ub=matrix, b_ub=bound, bounds=bounds, method="highs"))
-    if found.x is None:
-        raise UnsolvedError
-    return _clean(found.x[: num * types].reshape(num, types))
-
-
-def _limits(gpus: Array, count: Array, types: int) -> Any:
-    """Rows: no job more than all the time; no type more than its GPUs."""
-    from scipy import sparse
-
-    num = len(gpus)
-    entries = np.arange(num * types)
-    rows = np.concatenate([entries // types, num + entries % types])
-    values = np.concatenate([np.ones(num * types), np.repeat(gpus * count, types)])
-    return sparse.csr_array((values, (rows, np.tile(entries, 2))), (num + types, num * types))
-
-
 def _equal(gpus: Array, count: Array, capacity: Array) -> Array:
     """The share of each type that everybody can have."""
     share = capacity / max(1.0, float((gpus * count).sum()))
     return np.broadcast_to(np.minimum(share, 1 / len(capacity)), (len(gpus), len(capacity))).copy()
-
-
-def _clean(fractions: Array) -> Array:
-    """Drop what is rounding: it must not decide who comes first."""
-    cleaned: Array = np.round(np.clip(fractions, 0.0, 1.0), 6)
-    return cleaned

@@ -27,13 +27,23 @@ class SimulatorRounds:
         The longest round, and the least time between two solutions.
     shuffles
         Whether the types take turns at random, by ``seed``, and not in the order of the cluster.
+    idles
+        Whether GPUs stay free rather than go to jobs without a fraction.
     """
 
     def __init__(
-        self, num_types: int, round_us: int, reset_us: int, *, shuffles: bool, seed: int
+        self,
+        num_types: int,
+        round_us: int,
+        reset_us: int,
+        *,
+        shuffles: bool,
+        idles: bool,
+        seed: int,
     ) -> None:
         self.num_types, self.round_us, self.reset_us = num_types, round_us, reset_us
         self.shuffler = random.Random(seed + _SHUFFLER) if shuffles else None
+        self.idles = idles
         self.ends_us = -1
         self.last_reset_us = 0
         self.had: dict[int, Array] = {}  # by job: time on each type since the last solution
@@ -95,8 +105,9 @@ class SimulatorRounds:
                     priority = fraction / (had[kind] / self.all_had[kind])
                 keyed.append((priority, self.deficit[job][kind], fraction, job))
             keyed.sort(key=lambda entry: entry[:3], reverse=True)  # stable: then as they came
-            for *_, job in keyed:
-                yield job, kind
+            for _, _, fraction, job in keyed:
+                if fraction > 0 or not self.idles:
+                    yield job, kind
 
     def fill(
         self,

@@ -44,7 +44,7 @@ def test_between_resets_newcomers_wait() -> None:
 
 
 def test_who_had_the_least_of_what_is_due_comes_first() -> None:
-    rounds = SimulatorRounds(1, 100, 0, shuffles=False, seed=0)
+    rounds = SimulatorRounds(1, 100, 0, shuffles=False, idles=False, seed=0)
     for job in (1, 2, 3):
         rounds.meet(job)
     half = {1: np.array([0.5]), 2: np.array([0.5])}
@@ -58,7 +58,7 @@ def test_who_had_the_least_of_what_is_due_comes_first() -> None:
 
 def test_types_are_shuffled_by_the_seed() -> None:
     def order(seed: int) -> list[int]:
-        rounds = SimulatorRounds(6, 100, 0, shuffles=True, seed=seed)
+        rounds = SimulatorRounds(6, 100, 0, shuffles=True, idles=False, seed=seed)
         rounds.meet(0)
         return [kind for _, kind in rounds.pairs({})]
 

@@ -13,7 +13,8 @@ import pytest
 import gpusched as gs
 from gpusched.plugins.schedulers import gavel_programs
 from gpusched.plugins.schedulers.gavel_jobs import Jobs
-from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, UnsolvedError, solved
+from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, solved
+from gpusched.plugins.schedulers.gavel_solver import UnsolvedError, level
 from tests.unit.core.schedulers.two_types import random_workload, runs
 
 TWO_TYPES = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
@@ -111,6 +112,44 @@ def test_gavel_alternates_equal_jobs_between_unequal_gpus() -> None:
     assert abs(on_fast[0] - on_fast[1]) <= 20e6
 
 
+IN_ORDER = "gavel:objective=fifo,rounds=artefact,round_s=10"
+
+
+def test_gavel_in_order_gives_each_job_the_best_type_that_is_left() -> None:
+    tables = tuple({"A": {1: 1.0}, "B": {1: rate}} for rate in (2.0, 4.0, 1.0))
+    result = simulate(IN_ORDER, TWO_TYPES, [(0, 60, 1), (0, 60, 1), (0, 60, 1)], *tables)
+    # All are fastest on B or alike; the first has it, though the second gains more.
+    assert servers_of(result, 0) == [1] * len(servers_of(result, 0))
+    assert servers_of(result, 1)[0] == 0
+    assert runs(result)[-1][0] == 2
+
+
+def test_gavel_in_order_lets_nobody_pass_a_job_that_finds_no_room() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 2, "A"),))
+    result = simulate(
+        IN_ORDER, cluster, [(0, 100, 1), (0, 10, 2), (0, 10, 1)], {"A": {1: 1.0, 2: 1.0}}
+    )
+    assert [run[:2] for run in runs(result)][:2] == [(0, 0), (1, 100)]
+
+
+def test_gavel_in_order_that_is_not_aware_keeps_a_type() -> None:
+    table = {"A": {1: 1.0}, "B": {1: 4.0}}
+    jobs = [(0, 400, 1)] * 5
+    for seed in range(3):
+        policy = f"{IN_ORDER},aware=false"
+        trace = gs.Trace.from_columns(
+            *(list(column) for column in zip(*jobs, strict=True)),
+            profiles=[gs.models.JobProfile("p", throughput=table)], profile=[0] * 5,
+        )  # fmt: skip
+        result = gs.simulate(
+            trace, TWO_TYPES, policy=policy, speed="table", placement="best-fit", seed=seed
+        )
+        assert all(len(set(servers_of(result, job))) == 1 for job in range(5))
+        # The second has the type that the first, on a random one, has left.
+        assert {servers_of(result, 0)[0], servers_of(result, 1)[0]} == {0, 1}
+        result.audit().raise_if_bad()
+
+
 def test_gavel_does_not_take_gpus_from_a_job_that_still_pays_for_its_restart() -> None:
     # A round is shorter than a restart: to alternate each round would mean no progress at all.
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
@@ -138,7 +177,7 @@ def test_gavel_is_listed_without_the_library_that_it_needs() -> None:
     )
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert made.stdout.strip() == "False"
-    assert gs.policies()["gavel"].parameter("objective")["choices"] == [*PROGRAMS, "allox"]
+    assert gs.policies()["gavel"].parameter("objective")["choices"] == [*PROGRAMS, "allox", "fifo"]
     assert gs.policies()["gavel"].parameter("round_s")["minimum"] == 1
 
 
@@ -192,8 +231,8 @@ def test_no_fractions_are_fairer_than_those_of_ftf(seed: int) -> None:
     left = 0.999 * ratio * isolated_times(jobs) - jobs.elapsed
     if (left > 0).all():
         need = jobs.remaining / left
-        level, _ = gavel_programs._level(jobs.rates, need, jobs.gpus, np.ones(len(jobs)), jobs)
-        assert level < 1
+        found = level(jobs.rates, need, jobs.gpus, np.ones(len(jobs)), jobs.capacity)
+        assert found.height < 1
 
 
 def max_min_level(jobs: Jobs, fractions: np.ndarray) -> float:
@@ -210,6 +249,72 @@ def test_max_min_gives_nobody_less_than_an_equal_share_of_all_types() -> None:
         assert least >= scale * float((jobs.gpus / jobs.weight).min()) - 1e-3
         others = [PROGRAMS[name](jobs) for name in ("makespan", "throughput")]
         assert all(least >= max_min_level(jobs, other) - 1e-3 for other in others)
+
+
+def least_first(jobs: Jobs, fractions: np.ndarray) -> np.ndarray:
+    """What each job has of an equal share of all types, the least first."""
+    share = jobs.capacity / jobs.capacity.sum()
+    got = (jobs.rates * fractions).sum(axis=1) / (jobs.rates @ share)
+    return np.sort(got * jobs.gpus / jobs.weight)
+
+
+def raised_one_by_one(jobs: Jobs) -> np.ndarray:
+    """The levels of water filling: each job that no solution raises above the rest stays there."""
+    linprog = pytest.importorskip("scipy.optimize").linprog
+    num, types = jobs.rates.shape
+    share = jobs.capacity / jobs.capacity.sum()
+    gain = jobs.rates * (jobs.gpus / (jobs.weight * (jobs.rates @ share)))[:, None]
+    time = np.kron(np.eye(num), np.ones(types))
+    use = np.kron(jobs.gpus, np.eye(types))
+    reach = np.stack([np.kron(np.eye(num)[job], gain[job]) for job in range(num)])
+    levels: dict[int, float] = {}
+    while len(levels) < num:
+        rising = [job for job in range(num) if job not in levels]
+        column = np.array([[1.0 if job in rising else 0.0] for job in range(num)])
+        known = np.array([levels.get(job, 0.0) for job in range(num)])
+        limits = np.block([[time, np.zeros((num, 1))], [use, np.zeros((types, 1))]])
+        most = [*np.ones(num), *jobs.capacity]
+        raised = linprog(
+            [*np.zeros(num * types), -1.0], np.block([[limits], [-reach, column]]),
+            [*most, *(-known + 1e-9)],
+        )  # fmt: skip
+        level = raised.x[-1]
+        floor = np.where(column[:, 0] > 0, level, known) - 1e-7
+        for job in rising:
+            alone = linprog(-reach[job], np.vstack([time, use, -reach]), [*most, *-floor])
+            if -alone.fun <= level + 1e-5:
+                levels[job] = level
+    return np.sort(list(levels.values()))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_water_filling_raises_everybody_whom_a_solution_can_raise(seed: int) -> None:
+    jobs = random_jobs(seed)
+    found = least_first(jobs, PROGRAMS["water-filling"](jobs))
+    assert found == pytest.approx(raised_one_by_one(jobs), abs=1e-4)
+
+
+def test_water_filling_goes_on_where_max_min_may_stop() -> None:
+    ones = np.ones(2)
+    # The first cannot use type B and is alone on A; only the second can have it all.
+    jobs = Jobs(
+        rates=np.array([[1.0, 0.0], [1.0, 4.0]]), gpus=ones, weight=ones, remaining=ones,
+        elapsed=0 * ones, served=0 * ones, time_left=np.full(2, np.inf), value=ones,
+        capacity=ones, breaks_ties=False,
+    )  # fmt: skip
+    assert PROGRAMS["water-filling"](jobs) == pytest.approx(np.eye(2), abs=1e-5)
+
+
+def test_deadlines_are_followed_by_what_is_cheap() -> None:
+    ones = np.ones(2)
+    jobs = Jobs(
+        rates=np.array([[1.0, 0.8], [1.0, 0.8]]), gpus=ones, weight=ones, remaining=10 * ones,
+        elapsed=0 * ones, served=0 * ones, time_left=np.array([10.0, np.inf]), value=ones,
+        capacity=ones, price=np.array([4.0, 1.0]),
+    )  # fmt: skip
+    # The first is in time on A alone, which is dear; to the other what is left of B is worth it.
+    assert PROGRAMS["deadlines"](jobs) == pytest.approx(np.eye(2), abs=1e-5)
+    assert PROGRAMS["cost"](jobs).sum(axis=0) == pytest.approx([1, 1], abs=1e-5)
 
 
 def test_makespan_and_throughput_are_the_best_at_what_they_say() -> None:
@@ -297,7 +402,7 @@ def test_jobs_that_have_waited_far_longer_than_they_run_have_a_fairness(wait_s: 
     assert (fractions.sum(axis=0) <= 1 + 1e-5).all()
 
 
-def unsolved(*_: object) -> None:
+def unsolved(*_: object, **__: object) -> None:
     raise UnsolvedError
 
 
@@ -305,9 +410,9 @@ def unsolved(*_: object) -> None:
     ("objective", "part", "instead"),
     [
         ("ftf", "finish_time_fairness", "max-min"),
-        ("ftf", "_level_of", "equal shares"),
-        ("max-min", "_level_of", "equal shares"),
-        ("throughput", "_solve", "equal shares"),
+        ("ftf", "level", "equal shares"),
+        ("max-min", "level", "equal shares"),
+        ("throughput", "solve", "equal shares"),
     ],
 )
 def test_gavel_says_what_it_follows_where_a_program_has_no_solution(
