@@ -1,10 +1,13 @@
 #include <pybind11/typing.h>
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "bindings.hpp"
 #include "columns.hpp"
 #include "solvers/makespan_bounds.hpp"
+#include "solvers/priced_time.hpp"
 #include "solvers/squashed_machine.hpp"
 
 namespace gpusched::bindings {
@@ -29,6 +32,48 @@ void bind_bounds(py::module_& m) {
       py::arg("gpus").noconvert(), py::arg("num_gpus"), py::arg("weight").noconvert(),
       "Sums of (mean busy time - submit + service / 2) in half ticks: exact, and weighted. An "
       "empty weight counts every job once.");
+
+  m.def(
+      "busy_times",
+      [](const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
+         const Column<std::int32_t>& gpus, std::int64_t num_gpus, const Column<double>& weight) {
+        const auto submits = view(submit_us, "submit_us");
+        const auto services = view(service_us, "service_us");
+        const auto widths = view(gpus, "gpus");
+        const auto weights = view(weight, "weight");
+        std::vector<double> each(submits.size());
+        {
+          const py::gil_scoped_release unlocked;  // no Python object is touched below
+          static_cast<void>(mean_busy_time(submits, services, widths, num_gpus, weights, each));
+        }
+        return column_of(std::move(each));
+      },
+      py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
+      py::arg("gpus").noconvert(), py::arg("num_gpus"), py::arg("weight").noconvert(),
+      "Mean busy time - submit + service / 2 of each job in half ticks, under mean_busy_time.");
+
+  m.def(
+      "priced_times",
+      [](const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
+         const Column<std::int32_t>& widths, const Column<std::int64_t>& edge_us,
+         const Column<double>& price) {
+        const auto submits = view(submit_us, "submit_us"),
+                   services = view(service_us, "service_us");
+        const PricedMachines machines{view(widths, "widths"), view(edge_us, "edge_us"),
+                                      view(price, "price")};
+        PricedTimes found;
+        {
+          const py::gil_scoped_release unlocked;  // no Python object is touched below
+          found = priced_times(submits, services, machines);
+        }
+        return py::typing::Tuple<py::float_, py::array_t<double>>(
+            py::make_tuple(found.cost, column_of(std::move(found.held))));
+      },
+      py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
+      py::arg("widths").noconvert(), py::arg("edge_us").noconvert(), py::arg("price").noconvert(),
+      "Jobs alone that pay for what they hold, by prices over time: the sum of time in system and\n"
+      "of what is paid, microseconds, and width times microseconds held in each step. Widths and\n"
+      "prices are those of one machine after the other.");
 
   m.def(
       "longest_job",

@@ -103,7 +103,8 @@ Uint128 total_flow_of_srpt(const Columns& jobs) {
 
 /// `Key` orders the waiting jobs, least first: the work itself, or the work over the weight.
 template <typename Tick, typename Key>
-MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight) {
+MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight,
+                        std::span<double> each) {
   struct Waiting {
     Key key;
     std::uint32_t job;
@@ -137,6 +138,9 @@ MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight) {
             mine.moment / jobs.work<Tick>(job) +
             static_cast<Uint128>(jobs.service_us[job]) * static_cast<Uint128>(jobs.num_gpus);
         sum.half_ticks += half_ticks;
+        if (!each.empty()) {
+          each[job] = static_cast<double>(half_ticks);
+        }
         sum.weighted_half_ticks +=
             static_cast<double>(half_ticks) * (weight.empty() ? 1.0 : weight[job]);
         std::pop_heap(waiting.begin(), waiting.end(), std::greater<>{});
@@ -165,9 +169,10 @@ MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight) {
 }
 
 template <typename Tick>
-MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight) {
-  return weight.empty() ? busy_times<Tick, Tick>(jobs, weight)
-                        : busy_times<Tick, double>(jobs, weight);
+MeanBusyTime busy_times(const Columns& jobs, std::span<const double> weight,
+                        std::span<double> each) {
+  return weight.empty() ? busy_times<Tick, Tick>(jobs, weight, each)
+                        : busy_times<Tick, double>(jobs, weight, each);
 }
 
 int bit_width(Uint128 value) noexcept {
@@ -191,9 +196,12 @@ Uint128 squashed_srpt(std::span<const std::int64_t> submit_us,
 MeanBusyTime mean_busy_time(std::span<const std::int64_t> submit_us,
                             std::span<const std::int64_t> service_us,
                             std::span<const std::int32_t> gpus, std::int64_t num_gpus,
-                            std::span<const double> weight) {
+                            std::span<const double> weight, std::span<double> each) {
   const Columns jobs{submit_us, service_us, gpus, num_gpus};
   const Extent extent = check(jobs);
+  if (!each.empty() && each.size() != jobs.size()) {
+    throw std::invalid_argument("each must be as long as the other columns, or empty");
+  }
   if (!weight.empty()) {
     if (weight.size() != jobs.size()) {
       throw std::invalid_argument("weight must be as long as the other columns, or empty");
@@ -205,8 +213,8 @@ MeanBusyTime mean_busy_time(std::span<const std::int64_t> submit_us,
   if (bit_width(extent.largest_work) + bit_width(2 * extent.horizon) > 127) {
     throw std::overflow_error("one job's work times the horizon needs more than 127 bits");
   }
-  return extent.fits_64_bits() ? busy_times<std::uint64_t>(jobs, weight)
-                               : busy_times<Uint128>(jobs, weight);
+  return extent.fits_64_bits() ? busy_times<std::uint64_t>(jobs, weight, each)
+                               : busy_times<Uint128>(jobs, weight, each);
 }
 
 }  // namespace gpusched

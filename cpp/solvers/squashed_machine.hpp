@@ -30,11 +30,12 @@ struct MeanBusyTime {
   double weighted_half_ticks = 0.0;
 };
 
-/// An empty `weight` counts every job once. std::overflow_error if a product of one job's work
-/// and the horizon needs more than 127 bits.
+/// An empty `weight` counts every job once; `each`, unless it is empty, gets the half ticks of each
+/// job. std::overflow_error if a product of one job's work and the horizon needs more than 127 bits.
 [[nodiscard]] MeanBusyTime mean_busy_time(std::span<const std::int64_t> submit_us,
                                           std::span<const std::int64_t> service_us,
                                           std::span<const std::int32_t> gpus, std::int64_t num_gpus,
-                                          std::span<const double> weight);
+                                          std::span<const double> weight,
+                                          std::span<double> each = {});
 
 }  // namespace gpusched

@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'registry', 'run_measures', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -940,6 +940,10 @@ def auction(value: numpy.typing.NDArray[numpy.float64], demand: numpy.typing.NDA
     Owner of each item (-1: none), job duals, prices, value, and the epsilon that rounding
     allowed.
     """
+def busy_times(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], num_gpus: typing.SupportsInt | typing.SupportsIndex, weight: numpy.typing.NDArray[numpy.float64]) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Mean busy time - submit + service / 2 of each job in half ticks, under mean_busy_time.
+    """
 def can_place(run: Run, job: typing.SupportsInt | typing.SupportsIndex) -> bool:
     """
     Whether the placement of a halted run has GPUs for the job.
@@ -992,6 +996,12 @@ def plan_gangs(jobs: JobTable, cluster: Cluster, policy: str, policy_values: col
     """
     Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,
     or, where that is 0, under the tightest cap that bisection finds.
+    """
+def priced_times(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], widths: numpy.typing.NDArray[numpy.int32], edge_us: numpy.typing.NDArray[numpy.int64], price: numpy.typing.NDArray[numpy.float64]) -> tuple[float, numpy.typing.NDArray[numpy.float64]]:
+    """
+    Jobs alone that pay for what they hold, by prices over time: the sum of time in system and
+    of what is paid, microseconds, and width times microseconds held in each step. Widths and
+    prices are those of one machine after the other.
     """
 def registry() -> list[dict[str, typing.Any]]:
     """

@@ -27,6 +27,8 @@ KNOWN = known_bounds()
 POLICIES = ("fifo", "fifo-skip", "sjf", "srtf", "2d-las", "easy", "edf", "swf")
 SPEED = "fixed"
 
+TWO_JOBS = gs.Trace.from_columns([0, 1], [5, 5], [4, 1]), gs.Cluster.uniform(1, 4)
+
 every_bound = pytest.mark.parametrize("name", sorted(KNOWN))
 # Tiny ranges on purpose: ties, simultaneous events and full clusters are the interesting cases.
 jobs = st.tuples(
@@ -55,6 +57,8 @@ def test_a_bound_says_what_it_is(name: str) -> None:
 def test_every_quantity_is_bounded_and_listed_in_order() -> None:
     assert set(known_bounds(TOTAL_JCT)) >= {"squashed-srpt", "mean-busy-time", "trivial"}
     assert next(iter(known_bounds(DEADLINES_MET))) == "alone"
+    brief = lower_bounds(*TWO_JOBS).total_jct_us
+    assert set(known_bounds(TOTAL_JCT)) - set(brief) == {"priced-time"}
     assert sum(len(known_bounds(quantity)) for quantity in QUANTITIES) == len(KNOWN)
     with pytest.raises(ValueError, match="unknown quantity 'makspan'; did you mean 'makespan'"):
         known_bounds("makspan")
@@ -71,7 +75,7 @@ def test_no_policy_beats_a_bound(
     flow_us = int((schedule.finish_us - trace.submit_us).sum())
     makespan_us = int(schedule.finish_us.max() - trace.submit_us[0])
     has_deadline = np.asarray(trace.deadline_us) >= 0 if trace.deadline_us is not None else None
-    lower = lower_bounds(trace, cluster)
+    lower = lower_bounds(trace, cluster, thorough=True)
     for name, value in lower.total_jct_us.items():
         assert value <= flow_us, name
     for name, value in lower.makespans_us.items():

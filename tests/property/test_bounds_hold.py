@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from gpusched.bounds.bounded_jobs import JobColumns
 from gpusched.bounds.certificates import makespan_bound
 from gpusched.bounds.known.mean_busy_time import mean_busy_time
+from gpusched.bounds.known.priced_time import priced_time
+from gpusched.bounds.known.shared_cost import excluding, shared_cost
 from gpusched.bounds.known.squashed_srpt import squashed_srpt
 from gpusched.bounds.known.trivial import trivial
 from gpusched.readable import PLACEMENTS, POLICIES, Job, replay
@@ -31,6 +33,8 @@ def largest_sum(jobs: Jobs, num_gpus: int) -> Fraction:
         trivial(some),
         squashed_srpt(some, num_gpus),
         mean_busy_time(some, num_gpus),
+        shared_cost(some, num_gpus),
+        priced_time(some, num_gpus, rounds=40),
     )
 
 
@@ -102,3 +106,29 @@ def test_the_weighted_bound_does_not_exceed_a_schedule(instance, weights):
         for w, finish, (submit, _, _) in zip(weight.tolist(), outcome.finish_us, jobs, strict=True)
     )
     assert mean_busy_time(columns(jobs), num_gpus, weight=weight) <= flow
+
+
+@given(gang_instances())
+@settings(max_examples=200, deadline=None)
+def test_no_gangs_that_fit_overload_the_machine_on_which_wide_ones_exclude(instance):
+    jobs, num_gpus = instance
+    some = columns(jobs)
+    found = excluding(some, num_gpus)
+    if found is None:
+        assert all(2 * gpus <= num_gpus or gpus == num_gpus for _, _, gpus in jobs)
+        return
+    raised = dict(zip(found[1].tolist(), found[0].gpus.tolist(), strict=True))
+    for chosen in range(1 << len(jobs)):
+        members = [job for job in range(len(jobs)) if chosen >> job & 1]
+        if sum(int(some.gpus[job]) for job in members) <= num_gpus:
+            assert sum(raised.get(job, 0) for job in members) <= num_gpus
+    assert any(raised[job] > some.gpus[job] for job in raised)
+
+
+@given(gang_instances(), st.integers(0, 6))
+@settings(max_examples=100, deadline=None)
+def test_sharing_the_cost_is_no_worse_than_services_however_many_rounds(instance, rounds):
+    jobs, num_gpus = instance
+    some = columns(jobs)
+    lower, more = (shared_cost(some, num_gpus, rounds=count) for count in (rounds, rounds + 1))
+    assert float(trivial(some)) * (1 - 1e-12) <= lower <= more

@@ -34,7 +34,8 @@ def share(of: str, seed: int) -> float:
     jobs, num_gpus = drawn(seed)
     submit, service, gpus = zip(*jobs, strict=True)
     trace = gs.Trace.from_columns(submit, service, gpus)
-    found = gs.bounds.lower_bounds(trace, gs.Cluster.uniform(servers=1, gpus=num_gpus))
+    cluster = gs.Cluster.uniform(servers=1, gpus=num_gpus)
+    found = gs.bounds.lower_bounds(trace, cluster, thorough=True)
     if of == "makespan":
         optimum, values = least_makespan(jobs, num_gpus), found.makespans_us
     else:

@@ -41,6 +41,8 @@ class Bound:
     rank
         Bounds of one quantity are computed in this order, then by name; of equals the first is
         named.
+    is_thorough
+        Whether it takes so long that it is computed only where it is asked for.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Bound:
     source: str
     compute: Callable[..., Any]
     rank: int = 100
+    is_thorough: bool = False
 
     @property
     def side(self) -> str:
@@ -63,11 +66,18 @@ BOUNDS: Final[Registry[Bound]] = Registry(
 
 
 def register_bound(
-    name: str, *, quantity: str, summary: str, assumptions: str, source: str, rank: int = 100
+    name: str,
+    *,
+    quantity: str,
+    summary: str,
+    assumptions: str,
+    source: str,
+    rank: int = 100,
+    is_thorough: bool = False,
 ) -> Callable[[_Compute], _Compute]:
     """Register a function as the bound ``name``; the parameters are those of :class:`Bound`.
 
-    Every result's certificate takes the best of the bounds of its quantity.
+    Every result's certificate takes the best of the bounds of its quantity that are not thorough.
 
     Raises
     ------
@@ -79,7 +89,8 @@ def register_bound(
     BOUNDS.check_name(name)
 
     def register(compute: _Compute) -> _Compute:
-        BOUNDS.add(name, Bound(name, quantity, summary, assumptions, source, compute, rank))
+        bound = Bound(name, quantity, summary, assumptions, source, compute, rank, is_thorough)
+        BOUNDS.add(name, bound)
         return compute
 
     return register

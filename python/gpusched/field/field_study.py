@@ -12,6 +12,10 @@ from gpusched.sweeping.study import Study
 ORACLE: Final = "oracle"
 FIRST_SEED: Final = 2_000
 NUM_SEEDS: Final = 20
+METRICS: Final = (
+    "mean_wait_s", "p95_wait_s", "p95_bounded_slowdown", "mean_jct_s", "tenant_fairness",
+    "thorough_gap",
+)  # fmt: skip
 NUM_FITTED: Final = 1
 """Seeds where a forest is fitted in each run, which takes longer than all else."""
 
@@ -38,6 +42,7 @@ def field_study(
             ],
             "zip": [["traces", "clusters"]],
             "policies": [one.policy for one in who],
+            "metrics": list(METRICS),
             "predictors": sorted({ORACLE, *(one.predictor for one in workloads)}),
             "runs": _wanted(workloads, who, num_seeds),
         }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from gpusched.field.standings import METRICS, RANKED_BY, Row, Standings
+from gpusched.field.field_study import METRICS
+from gpusched.field.standings import RANKED_BY, Row, Standings
 from gpusched.field.workloads import RESTART_S, Workload
 from gpusched.papers.common.text_table import Table, figure_of, table
 from gpusched.results.metric_registry import metrics

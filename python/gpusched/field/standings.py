@@ -21,9 +21,6 @@ from gpusched.statistics.rank_tests import Better, RankTest, nemenyi
 if TYPE_CHECKING:
     import polars as pl
 
-METRICS: Final = (
-    "mean_wait_s", "p95_wait_s", "p95_bounded_slowdown", "mean_jct_s", "tenant_fairness", "gap",
-)  # fmt: skip
 RANKED_BY: Final = "mean_jct_s"
 """What the rows are in the order of."""
 

@@ -89,11 +89,19 @@ class RunFacts(DeadlineFacts):
     @cached_property
     def lower(self) -> LowerBounds | None:
         """Lower bounds for the finished jobs; None if there is none."""
+        return self._bounds(thorough=False)
+
+    @cached_property
+    def thorough(self) -> LowerBounds | None:
+        """The same and those that take long."""
+        return self._bounds(thorough=True)
+
+    def _bounds(self, *, thorough: bool) -> LowerBounds | None:
         if not self.measures.num_finished:
             return None
         is_all = self.measures.num_finished == len(self.trace)
         jobs = None if is_all else self.finished
-        return certificate(self.trace, self.cluster, jobs=jobs, costs=self.costs)
+        return certificate(self.trace, self.cluster, jobs=jobs, costs=self.costs, thorough=thorough)
 
     def mean(self, total: float) -> float:
         """Return a sum over the finished jobs, per job; NaN if there are none."""

@@ -7,14 +7,16 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
 from gpusched.bounds.bounded_jobs import JobColumns
 from gpusched.bounds.certificates import certificate, lower_bounds, makespan_bound
 from gpusched.bounds.known.longest_job import longest_job, longest_job_us
-from gpusched.bounds.known.mean_busy_time import mean_busy_half_ticks, mean_busy_time
+from gpusched.bounds.known.mean_busy_time import busy_times, mean_busy_half_ticks, mean_busy_time
+from gpusched.bounds.known.priced_time import priced_time, priced_times
+from gpusched.bounds.known.shared_cost import shared_cost
 from gpusched.bounds.known.squashed_srpt import squashed_srpt, squashed_srpt_ticks
 from gpusched.bounds.known.total_work import total_work, total_work_ticks
 from gpusched.bounds.known.trivial import trivial
@@ -164,6 +166,105 @@ def test_native_mean_busy_time_equals_its_readable_twin(jobs, num_gpus, data):
     weight = np.array(data.draw(st.one_of(st.just([]), some_weight)), dtype=np.float64)
     readable = mean_busy_half_ticks(*jobs, num_gpus=num_gpus, weight=weight)
     assert native("mean_busy_time")(*jobs, num_gpus, weight) == readable
+
+
+@given(job_columns, st.integers(1, 10**6), st.data())
+def test_native_busy_times_of_each_job_equal_their_readable_twin(jobs, num_gpus, data):
+    some_weight = st.lists(st.floats(0.01, 100), min_size=len(jobs.gpus), max_size=len(jobs.gpus))
+    weight = np.array(data.draw(st.one_of(st.just([]), some_weight)), dtype=np.float64)
+    each: list[int] = []
+    mean_busy_half_ticks(*jobs, num_gpus=num_gpus, weight=weight, each=each)
+    assert busy_times(jobs, num_gpus, weight).tolist() == [float(one) for one in each]
+
+
+def test_what_a_job_takes_is_charged_to_several_certificates_at_once():
+    # Ten short jobs alone, then as much at once as takes three times its service: each certificate
+    # is good for one half only.
+    alone = [(100 * k, 10, 1) for k in range(10)]
+    crowd = [(10_000, 10, 4)] * 6
+    some, apart = columns(*alone, *crowd), columns(*crowd)
+    expected = 100 + float(mean_busy_time(apart, 4))
+    assert shared_cost(some, 4) > max(
+        trivial(some), mean_busy_time(some, 4), squashed_srpt(some, 4)
+    )
+    assert float(shared_cost(some, 4, rounds=200)) == pytest.approx(expected, rel=5e-3)
+
+
+def test_gangs_that_exclude_each_other_follow_one_another():
+    # Three of five GPUs each: no two at once, though the work of all five fits into three times.
+    wide = columns(*[(0, 10, 3)] * 5)
+    assert float(shared_cost(wide, 5, rounds=200)) == pytest.approx(10 * 15, rel=5e-3)
+    assert float(max(mean_busy_time(wide, 5), squashed_srpt(wide, 5))) < 120
+
+
+priced = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(1, 12), st.integers(0, 4), st.integers(0, 4)),
+    min_size=1, max_size=6,
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(priced, st.lists(st.integers(1, 8), min_size=5, max_size=12), st.data())
+def test_native_priced_times_equal_their_readable_twin(jobs, lengths, data):
+    submit, service, gpus, raised = (np.array(one) for one in zip(*sorted(jobs), strict=True))
+    edges = np.cumsum([0, *lengths, 40]).astype(np.int64)
+    price = st.lists(st.integers(0, 6), min_size=len(edges) - 1, max_size=len(edges) - 1)
+    prices = np.array(data.draw(price) + data.draw(price)) / 2
+    columns_of = (
+        submit.astype(np.int64), service.astype(np.int64),
+        np.concatenate((gpus, raised)).astype(np.int32), edges, prices,
+    )  # fmt: skip
+    cost, held = native("priced_times")(*columns_of)
+    slow_cost, slow_held = priced_times(*columns_of)
+    assert cost == pytest.approx(slow_cost, rel=1e-12)
+    # Equal costs may be had in several ways. All but the free time is held, and paid for.
+    for found in (held, slow_held):
+        assert (found.reshape(2, -1) >= 0).all()
+        assert cost - float((found * prices).sum()) >= service.sum() - 1e-9
+
+
+def test_a_job_waits_where_that_is_cheaper_than_what_it_would_pay():
+    # Service 4, two GPUs. Until 3 a GPU costs 1 a microsecond: to run at once costs 4 + 6; to wait
+    # until all is free 7; to run from 2 on is 6 + 2.
+    edges = np.array([0, 3, 10], np.int64)
+    one = (np.array([0], np.int64), np.array([4], np.int64), np.array([2], np.int32), edges)
+    for compute in (native("priced_times"), priced_times):
+        cost, held = compute(*one, np.array([1.0, 0.0]))
+        assert cost == 7
+        assert held.tolist() == [0, 8]
+        # At a quarter each GPU is worth it: 4 + 1.5 is less than 7.
+        cost, held = compute(*one, np.array([0.25, 0.0]))
+        assert cost == 5.5
+        assert held.tolist() == [6, 2]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        (0, [11], "submit_us must lie between the first and the last edge"),
+        (1, [0], "service_us must be positive"),
+        (1, [4, 4], "submit_us and service_us must have one length"),
+        (2, [-1], "widths must be 0 or more"),
+        (2, [1, 1], "price has an entry per step, widths one per job, of each machine"),
+        (3, [0, 3, 3], "edge_us must be two or more that increase"),
+        (4, [1.0, -1.0], "price must be 0 or more"),
+        (4, [1.0, np.nan], "price must be 0 or more"),
+    ],
+)
+def test_wrong_prices_are_refused(field, value, message):
+    columns_of = [
+        np.array([0], np.int64), np.array([4], np.int64), np.array([2], np.int32),
+        np.array([0, 3, 10], np.int64), np.array([1.0, 0.0]),
+    ]  # fmt: skip
+    columns_of[field] = np.array(value, columns_of[field].dtype)
+    with pytest.raises(ValueError, match=message):
+        native("priced_times")(*columns_of)
+
+
+def test_prices_find_the_optimum_where_jobs_can_be_cut():
+    # Two jobs of all GPUs at once: 10 + 20. No price makes it more, and few make it that.
+    some = columns((0, 10_000_000, 4), (0, 10_000_000, 4))
+    assert 29.4e6 < priced_time(some, 4) <= 30e6
 
 
 MAKESPANS = {

@@ -7,9 +7,9 @@ import pytest
 import gpusched as gs
 from gpusched.field import state, workloads
 from gpusched.field.entrants import entrants
-from gpusched.field.field_study import FIRST_SEED, ORACLE, field_study
+from gpusched.field.field_study import FIRST_SEED, METRICS, ORACLE, field_study
 from gpusched.field.page import page
-from gpusched.field.standings import METRICS, Standings
+from gpusched.field.standings import Standings
 from gpusched.field.workloads import Workload, generated
 from gpusched.plugins.registry import policies
 from gpusched.sweeping.sweep import sweep

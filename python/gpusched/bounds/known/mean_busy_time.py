@@ -45,12 +45,37 @@ def mean_busy_time(jobs: Jobs, num_gpus: int, *, weight: Float64 | None = None) 
     return Fraction(half_ticks, 2 * num_gpus)
 
 
+def busy_times(jobs: Jobs, num_gpus: int, weight: Float64) -> Float64:
+    """Return mean busy time - submit + service / 2 of each job, in half ticks.
+
+    They are those of the machine of :func:`mean_busy_time` under these positive weights.
+
+    Raises
+    ------
+    OverflowError
+        If a job's work times the horizon needs more than 127 bits.
+    """
+    columns = (jobs.submit_us, jobs.service_us, jobs.gpus, num_gpus, weight)
+    compute = native("busy_times")
+    if compute is not None:
+        each: Float64 = compute(*columns)
+        return each
+    found: list[int] = []
+    mean_busy_half_ticks(*columns, each=found)
+    return np.array(found, dtype=np.float64)
+
+
 def mean_busy_half_ticks(
-    submit_us: Int64, service_us: Int64, gpus: Int32, num_gpus: int, weight: Float64
+    submit_us: Int64,
+    service_us: Int64,
+    gpus: Int32,
+    num_gpus: int,
+    weight: Float64,
+    each: list[int] | None = None,
 ) -> tuple[int, float]:
     """Sums of (mean busy time - submit + service / 2), in half ticks: exact, and weighted.
 
-    An empty ``weight`` counts every job once.
+    An empty ``weight`` counts every job once; ``each`` gets those of the jobs.
     """
     rows = rows_of(submit_us, service_us, gpus)
     weights = weight.tolist() or [1.0] * len(rows)
@@ -59,6 +84,8 @@ def mean_busy_half_ticks(
     waiting: list[tuple[float | int, int]] = []  # a heap of (work / weight, job)
     now = total = 0
     weighted = 0.0
+    if each is not None:
+        each[:] = [0] * len(rows)
 
     def serve_until(limit: int | None) -> None:
         nonlocal now, total, weighted
@@ -72,6 +99,8 @@ def mean_busy_half_ticks(
             if remaining[job] == 0:
                 half_ticks = moment[job] // (service * width) + service * num_gpus
                 total += half_ticks
+                if each is not None:
+                    each[job] = half_ticks
                 weighted += float(half_ticks) * weights[job]
                 heapq.heappop(waiting)
 
