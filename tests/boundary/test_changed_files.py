@@ -9,6 +9,7 @@ import pytest
 
 from gpusched.base import container, zip_layout
 from tests import changed_files
+from tests.campaigns import changed_stores
 from tests.changed_files import Parts, check_refused, leaves, put_together, taken_apart
 
 
@@ -17,6 +18,16 @@ def test_changes_of_all_kinds_are_refused_by_name():
     kinds = {change.__name__ for change in (*changed_files.BYTES, *changed_files.MEMBERS)}
     assert kinds <= {what.partition(",")[0] for what in counts}
     assert sum(counts.values()) > 2_900
+
+
+@pytest.mark.parametrize("store", changed_stores.STORES)
+def test_changed_bytes_of_a_store_are_not_taken_for_whole(store: str) -> None:
+    if store == "case":
+        try:
+            changed_stores.replay_tool()
+        except FileNotFoundError as error:
+            pytest.skip(str(error))
+    assert changed_stores.check(store, 200, seed=0) == []
 
 
 @pytest.fixture(scope="module")

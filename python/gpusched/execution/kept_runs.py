@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import typing
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from gpusched.execution.code_digest import code_digest
 Made = TypeVar("Made")
 
 _ENDING: Final = ".run"
+_SUM: Final = hashlib.sha256().digest_size
+"""A file begins with the SHA-256 of the rest."""
 
 
 class KeptRuns:
@@ -38,12 +41,15 @@ class KeptRuns:
         """Return whether what ``run`` made of a task is kept, and it; a damaged file is none."""
         with suppress(FileNotFoundError, msgspec.MsgspecError, ValueError):
             data = self._path_of(run, task).read_bytes()
-            return True, msgspec.msgpack.decode(data, type=_type_of(run), dec_hook=_array_of)
+            if hashlib.sha256(data[_SUM:]).digest() == data[:_SUM]:
+                made = msgspec.msgpack.decode(data[_SUM:], type=_type_of(run), dec_hook=_array_of)
+                return True, made
         return False, None
 
     def keep(self, run: Callable[..., Made], task: Any, made: Made) -> None:
         """Keep what ``run`` made of a task."""
-        write_bytes(self._path_of(run, task), msgspec.msgpack.encode(made, enc_hook=_plain))
+        data = msgspec.msgpack.encode(made, enc_hook=_plain)
+        write_bytes(self._path_of(run, task), hashlib.sha256(data).digest() + data)
 
     def _path_of(self, run: Callable[..., Any], task: Any) -> Path:
         name = f"{run.__module__}.{run.__qualname__}"
