@@ -374,7 +374,7 @@ def saved_files(folder: Path) -> list[tuple[Callable[[Path], Any], Path]]:
 
 
 def check(num_cases: int, seed: int, only: str = "") -> dict[str, int]:
-    """Change files (or that one only) and load them; count the changes of each kind, all refused."""
+    """Change files, or that one only, and load them; count the changes, which are all refused."""
     counts: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -15,6 +15,7 @@ from typing import Final
 PARTIAL: Final = ".tmp"
 """How the name of a file ends that is still being written, or whose writer was killed."""
 _LONGEST_NAME: Final = 255  # bytes, on every file system in use
+_UNTOLD: Final = "transport error"  # what Polars says of a write that failed, without the reason
 _SYSTEM_CODE: Final = re.compile(r"\(os error (\d+)\)")
 
 
@@ -147,10 +148,14 @@ def _naming(path: str | os.PathLike[str]) -> Iterator[None]:
             raise OSError(f"{os.fspath(path)}: {error}") from error
         raise OSError(code, error.strerror or os.strerror(code), os.fspath(path)) from error
     except Exception as error:
-        code = _code_of(error)
-        if code is None or not type(error).__module__.startswith("polars"):
+        if not type(error).__module__.startswith("polars"):
             raise
-        raise OSError(code, os.strerror(code), os.fspath(path)) from error
+        code = _code_of(error)
+        if code is not None:
+            raise OSError(code, os.strerror(code), os.fspath(path)) from error
+        if _UNTOLD in str(error):
+            raise OSError(f"{os.fspath(path)}: cannot be written") from error
+        raise
 
 
 def _code_of(error: Exception) -> int | None:
