@@ -66,14 +66,14 @@ class RunState final : public State {
   [[nodiscard]] const Pace& pace_at(std::uint32_t id) const noexcept { return paces_[id]; }
 
   /// The GPUs of the slot, with all that its job asks for beside them.
-  void acquire(const Slot& slot) noexcept {
+  void acquire(const Slot& slot) {
     if (const Demand* demand = jobs_.demand(slot.job)) [[unlikely]] {
       occupancy_.acquire(slot.gpus, slot.pieces, *demand);
     } else {
       occupancy_.acquire(slot.gpus, slot.pieces);
     }
   }
-  void release(const Slot& slot) noexcept {
+  void release(const Slot& slot) {
     if (const Demand* demand = jobs_.demand(slot.job)) [[unlikely]] {
       occupancy_.release(slot.gpus, slot.pieces, *demand);
     } else {

@@ -28,10 +28,10 @@ class ClaimableGpus {
 
   /// A running job gives way from now on, or no longer.
   void add(const Slot& run, std::uint32_t slot);
-  void remove(const Slot& run) noexcept { set_->acquire(run.gpus, run.pieces); }
+  void remove(const Slot& run) { set_->acquire(run.gpus, run.pieces); }
   /// A job that does not give way has started, or has ended.
-  void acquire(const Allocation& taken) noexcept { set_->acquire(taken.gpus, taken.pieces); }
-  void release(const Slot& run) noexcept { set_->release(run.gpus, run.pieces); }
+  void acquire(const Allocation& taken) { set_->acquire(taken.gpus, taken.pieces); }
+  void release(const Slot& run) { set_->release(run.gpus, run.pieces); }
   /// A job that gives way has started.
   void note(const Slot& run, std::uint32_t slot);
 

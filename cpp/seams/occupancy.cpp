@@ -69,7 +69,7 @@ bool Occupancy::is_free(std::span<const Piece> pieces) const noexcept {
   });
 }
 
-void Occupancy::acquire(int gpus, std::span<const Piece> pieces) noexcept {
+void Occupancy::acquire(int gpus, std::span<const Piece> pieces) {
   num_free_ -= gpus;
   if (has_shapes()) [[unlikely]]
     move_shape(pieces, gpus, 1);
@@ -78,7 +78,7 @@ void Occupancy::acquire(int gpus, std::span<const Piece> pieces) noexcept {
   }
 }
 
-void Occupancy::release(int gpus, std::span<const Piece> pieces) noexcept {
+void Occupancy::release(int gpus, std::span<const Piece> pieces) {
   num_free_ += gpus;
   ++num_releases_;
   if (has_shapes()) [[unlikely]]
@@ -103,7 +103,7 @@ bool Occupancy::is_free(std::span<const Piece> pieces, const Demand& demand) con
   });
 }
 
-void Occupancy::acquire(int gpus, std::span<const Piece> pieces, const Demand& demand) noexcept {
+void Occupancy::acquire(int gpus, std::span<const Piece> pieces, const Demand& demand) {
   if (!demand.is_share()) {
     acquire(gpus, pieces);
   } else if (has_shapes()) {
@@ -112,7 +112,7 @@ void Occupancy::acquire(int gpus, std::span<const Piece> pieces, const Demand& d
   for (const Piece& piece : pieces) move_demand(piece, demand, -1);
 }
 
-void Occupancy::release(int gpus, std::span<const Piece> pieces, const Demand& demand) noexcept {
+void Occupancy::release(int gpus, std::span<const Piece> pieces, const Demand& demand) {
   if (!demand.is_share()) {
     release(gpus, pieces);
   } else {
@@ -122,7 +122,7 @@ void Occupancy::release(int gpus, std::span<const Piece> pieces, const Demand& d
   for (const Piece& piece : pieces) move_demand(piece, demand, 1);
 }
 
-void Occupancy::move_shape(std::span<const Piece> pieces, std::int32_t shape, int sign) noexcept {
+void Occupancy::move_shape(std::span<const Piece> pieces, std::int32_t shape, int sign) {
   for (const Piece& piece : pieces) {
     changes_.append(piece.server);
     if (piece.gpus == 0) continue;

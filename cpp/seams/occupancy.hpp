@@ -46,8 +46,8 @@ class Occupancy {
   /// Whether every GPU of the allocation is free.
   [[nodiscard]] bool is_free(std::span<const Piece> pieces) const noexcept;
   /// Both move `gpus` in all; the pieces must be free, or held. Empty under a pool.
-  void acquire(int gpus, std::span<const Piece> pieces) noexcept;
-  void release(int gpus, std::span<const Piece> pieces) noexcept;
+  void acquire(int gpus, std::span<const Piece> pieces);
+  void release(int gpus, std::span<const Piece> pieces);
   /// Frees of a server what is free of it there, and nothing else. Where whole GPUs alone are kept.
   void copy_server(const Occupancy& other, ServerId server) noexcept;
 
@@ -82,8 +82,8 @@ class Occupancy {
   }
   /// As those without, for workers that ask for more than GPUs.
   [[nodiscard]] bool is_free(std::span<const Piece> pieces, const Demand& demand) const noexcept;
-  void acquire(int gpus, std::span<const Piece> pieces, const Demand& demand) noexcept;
-  void release(int gpus, std::span<const Piece> pieces, const Demand& demand) noexcept;
+  void acquire(int gpus, std::span<const Piece> pieces, const Demand& demand);
+  void release(int gpus, std::span<const Piece> pieces, const Demand& demand);
 
   /// The least, or the greatest, free count of at least `need` that a server of the given types
   /// has; 0 if there is none. `need` is at least 1.
@@ -141,7 +141,7 @@ class Occupancy {
   void move(ServerId server, GpuMask after, int gpus) noexcept;
   void move_demand(const Piece& piece, const Demand& demand, int sign) noexcept;
   void note_shared_only(ServerId server) noexcept;
-  void move_shape(std::span<const Piece> pieces, std::int32_t shape, int sign) noexcept;
+  void move_shape(std::span<const Piece> pieces, std::int32_t shape, int sign);
 
   template <class Visit>
   void for_each_type(TypeMask types, Visit visit) const {
