@@ -1,0 +1,188 @@
+"""Which tests are asked of a fault: of its room first, the quickest and most telling ones first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_FIRST: Final = ("golden",)
+"""A digest per registered name: 1.5 s, and most faults of the core change one."""
+_LAST: Final = ("contract/test_every_run.py", "reproducers")
+_SCHEDULERS: Final = "unit/core/schedulers"
+_CORE: Final[dict[str, tuple[str, ...]]] = {
+    "asking": (
+        "unit/deciding/test_starting.py", "parity/test_changes_equal_reference.py",
+        "unit/studies/test_whatif.py",
+    ),
+    "base": (
+        "property/test_native_pieces.py", "unit/plugins", "unit/base", "boundary/test_columns.py",
+        "property/test_assignment_laws.py", "contract/test_every_parameter.py",
+    ),
+    "bindings": (
+        "boundary/test_columns.py", "boundary/test_views.py", "boundary/test_kept_views.py",
+        "boundary/test_copies.py", "boundary/test_wrong_schedulers.py",
+        "boundary/test_wrong_resizes.py", "boundary/test_python_errors.py", "unit/deciding",
+        "unit/engine", "unit/results", "property/test_native_pieces.py",
+        "property/test_measured_windows.py", "property/test_assignment_laws.py",
+        "property/test_market_laws.py", "parity/test_python_twins.py",
+        "boundary/test_bad_runs.py", "unit/plugins", "property/test_plan_laws.py",
+        "unit/bounds",
+    ),
+    "dancer": (
+        f"{_SCHEDULERS}/test_dancer.py", "property/test_dancer_promises.py",
+        "property/test_deadline_laws.py", "unit/papers/test_dancer.py",
+    ),
+    "deadlines": (
+        f"{_SCHEDULERS}/test_deadline_policies.py", f"{_SCHEDULERS}/test_dancer.py",
+        "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
+        "unit/bounds/test_deadline_bounds.py", "property/test_deadline_laws.py",
+        "property/test_dancer_promises.py",
+    ),
+    "elastic": (
+        f"{_SCHEDULERS}/test_deadline_policies.py", "property/test_elastic_laws.py",
+        "property/test_deadline_laws.py", "parity/test_elastic_equals_reference.py",
+        f"{_SCHEDULERS}/test_heterogeneous_policies.py", "parity/test_peer_elasticflow.py",
+        "boundary/test_wrong_resizes.py",
+    ),
+    "engine": (
+        "unit/engine/test_simulation.py", "boundary/test_wrong_schedulers.py",
+        "boundary/test_wrong_resizes.py", "boundary/test_random_schedulers.py",
+        "parity/test_elastic_equals_reference.py", "parity/test_changes_equal_reference.py",
+        "parity/test_demands_equal_reference.py", "parity/test_extreme_times_equal_reference.py",
+        "unit/engine", "boundary/test_every_run_ends.py", "property/test_native_pieces.py",
+    ),
+    "filling": ("unit/deciding/test_filling.py", f"{_SCHEDULERS}/test_gavel_rounds.py"),
+    "gangs": (
+        "property/test_contention_laws.py", "unit/papers/test_sjf_bco.py",
+        "contract/test_every_law.py",
+    ),
+    "listing": (
+        f"{_SCHEDULERS}/test_easy_rules.py", "parity/test_fast_paths_equal_slow_twins.py",
+        "parity/test_deep_queues_equal_slow_twins.py", "property/test_conservative_laws.py",
+        "property/test_clocked_lists.py", "unit/deciding/test_starting.py",
+        "parity/test_core_equals_reference.py",
+    ),
+    "market": (
+        "property/test_market_laws.py", "unit/deciding/test_market.py",
+        f"{_SCHEDULERS}/test_matching.py", "unit/papers/test_matching.py",
+    ),
+    "matching": (
+        f"{_SCHEDULERS}/test_matching.py", f"{_SCHEDULERS}/test_heterogeneous_policies.py",
+        "property/test_market_laws.py", "unit/papers/test_matching.py",
+        "unit/papers/test_matching_online.py",
+    ),
+    "model": (
+        "unit/clusters", "boundary/test_bad_runs.py", "boundary/test_bad_networks.py",
+        "unit/specs/test_core_tables.py", "property/test_contention_laws.py",
+        "parity/test_demands_equal_reference.py", "boundary/test_columns.py",
+    ),
+    "placing": (
+        "unit/core/placements", "property/test_graph_cut_laws.py",
+        "property/test_remembered_cuts.py", "property/test_packing_laws.py",
+        "property/test_stage_laws.py", "parity/test_stages_equal_reference.py",
+        "parity/test_packing_equals_reference.py", "parity/test_fgd_equals_reference.py",
+    ),
+    "preemption": (
+        f"{_SCHEDULERS}/test_paid_restarts.py", "parity/test_fast_paths_equal_slow_twins.py",
+        "parity/test_deep_queues_equal_slow_twins.py", "property/test_core_laws.py",
+        "parity/test_core_equals_reference.py",
+    ),
+    "reserving": (
+        f"{_SCHEDULERS}/test_easy_rules.py", "property/test_conservative_laws.py",
+        "parity/test_fast_paths_equal_slow_twins.py", "unit/deciding/test_starting.py",
+        "parity/test_core_equals_reference.py",
+    ),
+    "runs": (
+        "unit/results/test_run_measures.py", "property/test_measured_windows.py",
+        "unit/plugins", "unit/results", "unit/engine",
+    ),
+    "seams": (
+        "unit/engine/test_simulation.py", "parity/test_demands_equal_reference.py",
+        "property/test_contention_laws.py", "boundary/test_random_schedulers.py",
+        "boundary/test_wrong_schedulers.py", "parity/test_elastic_equals_reference.py",
+        "parity/test_changes_equal_reference.py", "unit/engine",
+        "parity/test_contention_equals_reference.py", "parity/test_packing_equals_reference.py",
+    ),
+    "solvers": (
+        "property/test_assignment_laws.py", "property/test_graph_cut_laws.py",
+        "property/test_native_pieces.py", "property/test_market_laws.py",
+        "unit/bounds/test_certificates.py", "property/test_a_srpt_bound.py",
+        "unit/deciding/test_filling.py", f"{_SCHEDULERS}/test_gavel_rounds.py",
+        "unit/deciding/test_assignment.py", "property/test_bounds_hold.py",
+        "property/test_graph_cut_gaps.py", "property/test_contention_laws.py",
+        "unit/papers/test_sjf_bco.py",
+    ),
+    "plugins/contentions": (
+        "property/test_contention_laws.py", "parity/test_contention_equals_reference.py",
+        "parity/test_stages_equal_reference.py", "unit/audit/test_audit_rates.py",
+    ),
+    "plugins/orders": (
+        f"{_SCHEDULERS}/test_paid_restarts.py", "property/test_clocked_lists.py",
+        "parity/test_extreme_times_equal_reference.py", "parity/test_core_equals_reference.py",
+        f"{_SCHEDULERS}",
+    ),
+    "plugins/placements": (
+        "unit/core/placements", "parity/test_demands_equal_reference.py",
+        "property/test_packing_laws.py", "parity/test_packing_equals_reference.py",
+        "parity/test_fgd_equals_reference.py", "parity/test_contention_equals_reference.py",
+        "parity/test_core_equals_reference.py",
+    ),
+    "plugins/schedulers": (
+        _SCHEDULERS, "parity/test_edf_greatest_equals_reference.py",
+        "property/test_conservative_laws.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
+        "property/test_a_srpt_bound.py", "parity/test_contention_equals_reference.py",
+        "parity/test_peer_gavel.py", "parity/test_core_equals_reference.py",
+    ),
+    "plugins/speeds": (
+        "unit/core/speeds", "parity/test_stages_equal_reference.py",
+        "property/test_stage_laws.py", "parity/test_contention_equals_reference.py",
+        "property/test_elastic_laws.py", "parity/test_elastic_equals_reference.py",
+        "property/test_market_laws.py", "contract/test_every_speed.py",
+        f"{_SCHEDULERS}/test_heterogeneous_policies.py",
+    ),
+}  # fmt: skip
+_JUDGES: Final[dict[str, tuple[str, ...]]] = {
+    "audit": ("unit/audit",),
+    "bounds": (
+        "unit/bounds", "property/test_bounds_hold.py", "property/test_elastic_bounds_hold.py",
+        "contract/test_every_bound.py",
+    ),
+    "results": (
+        "unit/results", "contract/test_every_metric.py", "property/test_measured_windows.py",
+        "unit/exports",
+    ),
+    "schedules": (
+        "unit/schedules", "unit/results", "unit/audit/test_audit.py",
+        "unit/audit/test_audit_rates.py",
+    ),
+    "specs": ("unit/specs", "unit/engine/test_spec_runs.py", "unit/results/test_result_store.py"),
+    "statistics": ("unit/statistics", "unit/studies", "unit/papers/test_by_seed.py"),
+}  # fmt: skip
+JUDGES: Final = tuple(_JUDGES)
+"""Rooms of Python in which a fault would make figures wrong."""
+
+
+def room_of(file: str) -> str:
+    """Return the folder of a file as the house is divided."""
+    parts = file.split("/")
+    if parts[0] == "python":
+        return parts[2]
+    return "/".join(parts[1 : 3 if parts[1] == "plugins" and len(parts) > 3 else 2])
+
+
+def stages_of(file: str) -> list[list[str]]:
+    """Return the tests that are asked one after the other of a fault in a file; of none, all."""
+    if file.startswith("python/"):
+        found = _JUDGES[room_of(file)]
+    elif file:
+        found = (*_FIRST, *_CORE.get(room_of(file), (_SCHEDULERS,)), *_LAST)
+    else:
+        rooms = (*_CORE.values(), *_JUDGES.values())
+        found = (*_FIRST, *(path for paths in rooms for path in paths), *_LAST)
+    return [[f"tests/{path}"] for path in dict.fromkeys(found)]
+
+
+def missing(root: Path) -> list[str]:
+    """Return what is asked and is not there."""
+    return [path for [path] in stages_of("") if not (root / path).exists()]
