@@ -16,14 +16,14 @@ import select
 import signal
 import sys
 import time
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NamedTuple
 
 import hypothesis
 import pytest
 
 _LOADED: Final = (
     "numpy", "polars", "msgspec", "scipy.optimize", "scipy.sparse", "scipy.stats",
-    "hypothesis.strategies", "hypothesis.extra.numpy", "networkx",
+    "hypothesis.strategies", "hypothesis.extra.numpy",
 )  # fmt: skip
 _MEMORY_BYTES: Final = 6 << 30
 
@@ -88,7 +88,10 @@ def asked(stages: list[list[str]], limit_s: float) -> Answer:
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
-        _ask(stages, writes)
+        try:
+            _ask(stages, Noted(writes))
+        finally:
+            os._exit(1)
     os.close(writes)
     try:
         return _watched(reads, limit_s)
@@ -98,8 +101,7 @@ def asked(stages: list[list[str]], limit_s: float) -> Answer:
         os.waitpid(child, 0)
 
 
-def _ask(stages: list[list[str]], pipe: int) -> NoReturn:
-    noted = Noted(pipe)
+def _ask(stages: list[list[str]], noted: Noted) -> None:
     os.setpgid(0, 0)
     silent = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -109,7 +111,7 @@ def _ask(stages: list[list[str]], pipe: int) -> NoReturn:
     for stage in stages:
         code = pytest.main(
             [
-                "-n", "0", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider",
+                "-n", "0", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "--assert=plain",
                 "--hypothesis-profile=mutants", "--hypothesis-seed=0", *stage,
             ],
             plugins=[noted],
@@ -118,7 +120,6 @@ def _ask(stages: list[list[str]], pipe: int) -> NoReturn:
             noted.say("failed", f"{stage[0]}: {code}")
             break
     noted.say("ended", "")
-    os._exit(0)
 
 
 def _watched(pipe: int, limit_s: float) -> Answer:
