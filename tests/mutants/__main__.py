@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--num", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=30.0, help="for a test")
+    parser.add_argument("--seconds", type=float, default=15.0, help="for a test")
     parser.add_argument("--units", type=int, default=4, help="that a header may be part of")
     parser.add_argument("--only", default="", help="faults whose names begin so")
     parser.add_argument("--again", action="store_true", help="ask of survivors once more")

@@ -111,7 +111,8 @@ def _ask(stages: list[list[str]], noted: Noted) -> None:
     for stage in stages:
         code = pytest.main(
             [
-                "-n", "0", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider", "--assert=plain",
+                "-n", "0", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider",
+                "--assert=plain", "-m", "not long",
                 "--hypothesis-profile=mutants", "--hypothesis-seed=0", *stage,
             ],
             plugins=[noted],

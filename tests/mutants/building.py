@@ -84,9 +84,13 @@ class Units:
 
 
 def _compiled(command: str) -> list[str]:
-    """Return a command without ccache, for which every fault is new, and without warnings."""
+    """Return a command without ccache, for which every fault is new, and without warnings.
+
+    The assertions of the library are in, as in the builds under sanitizers.
+    """
     words = shlex.split(command)
-    return [word for word in words if os.path.basename(word) != "ccache" and word != "-Werror"]
+    kept = [word for word in words if os.path.basename(word) != "ccache" and word != "-Werror"]
+    return [*kept, "-D_GLIBCXX_ASSERTIONS"]
 
 
 def _linked(line: str) -> list[str]:

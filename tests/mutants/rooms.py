@@ -9,6 +9,7 @@ _FIRST: Final = ("golden", "parity/test_seeded_cases.py")
 """A digest per registered name, and random cases of every seam: most faults of the core die here,
 in seconds."""
 _SCHEDULERS: Final = "unit/core/schedulers"
+# By how the path goes on after cpp/.
 _CORE: Final[dict[str, tuple[str, ...]]] = {
     "asking": (
         "unit/deciding/test_starting.py", "parity/test_changes_equal_reference.py",
@@ -17,17 +18,39 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "base": (
         "property/test_native_pieces.py", "unit/plugins", "unit/base", "boundary/test_columns.py",
         "property/test_assignment_laws.py", "contract/test_every_parameter.py",
+        "unit/deciding/test_assignment.py", "unit/deciding/test_market.py",
+        "boundary/test_bad_runs.py",
     ),
     "bindings": (
-        "boundary/test_columns.py", "boundary/test_views.py", "boundary/test_kept_views.py",
-        "boundary/test_copies.py", "boundary/test_wrong_schedulers.py",
-        "boundary/test_wrong_resizes.py", "boundary/test_python_errors.py", "unit/deciding",
-        "unit/engine", "unit/results", "property/test_native_pieces.py",
-        "property/test_measured_windows.py", "property/test_assignment_laws.py",
-        "property/test_market_laws.py", "parity/test_python_twins.py",
-        "boundary/test_bad_runs.py", "unit/plugins", "property/test_plan_laws.py",
-        "unit/bounds",
+        "architecture/test_stubs.py", "boundary/test_columns.py", "boundary/test_views.py",
+        "boundary/test_kept_views.py", "boundary/test_copies.py",
+        "boundary/test_wrong_schedulers.py", "boundary/test_wrong_resizes.py",
+        "boundary/test_python_errors.py", "boundary/test_bad_runs.py",
     ),
+    "bindings/bind_a": (
+        "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",
+        "unit/deciding/test_starting.py",
+    ),
+    "bindings/bind_b": ("unit/bounds/test_certificates.py", "property/test_contention_laws.py"),
+    "bindings/bind_d": (
+        "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
+        f"{_SCHEDULERS}/test_dancer.py", "parity/test_decisions_equal_runs.py",
+    ),
+    "bindings/bind_filling": ("unit/deciding/test_filling.py",),
+    "bindings/bind_market": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
+    "bindings/bind_plan": ("property/test_plan_laws.py", f"{_SCHEDULERS}/test_dancer.py"),
+    "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
+    "bindings/bind_s": (
+        "unit/engine/test_rates_of_a_state.py", "unit/engine/test_open_run.py",
+        "unit/engine/test_saved_run.py", "property/test_contention_laws.py", "unit/core/speeds",
+    ),
+    "bindings/bind_t": (
+        "unit/campaigns/test_timed_scheduler.py","property/test_native_pieces.py", "property/test_contention_laws.py"),
+    "bindings/matching": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
+    "bindings/scheduler": (
+        "boundary/test_random_schedulers.py", "unit/deciding", "boundary/test_every_run_ends.py",
+    ),
+    "bindings/run": ("unit/engine", "boundary/test_every_run_ends.py", "unit/base"),
     "dancer": (
         f"{_SCHEDULERS}/test_dancer.py", "property/test_dancer_promises.py",
         "property/test_deadline_laws.py", "unit/papers/test_dancer.py",
@@ -73,6 +96,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/specs/test_core_tables.py", "property/test_contention_laws.py", "boundary/test_columns.py",
     ),
     "placing": (
+        "property/test_native_pieces.py",
         "unit/core/placements", "property/test_graph_cut_laws.py",
         "property/test_remembered_cuts.py", "property/test_packing_laws.py",
         "property/test_stage_laws.py",
@@ -115,12 +139,22 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/core/placements",
         "property/test_packing_laws.py",
         ),
-    "plugins/schedulers": (
-        _SCHEDULERS, "parity/test_edf_greatest_equals_reference.py",
-        "property/test_conservative_laws.py", "property/test_deadline_laws.py",
-        "property/test_elastic_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
-        "property/test_a_srpt_bound.py",
-        "parity/test_peer_gavel.py", ),
+    "plugins/schedulers": (_SCHEDULERS,),
+    **dict.fromkeys(
+        ("plugins/schedulers/conservative", "plugins/schedulers/easy"),
+        ("property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py"),
+    ),
+    **dict.fromkeys(
+        (
+            "plugins/schedulers/chronus", "plugins/schedulers/dancer", "plugins/schedulers/edf",
+            "plugins/schedulers/elasticflow", "plugins/schedulers/gavel",
+        ),
+        (
+            "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+            "property/test_elastic_laws.py",
+        ),
+    ),
+    "plugins/schedulers/a_srpt": ("property/test_a_srpt_bound.py",),
     "plugins/speeds": (
         "unit/core/speeds",
         "property/test_stage_laws.py",
@@ -143,7 +177,7 @@ _JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "unit/schedules", "unit/results", "unit/audit/test_audit.py",
         "unit/audit/test_audit_rates.py",
     ),
-    "specs": ("unit/specs", "unit/engine/test_spec_runs.py", "unit/results/test_result_store.py"),
+    "specs": ("golden", "unit/specs", "boundary/test_damaged_cases.py", "unit/engine/test_spec_runs.py", "unit/results/test_result_store.py"),
     "statistics": ("unit/statistics", "unit/studies", "unit/papers/test_by_seed.py"),
 }  # fmt: skip
 JUDGES: Final = tuple(_JUDGES)
@@ -163,7 +197,8 @@ def stages_of(file: str) -> list[list[str]]:
     if file.startswith("python/"):
         found = _JUDGES[room_of(file)]
     elif file:
-        found = (*_FIRST, *_CORE.get(room_of(file), ()))
+        own = [key for key in _CORE if file.startswith(f"cpp/{key}")]
+        found = (*_FIRST, *(path for key in sorted(own, reverse=True) for path in _CORE[key]))
     else:
         rooms = (*_CORE.values(), *_JUDGES.values())
         found = (*_FIRST, *(path for paths in rooms for path in paths))

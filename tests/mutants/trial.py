@@ -105,7 +105,8 @@ class Trial:
 
     def _asked(self, stages: list[list[str]]) -> tuple[str, str]:
         """Run tests up to the first failure."""
-        assert self._asker.stdin and self._asker.stdout
+        assert self._asker.stdin is not None
+        assert self._asker.stdout is not None
         print(
             json.dumps({"stages": stages, "limit_s": self._limit_s}),
             file=self._asker.stdin, flush=True,

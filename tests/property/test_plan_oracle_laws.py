@@ -360,3 +360,13 @@ def test_the_bound_tells_what_is_too_dear():
     found = _testing.plan_with_bound(jobs, [4, 2], 100)
     assert [cost >= 0 for cost, _ in found] == [True, True, False]
     assert [is_too_dear for _, is_too_dear in found] == [False, False, True]
+
+
+def test_a_type_without_gpus_changes_no_plan():
+    jobs = [(0, 1_000, 500.0, 1.0, 0, [(0, 2, 1.0)]), (0, 1_000, 300.0, 2.0, 0, [(0, 1, 0.5)])]
+    with_none = _testing.plan_with_bound(jobs, [4, 0], 100)
+    assert with_none == _testing.plan_with_bound(jobs, [4], 100)
+    assert all(cost >= 0 for cost, _ in with_none)
+    for gpus in (-1, 1_000_001):
+        with pytest.raises(ValueError, match="GPUs of a type must lie between 0 and a million"):
+            _testing.plan_with_bound(jobs, [4, gpus], 100)

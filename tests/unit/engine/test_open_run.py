@@ -278,6 +278,18 @@ def test_cancelled_jobs_are_unfinished_and_told_of() -> None:
     assert sum("was cancelled at 80 s" in text for text in result.schedule.warnings) == 2
 
 
+def test_of_a_cancelled_job_the_audit_says_that_it_did_not_end_and_no_more() -> None:
+    run = opened(policy="fifo", placement="count")
+    while 0 not in run.state.running:
+        run.step()
+    run.cancel(0)
+    run.run()
+    result = run.result()
+    assert result.schedule.status[0] == 2
+    problem = "job never ends: job 0 is neither finished nor rejected"
+    assert result.audit().problems == [problem]
+
+
 @pytest.mark.parametrize("job", [-1, 10**6])
 def test_only_jobs_that_wait_or_run_are_cancelled(job: int) -> None:
     run = opened()

@@ -196,6 +196,11 @@ def test_a_result_says_what_it_is(result):
     assert result.audit().ok
 
 
+def test_a_result_is_whole_and_of_a_policy_that_does_not_see_the_truth_unless_said(result):
+    made = Result(result.trace, result.cluster, result.spec, result.schedule, 0.0)
+    assert (made.clairvoyant, made.is_partial, made.prediction) == (False, False, None)
+
+
 def test_a_run_too_short_to_time_has_infinite_speed(result):
     quick = Result(result.trace, result.cluster, result.spec, result.schedule, 0.0)
     assert quick.jobs_per_s == math.inf

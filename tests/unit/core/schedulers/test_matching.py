@@ -64,6 +64,21 @@ def test_focus_gives_the_short_job_more() -> None:
     assert widths == [{0: 1, 1: 3}, {0: 3, 1: 1}]
 
 
+def test_a_spread_gang_that_fills_a_server_moves_there_once_it_is_free() -> None:
+    # Over both servers the gang of 4 is ten times as slow as on one. At 50 s, when job 0 ends,
+    # it has done 49 x 0.1 of 400 s.
+    profile = gs.models.JobProfile(
+        "p", throughput={"A": {2: 2.0, 4: 4.0}}, spread_throughput={"A": {2: 0.2, 4: 0.4}}
+    )
+    trace = gs.Trace.from_columns(
+        [0, 0, 1], [50, 400, 400], [2, 2, 4], profiles=[profile], profile=[0, 0, 0]
+    )
+    cluster = gs.Cluster.uniform(servers=2, gpus=4, gpu_type="A")
+    result = gs.simulate(trace, cluster, policy=OWN, speed="table", placement="worst-fit")
+    assert servers_of(result, 2) == [0, 1, 0]
+    assert result.schedule.finish_us.tolist() == [50_000_000, 400_000_000, 445_100_000]
+
+
 def waits_for_a_faster_gpu(policy: str, **columns: Any) -> gs.Result:
     """Job 0 is on the slow type until job 1 leaves the fast one at 100 s, with 500 s of its own."""
     jobs = [(0, 550, 1), (0, 100, 1)]

@@ -1,0 +1,43 @@
+"""Runs of jobs with models are decided again, however the figures of a model are given."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusched as gs
+from tests.golden.workload import networked, networked_cluster
+
+CLUSTER = gs.Cluster.uniform(servers=2, gpus=2, nic_gbps=8, intra_gbps=80)
+
+
+def is_shown(result: gs.Result) -> bool:
+    """Whether all decisions could be taken again, and are those of the log."""
+    report = result.audit(level="decisions")
+    return report.ok and not any("decisions" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("policy", ["fifo"])
+@pytest.mark.parametrize("speed", ["fixed", "ring", "stages"])
+def test_what_a_speed_does_not_ask_for_decides_nothing(speed: str, policy: str) -> None:
+    jobs = networked()
+    assert jobs.profile is not None
+    assert jobs.graph is not None
+    result = gs.simulate(
+        jobs, networked_cluster(), policy=policy, speed=speed, placement="heavy-edge"
+    )
+    assert is_shown(result)
+
+
+@pytest.mark.parametrize("figure", [0.1, {"gpu": 0.1}])
+def test_a_figure_of_all_types_is_that_of_each(figure: float | dict[str, float]) -> None:
+    profile = gs.models.JobProfile(
+        "p", gradient_bytes=1e9, batch=1, forward_s=figure, backward_s=figure
+    )
+    graph = gs.models.JobGraph("g", (gs.models.Stage(2, figure, 1e9),))
+    trace = gs.Trace.from_columns([0, 0, 5], [40, 30, 9], [2, 2, 2])
+    for speed, jobs in (
+        ("ring", trace.with_profiles([profile], index=[0, 0, 0])),
+        ("stages", trace.with_graphs([graph], index=[0, 0, 0])),
+    ):
+        result = gs.simulate(jobs, CLUSTER, policy="srtf", speed=speed, placement="spread")
+        assert is_shown(result)
