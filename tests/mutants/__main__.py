@@ -15,9 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import random
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
+from tests.mutants.asking import ENDED
 from tests.mutants.equivalent import reason_of
 from tests.mutants.operators import Mutant, mutants_of
 from tests.mutants.rooms import JUDGES, room_of
@@ -37,6 +39,9 @@ def main() -> None:
     parser.add_argument("--units", type=int, default=4, help="that a header may be part of")
     parser.add_argument("--only", default="", help="faults whose names begin so")
     parser.add_argument("--again", action="store_true", help="ask of survivors once more")
+    parser.add_argument(
+        "--check", action="store_true", help="that what noticed a fault passes without any"
+    )
     parser.add_argument("--table", action="store_true", help="print what there is, try nothing")
     arguments = parser.parse_args()
     known = kept(arguments.file)
@@ -48,8 +53,10 @@ def main() -> None:
             and trial.num_units(one.file) <= arguments.units
         ]  # fmt: skip
         for place, mutant in enumerate(chosen, 1):
-            before = known.get(mutant.name)
-            if before and not (arguments.again and before["kind"] == "survived"):
+            is_open = known.get(mutant.name, {}).get("kind") == "survived" and not reason_of(
+                mutant.file, mutant.after
+            )
+            if mutant.name in known and not (arguments.again and is_open):
                 continue
             verdict = trial.verdict(mutant)
             known[mutant.name] = asdict(mutant) | asdict(verdict)
@@ -60,6 +67,8 @@ def main() -> None:
                 f"{verdict.by}",
                 flush=True,
             )
+        if arguments.check:
+            trial.unharmed(noticing(known.values()))
     print(table(list(known.values())))
 
 
@@ -69,6 +78,12 @@ def kept(file: Path) -> dict[str, dict[str, object]]:
         return {}
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     return {f"{row['file']}:{row['line']}:{row['column']} {row['operator']}": row for row in rows}
+
+
+def noticing(rows: Iterable[dict[str, object]]) -> list[str]:
+    """Return the tests that noticed a fault."""
+    names = {str(row["by"]).removesuffix(ENDED) for row in rows if row["kind"] == "killed"}
+    return sorted(name for name in names if "::" in name)
 
 
 def drawn(root: Path, num: int, seed: int) -> list[Mutant]:
@@ -110,7 +125,7 @@ def table(rows: list[dict[str, object]]) -> str:
             continue
         kind = str(row["kind"])
         if kind == "survived":
-            reason = reason_of(str(row["file"]), str(row["before"]), str(row["after"]))
+            reason = reason_of(str(row["file"]), str(row["after"]))
             kind = "equivalent" if reason else kind
             survivors.append(
                 f"- `{row['file']}`, line {row['line']}, {row['operator']}: "
@@ -126,8 +141,9 @@ def table(rows: list[dict[str, object]]) -> str:
     for room, kinds in by_room.items():
         num, same, left = len(kinds), kinds.count("equivalent"), kinds.count("survived")
         seen = num - same - left
+        name = room if room == "all" else f"`{room}`"
         shares = f"{_percent(seen, num)} | {_percent(seen, num - same)}"
-        lines.append(f"| {room} | {num} | {seen} | {left} | {same} | {shares} |")
+        lines.append(f"| {name} | {num} | {seen} | {left} | {same} | {shares} |")
     return "\n".join([*lines, "", "Survivors:", "", *sorted(survivors)])
 
 

@@ -26,6 +26,8 @@ _LOADED: Final = (
     "hypothesis.strategies", "hypothesis.extra.numpy",
 )  # fmt: skip
 _MEMORY_BYTES: Final = 6 << 30
+ENDED: Final = " (the process ended)"
+"""Follows the test in which a fault ended the process."""
 
 
 class Answer(NamedTuple):
@@ -134,7 +136,7 @@ def _watched(pipe: int, limit_s: float) -> Answer:
                 return Answer("hung", last)
             got = os.read(pipe, 1 << 16)
             if not got:
-                return Answer("killed", f"{last} (the process ended)")
+                return Answer("killed", last + ENDED)
             text += got.decode()
         line, _, text = text.partition("\n")
         word, _, what = line.partition(" ")

@@ -33,6 +33,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "bindings/bind_b": ("unit/bounds/test_certificates.py", "property/test_contention_laws.py"),
     "bindings/bind_d": (
+        "boundary/test_plan_columns.py",
         "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
         f"{_SCHEDULERS}/test_dancer.py", "parity/test_decisions_equal_runs.py",
     ),
@@ -50,8 +51,10 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "bindings/scheduler": (
         "boundary/test_random_schedulers.py", "unit/deciding", "boundary/test_every_run_ends.py",
     ),
+    "bindings/turn": ("property/test_assignment_laws.py", "unit/deciding/test_assignment.py"),
+    "bindings/c": ("property/test_assignment_laws.py", "unit/engine", "unit/results"),
     "bindings/run": ("unit/engine", "boundary/test_every_run_ends.py", "unit/base"),
-    "dancer": (
+    "dancer": ("parity/test_withdrawals.py", 
         f"{_SCHEDULERS}/test_dancer.py", "property/test_dancer_promises.py",
         "property/test_deadline_laws.py", "unit/papers/test_dancer.py",
     ),
@@ -61,13 +64,13 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/bounds/test_deadline_bounds.py", "property/test_deadline_laws.py",
         "property/test_dancer_promises.py",
     ),
-    "elastic": (
+    "elastic": ("parity/test_withdrawals.py", 
         f"{_SCHEDULERS}/test_deadline_policies.py", "property/test_elastic_laws.py",
         "property/test_deadline_laws.py",
         f"{_SCHEDULERS}/test_heterogeneous_policies.py", "parity/test_peer_elasticflow.py",
         "boundary/test_wrong_resizes.py",
     ),
-    "engine": (
+    "engine": ("parity/test_withdrawals.py", 
         "unit/engine/test_simulation.py", "boundary/test_wrong_schedulers.py",
         "boundary/test_wrong_resizes.py", "boundary/test_random_schedulers.py", "parity/test_changes_equal_reference.py",
         "unit/engine", "boundary/test_every_run_ends.py", "property/test_native_pieces.py",
@@ -77,7 +80,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_contention_laws.py", "unit/papers/test_sjf_bco.py",
         "contract/test_every_law.py",
     ),
-    "listing": (
+    "listing": ("parity/test_withdrawals.py", 
         f"{_SCHEDULERS}/test_easy_rules.py", "parity/test_fast_paths_equal_slow_twins.py",
         "parity/test_deep_queues_equal_slow_twins.py", "property/test_conservative_laws.py",
         "property/test_clocked_lists.py", "unit/deciding/test_starting.py",
@@ -86,7 +89,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_market_laws.py", "unit/deciding/test_market.py",
         f"{_SCHEDULERS}/test_matching.py", "unit/papers/test_matching.py",
     ),
-    "matching": (
+    "matching": ("parity/test_withdrawals.py", 
         f"{_SCHEDULERS}/test_matching.py", f"{_SCHEDULERS}/test_heterogeneous_policies.py",
         "property/test_market_laws.py", "unit/papers/test_matching.py",
         "unit/papers/test_matching_online.py",
@@ -101,11 +104,11 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_remembered_cuts.py", "property/test_packing_laws.py",
         "property/test_stage_laws.py",
     ),
-    "preemption": (
+    "preemption": ("parity/test_withdrawals.py", 
         f"{_SCHEDULERS}/test_paid_restarts.py", "parity/test_fast_paths_equal_slow_twins.py",
         "parity/test_deep_queues_equal_slow_twins.py",
         ),
-    "reserving": (
+    "reserving": ("parity/test_withdrawals.py", 
         f"{_SCHEDULERS}/test_easy_rules.py", "property/test_conservative_laws.py",
         "parity/test_fast_paths_equal_slow_twins.py", "unit/deciding/test_starting.py",
         ),
@@ -114,6 +117,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/plugins", "unit/results", "unit/engine",
     ),
     "seams": (
+        "parity/test_stages_equal_reference.py",
         "unit/engine/test_simulation.py",
         "property/test_contention_laws.py", "boundary/test_random_schedulers.py",
         "boundary/test_wrong_schedulers.py",
@@ -139,7 +143,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/core/placements",
         "property/test_packing_laws.py",
         ),
-    "plugins/schedulers": (_SCHEDULERS,),
+    "plugins/schedulers": ("parity/test_withdrawals.py", _SCHEDULERS,),
     **dict.fromkeys(
         ("plugins/schedulers/conservative", "plugins/schedulers/easy"),
         ("property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py"),
@@ -156,6 +160,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "plugins/schedulers/a_srpt": ("property/test_a_srpt_bound.py",),
     "plugins/speeds": (
+        "parity/test_stages_equal_reference.py",
         "unit/core/speeds",
         "property/test_stage_laws.py",
         "property/test_elastic_laws.py",

@@ -79,11 +79,11 @@ class Trial:
         """Return how many units of the core must be compiled for a fault in a file."""
         return len(self._units.of(file))
 
-    def unharmed(self) -> None:
-        """Raise RuntimeError if a test fails, or takes too long, without any fault."""
-        verdict = self._asked(stages_of(""))
-        if verdict[0] != "survived":
-            raise RuntimeError(f"without a fault: {verdict[0]} by {verdict[1]}")
+    def unharmed(self, tests: list[str]) -> None:
+        """Raise RuntimeError if one of the tests fails, or takes too long, without any fault."""
+        kind, by = self._asked([tests])
+        if kind != "survived":
+            raise RuntimeError(f"without a fault: {kind} by {by}")
 
     def verdict(self, mutant: Mutant) -> Verdict:
         """Try a fault, and take it out again."""

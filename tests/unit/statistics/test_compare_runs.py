@@ -160,9 +160,7 @@ def test_a_setting_with_one_policy_or_one_seed_has_no_ranks() -> None:
     lone = (pl.col("load") == 0.7) & (pl.col("policy") != "fifo")
     assert list(compare_runs(runs.filter(~lone), "mean_jct_s", by=["load"]).rank_tests) == [(0.9,)]
     brief = (pl.col("load") == 0.7) & (pl.col("seed") > 1)
-    assert list(compare_runs(runs.filter(~brief), "mean_jct_s", by=["load"]).rank_tests) == [
-        (0.9,)
-    ]
+    assert list(compare_runs(runs.filter(~brief), "mean_jct_s", by=["load"]).rank_tests) == [(0.9,)]
 
 
 def test_failed_and_unpaired_seeds_are_left_out_and_said() -> None:
