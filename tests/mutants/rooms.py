@@ -12,6 +12,7 @@ _SCHEDULERS: Final = "unit/core/schedulers"
 # By how the path goes on after cpp/.
 _CORE: Final[dict[str, tuple[str, ...]]] = {
     "asking": (
+        "unit/gym",
         "unit/deciding/test_starting.py", "parity/test_changes_equal_reference.py",
         "unit/studies/test_whatif.py",
     ),
@@ -28,10 +29,14 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "boundary/test_python_errors.py", "boundary/test_bad_runs.py",
     ),
     "bindings/bind_a": (
+        "unit/gym",
         "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",
         "unit/deciding/test_starting.py",
     ),
-    "bindings/bind_b": ("unit/bounds/test_certificates.py", "property/test_contention_laws.py"),
+    "bindings/bind_b": (
+        "unit/bounds/test_certificates.py", "property/test_contention_laws.py",
+        "unit/core/speeds", "contract/test_every_speed.py", "property/test_native_pieces.py",
+    ),
     "bindings/bind_d": (
         "boundary/test_plan_columns.py",
         "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
@@ -42,6 +47,9 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "bindings/bind_plan": ("property/test_plan_laws.py", f"{_SCHEDULERS}/test_dancer.py"),
     "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
     "bindings/bind_s": (
+        "unit/bounds/test_certificates.py",
+        "unit/deciding/test_cluster_state.py",
+        "unit/deciding/test_starting.py",
         "unit/engine/test_rates_of_a_state.py", "unit/engine/test_open_run.py",
         "unit/engine/test_saved_run.py", "property/test_contention_laws.py", "unit/core/speeds",
     ),
@@ -113,6 +121,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "parity/test_fast_paths_equal_slow_twins.py", "unit/deciding/test_starting.py",
         ),
     "runs": (
+        "parity/test_changes_equal_reference.py",
         "unit/results/test_run_measures.py", "property/test_measured_windows.py",
         "unit/plugins", "unit/results", "unit/engine",
     ),

@@ -180,6 +180,7 @@ def test_nothing_is_promised_twice_and_every_plan_does_its_work(found, prices):
         done, reached, previous = 0.0, -1.0, None
         for step in plan.steps(index):
             begin, end = max(step.from_s, job.arrival_s), min(step.until_s, job.deadline_s)
+            assert begin < end
             configuration = step.gpu_type, step.gpus
             is_new = previous is not None and (configuration != previous or step.from_s != reached)
             done += (end - begin - job.change_s * is_new) * job.rates[configuration]

@@ -416,3 +416,19 @@ def test_the_specification_is_that_of_the_policy_that_decides() -> None:
     run.set(policy="srtf")
     assert run.spec.policy == "srtf"
     assert run.result().spec == run.spec
+
+
+def test_a_policy_that_chooses_gpus_takes_over_where_jobs_ask_for_gpus_alone() -> None:
+    def begun(**columns: Any) -> gs.Simulation:
+        jobs = gs.Trace.from_columns([0, 0, 9], [50, 50, 50], [4, 4, 8], **columns)
+        run = gs.Simulation(jobs, CLUSTER, policy="fifo", placement="best-fit")
+        run.run_until(5)
+        return run
+
+    for policy, columns in (("rand", {}), ("srtf", {"cpu": [1.0] * 3})):
+        run = begun(**columns)
+        run.set(policy=policy)
+        run.run()
+        assert (run.result().schedule.status == 0).all()
+    with pytest.raises(ValueError, match="cpu, memory, gpu_share: the policy chooses GPUs itself"):
+        begun(cpu=[1.0] * 3).set(policy="rand")
