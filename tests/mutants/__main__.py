@@ -45,10 +45,11 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="print what there is, try nothing")
     arguments = parser.parse_args()
     known = kept(arguments.file)
+    faults = drawn(ROOT, arguments.num, arguments.seed)
     if not arguments.table:
         trial = Trial(ROOT, arguments.work / "copy", arguments.seconds)
         chosen = [
-            one for one in drawn(ROOT, arguments.num, arguments.seed)
+            one for one in faults
             if one.name.startswith(arguments.only)
             and trial.num_units(one.file) <= arguments.units
         ]  # fmt: skip
@@ -69,7 +70,7 @@ def main() -> None:
             )
         if arguments.check:
             trial.unharmed(noticing(known.values()))
-    print(table(list(known.values())))
+    print(table([known[one.name] for one in faults if one.name in known]))
 
 
 def kept(file: Path) -> dict[str, dict[str, object]]:

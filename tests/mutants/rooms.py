@@ -8,12 +8,10 @@ from typing import Final
 _FIRST: Final = ("golden", "parity/test_seeded_cases.py")
 """A digest per registered name, and random cases of every seam: most faults of the core die here,
 in seconds."""
-_SCHEDULERS: Final = "unit/core/schedulers"
 # By how the path goes on after cpp/.
 _CORE: Final[dict[str, tuple[str, ...]]] = {
     "asking": (
-        "unit/gym",
-        "unit/deciding/test_starting.py", "parity/test_changes_equal_reference.py",
+        "unit/gym", "unit/deciding/test_starting.py", "parity/test_changes_equal_reference.py",
         "unit/studies/test_whatif.py",
     ),
     "base": (
@@ -28,153 +26,159 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "boundary/test_wrong_schedulers.py", "boundary/test_wrong_resizes.py",
         "boundary/test_python_errors.py", "boundary/test_bad_runs.py",
     ),
-    "bindings/bind_a": (
-        "unit/gym",
-        "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",
-        "unit/deciding/test_starting.py",
-    ),
-    "bindings/bind_b": (
-        "unit/bounds/test_certificates.py", "property/test_contention_laws.py",
-        "unit/core/speeds", "contract/test_every_speed.py", "property/test_native_pieces.py",
-    ),
-    "bindings/bind_d": (
-        "boundary/test_plan_columns.py",
-        "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
-        f"{_SCHEDULERS}/test_dancer.py", "parity/test_decisions_equal_runs.py",
-    ),
-    "bindings/bind_filling": ("unit/deciding/test_filling.py",),
-    "bindings/bind_market": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
-    "bindings/bind_plan": ("property/test_plan_laws.py", f"{_SCHEDULERS}/test_dancer.py"),
-    "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
-    "bindings/bind_s": (
-        "unit/bounds/test_certificates.py",
-        "unit/deciding/test_cluster_state.py",
-        "unit/deciding/test_starting.py",
-        "unit/engine/test_rates_of_a_state.py", "unit/engine/test_open_run.py",
-        "unit/engine/test_saved_run.py", "property/test_contention_laws.py", "unit/core/speeds",
-    ),
-    "bindings/bind_t": (
-        "unit/campaigns/test_timed_scheduler.py","property/test_native_pieces.py", "property/test_contention_laws.py"),
-    "bindings/matching": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
-    "bindings/scheduler": (
-        "boundary/test_random_schedulers.py", "unit/deciding", "boundary/test_every_run_ends.py",
-    ),
-    "bindings/turn": ("property/test_assignment_laws.py", "unit/deciding/test_assignment.py"),
-    "bindings/c": ("property/test_assignment_laws.py", "unit/engine", "unit/results"),
-    "bindings/run": ("unit/engine", "boundary/test_every_run_ends.py", "unit/base"),
-    "dancer": ("parity/test_withdrawals.py", 
-        f"{_SCHEDULERS}/test_dancer.py", "property/test_dancer_promises.py",
-        "property/test_deadline_laws.py", "unit/papers/test_dancer.py",
+    "dancer": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_dancer.py",
+        "property/test_dancer_promises.py", "property/test_deadline_laws.py",
+        "unit/papers/test_dancer.py",
     ),
     "deadlines": (
-        f"{_SCHEDULERS}/test_deadline_policies.py", f"{_SCHEDULERS}/test_dancer.py",
+        "unit/core/schedulers/test_deadline_policies.py", "unit/core/schedulers/test_dancer.py",
         "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
         "unit/bounds/test_deadline_bounds.py", "property/test_deadline_laws.py",
         "property/test_dancer_promises.py",
     ),
-    "elastic": ("parity/test_withdrawals.py", 
-        f"{_SCHEDULERS}/test_deadline_policies.py", "property/test_elastic_laws.py",
-        "property/test_deadline_laws.py",
-        f"{_SCHEDULERS}/test_heterogeneous_policies.py", "parity/test_peer_elasticflow.py",
+    "elastic": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_deadline_policies.py",
+        "property/test_elastic_laws.py", "property/test_deadline_laws.py",
+        "unit/core/schedulers/test_heterogeneous_policies.py", "parity/test_peer_elasticflow.py",
         "boundary/test_wrong_resizes.py",
     ),
-    "engine": ("parity/test_withdrawals.py", 
-        "unit/engine/test_simulation.py", "boundary/test_wrong_schedulers.py",
-        "boundary/test_wrong_resizes.py", "boundary/test_random_schedulers.py", "parity/test_changes_equal_reference.py",
+    "engine": (
+        "parity/test_withdrawals.py", "unit/engine/test_simulation.py",
+        "boundary/test_wrong_schedulers.py", "boundary/test_wrong_resizes.py",
+        "boundary/test_random_schedulers.py", "parity/test_changes_equal_reference.py",
         "unit/engine", "boundary/test_every_run_ends.py", "property/test_native_pieces.py",
     ),
-    "filling": ("unit/deciding/test_filling.py", f"{_SCHEDULERS}/test_gavel_rounds.py"),
+    "filling": ("unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py"),
     "gangs": (
         "property/test_contention_laws.py", "unit/papers/test_sjf_bco.py",
         "contract/test_every_law.py",
     ),
-    "listing": ("parity/test_withdrawals.py", 
-        f"{_SCHEDULERS}/test_easy_rules.py", "parity/test_fast_paths_equal_slow_twins.py",
-        "parity/test_deep_queues_equal_slow_twins.py", "property/test_conservative_laws.py",
-        "property/test_clocked_lists.py", "unit/deciding/test_starting.py",
-        ),
+    "listing": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
+        "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",
+        "property/test_conservative_laws.py", "property/test_clocked_lists.py",
+        "unit/deciding/test_starting.py",
+    ),
     "market": (
         "property/test_market_laws.py", "unit/deciding/test_market.py",
-        f"{_SCHEDULERS}/test_matching.py", "unit/papers/test_matching.py",
+        "unit/core/schedulers/test_matching.py", "unit/papers/test_matching.py",
     ),
-    "matching": ("parity/test_withdrawals.py", 
-        f"{_SCHEDULERS}/test_matching.py", f"{_SCHEDULERS}/test_heterogeneous_policies.py",
-        "property/test_market_laws.py", "unit/papers/test_matching.py",
-        "unit/papers/test_matching_online.py",
+    "matching": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_matching.py",
+        "unit/core/schedulers/test_heterogeneous_policies.py", "property/test_market_laws.py",
+        "unit/papers/test_matching.py", "unit/papers/test_matching_online.py",
     ),
     "model": (
         "unit/clusters", "boundary/test_bad_runs.py", "boundary/test_bad_networks.py",
-        "unit/specs/test_core_tables.py", "property/test_contention_laws.py", "boundary/test_columns.py",
+        "unit/specs/test_core_tables.py", "property/test_contention_laws.py",
+        "boundary/test_columns.py",
     ),
     "placing": (
-        "property/test_native_pieces.py",
-        "unit/core/placements", "property/test_graph_cut_laws.py",
+        "property/test_native_pieces.py", "unit/core/placements", "property/test_graph_cut_laws.py",
         "property/test_remembered_cuts.py", "property/test_packing_laws.py",
         "property/test_stage_laws.py",
     ),
-    "preemption": ("parity/test_withdrawals.py", 
-        f"{_SCHEDULERS}/test_paid_restarts.py", "parity/test_fast_paths_equal_slow_twins.py",
-        "parity/test_deep_queues_equal_slow_twins.py",
-        ),
-    "reserving": ("parity/test_withdrawals.py", 
-        f"{_SCHEDULERS}/test_easy_rules.py", "property/test_conservative_laws.py",
-        "parity/test_fast_paths_equal_slow_twins.py", "unit/deciding/test_starting.py",
-        ),
+    "preemption": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_paid_restarts.py",
+        "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",
+    ),
+    "reserving": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
+        "property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
+        "unit/deciding/test_starting.py",
+    ),
     "runs": (
-        "parity/test_changes_equal_reference.py",
-        "unit/results/test_run_measures.py", "property/test_measured_windows.py",
-        "unit/plugins", "unit/results", "unit/engine",
+        "parity/test_changes_equal_reference.py", "unit/results/test_run_measures.py",
+        "property/test_measured_windows.py", "unit/plugins", "unit/results", "unit/engine",
     ),
     "seams": (
-        "parity/test_stages_equal_reference.py",
-        "unit/engine/test_simulation.py",
+        "parity/test_stages_equal_reference.py", "unit/engine/test_simulation.py",
         "property/test_contention_laws.py", "boundary/test_random_schedulers.py",
-        "boundary/test_wrong_schedulers.py",
-        "parity/test_changes_equal_reference.py", "unit/engine",
+        "boundary/test_wrong_schedulers.py", "parity/test_changes_equal_reference.py",
+        "unit/engine",
     ),
     "solvers": (
         "property/test_assignment_laws.py", "property/test_graph_cut_laws.py",
         "property/test_native_pieces.py", "property/test_market_laws.py",
         "unit/bounds/test_certificates.py", "property/test_a_srpt_bound.py",
-        "unit/deciding/test_filling.py", f"{_SCHEDULERS}/test_gavel_rounds.py",
+        "unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
         "unit/deciding/test_assignment.py", "property/test_bounds_hold.py",
         "property/test_graph_cut_gaps.py", "property/test_contention_laws.py",
         "unit/papers/test_sjf_bco.py",
     ),
-    "plugins/contentions": (
-        "property/test_contention_laws.py", "unit/audit/test_audit_rates.py",
+    "bindings/bind_a": (
+        "unit/gym", "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",
+        "unit/deciding/test_starting.py",
     ),
+    "bindings/bind_b": (
+        "unit/bounds/test_certificates.py", "property/test_contention_laws.py", "unit/core/speeds",
+        "contract/test_every_speed.py", "property/test_native_pieces.py",
+    ),
+    "bindings/bind_d": (
+        "boundary/test_plan_columns.py", "property/test_plan_laws.py",
+        "property/test_plan_oracle_laws.py", "unit/core/schedulers/test_dancer.py",
+        "parity/test_decisions_equal_runs.py",
+    ),
+    "bindings/bind_filling": ("unit/deciding/test_filling.py",),
+    "bindings/bind_market": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
+    "bindings/bind_plan": ("property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py"),
+    "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
+    "bindings/bind_s": (
+        "unit/bounds/test_certificates.py", "unit/deciding/test_cluster_state.py",
+        "unit/deciding/test_starting.py", "unit/engine/test_rates_of_a_state.py",
+        "unit/engine/test_open_run.py", "unit/engine/test_saved_run.py",
+        "property/test_contention_laws.py", "unit/core/speeds",
+    ),
+    "bindings/bind_t": (
+        "unit/campaigns/test_timed_scheduler.py", "property/test_native_pieces.py",
+        "property/test_contention_laws.py",
+    ),
+    "bindings/c": ("property/test_assignment_laws.py", "unit/engine", "unit/results"),
+    "bindings/matching": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
+    "bindings/run": ("unit/engine", "boundary/test_every_run_ends.py", "unit/base"),
+    "bindings/scheduler": (
+        "boundary/test_random_schedulers.py", "unit/deciding", "boundary/test_every_run_ends.py",
+    ),
+    "bindings/turn": ("property/test_assignment_laws.py", "unit/deciding/test_assignment.py"),
+    "plugins/contentions": ("property/test_contention_laws.py", "unit/audit/test_audit_rates.py"),
     "plugins/orders": (
-        f"{_SCHEDULERS}/test_paid_restarts.py", "property/test_clocked_lists.py",
-        f"{_SCHEDULERS}",
+        "unit/core/schedulers/test_paid_restarts.py", "property/test_clocked_lists.py",
+        "unit/core/schedulers",
     ),
-    "plugins/placements": (
-        "unit/core/placements",
-        "property/test_packing_laws.py",
-        ),
-    "plugins/schedulers": ("parity/test_withdrawals.py", _SCHEDULERS,),
-    **dict.fromkeys(
-        ("plugins/schedulers/conservative", "plugins/schedulers/easy"),
-        ("property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py"),
-    ),
-    **dict.fromkeys(
-        (
-            "plugins/schedulers/chronus", "plugins/schedulers/dancer", "plugins/schedulers/edf",
-            "plugins/schedulers/elasticflow", "plugins/schedulers/gavel",
-        ),
-        (
-            "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
-            "property/test_elastic_laws.py",
-        ),
+    "plugins/placements": ("unit/core/placements", "property/test_packing_laws.py"),
+    "plugins/schedulers": ("parity/test_withdrawals.py", "unit/core/schedulers"),
+    "plugins/speeds": (
+        "parity/test_stages_equal_reference.py", "unit/core/speeds", "property/test_stage_laws.py",
+        "property/test_elastic_laws.py", "property/test_market_laws.py",
+        "contract/test_every_speed.py", "unit/core/schedulers/test_heterogeneous_policies.py",
     ),
     "plugins/schedulers/a_srpt": ("property/test_a_srpt_bound.py",),
-    "plugins/speeds": (
-        "parity/test_stages_equal_reference.py",
-        "unit/core/speeds",
-        "property/test_stage_laws.py",
+    "plugins/schedulers/chronus": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
         "property/test_elastic_laws.py",
-        "property/test_market_laws.py", "contract/test_every_speed.py",
-        f"{_SCHEDULERS}/test_heterogeneous_policies.py",
+    ),
+    "plugins/schedulers/conservative": (
+        "property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
+    ),
+    "plugins/schedulers/dancer": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py",
+    ),
+    "plugins/schedulers/easy": (
+        "property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
+    ),
+    "plugins/schedulers/edf": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py",
+    ),
+    "plugins/schedulers/elasticflow": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py",
+    ),
+    "plugins/schedulers/gavel": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py",
     ),
 }  # fmt: skip
 _JUDGES: Final[dict[str, tuple[str, ...]]] = {
@@ -191,7 +195,10 @@ _JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "unit/schedules", "unit/results", "unit/audit/test_audit.py",
         "unit/audit/test_audit_rates.py",
     ),
-    "specs": ("golden", "unit/specs", "boundary/test_damaged_cases.py", "unit/engine/test_spec_runs.py", "unit/results/test_result_store.py"),
+    "specs": (
+        "golden", "unit/specs", "boundary/test_damaged_cases.py", "unit/engine/test_spec_runs.py",
+        "unit/results/test_result_store.py",
+    ),
     "statistics": ("unit/statistics", "unit/studies", "unit/papers/test_by_seed.py"),
 }  # fmt: skip
 JUDGES: Final = tuple(_JUDGES)

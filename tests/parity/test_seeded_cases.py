@@ -7,7 +7,6 @@ import pytest
 from tests.campaigns.seams import SEAMS
 from tests.random_cases import check
 
-
 TELLING = {
     ("speed", 7, 428): "an uplink bounds what a spread gang can reserve",
 }

@@ -12,7 +12,7 @@ import pytest
 from tests.mutants.__main__ import ROOT, drawn, table
 from tests.mutants.asking import ENDED
 from tests.mutants.building import _including
-from tests.mutants.equivalent import _REASONS
+from tests.mutants.equivalent import reasons
 from tests.mutants.operators import mutants_of
 from tests.mutants.rooms import missing, room_of, stages_of
 
@@ -82,7 +82,7 @@ def test_faults_are_drawn_evenly_over_the_files_and_again_alike(tmp_path: Path) 
 
 
 def test_what_does_not_build_is_no_fault_and_what_changes_nothing_is_counted_apart() -> None:
-    (file, after), reason = next(iter(_REASONS.items()))
+    (file, after), reason = next(iter(reasons().items()))
     row = {"file": file, "line": 3, "operator": "less", "after": after}
     same = [row | {"kind": kind} for kind in ("killed", "survived", "unbuilt")]
     other = row | {"file": "cpp/engine/a.cpp", "after": "  a < b"}
@@ -97,10 +97,10 @@ def test_what_does_not_build_is_no_fault_and_what_changes_nothing_is_counted_apa
 def test_a_known_reason_is_of_a_line_that_some_fault_leaves() -> None:
     lines = {
         (file, one.after.strip())
-        for file in {file for file, _ in _REASONS}
+        for file in {file for file, _ in reasons()}
         for one in mutants_of(ROOT, file)
     }
-    assert _REASONS.keys() <= lines
+    assert reasons().keys() <= lines
 
 
 def test_every_test_that_is_asked_is_there_and_of_every_file_some_are() -> None:

@@ -146,6 +146,7 @@ def test_what_was_held_and_what_there_was_is_priced(typed: gs.Result) -> None:
     ]  # fmt: skip
     assert str(cost).startswith("jobs held 13 GPU hours at a cost of 37.00;")
     assert typed.cost(1).held == 13
+    assert typed.cost({"A100": 4, "V100": 0}).held == 3 * 4
 
 
 @pytest.mark.parametrize(
