@@ -403,3 +403,9 @@ def test_no_clearing_prices_are_below_those_of_the_ascending_auction(
         for order in itertools.permutations(range(items + bidders), bidders)
     )
     assert worth == best
+
+
+def test_all_units_go_somewhere_unless_it_is_said_otherwise() -> None:
+    loss = np.array([-1.0]), np.array([1], np.int32), np.array([1], np.int32)
+    assert _core.Transportation().solve(*loss)[0].tolist() == [1]
+    assert _core.Transportation().solve(*loss, is_exact=False)[0].tolist() == [0]
