@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
+from gpusched.audit.decisions import _affordable
+from gpusched.audit.evidence import Case
+from gpusched.results.audited_names import declared
 from tests.golden.workload import networked, networked_cluster
 
 CLUSTER = gs.Cluster.uniform(servers=2, gpus=2, nic_gbps=8, intra_gbps=80)
@@ -41,3 +44,16 @@ def test_a_figure_of_all_types_is_that_of_each(figure: float | dict[str, float])
     ):
         result = gs.simulate(jobs, CLUSTER, policy="srtf", speed=speed, placement="spread")
         assert is_shown(result)
+
+
+@pytest.mark.parametrize(("most_looks", "num_jobs"), [(1, 1), (5, 1), (6, 2), (7, 2)])
+def test_a_look_at_each_job_that_is_there_and_one_at_the_instant_are_afforded(
+    most_looks: int, num_jobs: int
+) -> None:
+    # One job alone from 0 to 5 s, another one from 10 s on: 2 + 1 + 2 looks before the last end.
+    trace = gs.Trace.from_columns([0, 10], [5, 5], [2, 2])
+    result = gs.simulate(trace, CLUSTER, policy="fifo")
+    case = Case(
+        trace, CLUSTER, result.spec, result.schedule, result.intervals, declared(result.spec)
+    )
+    assert _affordable(case, most_looks) == num_jobs

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gpusched as gs
 
-RATES = {"slow": 0.1, "middle": 0.2, "fast": 0.3}
-"""Added from the fastest on they give 0.6, in other orders 0.6000000000000001."""
+RATES = {"slow": 0.1, "middle": 0.3, "fast": 0.5}
+"""Their sum is greatest from the fastest on: other orders round to less."""
 
 
 def test_rates_of_workers_are_added_from_the_fastest_on_wherever_these_are() -> None:
-    assert 0.3 + 0.2 + 0.1 != 0.1 + 0.3 + 0.2
+    assert 0.5 + 0.3 + 0.1 > 0.1 + 0.5 + 0.3
     service_us = 8 * 10**15  # of which the last bit is a tick
     profile = gs.models.JobProfile("p", samples_per_s=RATES, global_batch=6)
     trace = gs.Trace.from_columns(
