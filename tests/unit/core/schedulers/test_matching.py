@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import gpusched as gs
+from tests.campaigns.lawful import at_speed, params_of, speeds_of
+from tests.campaigns.trials import simulate as simulate_case
+from tests.reference.cases import cases
+from tests.reference.drawing import Seeded
+from tests.reference.scales import SECOND, SHAPES
 from tests.unit.core.schedulers.test_heterogeneous_policies import (
     TWO_TYPES,
     runs,
@@ -174,3 +180,26 @@ def test_between_periods_idle_gpus_alone_are_given_out() -> None:
 def test_bad_parameters_are_refused_by_name(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"matching.*{message}"):
         simulate(text, TWO_TYPES, [(0, 10, 1)], PREFERS_A)
+
+
+@pytest.mark.parametrize(
+    ("seed", "digest"),
+    [
+        # What the market gives is taken only where the workers' memory holds the batch.
+        (33, "3c37cac6b6ffbb1d"),
+        (85, "11f7d33715fd6579"),
+        # Of several types it is asked of all workers, not of those of the first type.
+        (61, "0e42f4d1a99d58a7"),
+        (302, "fb6d80f5fc6f5cf1"),
+    ],
+)
+def test_mixed_workers_of_little_memory_are_matched_as_they_were(seed: int, digest: str) -> None:
+    source = Seeded(seed)
+    placement = source.one_of(("consolidated", "first-fit", "random"))
+    case = cases.draw(source, "matching", placement, scales=SHAPES).at(20 * SECOND)
+    case = replace(case, policy_params=params_of(source, "matching"))
+    case = at_speed(source, case, source.one_of(speeds_of("matching")))
+    assert case.speed == "proportional"
+    result = simulate_case(case)
+    result.audit().raise_if_bad()
+    assert result.digest.startswith(digest)
