@@ -67,6 +67,13 @@ def test_the_bare_speed_is_known_to_those_who_ask_for_it() -> None:
     assert "bare" not in gs.speeds()
 
 
+def test_only_gangs_can_be_apart() -> None:
+    jobs = gs.Trace.from_columns([0, 0], [5, 5], [1, 2])
+    with bare_speed() as speed:
+        limits = gs.bounds.iteration_limits(jobs, CLUSTER, speed=speed)
+    assert limits["max"][0] == limits["min"][0] == limits["min"][1] < limits["max"][1]
+
+
 def test_a_speed_may_have_an_alias() -> None:
     run = partial(gs.simulate, JOBS["bare"], CLUSTER, placement="spread")
     with bare_speed():

@@ -237,7 +237,7 @@ def test_a_share_is_a_part_of_one_gpu(share: float) -> None:
         gs.Trace.from_columns(submit_s=[0.0], service_s=[1.0], gpus=[2], gpu_share=[0.5])
 
 
-@pytest.mark.parametrize("placement", ["gpu-packing", "best-fit"])
+@pytest.mark.parametrize("placement", ["gpu-packing", "gpu-packing:artefact=true", "best-fit"])
 def test_a_share_goes_to_the_server_whose_gpu_it_fills_most(placement: str) -> None:
     # 0.3 on the first server, 0.8 on the second, which 0.1 fits better.
     for shares, expected in (([0.3, 0.8, 0.1], [0, 1, 1]), ([0.8, 0.3, 0.1], [0, 1, 0])):
