@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gpusched as gs
 
@@ -47,3 +48,14 @@ def test_a_job_has_a_rate_from_its_least_to_its_greatest_width_on_types_it_may_u
     asks = Asks()
     gs.simulate(trace, cluster, policy=asks, speed="table", placement="best-fit")
     assert asks.told == [[0, 2 / 3, 1, 4 / 3, 0], [0, 0, 0, 0, 0]]
+
+
+@pytest.mark.parametrize("gpu_type", [-1, 1])
+def test_there_are_no_rates_on_types_that_the_cluster_has_not(gpu_type: int) -> None:
+    class Wonders(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            state.rates(np.array([0]), gpu_type, 1)
+
+    trace = gs.Trace.from_columns([0], [8], [1])
+    with pytest.raises(ValueError, match="type: the cluster has 1 GPU types"):
+        gs.simulate(trace, gs.Cluster.uniform(1, 8), policy=Wonders())
