@@ -8,6 +8,11 @@ from tests.campaigns.seams import SEAMS
 from tests.random_cases import check
 
 TELLING = {
+    (
+        "scheduler",
+        7,
+        1260,
+    ): "in a pool a head waits for an instant to come, though who runs is overdue",
     ("speed", 1, 63): "what is left is a whole number beyond 2^53, too",
     ("speed", 7, 428): "an uplink bounds what a spread gang can reserve",
 }

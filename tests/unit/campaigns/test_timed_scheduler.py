@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -28,6 +30,8 @@ def test_timing_changes_nothing_and_sees_every_decision() -> None:
         assert came <= times["num_arrived"].sum() <= len(jobs)
         assert (np.diff(times["at_us"]) > 0).all()
         assert (times["decision_ns"] > 0).all()
+        # No more than all threads of this process have had since it began.
+        assert times["decision_ns"].sum() <= time.process_time_ns()
 
 
 def test_only_registered_schedulers_are_timed() -> None:
