@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -371,3 +372,25 @@ def test_a_type_without_gpus_changes_no_plan():
     for gpus in (-1, 1_000_001):
         with pytest.raises(ValueError, match="GPUs of a type must lie between 0 and a million"):
             _testing.plan_with_bound(jobs, [4, gpus], 100)
+
+
+@pytest.mark.parametrize("seed", [69, *range(10)])
+def test_every_step_of_a_plan_lasts(seed):
+    draw = random.Random(seed)
+    found, arrival_s = [], 0.0
+    for _ in range(draw.choice([3, 8, 15])):
+        arrival_s += draw.choice([0, 0, 3, 10, 25])
+        rates = {}
+        for gpu_type in "AB":
+            pace = draw.choice([0.5, 1.0, 2.0, 3.0])
+            for gpus in (1, 2, 4):
+                rates[gpu_type, gpus] = pace * draw.choice([gpus, math.sqrt(gpus), 1])
+        window_s, work = draw.choice([15, 30, 60, 100]), float(draw.choice([10, 20, 40, 50, 80]))
+        value, change_s = draw.choice([1.0, 3.0, 9.0]), draw.choice([0.0, 0.0, 2.0, 10.0])
+        found.append(DeadlineJob(arrival_s, arrival_s + window_s, work, rates, value, change_s))
+    for prices in ("market", "density"):
+        quanta = draw.choice([8, 64])
+        plan = plan_deadlines(found, {"A": 4, "B": 3}, slot_s=10.0, prices=prices, quanta=quanta)
+        steps = [step for job in range(len(found)) for step in plan.steps(job)]
+        assert steps
+        assert all(step.from_s < step.until_s for step in steps)
