@@ -266,3 +266,12 @@ def test_a_pool_of_processes_takes_plug_ins_and_returns_results() -> None:
         with pytest.raises(gs.Cancelled, match="after 3 of 9 policies") as caught:
             pool.submit(compared, 3).result(timeout=120)
         assert list(caught.value.comparison.results) == ["fifo"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), (gs.Order,), (1, 2), (gs.Order, 2), (gs.Order, dict), (gs.Order, gs.Scheduler)],
+)
+def test_only_a_seam_and_a_class_that_derives_from_it_are_made_again(arguments: tuple) -> None:
+    with pytest.raises(TypeError, match="_remade: expected a seam and a class that derives"):
+        _core._remade(*arguments)

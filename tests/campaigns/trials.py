@@ -68,6 +68,8 @@ def compare(
         if isinstance(found, Exception):
             raise Difference(f"{engine}: {type(found).__name__}: {found}") from found
     for field in dataclasses.fields(Outcome):
+        if not field.compare:
+            continue
         one, other = getattr(expected, field.name), getattr(actual, field.name)
         if one != other:
             raise Difference(f"{field.name}: {one} in the {first}, {other} in the {second}")

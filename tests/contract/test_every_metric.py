@@ -184,3 +184,17 @@ def test_a_wrong_registration_is_refused(field: str, value: object, message: str
     with pytest.raises(TypeError, match="colour"):
         register_metric("another", unit="s", summary="A.", **more)(lambda run: 1.0)
     assert "another" not in metrics()
+
+
+def test_the_short_name_is_the_given_one_or_the_label_in_two_lines(
+    add: Callable[..., None],
+) -> None:
+    add()
+    assert metrics()["longest_delay_s"].short == "longest|delay"
+    assert KNOWN["allocation"].short == "alloc."
+
+
+def test_a_run_that_took_no_time_has_infinite_speed(runs: dict[str, gs.Result]) -> None:
+    plain = runs["plain"]
+    quick = gs.Result(plain.trace, plain.cluster, plain.spec, plain.schedule, 0.0)
+    assert quick.metric("jobs_per_s") == math.inf

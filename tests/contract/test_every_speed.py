@@ -67,6 +67,21 @@ def test_the_bare_speed_is_known_to_those_who_ask_for_it() -> None:
     assert "bare" not in gs.speeds()
 
 
+def test_only_gangs_can_be_apart() -> None:
+    jobs = gs.Trace.from_columns([0, 0], [5, 5], [1, 2])
+    with bare_speed() as speed:
+        limits = gs.bounds.iteration_limits(jobs, CLUSTER, speed=speed)
+    assert limits["max"][0] == limits["min"][0] == limits["min"][1] < limits["max"][1]
+
+
+@pytest.mark.parametrize(("placement", "finish_s"), [("consolidated", 5), ("spread", 10)])
+def test_a_gang_is_slower_apart_than_on_one_server(placement: str, finish_s: int) -> None:
+    jobs = gs.Trace.from_columns([0], [5], [2])
+    with bare_speed() as speed:
+        result = gs.simulate(jobs, CLUSTER, placement=placement, speed=speed)
+    assert result.schedule.finish_us.tolist() == [finish_s * 10**6]
+
+
 def test_a_speed_may_have_an_alias() -> None:
     run = partial(gs.simulate, JOBS["bare"], CLUSTER, placement="spread")
     with bare_speed():

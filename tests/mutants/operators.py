@@ -46,7 +46,7 @@ _PYTHON: Final = (
     ("plus", r"(?<=[\w)\]]) - (?=[\w(])", " + "),
     ("largest", r"\b(np\.)?minimum\b|\bmin\(", None),
     ("true", r"\bFalse\b", "True"),
-    ("false", r"\bTrue\b", "False"),
+    ("false", r"(?<!strict=)\bTrue\b", "False"),
     ("the other way", r"\bif not ", "if "),
     ("not added", r" \+= ", " -= "),
 )

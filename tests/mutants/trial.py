@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -11,19 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from tests.mutants.building import Units
 from tests.mutants.operators import Mutant
+from tests.mutants.rooms import stages_of
 
-BUILD_SECONDS: Final = 600
-CPP_STAGES: Final = (
-    ("tests/golden", "tests/unit/core"),
-    ("tests/contract",),
-    ("tests/property",),
-    ("tests/parity",),
-    ("tests/unit/deciding", "tests/unit/bounds", "tests/unit/engine", "tests/unit/results"),
-)
-"""What is asked after a fault in the core, the quickest first."""
-PYTHON_STAGES: Final = (("tests/property/test_bounds_hold.py", "tests/property/test_core_laws.py"),)
-"""What is asked of a fault in Python after the unit tests of its room."""
+_BUILD_SECONDS: Final = 3600
 
 
 @dataclass(frozen=True)
@@ -52,11 +45,11 @@ class Trial:
     Parameters
     ----------
     checkout
-        What is copied: tracked files as they are, the extension and the build of `.ci/dev.sh`.
+        What is copied: tracked files as they are.
     copy
-        An empty folder.
+        A folder that is there only if this has made it before: what is built in it is kept.
     limit_s
-        A stage that takes longer counts as hung.
+        A test that takes longer counts as hung.
     """
 
     def __init__(self, checkout: Path, copy: Path, limit_s: float) -> None:
@@ -65,69 +58,66 @@ class Trial:
             ["git", "ls-files", "-z"], cwd=checkout, capture_output=True, check=True
         ).stdout
         for name in filter(None, names.decode().split("\0")):
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(checkout / name, copy / name)
-        self._env = os.environ | {
+            _update(checkout / name, copy / name)
+        env = os.environ | {
             "PYTHONPATH": str(copy / "python"), "CCACHE_BASEDIR": str(copy), "CI": "true",
-            "CCACHE_NOHASHDIR": "1",
+            "CCACHE_NOHASHDIR": "1", "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
-        built = self._run(["bash", ".ci/dev.sh"], BUILD_SECONDS * 6)
-        if built is None or built.returncode:
-            raise RuntimeError(f"the checkout does not build:\n{built and built.stderr[-2000:]}")
+        built = subprocess.run(
+            ["bash", ".ci/dev.sh"],
+            cwd=copy, env=env, capture_output=True, text=True, timeout=_BUILD_SECONDS,
+        )  # fmt: skip
+        if built.returncode:
+            raise RuntimeError(f"the checkout does not build:\n{built.stdout[-2000:]}")
+        self._units = Units(copy, env)
+        self._asker = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants.asking"],
+            cwd=copy, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def num_units(self, file: str) -> int:
+        """Return how many units of the core must be compiled for a fault in a file."""
+        return len(self._units.of(file))
+
+    def unharmed(self, tests: list[str]) -> None:
+        """Raise RuntimeError if one of the tests fails, or takes too long, without any fault."""
+        kind, by = self._asked([tests])
+        if kind != "survived":
+            raise RuntimeError(f"without a fault: {kind} by {by}")
 
     def verdict(self, mutant: Mutant) -> Verdict:
         """Try a fault, and take it out again."""
         begin = time.monotonic()
         path = self._root / mutant.file
         before = path.read_bytes()
+        is_native = not mutant.file.endswith(".py")
         try:
             mutant.apply(self._root)
-            kind, by = self._tried(mutant)
+            if is_native and not self._units.rebuild(mutant.file):
+                kind, by = "unbuilt", ""
+            else:
+                kind, by = self._asked(stages_of(mutant.file))
         finally:
             path.write_bytes(before)
+            if is_native:
+                self._units.restore()
         return Verdict(kind, by, time.monotonic() - begin)
 
-    def _tried(self, mutant: Mutant) -> tuple[str, str]:
-        stages: tuple[tuple[str, ...], ...]
-        if mutant.file.endswith(".py"):
-            room = mutant.file.split("/")[2]
-            own = f"tests/unit/{room}"
-            stages = ((own,), *PYTHON_STAGES) if (self._root / own).is_dir() else PYTHON_STAGES
-        else:
-            built = self._run(["bash", ".ci/dev.sh"], BUILD_SECONDS)
-            if built is None or built.returncode:
-                return "unbuilt", ""
-            stages = CPP_STAGES
-        for stage in stages:
-            kind, by = self._asked(stage)
-            if kind != "survived":
-                return kind, by
-        return "survived", ""
+    def _asked(self, stages: list[list[str]]) -> tuple[str, str]:
+        """Run tests up to the first failure."""
+        assert self._asker.stdin is not None
+        assert self._asker.stdout is not None
+        print(
+            json.dumps({"stages": stages, "limit_s": self._limit_s}),
+            file=self._asker.stdin, flush=True,
+        )  # fmt: skip
+        answer = json.loads(self._asker.stdout.readline())
+        return answer["kind"], answer["by"]
 
-    def _asked(self, stage: tuple[str, ...]) -> tuple[str, str]:
-        """Run some tests up to the first failure."""
-        command = [
-            sys.executable, "-m", "pytest", "-n", "0", "-x", "-q", "--no-header", "--tb=no",
-            "-p", "no:cacheprovider", "--hypothesis-seed=0", *stage,
-        ]  # fmt: skip
-        ran = self._run(command, self._limit_s)
-        if ran is None:
-            return "hung", stage[0]
-        if ran.returncode == 0:
-            return "survived", ""
-        failed = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return "killed", failed[0].split(" ")[1] if failed else f"{stage[0]}: {ran.returncode}"
 
-    def _run(self, command: list[str], limit_s: float) -> subprocess.CompletedProcess[str] | None:
-        """Run a command and all that it starts; None if it takes too long."""
-        with subprocess.Popen(
-            command, cwd=self._root, env=self._env, text=True, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as process:  # fmt: skip
-            try:
-                out, errors = process.communicate(timeout=limit_s)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, 9)
-                process.communicate()
-                return None
-        return subprocess.CompletedProcess(command, process.returncode, out, errors)
+def _update(source: Path, target: Path) -> None:
+    """Copy a file that is another one; one that is the same keeps its time, and what it built."""
+    if target.exists() and target.read_bytes() == source.read_bytes():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)

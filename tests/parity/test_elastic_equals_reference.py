@@ -19,8 +19,13 @@ def test_whatever_is_resized_the_core_equals_the_reference(speed: str, kind: str
     @settings(max_examples=30, deadline=None)
     @given(case=elastic_cases(speed))
     def check(case):
-        expected, seen = case.replay(kind)
         whim = WHIMS[kind](case)
+        try:
+            expected, seen = case.replay(kind)
+        except ValueError:
+            with pytest.raises(ValueError, match=r"the schedule passes 2\^62"):
+                run_native(case.jobs, case.servers, whim, **case.options())
+            return
         actual = run_native(case.jobs, case.servers, whim, **case.options())
         for own, of_reference in zip(whim.seen, seen, strict=False):
             assert own == of_reference

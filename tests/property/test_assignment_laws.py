@@ -403,3 +403,22 @@ def test_no_clearing_prices_are_below_those_of_the_ascending_auction(
         for order in itertools.permutations(range(items + bidders), bidders)
     )
     assert worth == best
+
+
+def test_all_units_go_somewhere_unless_it_is_said_otherwise() -> None:
+    loss = np.array([-1.0]), np.array([1], np.int32), np.array([1], np.int32)
+    assert _core.Transportation().solve(*loss)[0].tolist() == [1]
+    assert _core.Transportation().solve(*loss, is_exact=False)[0].tolist() == [0]
+
+
+def test_transports_begin_anew_unless_it_is_said_otherwise() -> None:
+    random = np.random.default_rng(3)
+    values = random.random((30, 4 * 5))
+    counts = np.array([2, 1, 3, 1], np.int32), np.array([1, 2, 2, 1, 2], np.int32)
+    lasting, warm = _core.Transportation(), _core.Transportation()
+    for value in values:
+        cold = _core.Transportation().solve(value, *counts)
+        for own, other in zip(lasting.solve(value, *counts), cold, strict=True):
+            assert np.array_equal(own, other)
+        kept = warm.solve(value, *counts, is_warm=True)
+    assert not all(np.array_equal(own, other) for own, other in zip(kept, cold, strict=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from dataclasses import replace
 
 import numpy as np
@@ -180,6 +181,7 @@ def test_nothing_is_promised_twice_and_every_plan_does_its_work(found, prices):
         done, reached, previous = 0.0, -1.0, None
         for step in plan.steps(index):
             begin, end = max(step.from_s, job.arrival_s), min(step.until_s, job.deadline_s)
+            assert begin < end
             configuration = step.gpu_type, step.gpus
             is_new = previous is not None and (configuration != previous or step.from_s != reached)
             done += (end - begin - job.change_s * is_new) * job.rates[configuration]
@@ -360,3 +362,35 @@ def test_the_bound_tells_what_is_too_dear():
     found = _testing.plan_with_bound(jobs, [4, 2], 100)
     assert [cost >= 0 for cost, _ in found] == [True, True, False]
     assert [is_too_dear for _, is_too_dear in found] == [False, False, True]
+
+
+def test_a_type_without_gpus_changes_no_plan():
+    jobs = [(0, 1_000, 500.0, 1.0, 0, [(0, 2, 1.0)]), (0, 1_000, 300.0, 2.0, 0, [(0, 1, 0.5)])]
+    with_none = _testing.plan_with_bound(jobs, [4, 0], 100)
+    assert with_none == _testing.plan_with_bound(jobs, [4], 100)
+    assert all(cost >= 0 for cost, _ in with_none)
+    for gpus in (-1, 1_000_001):
+        with pytest.raises(ValueError, match="GPUs of a type must lie between 0 and a million"):
+            _testing.plan_with_bound(jobs, [4, gpus], 100)
+
+
+@pytest.mark.parametrize("seed", [69, *range(10)])
+def test_every_step_of_a_plan_lasts(seed):
+    draw = random.Random(seed)
+    found, arrival_s = [], 0.0
+    for _ in range(draw.choice([3, 8, 15])):
+        arrival_s += draw.choice([0, 0, 3, 10, 25])
+        rates = {}
+        for gpu_type in "AB":
+            pace = draw.choice([0.5, 1.0, 2.0, 3.0])
+            for gpus in (1, 2, 4):
+                rates[gpu_type, gpus] = pace * draw.choice([gpus, math.sqrt(gpus), 1])
+        window_s, work = draw.choice([15, 30, 60, 100]), float(draw.choice([10, 20, 40, 50, 80]))
+        value, change_s = draw.choice([1.0, 3.0, 9.0]), draw.choice([0.0, 0.0, 2.0, 10.0])
+        found.append(DeadlineJob(arrival_s, arrival_s + window_s, work, rates, value, change_s))
+    for prices in ("market", "density"):
+        quanta = draw.choice([8, 64])
+        plan = plan_deadlines(found, {"A": 4, "B": 3}, slot_s=10.0, prices=prices, quanta=quanta)
+        steps = [step for job in range(len(found)) for step in plan.steps(job)]
+        assert steps
+        assert all(step.from_s < step.until_s for step in steps)

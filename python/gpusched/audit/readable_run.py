@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -57,9 +58,17 @@ def jobs_of(trace: Trace, count: int, predicted: str, speed: str) -> list[Job]:
     return [Job(**dict(zip(names, row, strict=True))) for row in rows]
 
 
+def _by_type(figure: float | Mapping[str, float]) -> Mapping[str, float]:
+    """Return a figure by GPU type; one that is given alone is that of every type."""
+    return dict(figure) if isinstance(figure, Mapping) else defaultdict(lambda: figure)
+
+
 def _ring(profile: Any) -> Profile:
     return Profile(
-        profile.gradient_bytes, profile.batch, dict(profile.forward_s), dict(profile.backward_s)
+        profile.gradient_bytes,
+        profile.batch,
+        _by_type(profile.forward_s),
+        _by_type(profile.backward_s),
     )
 
 
@@ -89,7 +98,7 @@ def _graph(graph: Any) -> Graph:
         tuple(
             GraphStage(
                 stage.replicas,
-                dict(stage.compute_s),
+                _by_type(stage.compute_s),
                 stage.parameter_bytes,
                 stage.activation_bytes,
             )

@@ -457,3 +457,30 @@ def test_widths_beyond_the_cluster_save_nothing():
     _, lower = elastic({2: 2.0, 4: 9.0}, services_us=[SECOND], gpus=[2], num_gpus=3)
     # On three GPUs, between the two figures, it is 2.75 times as fast.
     assert float(lower.makespan_us) / SECOND == pytest.approx(1 / 2.75, rel=1e-5)
+
+
+def test_a_width_that_cannot_run_costs_what_it_is() -> None:
+    profile = gs.models.JobProfile("p", throughput={"A": {1: 1.0, 2: 0.0, 4: 2.0}})
+    trace = gs.Trace.from_columns(
+        [0], [50], [2], min_gpus=[1], max_gpus=[4], profiles=[profile], profile=[0]
+    )
+    cluster = gs.Cluster.uniform(servers=2, gpus=4, gpu_type="A")
+    costs = least_costs(trace, cluster, speed="table")
+    assert {name: column.tolist() for name, column in costs.items()} == {
+        "time": [1], "gpu_time": [1], "narrowest": [2], "widest": [2],
+    }  # fmt: skip
+
+
+def test_what_can_never_run_costs_what_it_asks_for() -> None:
+    curve = {1: 1.0, 2: 2.0, 4: 8.0}
+    profile = gs.models.JobProfile("p", throughput={"A": curve, "B": curve})
+    trace = gs.Trace.from_columns(
+        [0, 0, 0], [50, 50, 50], [2, 2, 64], gpu_types=[["A"], ["B"], ["A"]],
+        min_gpus=[1, 1, 1], max_gpus=[4, 4, 64], profiles=[profile], profile=[0, 0, 0],
+    )  # fmt: skip
+    cluster = gs.Cluster.uniform(servers=2, gpus=4, gpu_type="A")
+    costs = least_costs(trace, cluster, speed="table")
+    assert costs["time"].tolist() == [0.25, 1, 1]
+    assert costs["gpu_time"].tolist() == [0.5, 1, 1]
+    assert costs["narrowest"].tolist() == [1, 2, 64]
+    assert costs["widest"].tolist() == [4, 2, 64]

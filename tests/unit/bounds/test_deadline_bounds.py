@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.bounds.deadline_bounds import deadline_bound, dsr_bound
+from gpusched.bounds.bounded_jobs import DeadlineJobs
+from gpusched.bounds.deadline_bounds import _possible, deadline_bound, dsr_bound
 from gpusched.bounds.deadline_program import (
     TimeTree,
     Windows,
@@ -279,3 +280,20 @@ def test_what_is_missing_is_named(speed: str, message: str) -> None:
     jobs = gs.Trace.from_columns(submit_s=[0], service_s=[4], gpus=[1], deadline_s=[9])
     with pytest.raises(ValueError, match=message):
         deadline_bound(jobs, cluster(), speed=speed)
+
+
+def test_a_brief_bound_is_coarse_for_more_jobs_than_many_and_no_fewer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    jobs = [(i, 8, 2, 9 + 2 * (i % 7), 1 + i % 3, i % len(CURVES)) for i in range(60)]
+    monkeypatch.setattr(pooled, "_CELLS_OF_MANY", 1)
+
+    def bound(is_brief: bool, many: int) -> float:
+        monkeypatch.setattr(pooled, "_MANY", many)
+        windows, _ = _possible(trace(jobs), cluster(), "table", True)
+        assert len(windows) == 60
+        return pooled._of(DeadlineJobs(windows, has_values=True, is_brief=is_brief))
+
+    fine = bound(is_brief=False, many=1)
+    assert bound(is_brief=True, many=60) == fine
+    assert bound(is_brief=True, many=59) > fine

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.mutants.__main__ import drawn, table
+from tests.mutants.__main__ import ROOT, drawn, table
+from tests.mutants.asking import ENDED
+from tests.mutants.building import _including
+from tests.mutants.equivalent import reasons
 from tests.mutants.operators import mutants_of
+from tests.mutants.rooms import JUDGES, missing, room_of, stages_of
 
 CPP = """\
 // a < b && c
@@ -62,8 +69,8 @@ def test_a_fault_of_another_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_faults_are_drawn_evenly_over_the_files_and_again_alike(tmp_path: Path) -> None:
-    files = ["cpp/engine/a.cpp", "cpp/engine/b.hpp", "python/gpusched/audit/a.py"]
-    for name in [*files, "cpp/bindings/a.cpp", "python/gpusched/cli/a.py"]:
+    files = ["cpp/bindings/a.cpp", "cpp/engine/b.hpp", "python/gpusched/audit/a.py"]
+    for name in [*files, "cpp/tools/a.cpp", "python/gpusched/cli/a.py"]:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(PYTHON if name.endswith(".py") else CPP)
@@ -74,9 +81,84 @@ def test_faults_are_drawn_evenly_over_the_files_and_again_alike(tmp_path: Path) 
     assert len({one.name for one in some}) == 5
 
 
-def test_what_does_not_build_is_no_fault() -> None:
-    row = {"file": "cpp/engine/a.cpp", "line": 3, "operator": "less", "after": "a < b"}
-    rows = [row | {"kind": kind} for kind in ("killed", "hung", "survived", "unbuilt")]
-    text = table(rows)
-    assert "| `engine` | 3 | 2 | 67% |" in text
-    assert text.endswith("- `cpp/engine/a.cpp`, line 3, less: `a < b`")
+def test_what_does_not_build_is_no_fault_and_what_changes_nothing_is_counted_apart() -> None:
+    (file, after), reason = next(iter(reasons().items()))
+    row = {"file": file, "line": 3, "operator": "less", "after": after}
+    same = [row | {"kind": kind} for kind in ("killed", "survived", "unbuilt")]
+    other = row | {"file": "cpp/engine/a.cpp", "after": "  a < b"}
+    text = table([*same, *(other | {"kind": kind} for kind in ("killed", "hung", "survived"))])
+    assert "| `engine` | 3 | 2 | 1 | 0 | 66.7% | 66.7% |" in text
+    assert f"| `{room_of(file)}` | 2 | 1 | 0 | 1 | 50.0% | 100.0% |" in text
+    assert "| all | 5 | 3 | 1 | 1 | 60.0% | 75.0% |" in text
+    assert "- `cpp/engine/a.cpp`, line 3, less: `a < b`" in text.splitlines()
+    assert f"- `{file}`, line 3, less: `{after}`: {reason}" in text.splitlines()
+
+
+def test_a_known_reason_is_of_a_line_that_some_fault_leaves() -> None:
+    lines = {
+        (file, one.after.strip())
+        for file in {file for file, _ in reasons()}
+        for one in mutants_of(ROOT, file)
+    }
+    assert reasons().keys() <= lines
+
+
+def test_every_test_that_is_asked_is_there_and_of_every_room_some_are() -> None:
+    assert missing(ROOT) == []
+    for room in [*(ROOT / "cpp").iterdir(), *(ROOT / "cpp/plugins").iterdir()]:
+        if room.is_dir() and room.name not in ("plugins", "tools"):
+            assert len(stages_of((room / "a.cpp").relative_to(ROOT).as_posix())) > 2, room
+    for judge in JUDGES:
+        assert stages_of(f"python/gpusched/{judge}/a.py")
+
+
+def test_a_header_is_part_of_all_that_includes_it() -> None:
+    deps = """\
+CMakeFiles/core.dir/cpp/a.cpp.o: #deps 3, deps mtime 1 (VALID)
+    ../../cpp/a.cpp
+    ../../cpp/a.hpp
+    /usr/include/stdio.h
+
+CMakeFiles/_core.dir/cpp/bindings/b.cpp.o: #deps 2, deps mtime 1 (VALID)
+    /checkout/cpp/bindings/b.cpp
+    /checkout/cpp/a.hpp
+"""
+    assert _including(deps, Path("/checkout")) == {
+        "cpp/a.cpp": {"cpp/a.cpp"},
+        "cpp/a.hpp": {"cpp/a.cpp", "cpp/bindings/b.cpp"},
+        "cpp/bindings/b.cpp": {"cpp/bindings/b.cpp"},
+    }
+
+
+TESTS = """\
+import os, time
+
+def test_passes(): pass
+def test_fails(): assert False
+def test_hangs(): time.sleep(60)
+def test_ends(): os._exit(0)
+"""
+
+
+@pytest.mark.long
+def test_what_fails_hangs_or_ends_its_process_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "test_some.py"
+    file.write_text(TESTS)
+    expected = {
+        ("passes",): ("survived", ""),
+        ("passes", "fails", "hangs"): ("killed", "fails"),
+        ("passes", "hangs"): ("hung", "hangs"),
+        ("passes", "ends"): ("killed", "ends" + ENDED),
+    }
+    questions = [
+        json.dumps({"stages": [[f"{file}::test_{name}"] for name in names], "limit_s": 3.0})
+        for names in expected
+    ]
+    asker = subprocess.run(
+        [sys.executable, "-m", "tests.mutants.asking"],
+        input="\n".join(questions), cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    answers = [json.loads(line) for line in asker.stdout.splitlines()]
+    for answer, (kind, by) in zip(answers, expected.values(), strict=True):
+        assert answer["kind"] == kind
+        assert answer["by"].endswith(by)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,7 @@ def test_timing_changes_nothing_and_sees_every_decision() -> None:
     more = {"placement": "best-fit", "speed": "table"}
     plain = gs.simulate(jobs, servers, policy="dancer:slot_s=600", **more)
     for _ in range(2):  # a run forgets the one before
+        begin_ns = time.process_time_ns()
         timed = gs.simulate(jobs, servers, policy=policy, **more)
         assert timed.digest == plain.digest
         times = policy.times()
@@ -28,6 +31,8 @@ def test_timing_changes_nothing_and_sees_every_decision() -> None:
         assert came <= times["num_arrived"].sum() <= len(jobs)
         assert (np.diff(times["at_us"]) > 0).all()
         assert (times["decision_ns"] > 0).all()
+        # No more than all threads of this process have had since then.
+        assert times["decision_ns"].sum() <= time.process_time_ns() - begin_ns
 
 
 def test_only_registered_schedulers_are_timed() -> None:

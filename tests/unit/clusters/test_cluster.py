@@ -196,3 +196,11 @@ def test_a_load_that_takes_a_million_servers_is_an_error() -> None:
 
     with pytest.raises(ValueError, match=r"burst: load 0.9 takes 320,064 servers of 1 GPU;"):
         smallest_cluster(trace, 1)
+
+
+def test_a_server_with_next_to_no_cpu_has_none_and_not_as_much_as_is_wanted() -> None:
+    jobs = gs.Trace.from_columns([0, 0], [5, 5], [1, 1], cpu=[1, 0])
+    for cpu, fit in ((0.0004, [False, True]), (1, [True, True]), (None, [True, True])):
+        cluster = gs.Cluster.uniform(servers=1, gpus=4, cpu=cpu)
+        result = gs.simulate(jobs, cluster, policy="fifo-skip", placement="best-fit")
+        assert (result.schedule.status == 0).tolist() == fit

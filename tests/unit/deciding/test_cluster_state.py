@@ -36,6 +36,13 @@ def test_what_is_left_out_follows() -> None:
         found.start_s[0] = 1
 
 
+def test_a_job_that_came_back_just_now_with_work_behind_it_may_start() -> None:
+    jobs = gs.Trace.from_columns([0, 40], [100, 100], [16, 8])
+    found = gs.deciding.ClusterState(CLUSTER, jobs, 40, attained_s=[0, 30])
+    decision = gs.decide(found, policy="srtf")
+    assert list(zip(decision.what, decision.job.tolist(), strict=True)) == [("start", 1)]
+
+
 def test_clusters_jobs_and_histories_of_other_types_are_refused_by_name() -> None:
     with pytest.raises(TypeError, match="cluster: expected a Cluster, not 'two servers'"):
         gs.deciding.ClusterState("two servers", JOBS, 40)  # type: ignore[arg-type]

@@ -278,6 +278,18 @@ def test_cancelled_jobs_are_unfinished_and_told_of() -> None:
     assert sum("was cancelled at 80 s" in text for text in result.schedule.warnings) == 2
 
 
+def test_of_a_cancelled_job_the_audit_says_that_it_did_not_end_and_no_more() -> None:
+    run = opened(policy="fifo", placement="count")
+    while 0 not in run.state.running:
+        run.step()
+    run.cancel(0)
+    run.run()
+    result = run.result()
+    assert result.schedule.status[0] == 2
+    problem = "job never ends: job 0 is neither finished nor rejected"
+    assert result.audit().problems == [problem]
+
+
 @pytest.mark.parametrize("job", [-1, 10**6])
 def test_only_jobs_that_wait_or_run_are_cancelled(job: int) -> None:
     run = opened()
@@ -404,3 +416,19 @@ def test_the_specification_is_that_of_the_policy_that_decides() -> None:
     run.set(policy="srtf")
     assert run.spec.policy == "srtf"
     assert run.result().spec == run.spec
+
+
+def test_a_policy_that_chooses_gpus_takes_over_where_jobs_ask_for_gpus_alone() -> None:
+    def begun(**columns: Any) -> gs.Simulation:
+        jobs = gs.Trace.from_columns([0, 0, 9], [50, 50, 50], [4, 4, 8], **columns)
+        run = gs.Simulation(jobs, CLUSTER, policy="fifo", placement="best-fit")
+        run.run_until(5)
+        return run
+
+    for policy, columns in (("rand", {}), ("srtf", {"cpu": [1.0] * 3})):
+        run = begun(**columns)
+        run.set(policy=policy)
+        run.run()
+        assert (run.result().schedule.status == 0).all()
+    with pytest.raises(ValueError, match="cpu, memory, gpu_share: the policy chooses GPUs itself"):
+        begun(cpu=[1.0] * 3).set(policy="rand")

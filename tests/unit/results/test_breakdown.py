@@ -146,6 +146,7 @@ def test_what_was_held_and_what_there_was_is_priced(typed: gs.Result) -> None:
     ]  # fmt: skip
     assert str(cost).startswith("jobs held 13 GPU hours at a cost of 37.00;")
     assert typed.cost(1).held == 13
+    assert typed.cost({"A100": 4, "V100": 0}).held == 3 * 4
 
 
 @pytest.mark.parametrize(
@@ -170,5 +171,7 @@ def test_a_pool_of_several_types_does_not_know_what_was_held() -> None:
     jobs = gs.Trace.from_columns([0, 0], [H, H], [1, 3])
     pool = gs.simulate(jobs, cluster, placement="count")
     assert rows(pool.by("type"), "type", "gpu_hours") == [("any type", 4.0)]
+    alike = gs.simulate(pool.trace, gs.Cluster.uniform(2, 4, "A100"), placement="count")
+    assert rows(alike.by("type"), "type", "gpu_hours") == [("A100", 4.0)]
     with pytest.raises(ValueError, match="log of one pool does not tell which of A100, V100"):
         pool.cost(1)

@@ -10,12 +10,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+import gpusched as gs
 from gpusched import readable as reference
+from gpusched.results.gpu_time import held_gpu_us
 from gpusched.results.result import Result
 from gpusched.schedules.jobs_table import COLUMNS
 from gpusched.schedules.schedule import (
     REJECT_REASONS,
     STATUSES,
+    StoredSchedule,
     contention_excess_us,
     contention_slowdown,
     digest_of,
@@ -99,6 +102,26 @@ def test_a_slowdown_counts_what_is_more_than_the_rounding_of_the_finish(result):
 
 
 # Other forms
+
+
+def test_an_excess_is_more_than_the_rounding_of_the_finish(result):
+    held_us = np.array([10, 11, 12, 20])
+    schedule = replace(
+        StoredSchedule.of(result.schedule),
+        held_us=held_us,
+        paid_us=np.zeros(4, np.int64),
+        uncontended_us=np.array([10.0, 10.0, 10.0, 10.5]),
+    )
+    assert contention_excess_us(schedule).tolist() == [0, 0, 2, 9.5]
+
+
+def test_gpu_time_is_counted_to_the_last_instant_of_a_run_that_was_stopped():
+    jobs = gs.Trace.from_columns([0, 1, 2], [50, 50, 50], [2, 2, 4])
+    run = gs.Simulation(jobs, gs.Cluster.uniform(1, 4), policy="fifo")
+    run.run_until(10)
+    schedule = run.result().schedule
+    assert (schedule.status == STATUSES.index("unfinished")).all()
+    assert held_gpu_us(jobs, schedule, is_fixed=True).tolist() == [4e6, 2e6, 0]
 
 
 def test_arrow_and_pandas_hold_the_same_table(result):
@@ -194,6 +217,11 @@ def test_a_result_says_what_it_is(result):
     assert result.warnings == []
     assert result.jobs_per_s == 6.0
     assert result.audit().ok
+
+
+def test_a_result_is_whole_and_of_a_policy_that_does_not_see_the_truth_unless_said(result):
+    made = Result(result.trace, result.cluster, result.spec, result.schedule, 0.0)
+    assert (made.clairvoyant, made.is_partial, made.prediction) == (False, False, None)
 
 
 def test_a_run_too_short_to_time_has_infinite_speed(result):

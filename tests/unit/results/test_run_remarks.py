@@ -45,6 +45,10 @@ SAID = {
         {"trace": gs.Trace.from_columns([0, 1], [5, 5], [1, 99])},
         "1 job rejected: needs more GPUs than the cluster has",
     ),
+    "nothing but rejects": (
+        {"trace": gs.Trace.from_columns([0, 1], [5, 5], [98, 99])},
+        "2 jobs rejected: needs more GPUs than the cluster has",
+    ),
     "idle": ({"policy": Idle()}, "3 jobs wait for ever"),
     "unfinished": ({"policy": Idle()}, "3 jobs unfinished"),
 }  # fmt: skip

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.results.wait_story import _percent
 from gpusched.results.waits import EARLIER, LATER, RUNNING, Wait, Waits
 from tests.unit.small_runs import SECOND, job, simulated
 
@@ -107,6 +108,21 @@ def test_jobs_that_share_gpus_are_told_no_more_than_the_log_tells() -> None:
     result = gs.simulate(trace, gs.Cluster.uniform(1, 1), policy="fifo")
     wait = result.explain(2).waits[0]
     assert (wait.gpus, wait.fits_us) == (0.5, None)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0, "0.0 %"),
+        (0.0009, "<0.1 %"),
+        (0.001, "0.1 %"),
+        (0.05, "5.0 %"),
+        (0.1, "10 %"),
+        (1, "100 %"),
+    ],
+)
+def test_a_small_share_has_a_decimal(share: float, text: str) -> None:
+    assert _percent(share) == text
 
 
 def test_a_pool_is_one_server() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpusched as gs
 from gpusched.clusters.cluster import Cluster, ServerGroup
 from gpusched.specs.run_spec import RunSpec, TraceSource
 from tests.unit.small_runs import job, trace_of
@@ -96,3 +97,11 @@ def test_a_missing_field_and_broken_text_are_named():
         RunSpec.from_toml("policy = ", "run.toml")
     with pytest.raises(ValueError, match=r"run\.toml: .*missing required field"):
         RunSpec.from_toml(SPEC.to_toml().replace("seed", "# seed"), "run.toml")
+
+
+def test_what_was_specified_stays() -> None:
+    trace = gs.Trace.from_columns([0], [5], [1])
+    spec = gs.simulate(trace, gs.Cluster.uniform(1, 4)).spec
+    for frozen, field in ((spec, "policy"), (spec.trace, "name")):
+        with pytest.raises(AttributeError, match="immutable"):
+            setattr(frozen, field, "another")

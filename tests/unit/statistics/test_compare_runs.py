@@ -138,6 +138,11 @@ def test_the_best_follows_from_the_direction_of_the_metric() -> None:
     assert named.frame["rank"].to_list() == [2.0, 2.0, 2.0]
 
 
+def test_a_policy_alone_is_not_called_the_best() -> None:
+    alone = compare_runs(runs_of().filter(pl.col("policy") == "sjf"), "mean_jct_s", by=["load"])
+    assert alone.frame["is_best"].to_list() == [False, False]
+
+
 def test_ranks_are_those_of_the_seeds_that_all_have() -> None:
     runs = runs_of(loads=(0.7,)).filter((pl.col("policy") != "sjf") | (pl.col("seed") > 3))
     compared = compare_runs(runs, "mean_jct_s")
@@ -148,6 +153,14 @@ def test_ranks_are_those_of_the_seeds_that_all_have() -> None:
     assert dict(zip(test.names, test.mean_ranks, strict=True)) == ranks
     assert dict(compared.frame.select("policy", "rank").rows()) == ranks
     assert (test.num_blocks, test.p) == (7, pytest.approx(expected.p))
+
+
+def test_a_setting_with_one_policy_or_one_seed_has_no_ranks() -> None:
+    runs = runs_of()
+    lone = (pl.col("load") == 0.7) & (pl.col("policy") != "fifo")
+    assert list(compare_runs(runs.filter(~lone), "mean_jct_s", by=["load"]).rank_tests) == [(0.9,)]
+    brief = (pl.col("load") == 0.7) & (pl.col("seed") > 1)
+    assert list(compare_runs(runs.filter(~brief), "mean_jct_s", by=["load"]).rank_tests) == [(0.9,)]
 
 
 def test_failed_and_unpaired_seeds_are_left_out_and_said() -> None:

@@ -56,6 +56,13 @@ def test_a_latex_table_has_rules_and_a_caption() -> None:
     assert all(line.startswith("%") for line in bare.partition("\\end{tabular}\n")[2].splitlines())
 
 
+def test_settings_are_set_apart_and_policies_are_not() -> None:
+    assert "addlinespace" not in compared().table("latex")
+    runs = pl.concat([runs_of(load=0.7), runs_of(load=0.9)])
+    both = compare_runs(runs, "mean_jct_s", baseline="fifo", method="t", by=["load"])
+    assert both.table("latex").count("\\addlinespace") == 1
+
+
 def test_every_row_of_a_table_has_as_many_cells_as_its_heading() -> None:
     made = compared(load=0.9)
     lines = [line for line in made.table().splitlines() if line.startswith("|")]

@@ -65,6 +65,8 @@ class Samples:
         key = (profile, *workers.tolist())
         if key not in self._known:
             used = np.flatnonzero(workers)
+            # The fastest come first: of equal parts they take what does not divide.
+            used = used[np.argsort(-self._rates[profile, used], kind="stable")]
             self._known[key] = slowest_s(
                 int(self._batch[profile]),
                 self._rates[profile, used].tolist(),

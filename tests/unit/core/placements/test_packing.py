@@ -235,3 +235,19 @@ def test_a_share_is_a_part_of_one_gpu(share: float) -> None:
         gs.Trace.from_columns(**rows)
     with pytest.raises(ValueError, match="gpu_share"):
         gs.Trace.from_columns(submit_s=[0.0], service_s=[1.0], gpus=[2], gpu_share=[0.5])
+
+
+@pytest.mark.parametrize("placement", ["gpu-packing", "gpu-packing:artefact=true", "best-fit"])
+def test_a_share_goes_to_the_server_whose_gpu_it_fills_most(placement: str) -> None:
+    # Beside 0.8 there is less left than beside 0.3.
+    for shares, fullest in (([0.3, 0.8, 0.1], 1), ([0.8, 0.3, 0.1], 0)):
+        *others, last = servers_of(uniform(2, 1), placement, [1, 1, 1], gpu_share=shares)
+        assert sorted(others) == [0, 1]
+        assert last == others[fullest]
+
+
+@pytest.mark.parametrize(("size", "mask"), [(64, 0b111), (32, 0b111), (4, 0b111)])
+def test_buddy_takes_a_whole_server_apart_for_a_width_that_is_no_power_of_two(
+    size: int, mask: int
+) -> None:
+    assert places(uniform(1, size), "buddy", [3]) == [{0: mask}]

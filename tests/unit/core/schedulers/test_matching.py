@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import gpusched as gs
+from tests.campaigns.lawful import at_speed, params_of, speeds_of
+from tests.campaigns.trials import simulate as simulate_case
+from tests.reference.cases import cases
+from tests.reference.drawing import Seeded
+from tests.reference.scales import SECOND, SHAPES
 from tests.unit.core.schedulers.test_heterogeneous_policies import (
     TWO_TYPES,
     runs,
@@ -62,6 +68,21 @@ def test_focus_gives_the_short_job_more() -> None:
     ]
     # The square-root rule of the sum gives the long one most.
     assert widths == [{0: 1, 1: 3}, {0: 3, 1: 1}]
+
+
+def test_a_spread_gang_that_fills_a_server_moves_there_once_it_is_free() -> None:
+    # Over both servers the gang of 4 is ten times as slow as on one. At 50 s, when job 0 ends,
+    # it has done 49 x 0.1 of 400 s.
+    profile = gs.models.JobProfile(
+        "p", throughput={"A": {2: 2.0, 4: 4.0}}, spread_throughput={"A": {2: 0.2, 4: 0.4}}
+    )
+    trace = gs.Trace.from_columns(
+        [0, 0, 1], [50, 400, 400], [2, 2, 4], profiles=[profile], profile=[0, 0, 0]
+    )
+    cluster = gs.Cluster.uniform(servers=2, gpus=4, gpu_type="A")
+    result = gs.simulate(trace, cluster, policy=OWN, speed="table", placement="worst-fit")
+    assert servers_of(result, 2) == [0, 1, 0]
+    assert result.schedule.finish_us.tolist() == [50_000_000, 400_000_000, 445_100_000]
 
 
 def waits_for_a_faster_gpu(policy: str, **columns: Any) -> gs.Result:
@@ -159,3 +180,26 @@ def test_between_periods_idle_gpus_alone_are_given_out() -> None:
 def test_bad_parameters_are_refused_by_name(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"matching.*{message}"):
         simulate(text, TWO_TYPES, [(0, 10, 1)], PREFERS_A)
+
+
+@pytest.mark.parametrize(
+    ("seed", "digest"),
+    [
+        # What the market gives is taken only where the workers' memory holds the batch.
+        (33, "3c37cac6b6ffbb1d"),
+        (85, "11f7d33715fd6579"),
+        # Of several types it is asked of all workers, not of those of the first type.
+        (61, "0e42f4d1a99d58a7"),
+        (302, "fb6d80f5fc6f5cf1"),
+    ],
+)
+def test_mixed_workers_of_little_memory_are_matched_as_they_were(seed: int, digest: str) -> None:
+    source = Seeded(seed)
+    placement = source.one_of(("consolidated", "first-fit", "random"))
+    case = cases.draw(source, "matching", placement, scales=SHAPES).at(20 * SECOND)
+    case = replace(case, policy_params=params_of(source, "matching"))
+    case = at_speed(source, case, source.one_of(speeds_of("matching")))
+    assert case.speed == "proportional"
+    result = simulate_case(case)
+    result.audit().raise_if_bad()
+    assert result.digest.startswith(digest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 import gpusched as gs
@@ -27,3 +29,22 @@ def test_a_run_that_stops_as_its_restart_is_paid_has_paid_all_of_it() -> None:
     result.audit().raise_if_bad()
     assert (result.schedule.paid_us // 10**6).tolist() == [10, 0, 0]
     assert (result.schedule.held_us // 10**6).tolist() == [110, 1, 1]
+
+
+@pytest.mark.parametrize("policy", ["las", "llf"])
+def test_jobs_that_take_turns_and_lose_more_to_each_than_they_gain_are_refused(
+    policy: str,
+) -> None:
+    for restart_s, is_refused in ((59, False), (61, True)):
+        trace = gs.Trace.from_columns(
+            [0, 0], [600, 600], [1, 1], deadline_s=[700, 700], restart_s=[restart_s] * 2
+        )
+        cluster = gs.Cluster.uniform(servers=1, gpus=1)
+        run = functools.partial(
+            gs.simulate, trace, cluster, policy=f"{policy}:restart=work,period_s=60"
+        )
+        if is_refused:
+            with pytest.raises(ValueError, match="restart=work: job 0 would lose to each"):
+                run()
+        else:
+            assert (run().schedule.finish_us > 0).all()

@@ -1,0 +1,232 @@
+"""Which tests are asked of a fault: of its room first, the quickest and most telling ones first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+_FIRST: Final = ("golden", "parity/test_seeded_cases.py")
+"""A digest per registered name, and random cases of every seam: most faults of the core die here,
+in seconds."""
+# By how the path goes on after cpp/.
+_CORE: Final[dict[str, tuple[str, ...]]] = {
+    "asking": (
+        "unit/gym", "unit/deciding/test_starting.py", "parity/test_changes_equal_reference.py",
+        "unit/studies/test_whatif.py",
+    ),
+    "base": (
+        "property/test_native_pieces.py", "unit/plugins", "unit/base", "boundary/test_columns.py",
+        "property/test_assignment_laws.py", "contract/test_every_parameter.py",
+        "unit/deciding/test_assignment.py", "unit/deciding/test_market.py",
+        "boundary/test_bad_runs.py",
+    ),
+    "bindings": (
+        "architecture/test_stubs.py", "boundary/test_columns.py", "boundary/test_views.py",
+        "boundary/test_kept_views.py", "boundary/test_copies.py",
+        "boundary/test_wrong_schedulers.py", "boundary/test_wrong_resizes.py",
+        "boundary/test_python_errors.py", "boundary/test_bad_runs.py",
+    ),
+    "dancer": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_dancer.py",
+        "property/test_dancer_promises.py", "property/test_deadline_laws.py",
+        "unit/papers/test_dancer.py",
+    ),
+    "deadlines": (
+        "unit/core/schedulers/test_deadline_policies.py", "unit/core/schedulers/test_dancer.py",
+        "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
+        "unit/bounds/test_deadline_bounds.py", "property/test_deadline_laws.py",
+        "property/test_dancer_promises.py",
+    ),
+    "elastic": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_matching.py",
+        "unit/core/schedulers/test_deadline_policies.py", "property/test_elastic_laws.py",
+        "property/test_deadline_laws.py", "unit/core/schedulers/test_heterogeneous_policies.py",
+        "parity/test_peer_elasticflow.py", "boundary/test_wrong_resizes.py",
+    ),
+    "engine": (
+        "parity/test_withdrawals.py", "unit/deciding/test_cluster_state.py",
+        "unit/engine/test_simulation.py", "boundary/test_wrong_schedulers.py",
+        "boundary/test_wrong_resizes.py", "boundary/test_random_schedulers.py",
+        "parity/test_changes_equal_reference.py", "unit/engine", "boundary/test_every_run_ends.py",
+        "property/test_native_pieces.py",
+    ),
+    "filling": ("unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py"),
+    "gangs": (
+        "property/test_contention_laws.py", "unit/papers/test_sjf_bco.py",
+        "contract/test_every_law.py",
+    ),
+    "listing": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
+        "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",
+        "property/test_conservative_laws.py", "property/test_clocked_lists.py",
+        "unit/deciding/test_starting.py",
+    ),
+    "market": (
+        "property/test_market_laws.py", "unit/deciding/test_market.py",
+        "unit/core/schedulers/test_matching.py", "unit/papers/test_matching.py",
+    ),
+    "matching": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_matching.py",
+        "unit/core/schedulers/test_heterogeneous_policies.py", "property/test_market_laws.py",
+        "unit/papers/test_matching.py", "unit/papers/test_matching_online.py",
+    ),
+    "model": (
+        "unit/clusters", "boundary/test_bad_runs.py", "boundary/test_bad_networks.py",
+        "unit/specs/test_core_tables.py", "property/test_contention_laws.py",
+        "boundary/test_columns.py",
+    ),
+    "placing": (
+        "property/test_native_pieces.py", "unit/core/placements", "property/test_graph_cut_laws.py",
+        "property/test_remembered_cuts.py", "property/test_packing_laws.py",
+        "property/test_stage_laws.py",
+    ),
+    "preemption": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_paid_restarts.py",
+        "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",
+    ),
+    "reserving": (
+        "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
+        "property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
+        "unit/deciding/test_starting.py",
+    ),
+    "runs": (
+        "parity/test_changes_equal_reference.py", "unit/results/test_run_measures.py",
+        "property/test_measured_windows.py", "unit/plugins", "unit/results", "unit/engine",
+    ),
+    "seams": (
+        "parity/test_stages_equal_reference.py", "unit/deciding/test_cluster_state.py",
+        "unit/engine/test_simulation.py", "property/test_contention_laws.py",
+        "boundary/test_random_schedulers.py", "boundary/test_wrong_schedulers.py",
+        "parity/test_changes_equal_reference.py", "unit/engine",
+    ),
+    "solvers": (
+        "property/test_assignment_laws.py", "property/test_graph_cut_laws.py",
+        "property/test_native_pieces.py", "property/test_market_laws.py",
+        "unit/bounds/test_certificates.py", "property/test_a_srpt_bound.py",
+        "unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
+        "unit/deciding/test_assignment.py", "property/test_bounds_hold.py",
+        "property/test_graph_cut_gaps.py", "property/test_contention_laws.py",
+        "unit/papers/test_sjf_bco.py",
+    ),
+    "bindings/bind_a": (
+        "unit/gym", "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",
+        "unit/deciding/test_starting.py",
+    ),
+    "bindings/bind_b": (
+        "unit/bounds/test_certificates.py", "property/test_contention_laws.py", "unit/core/speeds",
+        "contract/test_every_speed.py", "property/test_native_pieces.py",
+    ),
+    "bindings/bind_d": (
+        "boundary/test_plan_columns.py", "property/test_plan_laws.py",
+        "property/test_plan_oracle_laws.py", "unit/core/schedulers/test_dancer.py",
+        "parity/test_decisions_equal_runs.py",
+    ),
+    "bindings/bind_filling": ("unit/deciding/test_filling.py",),
+    "bindings/bind_market": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
+    "bindings/bind_plan": ("property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py"),
+    "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
+    "bindings/bind_s": (
+        "unit/bounds/test_certificates.py", "unit/deciding/test_cluster_state.py",
+        "unit/deciding/test_starting.py", "unit/engine/test_rates_of_a_state.py",
+        "unit/engine/test_open_run.py", "unit/engine/test_saved_run.py",
+        "property/test_contention_laws.py", "unit/core/speeds",
+    ),
+    "bindings/bind_t": (
+        "unit/campaigns/test_timed_scheduler.py", "property/test_native_pieces.py",
+        "property/test_contention_laws.py",
+    ),
+    "bindings/c": ("property/test_assignment_laws.py", "unit/engine", "unit/results"),
+    "bindings/matching": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
+    "bindings/run": ("unit/engine", "boundary/test_every_run_ends.py", "unit/base"),
+    "bindings/scheduler": (
+        "boundary/test_random_schedulers.py", "unit/deciding", "boundary/test_every_run_ends.py",
+    ),
+    "bindings/turn": ("property/test_assignment_laws.py", "unit/deciding/test_assignment.py"),
+    "plugins/contentions": ("property/test_contention_laws.py", "unit/audit/test_audit_rates.py"),
+    "plugins/orders": (
+        "unit/core/schedulers/test_paid_restarts.py", "property/test_clocked_lists.py",
+        "unit/core/schedulers",
+    ),
+    "plugins/placements": ("unit/core/placements", "property/test_packing_laws.py"),
+    "plugins/schedulers": ("parity/test_withdrawals.py", "unit/core/schedulers"),
+    "plugins/speeds": (
+        "parity/test_stages_equal_reference.py", "unit/core/speeds", "property/test_stage_laws.py",
+        "property/test_elastic_laws.py", "property/test_market_laws.py",
+        "contract/test_every_speed.py", "unit/core/schedulers/test_heterogeneous_policies.py",
+    ),
+    "plugins/schedulers/a_srpt": ("property/test_a_srpt_bound.py",),
+    "plugins/schedulers/chronus": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py",
+    ),
+    "plugins/schedulers/conservative": (
+        "property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
+    ),
+    "plugins/schedulers/dancer": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py",
+    ),
+    "plugins/schedulers/easy": (
+        "property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
+    ),
+    "plugins/schedulers/edf": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py",
+    ),
+    "plugins/schedulers/elasticflow": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py",
+    ),
+    "plugins/schedulers/gavel": (
+        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
+        "property/test_elastic_laws.py",
+    ),
+}  # fmt: skip
+_JUDGES: Final[dict[str, tuple[str, ...]]] = {
+    "audit": ("unit/audit",),
+    "bounds": (
+        "unit/bounds", "property/test_bounds_hold.py", "property/test_elastic_bounds_hold.py",
+        "contract/test_every_bound.py",
+    ),
+    "results": (
+        "unit/results", "contract/test_every_metric.py", "property/test_measured_windows.py",
+        "unit/exports",
+    ),
+    "schedules": (
+        "unit/schedules", "unit/results", "unit/audit/test_audit.py",
+        "unit/audit/test_audit_rates.py",
+    ),
+    "specs": (
+        "golden", "unit/specs", "boundary/test_damaged_cases.py", "unit/engine/test_spec_runs.py",
+        "unit/results/test_result_store.py",
+    ),
+    "statistics": ("unit/statistics", "unit/studies", "unit/papers/test_by_seed.py"),
+}  # fmt: skip
+JUDGES: Final = tuple(_JUDGES)
+"""Rooms of Python in which a fault would make figures wrong."""
+
+
+def room_of(file: str) -> str:
+    """Return the folder of a file as the house is divided."""
+    parts = file.split("/")
+    if parts[0] == "python":
+        return parts[2]
+    return "/".join(parts[1 : 3 if parts[1] == "plugins" and len(parts) > 3 else 2])
+
+
+def stages_of(file: str) -> list[list[str]]:
+    """Return the tests that are asked one after the other of a fault in a file; of none, all."""
+    if file.startswith("python/"):
+        found = _JUDGES[room_of(file)]
+    elif file:
+        own = [key for key in _CORE if file.startswith(f"cpp/{key}")]
+        found = (*_FIRST, *(path for key in sorted(own, reverse=True) for path in _CORE[key]))
+    else:
+        rooms = (*_CORE.values(), *_JUDGES.values())
+        found = (*_FIRST, *(path for paths in rooms for path in paths))
+    return [[f"tests/{path}"] for path in dict.fromkeys(found)]
+
+
+def missing(root: Path) -> list[str]:
+    """Return what is asked and is not there."""
+    return [path for [path] in stages_of("") if not (root / path).exists()]

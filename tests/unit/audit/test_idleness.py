@@ -1,0 +1,21 @@
+"""A job that waits though its policy would have started it on what is free is named."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusched as gs
+from tests.campaigns.tamperings import delayed, stored
+from tests.golden.workload import cluster, trace
+
+
+@pytest.mark.parametrize("placement", ["best-fit", "consolidated", "count"])
+@pytest.mark.parametrize("policy", ["fifo", "sjf", "srtf", "easy"])
+def test_the_last_job_is_not_left_waiting(policy: str, placement: str) -> None:
+    result = stored(
+        gs.simulate(trace(is_typed=False), cluster(), policy=policy, placement=placement)
+    )
+    assert result.audit().ok
+    late = delayed(result, "last")
+    assert late is not None
+    assert any(problem.startswith("left waiting: ") for problem in late.audit().problems)
