@@ -1,4 +1,4 @@
-"""What the native fuzz target of cases begins with: ``python -m tests.fuzz.native_seeds FOLDER``."""
+"""What the native fuzz target begins with: ``python -m tests.fuzz.native_seeds FOLDER``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_seeds(folder: Path) -> int:
     num_seeds = 0
     with tempfile.TemporaryDirectory() as work:
         case = Path(work) / "case"
-        for policy in _core.policy_names():
+        for policy in sorted({info["name"] for info in _core.registry()} & set(gs.policies())):
             try:
                 gs.simulate(trace, cluster, policy=policy).save_case(case)
             except ValueError:  # it needs columns that these jobs lack

@@ -1,4 +1,4 @@
-"""AccaSim, run live: ``python accasim_runs.py FOLDER POLICY`` on a workload that lies in the folder.
+"""AccaSim, run live, in a folder with a workload: ``python accasim_runs.py FOLDER POLICY``.
 
 Galleguillos et al., AccaSim: a customizable workload management simulator for job dispatching
 research in HPC systems, Cluster Computing 23, 2020. MIT licence, ``pip install accasim`` (1.1.3).

@@ -1,4 +1,4 @@
-"""AccaSim, run live on 10,000 rigid jobs, finishes each job in the second in which gpusched does."""
+"""AccaSim, run live on 10,000 rigid jobs, finishes each when gpusched does."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Generator
 from typing import Any
 
@@ -39,10 +40,8 @@ def modelled(
             with servers.request(priority=(key(trace, job), job)) as turn:
                 yield turn
                 begin = environment.now
-                try:
+                with contextlib.suppress(simpy.Interrupt):
                     yield environment.timeout(left)
-                except simpy.Interrupt:
-                    pass
                 left -= environment.now - begin
         finish[job] = environment.now
 
