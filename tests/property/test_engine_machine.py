@@ -125,13 +125,17 @@ class EngineMachine(RuleBasedStateMachine):
             masks[server] |= 1 << bit
         return list(masks.items())
 
-    def hold(self, number: int, pieces: Pieces, *, is_new: bool) -> None:
+    def hold(self, number: int, pieces: Pieces, before: Pieces | None = None) -> None:
+        """Start the job, or let one go on that was suspended and held these or others before."""
         job = self.jobs[number]
         job.held, job.since_us = pieces, self.now_us
         allocation = Allocation(job.gpus, pieces)
 
         def order(actions: Any) -> None:
-            (actions.start if is_new else actions.resize)(number, allocation)
+            if pieces == before:
+                assert actions.restore(number)
+            else:
+                (actions.resize if before else actions.start)(number, allocation)
 
         self.scheduler.orders.append(order)
 
@@ -141,21 +145,25 @@ class EngineMachine(RuleBasedStateMachine):
         for number in data.draw(st.permutations(self.waiting()), "jobs")[:most]:
             pieces = self.draw_pieces(data, self.jobs[number], self.free())
             if pieces is not None:
-                self.hold(number, pieces, is_new=True)
+                self.hold(number, pieces)
         self.run.ask(self.now_us)
 
     @rule(data=st.data(), step_us=st.integers(1, 9), goes_on=st.booleans())
     def preempt_some(self, data: st.DataObject, step_us: int, goes_on: bool) -> None:
         """Some go on in the same decision, perhaps elsewhere."""
         self.go_on(step_us)
-        stopped = [number for number in self.running() if data.draw(st.booleans(), "stops")]
+        stopped = {
+            number: self.jobs[number].held
+            for number in self.running()
+            if data.draw(st.booleans(), "stops")
+        }
         for number in stopped:
             self.jobs[number].stop(self.now_us)
             self.scheduler.orders.append(lambda actions, job=number: actions.suspend(job))
         for number in stopped if goes_on else []:
             pieces = self.draw_pieces(data, self.jobs[number], self.free())
             if pieces is not None:
-                self.hold(number, pieces, is_new=False)
+                self.hold(number, pieces, stopped[number])
         self.run.ask(self.now_us)
 
     @rule(step_us=st.integers(1, 40))
