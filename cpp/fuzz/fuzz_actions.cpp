@@ -18,7 +18,7 @@ namespace {
 
 using namespace gpusched;
 
-constexpr std::uint32_t kNumChecks = 500;
+constexpr std::uint32_t kChecksOfActions = 500;
 
 class Whims : public Scheduler {
  public:
@@ -94,7 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Whims whims(bytes, static_cast<int>(submit.size()), cluster.num_servers());
   try {
     RunControl control;
-    limit(control, kNumChecks);
+    limit(control, kChecksOfActions);
     RunDescription description{.policy = &whims, .placement = std::string("consolidated")};
     if (elastic) description.speed = "amdahl";
     description.verify = true;

@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr std::uint32_t kNumChecks = 2'000;
+constexpr std::uint32_t kChecksOfCase = 2'000;
 constexpr std::int64_t kMostGpus = 4'096;
 constexpr gpusched::JobId kMostJobs = 256;
 
@@ -28,7 +28,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Cluster cluster = columns.make_cluster();
     if (jobs.num_jobs() > kMostJobs || cluster.num_gpus() > kMostGpus) return 0;
     RunControl control;
-    limit(control, kNumChecks);
+    limit(control, kChecksOfCase);
     DescribedRun run(jobs, cluster, columns.description, control);
     run.simulation().run();
     (void)run.simulation().finish().digest();
