@@ -21,7 +21,7 @@ for source in cpp/fuzz/fuzz_*.cpp; do
   name=$(basename "$source" .cpp)
   mkdir -p "$folder/corpus/$name"
   printf '=== %s\n' "$name"
-  "$folder/$name" "$folder/corpus/$name" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=4096 \
+  "$folder/$name" "$folder/corpus/$name" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 \
     -max_len=16384 -artifact_prefix="$folder/" -print_final_stats=1 2>&1 |
     { grep -E '^(#[0-9]+\s+DONE|Done|stat::|==|SUMMARY|.*(rror|Assertion))' || true; }
 done
