@@ -14,8 +14,9 @@ bool is_main_interpreter() { return PyInterpreterState_Get() == PyInterpreterSta
 
 // Sub-interpreters are refused. The GIL stays: what a view shows, the one run that a scheduler of
 // Python serves and the solvers that keep prices between calls are guarded by nothing else. A run
-// of native plug-ins releases it, so threads run in parallel all the same.
-PYBIND11_MODULE(_core_of_main, m, py::multiple_interpreters::not_supported(), py::mod_gil_used()) {
+// of native plug-ins releases it, so threads run in parallel all the same. In the other order
+// pybind11 3.1 does not compile from Python 3.12 on.
+PYBIND11_MODULE(_core_of_main, m, py::mod_gil_used(), py::multiple_interpreters::not_supported()) {
   // Reached where an interpreter does not look at what the module declares.
   if (!is_main_interpreter()) throw py::import_error(kMainInterpreterOnly);
   namespace bindings = gpusched::bindings;

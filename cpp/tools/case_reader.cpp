@@ -90,9 +90,10 @@ std::vector<char> bytes_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-Case::Case(const std::filesystem::path& path) {
-  const UnsealedCase file = unsealed(bytes_of(path), path.string());
-  Reader reader(file.contents);
+Case::Case(const std::filesystem::path& path) : Case(unsealed(bytes_of(path), path.string())) {}
+
+Case::Case(UnsealedCase file) {
+  Reader reader(std::move(file.contents));
   description.seed = reader.value<std::uint64_t>();
   description.policy = reader.text();
   description.policy_values = reader.parameters();

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "case_seal.hpp"
 #include "model/cluster.hpp"
 #include "model/job_table.hpp"
 #include "runs/run_description.hpp"
@@ -18,6 +19,7 @@ using OwnedColumn = std::vector<Value>;
 struct Case {
   /// Throws InvalidInput if the file cannot be read or is no whole case.
   explicit Case(const std::filesystem::path& path);
+  explicit Case(UnsealedCase file);
   Case(const Case&) = delete;
   Case& operator=(const Case&) = delete;
 
