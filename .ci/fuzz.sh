@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the native fuzz targets of cpp/fuzz and lets each run under AddressSanitizer and UBSan.
+# Builds the native fuzz targets of cpp/tools/fuzz and lets each run under AddressSanitizer and UBSan.
 #
 #   .ci/fuzz.sh [SECONDS]     for so long each, 20 if nothing is said
 #
@@ -17,7 +17,7 @@ fi
 cmake --preset fuzz -G Ninja >/dev/null
 cmake --build --preset fuzz
 "$python" -W ignore -m tests.fuzz.native_seeds "$folder/corpus/fuzz_case"
-for source in cpp/fuzz/fuzz_*.cpp; do
+for source in cpp/tools/fuzz/fuzz_*.cpp; do
   name=$(basename "$source" .cpp)
   mkdir -p "$folder/corpus/$name"
   printf '=== %s\n' "$name"

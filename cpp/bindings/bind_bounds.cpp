@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "bounds/makespan_bounds.hpp"
+#include "bounds/priced_time.hpp"
+#include "bounds/squashed_machine.hpp"
 #include "columns.hpp"
-#include "solvers/makespan_bounds.hpp"
-#include "solvers/priced_time.hpp"
-#include "solvers/squashed_machine.hpp"
 
 namespace gpusched::bindings {
 void bind_bounds(py::module_& m) {
@@ -61,13 +61,12 @@ void bind_bounds(py::module_& m) {
                    services = view(service_us, "service_us");
         const PricedMachines machines{view(widths, "widths"), view(edge_us, "edge_us"),
                                       view(price, "price")};
-        PricedTimes found;
-        {
+        const PricedTimes found = [&] {
           const py::gil_scoped_release unlocked;  // no Python object is touched below
-          found = priced_times(submits, services, machines);
-        }
+          return priced_times(submits, services, machines);
+        }();
         return py::typing::Tuple<py::float_, py::array_t<double>>(
-            py::make_tuple(found.cost, column_of(std::move(found.held))));
+            py::make_tuple(found.cost, column_of(found.held)));
       },
       py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
       py::arg("widths").noconvert(), py::arg("edge_us").noconvert(), py::arg("price").noconvert(),

@@ -13,6 +13,7 @@ from tests.architecture.sources import CORE, CPP, CPP_FILES, code_of, includes, 
 ROOMS = (
     "base",
     "model",
+    "bounds",
     "solvers",
     "market",
     "deadlines",
@@ -34,7 +35,7 @@ ROOMS = (
     "tools",
 )
 FLOOR = {room: floor for floor, room in enumerate(ROOMS)}
-PURE = {"solvers", "market", "deadlines"}
+PURE = {"bounds", "solvers", "market", "deadlines"}
 
 TOOLS = [path for path in CPP_FILES if path.relative_to(CPP).parts[0] == "tools"]
 

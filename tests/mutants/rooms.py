@@ -26,6 +26,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "boundary/test_wrong_schedulers.py", "boundary/test_wrong_resizes.py",
         "boundary/test_python_errors.py", "boundary/test_bad_runs.py",
     ),
+    "bounds": ("unit/bounds/test_certificates.py", "property/test_bounds_hold.py"),
     "dancer": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_dancer.py",
         "property/test_dancer_promises.py", "property/test_deadline_laws.py",

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "../case_reader.hpp"
 #include "engine/schedule.hpp"
 #include "runs/run_description.hpp"
+#include "tools/case_reader.hpp"
 
 namespace {
 

@@ -55,3 +55,21 @@ def _lower_bound_name(run: RunFacts) -> str:
     if run.lower is None:
         return ""
     return run.lower.best[0]
+
+
+@register_metric(
+    "thorough_gap",
+    unit="ratio",
+    summary="As `gap`, over the larger of all bounds, those as well that take a second.",
+    definition="mean JCT / bound - 1, with the [thorough bounds](bounds.md)",
+    better="lower",
+    kind="percent",
+    label="gap to thorough bound",
+    short="gap to|thorough bound",
+    is_default=False,
+    rank=440,
+)
+def _thorough_gap(run: RunFacts) -> float:
+    if run.thorough is None:
+        return np.nan
+    return excess(run.measures.flow_us, run.thorough.best[1])

@@ -1,4 +1,4 @@
-#include "solvers/makespan_bounds.hpp"
+#include "bounds/makespan_bounds.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "solvers/squashed_machine.hpp"
+#include "bounds/squashed_machine.hpp"
 
 #include <algorithm>
 #include <functional>

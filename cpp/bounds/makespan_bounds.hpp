@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "solvers/squashed_machine.hpp"
+#include "bounds/squashed_machine.hpp"
 
 namespace gpusched {
 

@@ -1,4 +1,4 @@
-#include "solvers/priced_time.hpp"
+#include "bounds/priced_time.hpp"
 
 #include <algorithm>
 #include <cmath>
