@@ -11,13 +11,13 @@ namespace gpusched {
 namespace {
 
 /// Time at one price.
-struct Piece {
+struct Stretch {
   double price;
   double length_us;
   std::size_t step;
 
   /// Dearest on top of a heap.
-  bool operator<(const Piece& other) const noexcept { return price < other.price; }
+  bool operator<(const Stretch& other) const noexcept { return price < other.price; }
 };
 
 class Chooser {
@@ -104,7 +104,7 @@ class Chooser {
       const double price = price_of(step);
       const double next = end + free;
       while (free > 0.0 && chosen_.front().price > price) {
-        const Piece dearest = chosen_.front();
+        const Stretch dearest = chosen_.front();
         const double moved = std::min(dearest.length_us, free);
         std::pop_heap(chosen_.begin(), chosen_.end());
         chosen_.pop_back();
@@ -124,7 +124,7 @@ class Chooser {
           break;
         }
       }
-      for (const Piece& piece : pending_) {
+      for (const Stretch& piece : pending_) {
         put(piece);
       }
       pending_.clear();
@@ -142,7 +142,7 @@ class Chooser {
     collect(submit_us_, end);
     std::sort(chosen_.begin(), chosen_.end());
     double missing = service_us_;
-    for (const Piece& piece : chosen_) {
+    for (const Stretch& piece : chosen_) {
       const double taken = std::min(missing, piece.length_us);
       for (std::size_t machine = 0; piece.step < num_steps_ && machine < num_machines_; ++machine) {
         result_.held[machine * num_steps_ + piece.step] += widths_[machine] * taken;
@@ -163,7 +163,7 @@ class Chooser {
     }
   }
 
-  void put(const Piece& piece) {
+  void put(const Stretch& piece) {
     chosen_.push_back(piece);
     std::push_heap(chosen_.begin(), chosen_.end());
   }
@@ -173,7 +173,7 @@ class Chooser {
   std::vector<double> widths_;  // of the job at hand, by machine
   std::vector<double> paid_;    // for a width of 1 up to each edge, machine after machine
   PricedTimes result_;
-  std::vector<Piece> chosen_, pending_;
+  std::vector<Stretch> chosen_, pending_;
   double submit_us_ = 0.0, service_us_ = 0.0, best_ = 0.0;
   std::size_t first_ = 0;
 };

@@ -58,7 +58,7 @@ def test_every_quantity_is_bounded_and_listed_in_order() -> None:
     assert set(known_bounds(TOTAL_JCT)) >= {"squashed-srpt", "mean-busy-time", "trivial"}
     assert next(iter(known_bounds(DEADLINES_MET))) == "alone"
     brief = lower_bounds(*TWO_JOBS).total_jct_us
-    assert set(known_bounds(TOTAL_JCT)) - set(brief) == {"priced-time"}
+    assert set(known_bounds(TOTAL_JCT)) - set(brief) == {"shared-cost", "priced-time"}
     assert sum(len(known_bounds(quantity)) for quantity in QUANTITIES) == len(KNOWN)
     with pytest.raises(ValueError, match="unknown quantity 'makspan'; did you mean 'makespan'"):
         known_bounds("makspan")
