@@ -39,6 +39,20 @@ def test_no_two_sources_give_what_they_define_one_name(unit: str) -> None:
     assert not twice
 
 
+@pytest.mark.parametrize("unit", UNITS)
+def test_no_source_defines_a_name_that_a_header_has_for_something_else(unit: str) -> None:
+    headers = {
+        name: shown(path) for path in CPP_FILES if path.suffix == ".hpp" for name in defined(path)
+    }
+    twice = {
+        (name, shown(path)): headers[name]
+        for path in UNITS[unit]
+        if path.suffix == ".cpp"
+        for name in defined(path) & headers.keys()
+    }
+    assert not twice
+
+
 def test_what_a_source_defines_is_found(tmp_path: Path) -> None:
     path = tmp_path / "a.cpp"
     path.write_text(
