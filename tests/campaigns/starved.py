@@ -103,7 +103,7 @@ def main() -> None:
     print(done.stderr, end="")
     counts = [line.split() for line in done.stdout.splitlines()]
     failed = sum(int(words[0]) for words in counts)
-    borne = sum(int(words[4]) for words in counts)
+    borne = sum(int(words[5]) for words in counts)
     print(f"{len(counts)} cases: {failed:,} allocations failed, {borne:,} of them borne")
     raise SystemExit(done.returncode)
 
