@@ -168,6 +168,7 @@ def test_options_go_with_a_path_and_a_check_of_ones_own_is_asked(tmp_path: Path)
         gs.traces.audit_trace(trace, format="csv")
     with pytest.raises(ValueError, match="summary must not be empty"):
         trace_check("mine", summary="", effect="b", threshold="c", rank=1)
+    assert "submit-gaps" in CHECKS.all()  # which loads them
     with pytest.raises(ValueError, match="taken"):
         trace_check("submit-gaps", summary="a", effect="b", threshold="c", rank=1)(lambda _: None)
     assert "mine" not in CHECKS.all()
