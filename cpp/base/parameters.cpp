@@ -23,10 +23,10 @@ ParameterValue coerce(const std::string& where, const ParameterValue& value,
   if (std::holds_alternative<double>(like) && std::holds_alternative<std::int64_t>(value)) {
     return static_cast<double>(std::get<std::int64_t>(value));
   }
-  if (std::holds_alternative<std::vector<double>>(like)) {
-    if (const auto* one = std::get_if<double>(&value)) return std::vector<double>{*one};
+  if (std::holds_alternative<NumberList>(like)) {
+    if (const auto* one = std::get_if<double>(&value)) return NumberList{*one};
     if (const auto* one = std::get_if<std::int64_t>(&value)) {
-      return std::vector<double>{static_cast<double>(*one)};
+      return NumberList{static_cast<double>(*one)};
     }
   }
   static constexpr const char* kKinds[] = {"true or false", "an integer", "a number", "a text",
@@ -49,7 +49,7 @@ void check(const std::string& where, const ParameterInfo& info, const ParameterV
     in_range(static_cast<double>(*whole));
   } else if (const auto* number = std::get_if<double>(&value)) {
     in_range(*number);
-  } else if (const auto* list = std::get_if<std::vector<double>>(&value)) {
+  } else if (const auto* list = std::get_if<NumberList>(&value)) {
     std::for_each(list->begin(), list->end(), in_range);
   } else if (const auto* text = std::get_if<std::string>(&value)) {
     if (!info.choices.empty() && std::ranges::find(info.choices, *text) == info.choices.end()) {
@@ -97,7 +97,7 @@ std::int64_t Parameters::integer(std::string_view name) const { return get<std::
 double Parameters::number(std::string_view name) const { return get<double>(name); }
 const std::string& Parameters::text(std::string_view name) const { return get<std::string>(name); }
 const std::vector<double>& Parameters::list(std::string_view name) const {
-  return get<std::vector<double>>(name);
+  return get<NumberList>(name);
 }
 Time Parameters::seconds(std::string_view name) const {
   return ticks_of_seconds(number(name), name);

@@ -13,7 +13,14 @@
 
 namespace gpusched {
 
-using ParameterValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+/// A list of numbers: a type of its own, since libstdc++ takes a variant of nothing but numbers,
+/// strings and vectors for one that always holds a value. Where the copy of such a one throws, what
+/// was never made is destroyed.
+struct NumberList : std::vector<double> {
+  using std::vector<double>::vector;
+};
+
+using ParameterValue = std::variant<bool, std::int64_t, double, std::string, NumberList>;
 
 /// One option of a plug-in: its default (which fixes the type), its range, what it means.
 struct ParameterInfo {

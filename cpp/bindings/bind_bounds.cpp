@@ -12,44 +12,38 @@
 
 namespace gpusched::bindings {
 void bind_bounds(py::module_& m) {
-  m.def(
+  const auto of_weighted = [&m](const char* name, auto shown, const char* doc) {
+    m.def(
+        name,
+        [shown](const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
+                const Column<std::int32_t>& gpus, std::int64_t num_gpus,
+                const Column<double>& weight) {
+          const auto submits = view(submit_us, "submit_us");
+          const auto services = view(service_us, "service_us");
+          const auto widths = view(gpus, "gpus");
+          const auto weights = view(weight, "weight");
+          std::vector<double> each(submits.size());
+          MeanBusyTime sum;
+          {
+            const py::gil_scoped_release unlocked;  // no Python object is touched below
+            sum = mean_busy_time(submits, services, widths, num_gpus, weights, each);
+          }
+          return shown(sum, std::move(each));
+        },
+        py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
+        py::arg("gpus").noconvert(), py::arg("num_gpus"), py::arg("weight").noconvert(), doc);
+  };
+  of_weighted(
       "mean_busy_time",
-      [](const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
-         const Column<std::int32_t>& gpus, std::int64_t num_gpus, const Column<double>& weight) {
-        const auto submits = view(submit_us, "submit_us");
-        const auto services = view(service_us, "service_us");
-        const auto widths = view(gpus, "gpus");
-        const auto weights = view(weight, "weight");
-        MeanBusyTime sum;
-        {
-          const py::gil_scoped_release unlocked;  // no Python object is touched below
-          sum = mean_busy_time(submits, services, widths, num_gpus, weights);
-        }
+      [](const MeanBusyTime& sum, const std::vector<double>&) {
         return py::typing::Tuple<py::int_, py::float_>(
             py::make_tuple(exact(sum.half_ticks), sum.weighted_half_ticks));
       },
-      py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
-      py::arg("gpus").noconvert(), py::arg("num_gpus"), py::arg("weight").noconvert(),
       "Sums of (mean busy time - submit + service / 2) in half ticks: exact, and weighted. An "
       "empty weight counts every job once.");
-
-  m.def(
+  of_weighted(
       "busy_times",
-      [](const Column<std::int64_t>& submit_us, const Column<std::int64_t>& service_us,
-         const Column<std::int32_t>& gpus, std::int64_t num_gpus, const Column<double>& weight) {
-        const auto submits = view(submit_us, "submit_us");
-        const auto services = view(service_us, "service_us");
-        const auto widths = view(gpus, "gpus");
-        const auto weights = view(weight, "weight");
-        std::vector<double> each(submits.size());
-        {
-          const py::gil_scoped_release unlocked;  // no Python object is touched below
-          static_cast<void>(mean_busy_time(submits, services, widths, num_gpus, weights, each));
-        }
-        return column_of(std::move(each));
-      },
-      py::arg("submit_us").noconvert(), py::arg("service_us").noconvert(),
-      py::arg("gpus").noconvert(), py::arg("num_gpus"), py::arg("weight").noconvert(),
+      [](const MeanBusyTime&, std::vector<double> each) { return column_of(std::move(each)); },
       "Mean busy time - submit + service / 2 of each job in half ticks, under mean_busy_time.");
 
   m.def(

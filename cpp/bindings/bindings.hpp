@@ -1,8 +1,16 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <cstdint>
+
+#include "base/parameters.hpp"
+
+namespace pybind11::detail {
+template <>
+struct type_caster<gpusched::NumberList> : list_caster<gpusched::NumberList, double> {};
+}  // namespace pybind11::detail
 
 namespace gpusched::bindings {
 

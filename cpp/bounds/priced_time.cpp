@@ -20,6 +20,7 @@ struct Stretch {
   bool operator<(const Stretch& other) const noexcept { return price < other.price; }
 };
 
+/// Finds, job after job, when each should run, and adds up what that costs and what is held.
 class Chooser {
  public:
   Chooser(std::size_t num_jobs, const PricedMachines& machines)
@@ -124,8 +125,8 @@ class Chooser {
           break;
         }
       }
-      for (const Stretch& piece : pending_) {
-        put(piece);
+      for (const Stretch& stretch : pending_) {
+        put(stretch);
       }
       pending_.clear();
       end = next;
@@ -142,10 +143,11 @@ class Chooser {
     collect(submit_us_, end);
     std::sort(chosen_.begin(), chosen_.end());
     double missing = service_us_;
-    for (const Stretch& piece : chosen_) {
-      const double taken = std::min(missing, piece.length_us);
-      for (std::size_t machine = 0; piece.step < num_steps_ && machine < num_machines_; ++machine) {
-        result_.held[machine * num_steps_ + piece.step] += widths_[machine] * taken;
+    for (const Stretch& stretch : chosen_) {
+      const double taken = std::min(missing, stretch.length_us);
+      for (std::size_t machine = 0; stretch.step < num_steps_ && machine < num_machines_;
+           ++machine) {
+        result_.held[machine * num_steps_ + stretch.step] += widths_[machine] * taken;
       }
       missing -= taken;
       if (missing <= 0.0) {
@@ -163,8 +165,8 @@ class Chooser {
     }
   }
 
-  void put(const Stretch& piece) {
-    chosen_.push_back(piece);
+  void put(const Stretch& stretch) {
+    chosen_.push_back(stretch);
     std::push_heap(chosen_.begin(), chosen_.end());
   }
 

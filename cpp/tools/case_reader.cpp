@@ -60,9 +60,11 @@ class Reader {
         case 3:
           values[name] = text();
           break;
-        case 4:
-          values[name] = array<double>();
+        case 4: {
+          const std::vector<double> numbers = array<double>();
+          values[name] = NumberList(numbers.begin(), numbers.end());
           break;
+        }
         default:
           fail_input("case: a parameter has an unknown type");
       }

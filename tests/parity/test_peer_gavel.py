@@ -118,7 +118,7 @@ def test_the_order_of_arrival_that_is_not_aware_differs_by_a_slip_of_the_program
 ) -> None:
     policy, theirs = f"gavel:objective=fifo,aware=false,{ROUNDS}", peer_jct_s("fifo")
     assert rank_correlation(our_jct_s(policy), theirs) < 0.9
-    monkeypatch.setattr(gavel_keepers, "InOrder", SlippingOrder)
+    monkeypatch.setattr(gavel_keepers, "InOrder", SlippingOrder)  # which the rule looks up
     slipped = our_jct_s(policy)
     assert rank_correlation(slipped, theirs) >= 0.99
     assert np.sum(np.abs(slipped / theirs - 1) < 0.01) >= 170

@@ -173,7 +173,7 @@ void apply_las_preset(Parameters& parameters) {
     parameters.preset("period_s", 0.0);
   }
   if (parameters.text("preset") != "lucid") return;
-  parameters.preset("limits", std::vector<double>{18000});
+  parameters.preset("limits", NumberList{18000});
   parameters.preset("epoch", std::string("period"));
   parameters.preset("quota", std::string("hold"));
   parameters.preset("restart", std::string("work"));
@@ -199,7 +199,7 @@ GPUSCHED_REGISTER(
                   "restart=work with 40 s (60 s above 8 GPUs), overrun_s=1",
           .choices = {"tiresias", "tiresias-artefact", "lucid"}},
          {.name = "limits",
-          .fallback = std::vector<double>{3250, 7200},
+          .fallback = NumberList{3250, 7200},
           .help = "GPU-seconds at which a job sinks into the next queue",
           .minimum = 1e-6,
           .maximum = 9e9},

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "engine/schedule.hpp"
@@ -149,8 +150,13 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::vector<std::filesystem::path> paths;
-  for (const auto& file : std::filesystem::directory_iterator(argv[1])) {
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(argv[1], error)) {
     paths.push_back(file.path());
+  }
+  if (error || paths.empty()) {
+    std::fprintf(stderr, "gpusched-starve: %s: no directory of cases\n", argv[1]);
+    return 2;
   }
   int status = 0;
   for (const auto& path : paths) {

@@ -69,8 +69,8 @@ def lower_bounds(
         which it can run (``narrowest``, ``widest``); see
         :func:`gpusched.specs.speed_limits.least_costs`.
     thorough
-        Compute those bounds as well that are strong and take long: half a second for 5,000 jobs,
-        some ten for 10^5.
+        Compute those bounds as well that are strong and take long: about a second for some
+        thousand jobs, several for 10^5.
 
     Returns
     -------

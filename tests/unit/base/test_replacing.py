@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import gpusched as gs
@@ -258,3 +259,16 @@ def test_a_file_that_must_not_be_written_is_kept(
     with pytest.raises(PermissionError):
         check_folder(tmp_path, ["a.txt"])
     assert target.read_text() == "old"
+
+
+def test_a_write_that_polars_only_says_has_failed_is_an_error_of_the_file(tmp_path: Path) -> None:
+    # As on a full disk: there is no number of the system in what it says.
+    path = tmp_path / "jobs.parquet"
+    path.write_text("old")
+    said = "parquet: File out of specification: Invalid thrift: transport error"
+    with pytest.raises(OSError, match="cannot be written") as caught, replacing(path):
+        raise pl.exceptions.ComputeError(said)
+    assert str(path) in str(caught.value)
+    assert path.read_text() == "old"
+    with pytest.raises(pl.exceptions.ComputeError, match="another"), replacing(path):
+        raise pl.exceptions.ComputeError("another reason")

@@ -261,6 +261,22 @@ def test_wrong_prices_are_refused(field, value, message):
         native("priced_times")(*columns_of)
 
 
+def test_prices_do_not_depend_on_when_the_trace_begins():
+    jobs = columns((0, 50_000, 3), (10_000, 70_000, 4), (11_000, 5_000, 1))
+    later = jobs._replace(submit_us=jobs.submit_us + 2**60)
+    assert priced_time(later, 4) == priced_time(jobs, 4) > 125_000
+
+
+def test_times_that_a_double_does_not_count_have_no_prices():
+    far = columns((0, 10, 1), (2**53, 10, 1))
+    with pytest.raises(OverflowError, match="more microseconds than a double counts"):
+        priced_time(far, 4)
+    trace = trace_of([job(0, 10, 1), job(2**53 / 1e6, 10, 1)])
+    found = lower_bounds(trace, Cluster.uniform(servers=1, gpus=4), thorough=True)
+    assert "priced-time" not in found.total_jct_us
+    assert found.best[1] >= 20_000_000
+
+
 def test_prices_find_the_optimum_where_jobs_can_be_cut():
     # Two jobs of all GPUs at once: 10 + 20. No price makes it more, and few make it that.
     some = columns((0, 10_000_000, 4), (0, 10_000_000, 4))

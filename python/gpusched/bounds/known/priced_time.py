@@ -19,7 +19,7 @@ _ROUNDS: Final = 300
 _FIRST_AIM: Final = 0.2
 _LAST_AIM: Final = 1e-5
 _PATIENCE: Final = 8
-_ROUNDING: Final = 1e-9
+_EXACT_US: Final = 2**53  # up to which a double holds each microsecond
 
 
 def priced_time(
@@ -40,18 +40,27 @@ def priced_time(
     steps
         Of the prices, at most; half of them are equally long, half have equally many submits.
     rounds
-        How often prices change, at most. A round costs a microsecond a job and more where jobs are
-        long.
+        How often prices change, at most. A round looks at the steps that each job could run in.
 
     Returns
     -------
     Fraction
         Computed in double precision, and lowered by more than the rounding can amount to.
+
+    Raises
+    ------
+    OverflowError
+        If the last job could not end within 2^53 microseconds of the first submit.
     """
     num = len(jobs.submit_us)
     if num == 0:
         return Fraction(0)
+    jobs = jobs._replace(submit_us=jobs.submit_us - jobs.submit_us[0])
     edge_us = _edges(jobs, num_gpus, steps)
+    if int(edge_us[-1]) > _EXACT_US:
+        raise OverflowError("the jobs take more microseconds than a double counts")
+    # Of what is paid, a rounding for each job and each time that it looks at, and more.
+    rounding = 1e-9 + num * 2.0**-50
     length_us = np.diff(edge_us).astype(np.float64)
     widths = [jobs.gpus]
     narrower = excluding(jobs, num_gpus)
@@ -68,7 +77,7 @@ def priced_time(
     for _ in range(rounds):
         cost, held = compute(*columns, price)
         paid = float((supply * price).sum())
-        bound = cost - paid - _ROUNDING * (cost + paid)
+        bound = cost - paid - rounding * (cost + paid)
         idle_rounds = 0 if bound > best * (1 + _LAST_AIM) else idle_rounds + 1
         if bound > best:
             best, found_at = bound, price
@@ -86,15 +95,14 @@ def priced_time(
 
 def _edges(jobs: JobColumns, num_gpus: int, steps: int) -> Int64:
     """Return where prices may change: up to when all could be done."""
-    submit_us = jobs.submit_us
+    submit_us = jobs.submit_us  # the first is 0
     work_us = float((jobs.service_us * jobs.gpus.astype(np.float64)).sum())
-    first, last = int(submit_us[0]), int((submit_us + jobs.service_us).max())
-    last = max(last, first + int(work_us / num_gpus)) + 1
+    last = max(int((submit_us + jobs.service_us).max()), int(work_us / num_gpus)) + 1
     half = max(1, steps // 2)
-    even = np.linspace(first, last, half + 1)
+    even = np.linspace(0.0, last, half + 1)
     crowded = np.quantile(submit_us, np.linspace(0.0, 1.0, half))
-    edges = np.concatenate(([first, last], even, crowded)).astype(np.int64)
-    return np.unique(np.clip(edges, first, last))
+    edges = np.concatenate(([0, last], even, crowded)).astype(np.int64)
+    return np.unique(np.clip(edges, 0, last))
 
 
 def priced_times(
@@ -157,11 +165,16 @@ def _cheapest(pieces: list[_Piece], service: float) -> list[_Piece]:
     quantity=TOTAL_JCT,
     summary="Each job alone chooses when to run at prices of GPUs over time; what that costs all, "
     "less the price of all GPUs, at prices that make it large.",
-    assumptions="No job can change its width. The strongest; only where it is asked for: half a "
-    "second for 5,000 jobs.",
+    assumptions="No job can change its width. The strongest; only where it is asked for: about a "
+    "second for some thousand jobs.",
     source="Time-indexed programs: Dyer and Wolsey 1990; subgradients: Held, Wolfe, Crowder 1974.",
     rank=5,
     is_thorough=True,
 )
 def _of(jobs: BoundedJobs) -> Fraction | None:
-    return None if jobs.is_elastic else priced_time(jobs.pieces, jobs.num_gpus)
+    if jobs.is_elastic:
+        return None
+    try:
+        return priced_time(jobs.pieces, jobs.num_gpus)
+    except OverflowError:  # 285 years; the other bounds are exact there
+        return None

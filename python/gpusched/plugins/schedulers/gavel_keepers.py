@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -10,8 +11,6 @@ from gpusched.plugins.schedulers.gavel_allox import Matching
 from gpusched.plugins.schedulers.gavel_fifo import InOrder
 
 Array = np.ndarray[Any, Any]
-
-KEEPERS: Final = ("allox", "fifo")
 
 
 class Keeper(Protocol):
@@ -36,8 +35,13 @@ class Keeper(Protocol):
         ...
 
 
+KEEPERS: Final[Mapping[str, Callable[[bool, int], Keeper]]] = {
+    "allox": lambda is_aware, seed: Matching(),
+    "fifo": lambda is_aware, seed: InOrder(is_aware=is_aware, seed=seed),
+}
+"""By objective: from whether it is aware of types, and the seed of the run, to a new rule."""
+
+
 def keeper(objective: str, *, is_aware: bool, seed: int) -> Keeper | None:
     """Make the rule of an objective; None if that is a program."""
-    if objective == "allox":
-        return Matching()
-    return InOrder(is_aware=is_aware, seed=seed) if objective == "fifo" else None
+    return KEEPERS[objective](is_aware, seed) if objective in KEEPERS else None

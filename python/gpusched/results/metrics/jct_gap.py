@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpusched.base.ticks import US_PER_S
+from gpusched.bounds.certificates import LowerBounds
 from gpusched.results.exact_means import excess
 from gpusched.results.metric_registry import register_metric
 from gpusched.results.run_facts import RunFacts
@@ -40,9 +41,7 @@ def _lower_bound_mean_jct_s(run: RunFacts) -> float:
     rank=420,
 )
 def _gap(run: RunFacts) -> float:
-    if run.lower is None:
-        return np.nan
-    return excess(run.measures.flow_us, run.lower.best[1])
+    return _over(run, run.lower)
 
 
 @register_metric(
@@ -60,7 +59,7 @@ def _lower_bound_name(run: RunFacts) -> str:
 @register_metric(
     "thorough_gap",
     unit="ratio",
-    summary="As `gap`, over the larger of all bounds, those as well that take a second.",
+    summary="As `gap`, over the larger of all bounds, those as well that take seconds.",
     definition="mean JCT / bound - 1, with the [thorough bounds](bounds.md)",
     better="lower",
     kind="percent",
@@ -70,6 +69,8 @@ def _lower_bound_name(run: RunFacts) -> str:
     rank=440,
 )
 def _thorough_gap(run: RunFacts) -> float:
-    if run.thorough is None:
-        return np.nan
-    return excess(run.measures.flow_us, run.thorough.best[1])
+    return _over(run, run.thorough)
+
+
+def _over(run: RunFacts, bounds: LowerBounds | None) -> float:
+    return np.nan if bounds is None else excess(run.measures.flow_us, bounds.best[1])
