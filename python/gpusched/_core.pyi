@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'running_totals', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -1014,6 +1014,11 @@ def run_measures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: nu
     whole GPUs, for equal weights and without tenants, whose numbers lie below `num_tenants`. A
     service under `short_service_us` counts as that in
     the slowdown.
+    """
+def running_totals(*, time_us: numpy.typing.NDArray[numpy.int64], codes: numpy.typing.NDArray[numpy.int64], changes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]) -> tuple[numpy.typing.NDArray[numpy.int64], list[numpy.typing.NDArray[numpy.int64]]]:
+    """
+    What has added up after all that happens at an instant: the distinct times, and a column
+    for each row of `changes`. An event of `time_us`, ascending, adds `changes[row][code]`.
     """
 def schedule_measures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunMeasures:
     """
