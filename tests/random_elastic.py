@@ -214,6 +214,9 @@ MAKERS: dict[str, Callable[[Random, float], gs.Policy]] = {
     "allox": lambda random, slot_s: gs.Policy(
         "allox", period_s=period(random, slot_s), preempt=bool(random.random() < 0.7)
     ),
+    "themis": lambda random, slot_s: gs.Policy(
+        "themis", period_s=slot_s, fairness=pick(random, (0.0, 0.5, 0.8))
+    ),
     "themis-greedy": lambda _, slot_s: gs.Policy("themis-greedy", period_s=slot_s),
     "matching": lambda random, slot_s: gs.Policy(
         "matching", period_s=period(random, slot_s), widths=pick(random, ("elastic", "own"))

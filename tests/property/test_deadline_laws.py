@@ -153,6 +153,7 @@ SCALED = {
     "llf": "llf:period_s={slot}",
     "optimus": "optimus:step=double,period_s={slot}",
     "allox": "allox:period_s={slot}",
+    "themis": "themis:fairness=1,period_s={slot}",  # alone nobody pays with a rounded time
     "themis-greedy": "themis-greedy:period_s={slot}",
 }
 

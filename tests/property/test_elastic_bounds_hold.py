@@ -30,6 +30,7 @@ Jobs = list[tuple[int, dict[int, int], int, int]]  # submit, table, own width, s
 POLICIES = (
     "optimus:period_s=0",
     "optimus:period_s=0,step=double",
+    "themis:fairness=0,period_s=1",
     "edf-fastest",
     "dancer:slot_s=1",
 )

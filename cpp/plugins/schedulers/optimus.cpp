@@ -177,9 +177,11 @@ class Optimus final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, Optimus, .name = "optimus",
     .summary = "GPU by GPU to the job whose time left it shortens most.",
-    .source =
-        "Peng, Bao, Chen, Wu, Guo, Optimus, EuroSys 2018; tables known instead of fitted speeds.",
-    .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant, Flag::approximate},
+    .source = "Peng, Bao, Chen, Wu, Guo, Optimus, EuroSys 2018.",
+    .differs =
+        "The speed at each width is known, where the paper fits it as jobs run; a GPU is one "
+        "worker, without parameter servers beside it.",
+    .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
     .parameters = Optimus::parameters())
 
 }  // namespace gpusched

@@ -72,6 +72,47 @@ def test_themis_leases_to_the_job_that_suffers_most() -> None:
     assert runs(result) == [(0, 0, 20, 1), (1, 20, 30, 1), (0, 30, 110, 1)]
 
 
+def test_themis_lets_a_winner_pay_with_the_time_of_its_lease() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
+    jobs = [(0, 20, 1), (0, 60, 1), (10, 5, 1)]
+    policy = "themis:period_s=20,fairness=0"
+    result = simulate(policy, cluster, jobs, {"A": {1: 1.0}})
+    # The first gains (20 + 20) / 20, the second would gain (20 + 60) / 60: it keeps 3/4 of 20 s.
+    assert runs(result) == [(0, 0, 15, 1), (2, 15, 20, 1), (0, 20, 25, 1), (1, 25, 85, 1)]
+
+
+FOUR = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
+LINEAR = {"A": {1: 1.0, 2: 2.0, 4: 4.0}}
+
+
+@pytest.mark.parametrize(
+    ("jobs", "widths"),
+    [
+        # Beside each other both have two GPUs, alone one would have four: each keeps half of two.
+        (3, [1, 1, 2]),
+        (2, [2, 2]),  # what nobody else takes goes back
+    ],
+)
+def test_themis_gives_the_gpus_that_winners_pay_with_to_others(
+    jobs: int, widths: list[int]
+) -> None:
+    result = simulate(
+        "themis:period_s=100,fairness=0.4", FOUR, [(0, 100, 1)] * jobs, LINEAR,
+        min_gpus=[1] * jobs, max_gpus=[4] * jobs,
+    )  # fmt: skip
+    assert [run[3] for run in sorted(runs(result)[:jobs])] == widths
+
+
+@pytest.mark.parametrize(("fairness", "first"), [(1, 1), (0, 2)])
+def test_themis_offers_to_those_who_suffer_most(fairness: int, first: int) -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
+    # At 10 s the second suffers more, 39 / 30 against 6 / 5, and the third gains more by a lease.
+    jobs = [(0, 10, 1), (1, 30, 1), (9, 5, 1)]
+    policy = f"themis:period_s=1000,fairness={fairness}"
+    result = simulate(policy, cluster, jobs, {"A": {1: 1.0}})
+    assert [run[0] for run in runs(result)][:2] == [0, first]
+
+
 def test_allox_queues_a_job_for_the_fast_type_if_that_ends_sooner() -> None:
     tables = ({"A": {1: 0.5}, "B": {1: 1.0}}, {"A": {1: 0.2}, "B": {1: 1.0}})
     result = simulate("allox", TWO_TYPES, [(0, 5, 1), (0, 2, 1)], *tables)
@@ -342,7 +383,7 @@ def test_deadlines_come_before_throughput() -> None:
 
 
 SIMULATED = "gavel:rounds=artefact,reset_s=1920,ties=any"
-HETEROGENEOUS = ("allox", "gavel", SIMULATED, "optimus", "themis-greedy")
+HETEROGENEOUS = ("allox", "gavel", SIMULATED, "optimus", "themis", "themis-greedy")
 ALL = (*HETEROGENEOUS, "chronus", "edf-fastest", "elasticflow")
 
 
