@@ -208,6 +208,7 @@ MAKERS: dict[str, Callable[[Random, float], gs.Policy]] = {
     ),
     "edf": lambda _random, _slot_s: gs.Policy("edf"),
     "llf": lambda _, slot_s: gs.Policy("llf", period_s=slot_s),
+    "afs": lambda random, slot_s: gs.Policy("afs", period_s=period(random, slot_s)),
     "optimus": lambda random, slot_s: gs.Policy(
         "optimus", period_s=period(random, slot_s), step=pick(random, ("one", "double"))
     ),

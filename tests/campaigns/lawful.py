@@ -18,7 +18,7 @@ from tests.reference.scales import SECOND, SHAPES
 BINDING = ("sjf-bco", "ff", "ls", "rand")
 """Policies that choose GPUs themselves."""
 
-MEASURED = ("matching", "allox", "optimus", "themis-greedy", "gavel", "themis")
+MEASURED = ("matching", "allox", "optimus", "themis-greedy", "gavel", "themis", "afs")
 BY_SLOT = ("chronus", "edf-fastest", "elasticflow", "dancer")
 UNITS = (1, 7, SECOND)
 

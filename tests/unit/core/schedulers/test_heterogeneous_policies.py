@@ -17,6 +17,7 @@ from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, solved
 from gpusched.plugins.schedulers.gavel_solver import UnsolvedError, level
 from tests.unit.core.schedulers.two_types import random_workload, runs
 
+FOUR = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
 TWO_TYPES = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
 
 
@@ -65,6 +66,29 @@ def test_optimus_starts_jobs_at_their_least_width_and_disturbs_nobody_between() 
     assert runs(result)[1] == (1, 10, 60, 2)
 
 
+def test_afs_prefers_the_longer_of_two_jobs_that_gains_more() -> None:
+    curve = {"A": {1: 1.0, 2: 2.0, 3: 3.0}}
+    jobs = [(0, 100, 1), (0, 10, 1)]
+    cluster = gs.Cluster((gs.ServerGroup(1, 3, "A"),))
+    result = simulate("afs", cluster, jobs, curve, max_gpus=[3, 3])
+    # Both have a GPU. The long one's half of 2 is no more than the short one's whole of 1.
+    assert sorted(runs(result)[:2]) == [(0, 0, 5, 1), (1, 0, 5, 2)]
+    flat = {"A": {1: 1.0, 2: 1.25}}
+    result = simulate("afs", cluster, jobs, curve, flat, max_gpus=[3, 2])
+    # 1/2 is more than 1/4.
+    assert sorted(runs(result)[:2]) == [(0, 0, 10, 2), (1, 0, 10, 1)]
+
+
+def test_afs_lets_nobody_grow_whom_a_gpu_does_not_double_while_a_job_has_none() -> None:
+    jobs = [(0, 10, 1), (0, 90, 1), (0, 80, 1), (0, 70, 1), (0, 60, 1)]
+    widths = {}
+    for second in (1.75, 2.0):
+        curve = {"A": {1: 1.0, 2: second}}
+        result = simulate("afs", FOUR, jobs, curve, max_gpus=[2] * 5)
+        widths[second] = {run[0]: run[3] for run in runs(result) if run[1] == 0}
+    assert widths == {1.75: {0: 1, 2: 1, 3: 1, 4: 1}, 2.0: {0: 2, 4: 2}}
+
+
 def test_themis_leases_to_the_job_that_suffers_most() -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     jobs = [(0, 100, 1), (0, 10, 1)]
@@ -81,7 +105,6 @@ def test_themis_lets_a_winner_pay_with_the_time_of_its_lease() -> None:
     assert runs(result) == [(0, 0, 15, 1), (2, 15, 20, 1), (0, 20, 25, 1), (1, 25, 85, 1)]
 
 
-FOUR = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
 LINEAR = {"A": {1: 1.0, 2: 2.0, 4: 4.0}}
 
 
@@ -383,7 +406,7 @@ def test_deadlines_come_before_throughput() -> None:
 
 
 SIMULATED = "gavel:rounds=artefact,reset_s=1920,ties=any"
-HETEROGENEOUS = ("allox", "gavel", SIMULATED, "optimus", "themis", "themis-greedy")
+HETEROGENEOUS = ("afs", "allox", "gavel", SIMULATED, "optimus", "themis", "themis-greedy")
 ALL = (*HETEROGENEOUS, "chronus", "edf-fastest", "elasticflow")
 
 
