@@ -136,6 +136,27 @@ def test_themis_offers_to_those_who_suffer_most(fairness: int, first: int) -> No
     assert [run[0] for run in runs(result)][:2] == [0, first]
 
 
+def test_gandiva_lets_jobs_of_one_width_take_turns_on_servers_of_their_own() -> None:
+    cluster = gs.Cluster.uniform(1, 1)
+    trace = gs.Trace.from_columns([0, 0], [100, 70], [1, 1])
+    result = gs.simulate(trace, cluster, policy="gandiva:slice_s=60")
+    assert runs(result) == [(0, 0, 60, 1), (1, 60, 120, 1), (0, 120, 160, 1), (1, 160, 170, 1)]
+
+
+def test_gandiva_shares_servers_by_the_gpus_that_jobs_of_a_width_ask_for() -> None:
+    cluster = gs.Cluster.uniform(2, 4)
+    trace = gs.Trace.from_columns([0] * 8 + [10], [500] * 9, [1] * 8 + [4])
+    result = gs.simulate(trace, cluster, policy="gandiva:slice_s=60")
+    # Eight of one GPU take both servers. At 60 s they ask for 8 of 8 GPUs, for nobody else has a
+    # set; the gang waits until one is free, when the first four jobs have ended.
+    assert runs(result)[:8] == [(job, 0, 500, 1) for job in range(8)]
+    assert runs(result)[8] == (8, 500, 1000, 4)
+    more = gs.Trace.from_columns([0] * 5 + [10] * 8, [500] * 13, [4] + [1] * 12)
+    result = gs.simulate(more, cluster, policy="gandiva:slice_s=60")
+    # Twelve of one GPU ask for 3/4 of the GPUs, a gang for 1/4: it keeps its server alone.
+    assert (0, 0, 500, 4) in runs(result)
+
+
 def test_allox_queues_a_job_for_the_fast_type_if_that_ends_sooner() -> None:
     tables = ({"A": {1: 0.5}, "B": {1: 1.0}}, {"A": {1: 0.2}, "B": {1: 1.0}})
     result = simulate("allox", TWO_TYPES, [(0, 5, 1), (0, 2, 1)], *tables)
