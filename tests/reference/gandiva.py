@@ -85,7 +85,8 @@ class Gandiva:
                 room.line = [job for job in room.line if job.finish is None]
             rooms.sort(key=lambda room: len(room.line))
         if self.now % self.slice == 0:
-            self.share()
+            if not any(job.is_paying(self.now) for room in self.all_rooms() for job in room.line):
+                self.share()
             for room in self.all_rooms():
                 self.take_turns(room)
         for rooms in self.rooms.values():

@@ -42,8 +42,13 @@ class Gandiva final : public Scheduler {
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     for (const JobId job : instant.finished) leave(state, job);
+    for (auto& [kind, sets] : classes_) sort(sets);
     if (state.now().count() % slice_.count() == 0) {
-      share_servers(state);
+      // Else restarts that are longer than a slice could be all that jobs do.
+      const bool has_paying = std::ranges::any_of(runs_in_, [&](const auto& entry) {
+        return is_paying(state, entry.first);
+      });
+      if (!has_paying) share_servers(state);
       for (auto& [kind, sets] : classes_) {
         for (Set& set : sets) take_turns(state, set);
       }
@@ -56,7 +61,10 @@ class Gandiva final : public Scheduler {
   }
 
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
-    if (std::erase(pending_, job) == 0) leave(state, job);
+    if (std::erase(pending_, job) == 0) {
+      leave(state, job);
+      sort(classes_[kind_of(state, job)]);
+    }
     return true;
   }
 
@@ -94,7 +102,6 @@ class Gandiva final : public Scheduler {
   void leave(const State& state, JobId job) {
     Sets& sets = classes_[kind_of(state, job)];
     for (Set& set : sets) std::erase(set.line, job);
-    sort(sets);
     runs_in_.erase(job);
   }
 
@@ -233,6 +240,12 @@ class Gandiva final : public Scheduler {
     for (const JobId job : jobs) join(sets, job);
   }
 
+  static bool is_paying(const State& state, JobId job) {
+    if (!state.is_running(job)) return false;
+    const Slot& run = state.slot(job);
+    return run.cost > Time{0} && state.now() <= run.start + run.cost;
+  }
+
   /// Who pays for a restart has had no turn yet.
   static void take_turns(const State& state, Set& set) {
     const std::size_t num = set.num_running();
@@ -241,9 +254,7 @@ class Gandiva final : public Scheduler {
     std::vector<JobId> go;
     for (std::size_t i = 0; i < num; ++i) {
       const JobId job = set.line[i];
-      const bool is_paying = state.is_running(job) && state.slot(job).cost > Time{0} &&
-                             state.now() <= state.slot(job).start + state.slot(job).cost;
-      (is_paying ? stay : go).push_back(job);
+      (is_paying(state, job) ? stay : go).push_back(job);
     }
     set.line.erase(set.line.begin(), set.line.begin() + static_cast<std::ptrdiff_t>(num));
     set.line.insert(set.line.begin(), stay.begin(), stay.end());
