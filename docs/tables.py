@@ -54,6 +54,11 @@ comes from; rules and defaults may differ from the authors' programs
 """
 
 
+DIFFERS = """\
+Approximations: their sources are followed in outline. `gpusched compare` and the report mark them
+with ≈ and say the same under the table.
+"""
+
 PREDICTORS = """What policies know of service times (`--predictor`, `predictor=`); see
 [prediction](../howto/prediction.md).
 """
@@ -120,6 +125,12 @@ def page() -> str:
             ((f"`{p.name}`", _taking(p), _knowledge(p), _summary(p), p.source) for p in policies),
         ),
         LEGEND,
+        "### Where they differ\n",
+        DIFFERS,
+        marked_tables.table(
+            ("policy", "what it does in another way than its source"),
+            ((f"`{p.name}`", p.differs) for p in policies if p.differs),
+        ),
         "### Their flags\n",
         _flags(policies),
         "### Their parameters\n",

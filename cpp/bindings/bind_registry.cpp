@@ -52,6 +52,7 @@ Fields describe(const char* kind, const PluginInfo& info,
   fields["name"] = info.name;
   fields["summary"] = info.summary;
   fields["source"] = info.source;
+  fields["differs"] = info.differs;
   fields["flags"] = names_of(info.flags);
   fields["columns"] = info.columns;
   fields["optional_columns"] = info.optional_columns;
@@ -117,8 +118,7 @@ py::typing::List<TextFields> flags() {
 
 void bind_registry(py::module_& m) {
   m.def("registry", &registry,
-        "Every native plug-in: kind, name, flags, parameters, source; of an alias also the name\n"
-        "that it stands for (`target`) and the defaults that it sets (`values`).");
+        "Every plug-in as registered; an alias with its `target` and the `values` it sets.");
   m.def(
       "list_parameters",
       [](bool is_preemptive, bool is_strict) {

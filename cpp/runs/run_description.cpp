@@ -68,6 +68,9 @@ void DescribedRun::make_policy(const JobTable& jobs, const RunDescription& descr
   scheduler_ = std::move(made);
   scheduling_ = scheduler_ ? scheduler_.get() : std::get<Scheduler*>(description.policy);
   ordering_ = ordering;
+  if (scheduling_->chooses_gpus() && placing_->is_pooled()) {
+    fail_input("placement: the policy chooses GPUs of servers, and a pool has no servers");
+  }
 }
 
 void DescribedRun::hand_over(const RunDescription& described, Time at) {

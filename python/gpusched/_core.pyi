@@ -1005,8 +1005,7 @@ def priced_times(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy
     """
 def registry() -> list[dict[str, typing.Any]]:
     """
-    Every native plug-in: kind, name, flags, parameters, source; of an alias also the name
-    that it stands for (`target`) and the defaults that it sets (`values`).
+    Every plug-in as registered; an alias with its `target` and the `values` it sets.
     """
 def run_measures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, start_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], held_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], resizes: numpy.typing.NDArray[numpy.int32], num_servers: numpy.typing.NDArray[numpy.int32], status: numpy.typing.NDArray[numpy.uint8], short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunMeasures:
     """

@@ -81,7 +81,12 @@ def _overview(kind: str, plugins: Iterable[PluginInfo]) -> Table:
 def _show(plugin: PluginInfo) -> None:
     show_lines([plugin.name], style="bold")
     show_lines([plugin.summary])
-    facts = {"kind": plugin.kind, "alias of": plugin.alias_of, "source": plugin.source}
+    facts = {
+        "kind": plugin.kind,
+        "alias of": plugin.alias_of,
+        "source": plugin.source,
+        "differs": plugin.differs,
+    }
     show_lines(f"{label}: {text}" for label, text in facts.items() if text)
     show_lines(f"{flag}: {FLAGS[flag]}" for flag in plugin.flags)
     if not plugin.parameters:
@@ -128,6 +133,7 @@ def _plain(plugin: PluginInfo) -> dict[str, Any]:
         "kind": plugin.kind,
         "summary": plugin.summary,
         "source": plugin.source,
+        "differs": plugin.differs,
         "alias_of": plugin.alias_of,
         "flags": list(plugin.flags),
         "parameters": [dict(parameter) for parameter in plugin.parameters],

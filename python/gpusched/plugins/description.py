@@ -28,6 +28,9 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         own = {parameter["name"] for parameter in parameters}
         added = _core.list_parameters(is_preemptive, scan == "strict")
         parameters += [bounded(entry) for entry in added if entry["name"] not in own]
+    differs = str(getattr(seam, "differs", "")) if kind in POLICY_KINDS else ""
+    if differs:
+        flags = tuple(dict.fromkeys((*flags, "approximate")))
     doc = inspect.getdoc(seam) or ""
     return PluginInfo(
         name,
@@ -37,6 +40,7 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         flags,
         tuple(parameters),
         seam,
+        differs=differs,
     )
 
 

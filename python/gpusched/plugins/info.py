@@ -36,6 +36,9 @@ class PluginInfo:
     alias_of
         The policy for which the name stands, with the values that it sets (``fifo:scan=skip``);
         empty unless it is an alias.
+    differs
+        Of an approximation (flag ``approximate``): what it does in another way than its source, in
+        a sentence.
     """
 
     name: str
@@ -48,6 +51,7 @@ class PluginInfo:
     columns: tuple[str, ...] = ()
     optional_columns: tuple[str, ...] = ()
     alias_of: str = ""
+    differs: str = ""
 
     def has(self, flag: str) -> bool:
         """Whether it has the flag.

@@ -181,6 +181,7 @@ def _native(kind: str) -> dict[str, PluginInfo]:
             columns=tuple(entry["columns"]),
             optional_columns=tuple(entry["optional_columns"]),
             alias_of=_alias(entry),
+            differs=entry["differs"],
         )
         for entry in _core.registry()
         if entry["kind"] == kind

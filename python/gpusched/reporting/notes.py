@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.wording import duration, plural
-from gpusched.plugins.registry import policy_has, speed_has
+from gpusched.plugins.info import POLICY_KINDS
+from gpusched.plugins.registry import policy_has, registered, speed_has
 from gpusched.results.run_remarks import of_results
 from gpusched.results.shown_metrics import MARK
 
@@ -58,8 +59,14 @@ def footnotes(comparison: Comparison) -> list[str]:
         notes.append(f"{MARK} best of its metric")
     if any(result.clairvoyant for result in results.values()):
         notes.append(f"{CLAIRVOYANT} clairvoyant: decides by the true service times")
-    if any(policy_has(result.spec.policy, "approximate") for result in results.values()):
+    used = dict.fromkeys(result.spec.policy.partition(":")[0] for result in results.values())
+    approximate = [name for name in used if policy_has(name, "approximate")]
+    if approximate:
         notes.append(f"{APPROXIMATE} an approximation of what was published, with rules of ours")
+    known = registered(*POLICY_KINDS)
+    for name in approximate:
+        if known[name].differs:
+            notes.append(f"{APPROXIMATE} {name}: {known[name].differs}")
     return notes
 
 
