@@ -13,6 +13,7 @@
 #include "base/clone.hpp"
 #include "base/flags.hpp"
 #include "base/parameters.hpp"
+#include "base/preemption_bound.hpp"
 
 namespace gpusched {
 
@@ -22,6 +23,7 @@ struct PluginInfo {
   std::string summary;
   std::string source;
   Flags flags = {};
+  PreemptionBound preemption = {};
   std::vector<ParameterInfo> parameters = {};
   /// What a speed reads of the jobs: it cannot do without these, and looks at the others if given.
   std::vector<std::string_view> columns = {};

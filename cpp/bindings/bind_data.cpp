@@ -21,6 +21,10 @@ void bind_errors(py::module_& m) {
       "own. The message names the time, the job and the digest of the schedule so far.";
   py::register_exception<Stopped>(m, "Stopped", PyExc_RuntimeError).doc() =
       "The run was stopped through its RunControl.";
+  py::register_exception<LogLimitError>(m, "LogLimitError", PyExc_ValueError).doc() =
+      "The log of a run has more rows than its max_intervals. The message names the time, the job of\n"
+      "the last row and the limit. Of :func:`gpusched.simulate` the attribute ``result`` is the\n"
+      ":class:`gpusched.Result` until then: what ran then is unfinished.";
 }
 
 void bind_data(py::module_& m) {

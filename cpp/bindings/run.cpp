@@ -63,6 +63,9 @@ void Run::guarded(Work work) {
   } catch (const Stopped&) {
     end.next = Phase::stopped;
     throw;
+  } catch (const LogLimitError&) {
+    end.next = Phase::stopped;
+    throw;
   } catch (const InvariantError& error) {
     throw InvariantError(error.what() + digest());
   } catch (py::error_already_set& error) {

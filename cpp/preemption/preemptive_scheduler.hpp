@@ -5,6 +5,7 @@
 
 #include "base/clone.hpp"
 #include "base/parameters.hpp"
+#include "base/preemption_bound.hpp"
 #include "listing/waiting_queue.hpp"
 #include "seams/order.hpp"
 #include "seams/scheduler.hpp"
@@ -20,6 +21,15 @@ class PreemptiveScheduler : public Scheduler {
 
   /// What every preemptive order takes.
   static std::vector<ParameterInfo> parameters();
+  /// When an order may take GPUs back that does not ask for instants of its own.
+  static PreemptionBound preemption() {
+    return {.at_arrivals = true,
+            .at_finishes = true,
+            .period = "period_s",
+            .reason =
+                "GPUs are given out anew when something arrives or finishes, and at the "
+                "multiples of the period that are asked for."};
+  }
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;

@@ -237,6 +237,11 @@ GPUSCHED_REGISTER(
     .summary = "Jobs matched to GPU types and places in their queues, for the least mean JCT.",
     .source = "Le, Sun, Chowdhury, Liu, AlloX, EuroSys 2020; matched anew, and for gangs.",
     .flags = {Flag::preemptive, Flag::clairvoyant, Flag::approximate},
+    .preemption =
+        {.period = "period_s",
+         .reason =
+             "Jobs that run are matched anew at multiples of the period only; between them what "
+             "is idle is given out."},
     .parameters = AlloX::parameters())
 
 }  // namespace gpusched

@@ -31,6 +31,11 @@ GPUSCHED_REGISTER(
     .source =
         "Gao, Ye, Sun, Wen, Zhang, Chronus, SoCC 2021; greedy instead of the integer program.",
     .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant, Flag::approximate},
+    .preemption =
+        {.at_arrivals = true,
+         .at_finishes = true,
+         .period = "lease_s",
+         .reason = "It decides when something arrives or finishes and at the borders of leases."},
     .parameters = Chronus::parameters())
 
 }  // namespace gpusched

@@ -180,6 +180,11 @@ GPUSCHED_REGISTER(
     .source =
         "Peng, Bao, Chen, Wu, Guo, Optimus, EuroSys 2018; tables known instead of fitted speeds.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant, Flag::approximate},
+    .preemption =
+        {.period = "period_s",
+         .reason =
+             "GPUs are taken back at multiples of the period only; between them what is idle is "
+             "given out."},
     .parameters = Optimus::parameters())
 
 }  // namespace gpusched

@@ -123,10 +123,16 @@ class ThemisGreedy final : public Scheduler {
 
 }  // namespace
 
-GPUSCHED_REGISTER(Scheduler, ThemisGreedy, .name = "themis-greedy",
-                  .summary = "GPUs are leased to the jobs with the worst finish-time fairness.",
-                  .source = "Mahajan et al., Themis, NSDI 2020; greedy instead of the auction.",
-                  .flags = {Flag::preemptive, Flag::clairvoyant, Flag::approximate},
-                  .parameters = ThemisGreedy::parameters())
+GPUSCHED_REGISTER(
+    Scheduler, ThemisGreedy, .name = "themis-greedy",
+    .summary = "GPUs are leased to the jobs with the worst finish-time fairness.",
+    .source = "Mahajan et al., Themis, NSDI 2020; greedy instead of the auction.",
+    .flags = {Flag::preemptive, Flag::clairvoyant, Flag::approximate},
+    .preemption =
+        {.least_run = "period_s",
+         .reason =
+             "GPUs are taken from a job only once its lease has run out, which lasts a period from "
+             "its start, or longer."},
+    .parameters = ThemisGreedy::parameters())
 
 }  // namespace gpusched

@@ -46,11 +46,13 @@ class SteppedRun:
         contention: str | ContentionChoice = "none",
         seed: int = 0,
         verify: bool = False,
+        max_intervals: int | None = None,
     ) -> None:
         ready = Ready(
             trace, cluster, policy, placement, predictor, speed, contention,
-            seed=seed, verify=verify,
+            seed=seed, verify=verify, max_intervals=max_intervals,
         )  # fmt: skip
+        warn(ready.remarks, stacklevel=2)
         course = Course(ready.untouched())
         self._stand(course, ready, *opened(ready))
 
@@ -114,8 +116,8 @@ class SteppedRun:
         ------
         ValueError
             If a callback of this run calls it, or the run has ended with an error.
-        InvariantError
-            As :func:`simulate`.
+        InvariantError, LogLimitError
+            As :func:`simulate`; :meth:`result` tells what was done.
 
         Examples
         --------

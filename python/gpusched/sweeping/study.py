@@ -45,6 +45,8 @@ class Study(StudyAxes, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     warm_up_s, tail_s
         What is measured of each run begins so many seconds after the first submission, and ends
         so many before the last one, as for ``Result.summary``.
+    max_intervals
+        As of :func:`gpusched.simulate`, for each run; no part of the names of runs.
     parameters
         Further axes, see :class:`ParameterAxis`.
     zip

@@ -37,6 +37,11 @@ class Gavel(_core.Scheduler):
 
     source: ClassVar[str] = "Narayanan et al., Gavel, OSDI 2020."
     flags: ClassVar[tuple[str, ...]] = ("preemptive",)
+    preemption: ClassVar[Mapping[str, str]] = {
+        "period": "round_s",
+        "reason": "Rounds begin at multiples of their length, as long as rounds=clock; within one "
+        "what is idle is given out.",
+    }
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = PARAMETERS
 
     def __init__(
