@@ -102,7 +102,7 @@ def _of_group(
     limit, used = _number(folder / limit_name), _number(folder / used_name)
     if limit is None or used is None or limit >= _NO_LIMIT_V1:
         return
-    cached = _fields(folder / "memory.stat").get(files, 0)
+    cached = _fields(folder / "memory.stat").get(files_name, 0)
     yield Available(max(0, limit - used + cached), f"limit of the control group {folder}")
 
 

