@@ -32,7 +32,7 @@ def available() -> Available | None:
 
 
 def check_fits(needed: int, what: str, remedy: str) -> list[str]:
-    """Say if ``what`` needs more than half of the memory that there is.
+    """Say if ``what``, such as ``"it needs"``, is more than half of the memory that there is.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def check_fits(needed: int, what: str, remedy: str) -> list[str]:
     if found is None or needed <= found.num_bytes // 2:
         return []
     said = (
-        f"{what} needs at least {_mebibytes(needed)} of memory, and {_mebibytes(found.num_bytes)} "
+        f"{what} at least {_mebibytes(needed)} of memory, and {_mebibytes(found.num_bytes)} "
         f"are available ({found.source})"
     )
     if needed > found.num_bytes:

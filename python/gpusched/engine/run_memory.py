@@ -39,9 +39,9 @@ def check_memory(needed: int, num_jobs: int, num_runs: int = 1) -> list[str]:
     MemoryError
         If they cannot fit.
     """
-    what = f"a run of {num_jobs:,} jobs"
+    what = f"a run of {num_jobs:,} jobs needs"
     remedy = REMEDY
     if num_runs > 1:
-        what = f"{num_runs} runs of up to {num_jobs:,} jobs together"
+        what = f"{num_runs} runs of up to {num_jobs:,} jobs together need"
         remedy = f"make fewer runs at a time; {REMEDY}"
     return check_fits(needed, what, remedy)

@@ -27,7 +27,7 @@ def write(path: Path, text: object) -> None:
 
 def test_where_nothing_tells_nothing_is_known_and_nothing_refused(system: Path) -> None:
     assert memory.available() is None
-    assert memory.check_fits(1 << 50, "it", "wait") == []
+    assert memory.check_fits(1 << 50, "it needs", "wait") == []
 
 
 def test_free_memory_and_swap_count_together(system: Path) -> None:
@@ -76,17 +76,17 @@ def test_half_is_enough_more_is_told_and_more_than_all_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "available", lambda: memory.Available(100 * MIB, "a test"))
-    assert memory.check_fits(50 * MIB, "it", "wait") == []
-    assert memory.check_fits(60 * MIB, "it", "wait") == [
+    assert memory.check_fits(50 * MIB, "it needs", "wait") == []
+    assert memory.check_fits(60 * MIB, "it needs", "wait") == [
         "it needs at least 60 MiB of memory, and 100 MiB are available (a test); should it not "
         "suffice: wait"
     ]
     with pytest.raises(
         MemoryError, match=r"it needs at least 101 MiB .* 100 MiB .*\(a test\): wait"
     ):
-        memory.check_fits(101 * MIB, "it", "wait")
+        memory.check_fits(101 * MIB, "it needs", "wait")
 
 
 def test_what_needs_little_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: memory.Available(0, "a test"))
-    assert memory.check_fits(memory.LEAST_LOOKED_UP - 1, "it", "wait") == []
+    assert memory.check_fits(memory.LEAST_LOOKED_UP - 1, "it needs", "wait") == []
