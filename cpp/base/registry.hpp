@@ -13,7 +13,6 @@
 #include "base/clone.hpp"
 #include "base/flags.hpp"
 #include "base/parameters.hpp"
-#include "base/preemption_bound.hpp"
 
 namespace gpusched {
 

@@ -76,9 +76,6 @@ py::typing::Dict<py::str, py::object> decisions_of(const Schedule& schedule) {
 }  // namespace
 
 void bind_schedule(py::module_& m) {
-  m.def("least_run_bytes", &Schedule::least_bytes, py::arg("num_jobs"), py::arg("num_started"),
-        py::arg("is_pooled"),
-        "What a run keeps at least, beyond the columns of its jobs: bytes.");
   py::class_<Schedule>(m, "Schedule", "What a run leaves behind; arrays are copies, one per job.")
       .def_property_readonly("num_jobs", &Schedule::num_jobs)
       .def_property_readonly("start_us",

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -107,12 +106,12 @@ void bind_simulation(py::module_& m) {
       "What decides a run beside its jobs and its cluster. A policy is a registered name, an\n"
       "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say\n"
       "how an Order is run. `verify` has every rate computed anew after each instant, and\n"
-      "compared. A run whose log has more rows than `max_intervals` ends with a LogLimitError.")
+      "compared. A run whose log has more than `max_intervals` ends with a LogLimitError.")
       .def(py::init([](Policy policy, Values policy_values,
                        const std::vector<std::string>& policy_flags, PlacementSeam placement,
                        Values placement_values, std::string speed, Values speed_values,
                        std::string contention, Values contention_values, std::uint64_t seed,
-                       bool verify, std::optional<std::size_t> max_intervals) {
+                       bool verify, std::size_t max_intervals) {
              Flags flags;
              for (const std::string& flag : policy_flags) flags = flags.with(flag_of(flag));
              return RunDescription{.policy = std::move(policy),
@@ -126,15 +125,15 @@ void bind_simulation(py::module_& m) {
                                    .contention_values = std::move(contention_values),
                                    .seed = seed,
                                    .verify = verify,
-                                   .max_intervals = max_intervals.value_or(
-                                       std::numeric_limits<std::size_t>::max())};
+                                   .max_intervals = max_intervals};
            }),
            py::kw_only(), py::arg("policy").none(false), py::arg("policy_values") = Values{},
            py::arg("policy_flags") = std::vector<std::string>{}, py::arg("placement").none(false),
            py::arg("placement_values") = Values{}, py::arg("speed") = "fixed",
            py::arg("speed_values") = Values{}, py::arg("contention") = "none",
            py::arg("contention_values") = Values{}, py::arg("seed") = 0, py::arg("verify") = false,
-           py::arg("max_intervals") = py::none(), py::keep_alive<1, 2>(), py::keep_alive<1, 5>());
+           py::arg("max_intervals") = RunDescription{}.max_intervals, py::keep_alive<1, 2>(),
+           py::keep_alive<1, 5>());
 
   py::class_<Run>(m, "Run",
                   "A replay of the jobs on the cluster that can be halted between arrivals. The\n"

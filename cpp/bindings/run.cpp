@@ -60,10 +60,7 @@ void Run::guarded(Work work) {
     std::optional<py::gil_scoped_release> unlocked;
     if (is_native_) unlocked.emplace();
     work();
-  } catch (const Stopped&) {
-    end.next = Phase::stopped;
-    throw;
-  } catch (const LogLimitError&) {
+  } catch (const LeavesSchedule&) {
     end.next = Phase::stopped;
     throw;
   } catch (const InvariantError& error) {

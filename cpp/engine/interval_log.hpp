@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,10 +29,6 @@ class IntervalLog {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return intervals_.size(); }
-  /// How many `rows` there are: intervals of a pool have no pieces, and all others have.
-  [[nodiscard]] std::size_t num_rows() const noexcept {
-    return std::max(intervals_.size(), pieces_.size());
-  }
   /// The job of the interval that was appended last; there is one.
   [[nodiscard]] JobId last_job() const noexcept { return intervals_.back().job; }
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/clone.hpp"
+#include "base/flags.hpp"
 #include "base/parameters.hpp"
-#include "base/preemption_bound.hpp"
 #include "listing/waiting_queue.hpp"
 #include "seams/order.hpp"
 #include "seams/scheduler.hpp"

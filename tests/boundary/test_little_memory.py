@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import gpusched as gs
-from gpusched.base import memory
+from gpusched.engine import memory
 from gpusched.engine.run_memory import least_bytes
 
 CLUSTER = gs.Cluster.uniform(64, 8)

@@ -206,8 +206,8 @@ MaxIntervals = Annotated[
     int | None,
     typer.Option(
         "--max-intervals", metavar="N", min=1,
-        help="End a run whose log has more rows: one for each time that a job held GPUs, and each "
-        "of its servers. Default: no limit.",
+        help="End a run whose log has more intervals: one for each time that a job held GPUs. "
+        "Default: no limit.",
         show_default=False, rich_help_panel=_RUN,
     ),
 ]  # fmt: skip

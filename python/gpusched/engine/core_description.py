@@ -30,7 +30,7 @@ def _description(
         contention_values=contention.core_values(),
         seed=seed,
         verify=verify,
-        max_intervals=max_intervals,
+        **({} if max_intervals is None else {"max_intervals": max_intervals}),
     )
 
 

@@ -8,19 +8,18 @@ import dataclasses
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from gpusched import _core
 from gpusched.base.arrays import Int64
 from gpusched.base.draws import check_seed
-from gpusched.base.field_checks import check_integer
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, supervised
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.core_description import described
-from gpusched.engine.run_memory import check_memory, least_bytes
+from gpusched.engine.run_memory import check_memory, checked_limit, least_bytes
 from gpusched.engine.seams import (
     Chosen,
     copied,
@@ -42,9 +41,6 @@ from gpusched.traces.workload import Trace
 if TYPE_CHECKING:
     from gpusched.prediction import PredictionReport, Predictor
     from gpusched.prediction.online import OnlineRun
-
-
-_MOST_INTERVALS: Final = 2**62
 
 
 def _as_arrays(schedule: _core.Schedule) -> Any:
@@ -252,7 +248,7 @@ class Ready:
 
     @property
     def max_intervals(self) -> int | None:
-        """How many rows the log of the run may have."""
+        """How many intervals the log of the run may have."""
         return self._max_intervals
 
     def joined(self, jobs: Trace) -> Ready:
@@ -288,13 +284,6 @@ class Ready:
         return is_true and (
             policy.has("clairvoyant") or (policy.has("estimate") and self.trace.estimate_us is None)
         )
-
-
-def checked_limit(max_intervals: int | None) -> int | None:
-    """Return how many rows a log may have; raise unless it is at least one, or None."""
-    if max_intervals is not None:
-        check_integer("max_intervals", max_intervals, 1, _MOST_INTERVALS)
-    return max_intervals
 
 
 def _so_far(run: _core.Run, why: str) -> Schedule:

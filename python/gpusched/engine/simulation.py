@@ -67,10 +67,9 @@ def simulate(
         with those it keeps: slow, for finding faults. Rates exist under other speeds than
         ``"fixed"``.
     max_intervals
-        End the run with a :class:`LogLimitError` at the first instant after which its log, the
-        table ``intervals``, has more rows: one for each time that a job held GPUs, and each of its
-        servers. None: no limit. It changes nothing of a run that keeps to it, and is no part of
-        ``spec``.
+        End the run with a :class:`LogLimitError` at the first instant after which its log has more
+        intervals: one for each time that a job held GPUs, on however many servers. None: no limit.
+        It changes nothing of a run that keeps to it, and is no part of ``spec``.
     progress
         Called with a :class:`~gpusched.base.progress.Progress` (done, total) about ten times a
         second and once at the end, in the thread of the caller.

@@ -53,8 +53,7 @@ class SteppedRun:
             seed=seed, verify=verify, max_intervals=max_intervals,
         )  # fmt: skip
         warn(ready.remarks, stacklevel=2)
-        course = Course(ready.untouched())
-        self._stand(course, ready, *opened(ready))
+        self._stand(Course(ready.untouched()), ready, *opened(ready))
 
     def _stand(
         self, course: Course, ready: Ready, run: _core.Run, online: OnlineRun | None
@@ -117,7 +116,7 @@ class SteppedRun:
         ValueError
             If a callback of this run calls it, or the run has ended with an error.
         InvariantError, LogLimitError
-            As :func:`simulate`; :meth:`result` tells what was done.
+            As :func:`simulate`.
 
         Examples
         --------

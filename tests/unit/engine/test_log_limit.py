@@ -13,22 +13,22 @@ import gpusched as gs
 
 CLUSTER = gs.Cluster.uniform(4, 8)
 TRACE = gs.generate("philly", 300, load=0.9, cluster=CLUSTER, seed=3)
-ROWS = {
-    placement: len(
-        gs.simulate(TRACE, CLUSTER, policy="srtf", placement=placement).schedule.intervals()["job"]
-    )
-    for placement in ("first-fit", "count")
-}
+
+
+def num_intervals(result: gs.Result) -> int:
+    """How often a job held GPUs, on one server or several."""
+    table = result.schedule.intervals()
+    return len({*zip(table["job"].tolist(), table["start_us"].tolist(), strict=True)})
 
 
 def limited(most: int | None, **options: Any) -> gs.Result:
     return gs.simulate(TRACE, CLUSTER, policy="srtf", max_intervals=most, **options)
 
 
-@pytest.mark.parametrize("placement", sorted(ROWS))
-def test_a_run_may_have_as_many_rows_as_its_limit_and_no_more(placement: str) -> None:
-    rows = ROWS[placement]
+@pytest.mark.parametrize("placement", ["spread", "count"])
+def test_a_run_may_have_as_many_intervals_as_its_limit_and_no_more(placement: str) -> None:
     free = limited(None, placement=placement)
+    rows = num_intervals(free)
     assert limited(rows, placement=placement).digest == free.digest
     assert limited(rows, placement=placement).spec == free.spec
     with pytest.raises(gs.LogLimitError, match=f"max_intervals is {rows - 1};"):
@@ -47,7 +47,7 @@ def test_the_error_names_the_time_the_job_and_both_numbers_and_has_what_was_done
     assert "max_intervals is 100" in str(caught.value)
     assert result.is_partial
     assert end_us <= last
-    assert 100 < len(rows["job"]) <= 100 + 2 * CLUSTER.num_gpus
+    assert 100 < num_intervals(result) <= 100 + 2 * CLUSTER.num_gpus
     done = result.schedule.status == 0
     free = limited(None).schedule
     assert 0 < done.sum() < len(TRACE)
@@ -59,8 +59,7 @@ def test_a_run_in_steps_ends_at_the_same_instant_and_tells_what_was_done() -> No
         limited(100)
     run = gs.Simulation(TRACE, CLUSTER, policy="srtf", max_intervals=100)
     with pytest.raises(gs.LogLimitError) as stepped:
-        while run.step():
-            pass
+        all(iter(run.step, False))
     assert str(stepped.value) == str(whole.value)
     result = whole.value.result  # type: ignore[attr-defined]
     assert run.result().digest == result.digest
@@ -116,14 +115,14 @@ def test_a_study_tells_of_runs_beyond_its_limit_and_does_them_when_it_is_raised(
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2**62 + 1])
-def test_a_limit_is_at_least_one_row(wrong: int) -> None:
+def test_a_limit_is_at_least_one_interval(wrong: int) -> None:
     with pytest.raises(ValueError, match="max_intervals: "):
         limited(wrong)
 
 
 @pytest.mark.parametrize("wrong", [True, 1.5, "9"])
 def test_a_limit_is_an_integer(wrong: Any) -> None:
-    with pytest.raises(TypeError, match="max_intervals: .* must be an integer"):
+    with pytest.raises(TypeError, match=r"max_intervals: .* must be an integer"):
         limited(wrong)
 
 
