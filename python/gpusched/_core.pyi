@@ -19,8 +19,8 @@ class Stopped(RuntimeError):
     """
 class LogLimitError(ValueError):
     """
-    The log of a run has more rows than its max_intervals. The message names the time, the job of
-    the last row and the limit. Of :func:`gpusched.simulate` the attribute ``result`` is the
+    The log of a run has more intervals than max_intervals. The message names the time, the job of
+    the last one and the limit. Of :func:`gpusched.simulate` the attribute ``result`` is the
     :class:`gpusched.Result` until then: what ran then is unfinished.
     """
 class Cluster:
@@ -566,9 +566,9 @@ class RunDescription:
     What decides a run beside its jobs and its cluster. A policy is a registered name, an
     Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say
     how an Order is run. `verify` has every rate computed anew after each instant, and
-    compared. A run whose log has more rows than `max_intervals` ends with a LogLimitError.
+    compared. A run whose log has more than `max_intervals` ends with a LogLimitError.
     """
-    def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False, max_intervals: typing.SupportsInt | typing.SupportsIndex | None = None) -> None:
+    def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False, max_intervals: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...
