@@ -25,6 +25,7 @@ struct PluginInfo {
   /// the flag `approximate`.
   std::string differs = {};
   Flags flags = {};
+  PreemptionBound preemption = {};
   std::vector<ParameterInfo> parameters = {};
   /// What a speed reads of the jobs: it cannot do without these, and looks at the others if given.
   std::vector<std::string_view> columns = {};

@@ -53,6 +53,7 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
   simulation_.emplace(jobs, cluster, *scheduling_, *placing_,
                       Simulation::Pacing{*speed_, *contention_, description.verify},
                       description.seed, control, standing);
+  simulation_->limit_intervals(description.max_intervals);
 }
 
 void DescribedRun::make_policy(const JobTable& jobs, const RunDescription& description) {

@@ -58,10 +58,16 @@ class Themis:
     """A run of jobs on so many GPUs of each type."""
 
     def __init__(
-        self, jobs: list[Tenant], gpus: dict[int, int], period: int, fairness: float
+        self,
+        jobs: list[Tenant],
+        gpus: dict[int, int],
+        period: int,
+        fairness: float,
+        least: int = SECOND,
     ) -> None:
         self.future, self.live = list(jobs), list[Tenant]()
         self.gpus, self.period, self.fairness = gpus, period, fairness
+        self.least = least
         self.now, self.job_ticks = 0, 0.0
 
     def run(self, *, is_elastic: bool) -> None:
@@ -145,7 +151,7 @@ class Themis:
             room = self.free()
             room[whole[0]] += 0 if job.wants is None else job.wants[1]
             if whole[1] <= room[whole[0]]:
-                job.wants, job.lease = whole, self.period
+                job.wants, job.lease = whole, max(self.least, self.period)
 
     def bids(self, job: Tenant) -> list[Bundle]:
         """Say how much sooner the job would end than after a lease of waiting."""
@@ -170,7 +176,7 @@ class Themis:
         width = max([g for g in widths if g <= keeps + 1e-9], default=widths[0])
         job.wants = (gpu_type, width)
         ticks = math.floor(self.period * min(1.0, keeps / width) + 0.5)
-        job.lease = max(SECOND, ticks)
+        job.lease = max(self.least, ticks)
         return [] if width == gpus else [(job, (gpu_type, gpus))]
 
     def give_rest(self, job: Tenant) -> None:
@@ -184,4 +190,4 @@ class Themis:
             now, then = job.remaining / job.rates[job.held], job.remaining / job.rates[found]
             if not then + job.restart < now:
                 found = job.held
-        job.wants, job.lease = found, self.period
+        job.wants, job.lease = found, max(self.least, self.period)

@@ -118,6 +118,12 @@ GPUSCHED_REGISTER(
     .differs =
         "Who gains nothing has no further GPU, jobs grow on one type, and no restart is "
         "begun that does not pay; the text of the paper was not read.",
-    .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant}, .parameters = Afs::parameters())
+    .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
+    .preemption =
+        {.period = "period_s",
+         .reason =
+             "GPUs are taken back at multiples of the period only; between them what is idle is "
+             "given out."},
+    .parameters = Afs::parameters())
 
 }  // namespace gpusched

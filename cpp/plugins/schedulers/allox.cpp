@@ -239,6 +239,12 @@ GPUSCHED_REGISTER(
     .differs =
         "A type is as many machines as it holds gangs of the mean width, where the paper has "
         "one job a machine; between matchings idle GPUs go to waiting jobs.",
-    .flags = {Flag::preemptive, Flag::clairvoyant}, .parameters = AlloX::parameters())
+    .flags = {Flag::preemptive, Flag::clairvoyant},
+    .preemption =
+        {.period = "period_s",
+         .reason =
+             "Jobs that run are matched anew at multiples of the period only; between them what "
+             "is idle is given out."},
+    .parameters = AlloX::parameters())
 
 }  // namespace gpusched

@@ -33,6 +33,11 @@ GPUSCHED_REGISTER(
         "Leases are set aside greedily by slack, where the paper solves an integer program; no job "
         "is profiled, and best effort waits in the order of submit.",
     .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
+    .preemption =
+        {.at_arrivals = true,
+         .at_finishes = true,
+         .period = "lease_s",
+         .reason = "It decides when something arrives or finishes and at the borders of leases."},
     .parameters = Chronus::parameters())
 
 }  // namespace gpusched

@@ -86,9 +86,15 @@ class EdfFastest final : public Scheduler {
 
 }  // namespace
 
-GPUSCHED_REGISTER(Scheduler, EdfFastest, .name = "edf-fastest",
-                  .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
-                  .source = "Ours: edf (Liu, Layland 1973) with a choice of GPU types.",
-                  .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines})
+GPUSCHED_REGISTER(
+    Scheduler, EdfFastest, .name = "edf-fastest",
+    .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
+    .source = "Ours: edf (Liu, Layland 1973) with a choice of GPU types.",
+    .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines},
+    .preemption = {
+        .at_arrivals = true,
+        .at_finishes = true,
+        .reason =
+            "It decides when something arrives or finishes, and else only while nothing runs."})
 
 }  // namespace gpusched

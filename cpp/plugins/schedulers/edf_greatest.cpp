@@ -207,6 +207,10 @@ GPUSCHED_REGISTER(
     .summary = "Earliest deadline first, each job on the greatest width that is left; once a slot.",
     .source = "The rule of edf and edf-accessctrl in the program of ElasticFlow, ASPLOS 2023.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines},
+    .preemption =
+        {.least_run = "slot_s",
+         .reason =
+             "GPUs are given out at most once in a slot, and only then does a job start or stop."},
     .parameters = {{.name = "slot_s",
                     .fallback = 60.0,
                     .help = "seconds for which GPUs are given out at least",

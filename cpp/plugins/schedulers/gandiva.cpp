@@ -326,6 +326,10 @@ GPUSCHED_REGISTER(
     .differs =
         "The rules are those of ElasticFlow's program, without packing and profiles; its "
         "charges at each decision, and its GPUs idle until the next arrival, are left out.",
-    .flags = {Flag::preemptive, Flag::places}, .parameters = Gandiva::parameters())
+    .flags = {Flag::preemptive, Flag::places},
+    .preemption = {.period = "slice_s",
+                   .reason =
+                       "Jobs take turns, and sets change hands, at multiples of the slice only."},
+    .parameters = Gandiva::parameters())
 
 }  // namespace gpusched

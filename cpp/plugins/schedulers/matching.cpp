@@ -382,6 +382,11 @@ GPUSCHED_REGISTER(
     .summary = "A matching market of jobs and GPU types, cleared in sampled categories.",
     .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: the abstract; details are ours.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
+    .preemption =
+        {.period = "period_s",
+         .reason =
+             "Jobs that run are placed anew at multiples of the period only; between them what is "
+             "idle is given out."},
     .parameters = Matching::parameters())
 
 }  // namespace gpusched

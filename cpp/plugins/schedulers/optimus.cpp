@@ -89,6 +89,11 @@ GPUSCHED_REGISTER(
         "The speed at each width is known, where the paper fits it as jobs run; a GPU is one "
         "worker, without parameter servers beside it.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
+    .preemption =
+        {.period = "period_s",
+         .reason =
+             "GPUs are taken back at multiples of the period only; between them what is idle is "
+             "given out."},
     .parameters = Optimus::parameters())
 
 }  // namespace gpusched

@@ -52,12 +52,19 @@ class Crowd {
 class Themis final : public Scheduler {
  public:
   explicit Themis(const Parameters& parameters)
-      : period_(parameters.seconds("period_s")), fairness_(parameters.number("fairness")) {}
+      : period_(parameters.seconds("period_s")),
+        least_(parameters.seconds("least_s")),
+        fairness_(parameters.number("fairness")) {}
 
   static std::vector<ParameterInfo> parameters() {
     return {{.name = "period_s",
              .fallback = 1200.0,
              .help = "seconds of a lease",
+             .minimum = 1,
+             .maximum = 1e9},
+            {.name = "least_s",
+             .fallback = 1.0,
+             .help = "seconds of a lease at least, however much of it is paid with",
              .minimum = 1,
              .maximum = 1e9},
             {.name = "fairness",
@@ -209,7 +216,7 @@ class Themis final : public Scheduler {
     const double share = std::min(1.0, gpus / kept->gpus);
     const double ticks = std::floor(static_cast<double>(period_.count()) * share + 0.5);
     const Time lease{static_cast<std::int64_t>(ticks)};
-    leases_won_[job.id] = std::max(Time{kTicksPerSecond}, lease);
+    leases_won_[job.id] = std::max(least_, lease);
     if (kept != whole) payments_.push_back({&job, *whole});
   }
 
@@ -232,13 +239,14 @@ class Themis final : public Scheduler {
 
   [[nodiscard]] Time lease_of(JobId job) const {
     const auto won = leases_won_.find(job);
-    return won == leases_won_.end() ? period_ : won->second;
+    return won == leases_won_.end() ? std::max(least_, period_) : won->second;
   }
 
   /// Of GPUs: a part of a number may come out as a little less than a whole one.
   static constexpr double kRounding = 1e-9;
 
   Time period_;
+  Time least_;
   double fairness_;
   std::optional<ControlCheck> stop_;
   ElasticJobs jobs_;
@@ -264,6 +272,11 @@ GPUSCHED_REGISTER(
         "An app is one job, and bids by what it gains over waiting for a lease; at most 16 "
         "bid in one auction, and what they leave goes to whom suffers most.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
+    .preemption =
+        {.least_run = "least_s",
+         .reason =
+             "GPUs are taken from a job only once its lease has run out, of which some may have "
+             "been paid with, but never all."},
     .parameters = Themis::parameters())
 
 }  // namespace gpusched

@@ -111,6 +111,12 @@ GPUSCHED_REGISTER(
     .differs =
         "Free GPUs go to whom suffers most, where the paper holds an auction with hidden payments; "
         "contention counts for all alike.",
-    .flags = {Flag::preemptive, Flag::clairvoyant}, .parameters = ThemisGreedy::parameters())
+    .flags = {Flag::preemptive, Flag::clairvoyant},
+    .preemption =
+        {.least_run = "period_s",
+         .reason =
+             "GPUs are taken from a job only once its lease has run out, which lasts a period from "
+             "its start, or longer."},
+    .parameters = ThemisGreedy::parameters())
 
 }  // namespace gpusched

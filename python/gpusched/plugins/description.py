@@ -10,6 +10,7 @@ from typing import Any, Final
 from gpusched import _core
 from gpusched.plugins import flags as known_flags
 from gpusched.plugins.info import POLICY_KINDS, PluginInfo
+from gpusched.plugins.preemption import PreemptionBound, stated
 from gpusched.plugins.spelling import check_parameters
 
 _FLAGGED: Final = (*POLICY_KINDS, "placement")
@@ -41,7 +42,18 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         tuple(parameters),
         seam,
         differs=differs,
+        preemption=_preemption(seam, kind, name, flags),
     )
+
+
+def _preemption(seam: type, kind: str, name: str, flags: tuple[str, ...]) -> PreemptionBound | None:
+    """Return when it may take GPUs back, as far as that is said."""
+    if kind == "order":
+        return PreemptionBound(**_core.list_preemption("preemptive" in flags))
+    if "non-preemptive" in flags:
+        return PreemptionBound()
+    told = getattr(seam, "preemption", None) if kind == "scheduler" else None
+    return None if told is None else stated(name, told)
 
 
 def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str, Any]]:

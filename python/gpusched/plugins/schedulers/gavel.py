@@ -12,7 +12,7 @@ from gpusched import _core
 from gpusched.plugins.built_in import built_in
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
 from gpusched.plugins.schedulers.gavel_keepers import keeper
-from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS
+from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS, PREEMPTION
 from gpusched.plugins.schedulers.gavel_parts import Parts, best_parts, want
 from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
 from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
@@ -37,6 +37,7 @@ class Gavel(_core.Scheduler):
 
     source: ClassVar[str] = "Narayanan et al., Gavel, OSDI 2020."
     flags: ClassVar[tuple[str, ...]] = ("preemptive",)
+    preemption: ClassVar[Mapping[str, str]] = PREEMPTION
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = PARAMETERS
 
     def __init__(

@@ -1,0 +1,41 @@
+"""What a policy written in Python says of its preemptions."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusched as gs
+from gpusched.plugins.description import describe
+from gpusched.plugins.preemption import PreemptionBound
+
+
+class Silent(gs.Scheduler):
+    """Says nothing."""
+
+
+def test_a_scheduler_that_does_not_say_may_preempt_at_any_instant() -> None:
+    assert describe(Silent, "scheduler", "silent").preemption is None
+
+
+def test_one_that_promises_to_preempt_nobody_need_say_no_more() -> None:
+    kind = type("Kind", (Silent,), {"flags": ("non-preemptive",)})
+    found = describe(kind, "scheduler", "kind").preemption
+    assert found == PreemptionBound()
+    assert str(found) == "never"
+
+
+def test_what_it_says_is_read_and_what_is_no_field_refused() -> None:
+    told = {"at_arrivals": True, "period": "period_s", "reason": "so it is"}
+    found = describe(type("Told", (Silent,), {"preemption": told}), "scheduler", "told").preemption
+    assert str(found) == "arrivals, multiples of `period_s`"
+    wrong = type("Wrong", (Silent,), {"preemption": {"at_noon": True}})
+    with pytest.raises(ValueError, match="scheduler wrong: preemption: unknown field 'at_noon'"):
+        describe(wrong, "scheduler", "wrong")
+
+
+def test_an_order_has_the_bound_of_its_list_scheduler() -> None:
+    order = type("First", (gs.Order,), {"preemptive": True})
+    found = describe(order, "order", "first").preemption
+    assert found == gs.policies()["las"].preemption
+    waiting = type("Last", (gs.Order,), {})
+    assert describe(waiting, "order", "last").preemption == PreemptionBound()
