@@ -58,8 +58,9 @@ PREEMPTIONS = """\
 At each of these instants a policy preempts a job at most once, and at most all jobs that run: the
 number of such instants bounds the preemptions of every job, and times the number of GPUs those of
 the run. Where a period is 0 its multiples are the arrivals and finishes. Orders give GPUs out anew
-at these instants only. Policies that are not listed preempt nobody. In a pool of jobs of one GPU (`count`, default parameters, true
-predictions) {singles} preempt no more jobs than arrive, at that instant.
+at these instants only. Policies that are not listed preempt nobody. In a pool of jobs of one
+GPU (`count`, default parameters, true predictions) {singles} preempt no more jobs than arrive, at
+that instant.
 [Changes in the course of a run](semantics.md#changes-in-the-course-of-a-run) come on top. Every
 statement is tested on drawn workloads (`tests/contract/test_every_preemption.py`).
 """
