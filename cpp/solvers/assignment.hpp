@@ -17,8 +17,8 @@ namespace gpusched {
 /// Shortest augmenting paths on a short list of candidates per row. A list comes with a bound on
 /// what it leaves out, which stays true as column duals fall, so a row is read in full only where
 /// a path comes near that bound. Where rows of a square problem want the same columns, the duals of
-/// a sample of rows and columns are the start. Jonker, Volgenant, "A shortest augmenting path algorithm for
-/// dense and sparse linear assignment problems", Computing 38, 1987.
+/// a sample of rows and columns are the start. Jonker, Volgenant, "A shortest augmenting path
+/// algorithm for dense and sparse linear assignment problems", Computing 38, 1987.
 class Assignment {
  public:
   /// Optimal duals: row_dual[i] + column_dual[j] <= cost[i][j], equal where i has j, and they sum
