@@ -24,9 +24,14 @@ APPROXIMATE: Final = "≈"
 def policy_name(label: str, result: Result) -> str:
     """The policy, marked where it sees the true service times, and where it is an approximation."""
     marks = CLAIRVOYANT if result.clairvoyant else ""
-    if policy_has(result.spec.policy, "approximate"):
+    if is_approximate(result):
         marks += APPROXIMATE
     return f"{label} {marks}" if marks else label
+
+
+def is_approximate(result: Result) -> bool:
+    """Whether the policy follows what was published in outline."""
+    return policy_has(result.spec.policy, "approximate")
 
 
 def caption(comparison: Comparison) -> list[str]:
