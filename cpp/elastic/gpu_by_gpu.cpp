@@ -2,6 +2,24 @@
 
 namespace gpusched {
 
+ParameterInfo GpuByGpu::period(double fallback) {
+  return {.name = "period_s",
+          .fallback = fallback,
+          .help =
+              "seconds between reallocations; between them only idle GPUs are given out (0: "
+              "reallocate at every event)",
+          .minimum = 0,
+          .maximum = 1e9,
+          .least_positive = 1};
+}
+
+PreemptionBound GpuByGpu::preemption() {
+  return {.period = "period_s",
+          .reason =
+              "GPUs are taken back at multiples of the period only; between them what is idle is "
+              "given out."};
+}
+
 void GpuByGpu::begin(const Setup& setup) {
   jobs_.begin(setup);
   waiting_.clear();

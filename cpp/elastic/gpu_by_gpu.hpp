@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "base/clone.hpp"
+#include "base/flags.hpp"
+#include "base/parameters.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/waiting_line.hpp"
 #include "seams/scheduler.hpp"
@@ -15,6 +17,10 @@ namespace gpusched {
 /// jobs that wait have their least widths, the one with the least left first.
 class GpuByGpu : public Scheduler {
  public:
+  /// Seconds between reallocations.
+  static ParameterInfo period(double fallback);
+  static PreemptionBound preemption();
+
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;

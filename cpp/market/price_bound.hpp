@@ -59,12 +59,13 @@ class PriceBound {
   std::vector<std::size_t> begin_, blocks_begin_;  // of each job's cells and blocks
   std::vector<double> price_;
   double total_price_ = 0.0;
-  std::vector<double>
-      table_;  // by job, then number of workers, from its minimum on: what was held may be below the guarded least
-  std::vector<std::uint8_t> is_refined_;  // the same
-  std::vector<double> fixed_s_;  // the same
-  std::vector<double> least_;  // of table_ + fixed_s_ in blocks of numbers of workers
-  std::vector<std::int32_t> best_;  // number of workers of each job at the last shift
+  // By job, then number of workers, from its minimum on: what is held may be below the guarded least.
+  std::vector<double> table_;
+  std::vector<std::uint8_t> is_refined_;
+  std::vector<double> fixed_s_;
+
+  std::vector<double> least_;             // of table_ + fixed_s_ in blocks of numbers of workers
+  std::vector<std::int32_t> best_;        // number of workers of each job at the last shift
   std::vector<std::int32_t> least_at_, most_at_;  // at the shifts around the best one
   double of_all_ = 0.0;
   double shift_ = 0.0;

@@ -44,9 +44,14 @@ workloads = st.lists(job, min_size=1, max_size=7).map(
 
 
 @settings(max_examples=400, deadline=None)
-@given(workloads, st.sampled_from([1, 4, 20]), st.sampled_from([0.0, 0.5, 0.8, 1.0]))
+@given(
+    workloads,
+    st.sampled_from([1, 4, 20]),
+    st.sampled_from([0.0, 0.5, 0.8, 1.0]),
+    st.sampled_from([1, 3, 30]),
+)
 def test_auctions_of_leases_equal_the_readable_ones(
-    drawn: list[tuple[int, int, int, int]], period_s: int, fairness: float
+    drawn: list[tuple[int, int, int, int]], period_s: int, fairness: float, least_s: int
 ) -> None:
     jobs = [
         Tenant(
@@ -59,7 +64,7 @@ def test_auctions_of_leases_equal_the_readable_ones(
         )
         for i, (submit, service, restart, kind) in enumerate(drawn)
     ]  # fmt: skip
-    Themis(jobs, GPUS, period_s * SECOND, fairness).run(is_elastic=True)
+    Themis(jobs, GPUS, period_s * SECOND, fairness, least_s * SECOND).run(is_elastic=True)
     trace = gs.Trace.from_columns(
         submit_s=[submit for submit, _, _, _ in drawn],
         service_s=[service for _, service, _, _ in drawn],
@@ -78,7 +83,9 @@ def test_auctions_of_leases_equal_the_readable_ones(
         ],
         profile=[kind for _, _, _, kind in drawn],
     )
-    policy = gs.Policy("themis", period_s=float(period_s), fairness=fairness)
+    policy = gs.Policy(
+        "themis", period_s=float(period_s), fairness=fairness, least_s=float(least_s)
+    )
     cluster = gs.Cluster(
         tuple(
             gs.ServerGroup(1, gpus, name) for name, gpus in zip(NAMES, GPUS.values(), strict=True)

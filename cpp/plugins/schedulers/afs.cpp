@@ -19,15 +19,7 @@ class Afs final : public GpuByGpu {
  public:
   explicit Afs(const Parameters& parameters) : GpuByGpu(parameters.seconds("period_s")) {}
 
-  static std::vector<ParameterInfo> parameters() {
-    return {{.name = "period_s",
-             .fallback = 0.0,
-             .help = "seconds between reallocations; between them only idle GPUs are given out (0: "
-                     "reallocate at every event)",
-             .minimum = 0,
-             .maximum = 1e9,
-             .least_positive = 1}};
-  }
+  static std::vector<ParameterInfo> parameters() { return {period(0.0)}; }
 
   void begin(const Setup& setup) override {
     GpuByGpu::begin(setup);
@@ -119,11 +111,6 @@ GPUSCHED_REGISTER(
         "Who gains nothing has no further GPU, jobs grow on one type, and no restart is "
         "begun that does not pay; the text of the paper was not read.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
-    .preemption =
-        {.period = "period_s",
-         .reason =
-             "GPUs are taken back at multiples of the period only; between them what is idle is "
-             "given out."},
-    .parameters = Afs::parameters())
+    .preemption = GpuByGpu::preemption(), .parameters = Afs::parameters())
 
 }  // namespace gpusched

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/registry.hpp"
+#include "base/stop_check.hpp"
 #include "model/allocation.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/state.hpp"
@@ -33,7 +34,9 @@ class Gandiva final : public Scheduler {
 
   void begin(const Setup& setup) override {
     const Cluster& cluster = setup.state.cluster();
+    stop_.emplace(setup.control);
     is_free_.assign(static_cast<std::size_t>(cluster.num_servers()), true);
+    first_free_ = 0;
     classes_.clear();
     runs_in_.clear();
     pending_.clear();
@@ -92,10 +95,15 @@ class Gandiva final : public Scheduler {
     std::ranges::stable_sort(sets, {}, [](const Set& set) { return set.line.size(); });
   }
 
-  /// To the set with the fewest jobs.
-  static void join(Sets& sets, JobId job) {
+  /// To the set with the fewest jobs, which goes behind those that have fewer now.
+  void join(Sets& sets, JobId job) {
     sets.front().line.push_back(job);
-    sort(sets);
+    const auto has_fewer = [&](const Set& set) {
+      return set.line.size() < sets.front().line.size();
+    };
+    const auto place = std::partition_point(sets.begin() + 1, sets.end(), has_fewer);
+    stop_->count(static_cast<std::size_t>(place - sets.begin()));
+    std::rotate(sets.begin(), sets.begin() + 1, place);
   }
 
   /// The job ends, or is taken back while it waits.
@@ -107,6 +115,7 @@ class Gandiva final : public Scheduler {
 
   void free(const Set& set) {
     for (const ServerId server : set.servers) is_free_[static_cast<std::size_t>(server)] = true;
+    first_free_ = std::min(first_free_, set.servers.front());
   }
 
   void release_empty(Sets& sets) {
@@ -134,7 +143,10 @@ class Gandiva final : public Scheduler {
     const Cluster& cluster = state.cluster();
     Set found{};
     int held = 0;
-    for (ServerId server = 0; server < cluster.num_servers() && held < gpus; ++server) {
+    while (first_free_ < cluster.num_servers() && !is_free_[static_cast<std::size_t>(first_free_)])
+      ++first_free_;
+    stop_->count(static_cast<std::size_t>(cluster.num_servers() - first_free_) + 1);
+    for (ServerId server = first_free_; server < cluster.num_servers() && held < gpus; ++server) {
       const bool may = (types >> cluster.type(server) & 1) != 0;
       if (!may || !is_free_[static_cast<std::size_t>(server)]) continue;
       // One server that holds the gang is better than several.
@@ -265,6 +277,7 @@ class Gandiva final : public Scheduler {
     std::map<JobId, std::uint64_t> wanted;
     for (const auto& [kind, sets] : classes_) {
       for (const Set& set : sets) {
+        stop_->count(set.num_running() + 1);
         for (std::size_t i = 0; i < set.num_running(); ++i) wanted.emplace(set.line[i], set.name);
       }
     }
@@ -309,7 +322,9 @@ class Gandiva final : public Scheduler {
   }
 
   Time slice_;
+  std::optional<ControlCheck> stop_;
   std::vector<bool> is_free_;  // servers, of all sets
+  ServerId first_free_ = 0;    // none before it is free
   std::map<Kind, Sets> classes_;
   std::map<JobId, std::uint64_t> runs_in_;  // the name of the set
   std::vector<JobId> pending_;              // have no set, in the order in which they came

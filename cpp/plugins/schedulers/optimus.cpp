@@ -17,13 +17,7 @@ class Optimus final : public GpuByGpu {
       : GpuByGpu(parameters.seconds("period_s")), doubles_(parameters.text("step") == "double") {}
 
   static std::vector<ParameterInfo> parameters() {
-    return {{.name = "period_s",
-             .fallback = 600.0,
-             .help = "seconds between reallocations; between them only idle GPUs are given out (0: "
-                     "reallocate at every event)",
-             .minimum = 0,
-             .maximum = 1e9,
-             .least_positive = 1},
+    return {period(600.0),
             {.name = "step",
              .fallback = std::string("one"),
              .help = "how a job grows: GPU by GPU, or to the next power of two; gains are compared "
@@ -89,11 +83,6 @@ GPUSCHED_REGISTER(
         "The speed at each width is known, where the paper fits it as jobs run; a GPU is one "
         "worker, without parameter servers beside it.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
-    .preemption =
-        {.period = "period_s",
-         .reason =
-             "GPUs are taken back at multiples of the period only; between them what is idle is "
-             "given out."},
-    .parameters = Optimus::parameters())
+    .preemption = GpuByGpu::preemption(), .parameters = Optimus::parameters())
 
 }  // namespace gpusched

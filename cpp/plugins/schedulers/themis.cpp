@@ -177,11 +177,12 @@ class Themis final : public Scheduler {
     }
   }
 
-  /// How much sooner the job would end with each of its configurations than if it waited for a
-  /// lease and then had the fastest.
   static double end_of(double elapsed, double cost, double work, double rate) {
     return elapsed + cost + work / rate;
   }
+
+  /// How much sooner the job would end with each of its configurations than if it waited for a
+  /// lease and then had the fastest.
   void bid(const State& state, const ElasticJobs::Job& job, std::vector<Bundle>& bids) const {
     bids.clear();
     if (job.is_mixed()) return;

@@ -8,18 +8,19 @@ import dataclasses
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from gpusched import _core
 from gpusched.base.arrays import Int64
 from gpusched.base.draws import check_seed
+from gpusched.base.field_checks import check_integer
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, supervised
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.core_description import described
-from gpusched.engine.run_memory import check_memory, checked_limit, least_bytes
+from gpusched.engine.run_memory import check_memory, least_bytes
 from gpusched.engine.seams import (
     Chosen,
     copied,
@@ -41,6 +42,8 @@ from gpusched.traces.workload import Trace
 if TYPE_CHECKING:
     from gpusched.prediction import PredictionReport, Predictor
     from gpusched.prediction.online import OnlineRun
+
+_MOST_INTERVALS: Final = 2**62
 
 
 def _as_arrays(schedule: _core.Schedule) -> Any:
@@ -87,7 +90,9 @@ class Ready:
         self.trace = trace
         self._seed = check_seed(seed)
         self._verify = verify
-        self._max_intervals = checked_limit(max_intervals)
+        if max_intervals is not None:
+            check_integer("max_intervals", max_intervals, 1, _MOST_INTERVALS)
+        self._max_intervals = max_intervals
         self.policy = policy_seam(policy)
         self.placement = placement_seam(placement)
         self._speed, self._contention = speed_seam(trace, speed, contention)

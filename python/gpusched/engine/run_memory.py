@@ -1,4 +1,4 @@
-"""The memory that runs need at least, told before they begin, and the limit of their logs."""
+"""The memory that runs need at least, told before they begin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched import _core
-from gpusched.base.field_checks import check_integer
 from gpusched.engine.memory import check_fits
 
 if TYPE_CHECKING:
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 REMEDY: Final = "run fewer jobs, give it more memory, or end what else uses it"
-
-
-_MOST_INTERVALS: Final = 2**62
 
 
 def least_bytes(trace: Trace, cluster: Cluster, *, is_pooled: bool) -> int:
@@ -49,10 +45,3 @@ def check_memory(needed: int, num_jobs: int, num_runs: int = 1) -> list[str]:
         what = f"{num_runs} runs of up to {num_jobs:,} jobs together need"
         remedy = f"make fewer runs at a time; {REMEDY}"
     return check_fits(needed, what, remedy)
-
-
-def checked_limit(max_intervals: int | None) -> int | None:
-    """Return how many intervals a log may have; raise unless it is at least one, or None."""
-    if max_intervals is not None:
-        check_integer("max_intervals", max_intervals, 1, _MOST_INTERVALS)
-    return max_intervals

@@ -94,7 +94,7 @@ def simulate(
         If a policy or a placement asks for something impossible; the message names the time,
         the job and the digest of the schedule so far.
     LogLimitError
-        If the log has more rows than ``max_intervals``; its ``result`` holds what was done.
+        If the log has more intervals than ``max_intervals``; its ``result`` holds what was done.
     Cancelled
         If ``stop`` was set, within a second; it holds the jobs that had finished.
     KeyboardInterrupt

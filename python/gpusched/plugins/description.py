@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gpusched import _core
@@ -42,18 +42,26 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         tuple(parameters),
         seam,
         differs=differs,
-        preemption=_preemption(seam, kind, name, flags),
+        preemption=_preemption(seam, kind, name, flags, parameters),
     )
 
 
-def _preemption(seam: type, kind: str, name: str, flags: tuple[str, ...]) -> PreemptionBound | None:
+def _preemption(
+    seam: type,
+    kind: str,
+    name: str,
+    flags: tuple[str, ...],
+    parameters: Sequence[Mapping[str, Any]],
+) -> PreemptionBound | None:
     """Return when it may take GPUs back, as far as that is said."""
     if kind == "order":
         return PreemptionBound(**_core.list_preemption("preemptive" in flags))
     if "non-preemptive" in flags:
         return PreemptionBound()
     told = getattr(seam, "preemption", None) if kind == "scheduler" else None
-    return None if told is None else stated(name, told)
+    if told is None:
+        return None
+    return stated(name, told, [parameter["name"] for parameter in parameters])
 
 
 def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -50,22 +50,40 @@ class PreemptionBound:
     def __str__(self) -> str:
         if self.is_none:
             return "never"
-        if self.least_run:
-            return f"of jobs that have run for `{self.least_run}` or longer"
         at = [name for name in ("arrivals", "finishes") if getattr(self, f"at_{name}")]
         if self.period:
             at.append(f"multiples of `{self.period}`")
         if self.per_entry:
             at.append(f"once per job and entry of `{self.per_entry}`")
+        if self.least_run:
+            at.append(f"of jobs that have run for `{self.least_run}` or longer")
         return ", ".join(at)
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that it is stated by."""
+        return tuple(name for name in (self.period, self.per_entry, self.least_run) if name)
 
-def stated(name: str, told: Mapping[str, Any]) -> PreemptionBound:
-    """Return what a plug-in written in Python says; raise unless these are fields of a bound."""
+
+def stated(name: str, told: Mapping[str, Any], parameters: Collection[str]) -> PreemptionBound:
+    """Return what a plug-in written in Python says.
+
+    Raises
+    ------
+    ValueError
+        Unless these are fields of a bound, and what it names are ``parameters`` of the plug-in.
+    """
     known = {field.name for field in fields(PreemptionBound)}
     if unknown := sorted(set(told) - known):
         raise ValueError(
             f"scheduler {name}: preemption: unknown field {unknown[0]!r}; allowed: "
             f"{', '.join(sorted(known))}"
         )
-    return PreemptionBound(**told)
+    bound = PreemptionBound(**told)
+    for parameter in bound.parameters:
+        if parameter not in parameters:
+            raise ValueError(
+                f"scheduler {name}: preemption: it has no parameter {parameter!r}; it has: "
+                f"{', '.join(sorted(parameters)) or 'none'}"
+            )
+    return bound

@@ -10,6 +10,7 @@ from gpusched.base.suggest import nearest
 
 _SHARED: Final = frozenset({"source", "spec_key"})
 _POLICY: Final = _SHARED | {"differs", "flags"}
+# Without "preemption", of a scheduler: one with a "preempt" of its own is not misspelt.
 READ: Final[Mapping[str, frozenset[str]]] = {
     "order": _POLICY | {"rank", "lifetime", "preemptive", "scan"},
     "scheduler": _POLICY | {"begin", "decide", "warnings", "parameters"},

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 CLAIRVOYANT: Final = "†"
 APPROXIMATE: Final = "≈"
+SEES_TRUTH: Final = "clairvoyant: decides by the true service times"
+IS_APPROXIMATE: Final = "an approximation of what was published, with rules of ours"
 
 
 def policy_name(label: str, result: Result) -> str:
@@ -63,11 +65,11 @@ def footnotes(comparison: Comparison) -> list[str]:
     if len(results) > 1:
         notes.append(f"{MARK} best of its metric")
     if any(result.clairvoyant for result in results.values()):
-        notes.append(f"{CLAIRVOYANT} clairvoyant: decides by the true service times")
+        notes.append(f"{CLAIRVOYANT} {SEES_TRUTH}")
     used = dict.fromkeys(result.spec.policy.partition(":")[0] for result in results.values())
     approximate = [name for name in used if policy_has(name, "approximate")]
     if approximate:
-        notes.append(f"{APPROXIMATE} an approximation of what was published, with rules of ours")
+        notes.append(f"{APPROXIMATE} {IS_APPROXIMATE}")
     known = registered(*POLICY_KINDS)
     for name in approximate:
         if known[name].differs:

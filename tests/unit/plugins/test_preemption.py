@@ -13,6 +13,13 @@ class Silent(gs.Scheduler):
     """Says nothing."""
 
 
+class Timed(gs.Scheduler):
+    """Has a period."""
+
+    def __init__(self, *, period_s: float = 60.0) -> None:
+        super().__init__()
+
+
 def test_a_scheduler_that_does_not_say_may_preempt_at_any_instant() -> None:
     assert describe(Silent, "scheduler", "silent").preemption is None
 
@@ -26,8 +33,15 @@ def test_one_that_promises_to_preempt_nobody_need_say_no_more() -> None:
 
 def test_what_it_says_is_read_and_what_is_no_field_refused() -> None:
     told = {"at_arrivals": True, "period": "period_s", "reason": "so it is"}
-    found = describe(type("Told", (Silent,), {"preemption": told}), "scheduler", "told").preemption
+    found = describe(type("Told", (Timed,), {"preemption": told}), "scheduler", "told").preemption
     assert str(found) == "arrivals, multiples of `period_s`"
+    both = {"at_finishes": True, "least_run": "period_s"}
+    found = describe(type("Both", (Timed,), {"preemption": both}), "scheduler", "both").preemption
+    assert str(found) == "finishes, of jobs that have run for `period_s` or longer"
+    wrong = type("Unknown", (Timed,), {"preemption": {"period": "slot_s"}})
+    said = "scheduler unknown: preemption: it has no parameter 'slot_s'; it has: period_s"
+    with pytest.raises(ValueError, match=said):
+        describe(wrong, "scheduler", "unknown")
     wrong = type("Wrong", (Silent,), {"preemption": {"at_noon": True}})
     with pytest.raises(ValueError, match="scheduler wrong: preemption: unknown field 'at_noon'"):
         describe(wrong, "scheduler", "wrong")

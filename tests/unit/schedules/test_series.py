@@ -105,10 +105,10 @@ def test_totals_are_sums_of_what_happened_until_then(events):
 @pytest.mark.parametrize(
     ("time_us", "codes", "changes", "message"),
     [
-        ([1, 0], [0, 0], [[1]], r"time_us\[1\]: lies before"),
-        ([0, 1], [0, 1], [[1]], r"codes\[1\]: 1 has no change"),
-        ([0], [-1], [[1]], r"codes\[0\]: -1 has no change"),
-        ([0], [0, 0], [[1]], "codes: must have a value per time"),
+        ([1, 0], [0, 0], [[1]], r"time_us\[1\]: 0 lies before the one in front of it, 1"),
+        ([0, 1], [0, 1], [[1]], r"codes\[1\]: 1 is none of the 1 with"),
+        ([0], [-1], [[1]], r"codes\[0\]: -1 is none of the 1 with"),
+        ([0], [0, 0], [[1]], "codes: must have a value per time, 1, not 2"),
         ([0], [0], [[1], [1, 2]], r"changes\[1\]: has 2 codes, others 1"),
     ],
 )
