@@ -10,7 +10,7 @@ from typing import Any, Final
 from gpusched import _core
 from gpusched.plugins import flags as known_flags
 from gpusched.plugins.info import POLICY_KINDS, PluginInfo
-from gpusched.plugins.preemption import PreemptionBound, stated
+from gpusched.plugins.preemption import PreemptionBound, check_parameters_of, stated
 from gpusched.plugins.spelling import check_parameters
 
 _FLAGGED: Final = (*POLICY_KINDS, "placement")
@@ -61,7 +61,10 @@ def _preemption(
     told = getattr(seam, "preemption", None) if kind == "scheduler" else None
     if told is None:
         return None
-    return stated(name, told, [parameter["name"] for parameter in parameters])
+    bound = stated(name, told)
+    if "preemption" in vars(seam):  # else of a class whose constructor is not described here
+        check_parameters_of(name, bound, [parameter["name"] for parameter in parameters])
+    return bound
 
 
 def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str, Any]]:

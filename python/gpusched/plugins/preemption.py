@@ -65,25 +65,22 @@ class PreemptionBound:
         return tuple(name for name in (self.period, self.per_entry, self.least_run) if name)
 
 
-def stated(name: str, told: Mapping[str, Any], parameters: Collection[str]) -> PreemptionBound:
-    """Return what a plug-in written in Python says.
-
-    Raises
-    ------
-    ValueError
-        Unless these are fields of a bound, and what it names are ``parameters`` of the plug-in.
-    """
+def stated(name: str, told: Mapping[str, Any]) -> PreemptionBound:
+    """Return what a plug-in written in Python says; raise unless these are fields of a bound."""
     known = {field.name for field in fields(PreemptionBound)}
     if unknown := sorted(set(told) - known):
         raise ValueError(
             f"scheduler {name}: preemption: unknown field {unknown[0]!r}; allowed: "
             f"{', '.join(sorted(known))}"
         )
-    bound = PreemptionBound(**told)
+    return PreemptionBound(**told)
+
+
+def check_parameters_of(name: str, bound: PreemptionBound, parameters: Collection[str]) -> None:
+    """Raise unless the bound of a plug-in is stated by parameters that it has."""
     for parameter in bound.parameters:
         if parameter not in parameters:
             raise ValueError(
                 f"scheduler {name}: preemption: it has no parameter {parameter!r}; it has: "
                 f"{', '.join(sorted(parameters)) or 'none'}"
             )
-    return bound

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import gpusched as gs
@@ -13,11 +15,13 @@ class Silent(gs.Scheduler):
     """Says nothing."""
 
 
-class Timed(gs.Scheduler):
-    """Has a period."""
+def timed(name: str, **preemption: Any) -> type:
+    """Make a scheduler with a period that says this of its preemptions."""
 
-    def __init__(self, *, period_s: float = 60.0) -> None:
-        super().__init__()
+    def init(self: Any, *, period_s: float = 60.0) -> None:
+        gs.Scheduler.__init__(self)
+
+    return type(name, (Silent,), {"__init__": init, "preemption": preemption})
 
 
 def test_a_scheduler_that_does_not_say_may_preempt_at_any_instant() -> None:
@@ -32,16 +36,18 @@ def test_one_that_promises_to_preempt_nobody_need_say_no_more() -> None:
 
 
 def test_what_it_says_is_read_and_what_is_no_field_refused() -> None:
-    told = {"at_arrivals": True, "period": "period_s", "reason": "so it is"}
-    found = describe(type("Told", (Timed,), {"preemption": told}), "scheduler", "told").preemption
+    told = timed("Told", at_arrivals=True, period="period_s", reason="so it is")
+    found = describe(told, "scheduler", "told").preemption
     assert str(found) == "arrivals, multiples of `period_s`"
-    both = {"at_finishes": True, "least_run": "period_s"}
-    found = describe(type("Both", (Timed,), {"preemption": both}), "scheduler", "both").preemption
+    both = timed("Both", at_finishes=True, least_run="period_s")
+    found = describe(both, "scheduler", "both").preemption
     assert str(found) == "finishes, of jobs that have run for `period_s` or longer"
-    wrong = type("Unknown", (Timed,), {"preemption": {"period": "slot_s"}})
+    wrong = timed("Unknown", period="slot_s")
     said = "scheduler unknown: preemption: it has no parameter 'slot_s'; it has: period_s"
     with pytest.raises(ValueError, match=said):
         describe(wrong, "scheduler", "unknown")
+    heir = describe(type("Heir", (told,), {}), "scheduler", "heir").preemption
+    assert heir == describe(told, "scheduler", "told").preemption
     wrong = type("Wrong", (Silent,), {"preemption": {"at_noon": True}})
     with pytest.raises(ValueError, match="scheduler wrong: preemption: unknown field 'at_noon'"):
         describe(wrong, "scheduler", "wrong")
