@@ -118,12 +118,12 @@ def audit(
         return AuditReport(case.problems, case.notes)
     case.measured = measured_of(trace, cluster, spec.speed, flags)
     capacity.check(case)
-    accounts.check(case, digest, summary)
+    done = course.Course.of(case)
+    accounts.check(case, done, digest, summary)
     rates.check(case)
     admissions.check(case)
     if case.problems:  # what follows reads a log that is possible
         return AuditReport(case.problems, case.notes)
-    done = course.Course.of(case)
     course.check(case, done)
     counters.check(case, done)
     if not done.is_handed_over:
