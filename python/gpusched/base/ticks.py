@@ -75,6 +75,12 @@ def durations_to_seconds(what: str, durations: AnyArray) -> Float64:
     return seconds
 
 
+def us_to_text(ticks: int) -> str:
+    """Write microseconds as seconds, all digits and no more."""
+    whole, rest = divmod(ticks, US_PER_S)
+    return f"{whole}.{rest:06}".rstrip("0").rstrip(".")
+
+
 @overload
 def us_to_seconds(ticks: int) -> float: ...
 @overload

@@ -11,6 +11,8 @@ import numpy as np
 
 from gpusched.base.arrays import Float64, Int32, Int64, read_only
 from gpusched.base.labels import Labels
+from gpusched.base.memory import check_fits
+from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us, us_to_seconds
 from gpusched.clusters.cluster import Cluster
@@ -27,6 +29,7 @@ _OWN_SHARE: Final = 0.25
 # Runs of one group lie around a date of its own, mostly within this part of the whole span.
 _GROUP_SPREAD: Final = 0.1
 _MAX_JOBS: Final = 2**31 - 1
+_LEAST_BYTES: Final = 120  # of a job, while its run time is drawn
 
 
 def generate(
@@ -67,12 +70,19 @@ def generate(
     Trace
         Its jobs in order of submission; equal arguments give equal jobs.
 
+    Warns
+    -----
+    RunWarning
+        If they need more than half of the memory that there is.
+
     Raises
     ------
     TypeError
         If ``jobs`` or ``seed`` is not an integer.
     ValueError
         If the name is unknown (the nearest is suggested) or a number is out of range.
+    MemoryError
+        If so many jobs cannot fit into memory; nothing is drawn then.
 
     Examples
     --------
@@ -89,6 +99,9 @@ def generate(
         raise TypeError(f"load: {load!r} must be a number")
     if not (math.isfinite(load) and load > 0):
         raise ValueError(f"load: {load!r} must be finite and positive")
+    what = f"to generate {jobs:,} jobs needs"
+    remedy = "generate fewer jobs, give it more memory, or end what else uses it"
+    warn(check_fits(jobs * _LEAST_BYTES, what, remedy), stacklevel=2)
     cluster = DEFAULT_CLUSTER if cluster is None else cluster
     profile = PROFILES[name]
     # One generator, named: NumPy may change what default_rng stands for.
