@@ -177,6 +177,7 @@ bool DeadlinePlanner::solve(const PlanQuery& query, double work, double limit,
                               std::min(options_.quanta, kQuantaPerSegment * segments_.count()));
   segments_.make_options(query, work / static_cast<double>(quanta), quanta);
   is_pruned_ = limit < kInfinity && segments_.prune(quanta, limit);
+  fixing_.fix(segments_.options(), widths_.size(), quanta);
   if (!oracle_.solve(segments_.options(), widths_, quanta, query.current, query.is_fresh)) {
     return false;
   }

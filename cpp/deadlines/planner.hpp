@@ -6,6 +6,7 @@
 
 #include "base/time.hpp"
 #include "deadlines/market_prices.hpp"
+#include "deadlines/option_fixing.hpp"
 #include "deadlines/plan.hpp"
 #include "deadlines/plan_oracle.hpp"
 #include "deadlines/prices.hpp"
@@ -91,6 +92,7 @@ class DeadlinePlanner {
   Prices prices_;
   PromiseLedger ledger_;
   DeadlineSegments segments_;  // of the last window
+  OptionFixing fixing_;
   PlanOracle oracle_;
   MarketPrice market_;
   std::vector<Worth> worths_;  // of each type
