@@ -8,6 +8,7 @@
 
 #include "bindings.hpp"
 #include "deadlines/plan_oracle.hpp"
+#include "deadlines/plan_search.hpp"
 #include "deadlines/planner.hpp"
 #include "deadlines/prices.hpp"
 
@@ -53,6 +54,22 @@ std::vector<std::pair<double, bool>> plan_with_bound(const std::vector<Job>& job
   return found;
 }
 
+using Option = std::tuple<double, int, int, int, bool>;
+
+template <class Finder>
+std::pair<double, std::vector<std::int32_t>> solve_plan(const std::vector<Option>& options,
+                                                        const std::vector<std::int32_t>& gpus,
+                                                        int quanta, int current, bool is_fresh) {
+  std::vector<PlanOption> all;
+  for (const auto& [cost, same, changed, first, goes_on] : options) {
+    all.push_back({cost, same, changed, first, goes_on});
+  }
+  Finder finder;
+  const bool is_found = finder.solve(all, gpus, quanta, current, is_fresh);
+  const auto choices = finder.choices();
+  return {is_found ? finder.cost() : -1.0, {choices.begin(), choices.end()}};
+}
+
 }  // namespace
 
 void bind_deadline_parts(py::module_& m) {
@@ -62,24 +79,13 @@ void bind_deadline_parts(py::module_& m) {
   testing.def("price_table", &price_table, py::arg("rule"), py::arg("gpus"),
               py::arg("least_density"), py::arg("greatest_density"), py::arg("greatest_gpus"),
               "Prices of 0 to all GPUs after one job.");
-  testing.def(
-      "solve_plan",
-      [](const std::vector<std::tuple<double, int, int, int, bool>>& options,
-         const std::vector<std::int32_t>& gpus, int quanta, int current, bool is_fresh) {
-        std::vector<PlanOption> all;
-        for (const auto& [cost, same, changed, first, goes_on] : options) {
-          all.push_back({cost, same, changed, first, goes_on});
-        }
-        PlanOracle oracle;
-        const bool is_found = oracle.solve(all, gpus, quanta, current, is_fresh);
-        const auto choices = oracle.choices();
-        return std::pair(is_found ? oracle.cost() : -1.0,
-                         std::vector<std::int32_t>(choices.begin(), choices.end()));
-      },
-      py::arg("options"), py::arg("gpus"), py::arg("quanta"), py::arg("current"),
-      py::arg("is_fresh"),
-      "The oracle alone: options by segment, then configuration, each (cost, same, "
-      "changed, first, goes_on). Cost -1 where there is none.");
+  testing.def("solve_plan", &solve_plan<PlanOracle>, py::arg("options"), py::arg("gpus"),
+              py::arg("quanta"), py::arg("current"), py::arg("is_fresh"),
+              "The oracle alone: options by segment, then configuration, each (cost, same, "
+              "changed, first, goes_on). Cost -1 where there is none.");
+  testing.def("search_plan", &solve_plan<PlanSearch>, py::arg("options"), py::arg("gpus"),
+              py::arg("quanta"), py::arg("current"), py::arg("is_fresh"),
+              "The same, options left out that no cheapest plan uses.");
   testing.def(
       "plan_with_bound", &plan_with_bound, py::arg("jobs"), py::arg("type_gpus"),
       py::arg("slot_us"),

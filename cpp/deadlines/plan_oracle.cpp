@@ -58,6 +58,7 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
   num_configurations_ = gpus.size();
   num_segments_ = gpus.empty() ? 0 : options.size() / gpus.size();
   quanta_ = quanta;
+  current_ = current;
   is_fresh_ = is_fresh;
   choices_.assign(num_segments_, -1);
   cost_ = 0.0;
@@ -135,6 +136,7 @@ void PlanOracle::fill(std::size_t segment) {
     const PlanOption& o = option(segment, c);
     row(segment, c) = shared;
     if (o.cost == kInfinity || o.same < 0 || o.same == o.changed) continue;
+    if (!may_run_on(segment, c)) continue;
     row(segment, c) = cells;
     cells[0] = 0.0;
     relax_into(cells, shared, next_row(segment, c), o.cost, {first, last, o.same, next_most});
@@ -153,6 +155,13 @@ void PlanOracle::fill(std::size_t segment) {
   cells[0] = 0.0;
   cells[quanta_] = best;
   row(segment, idle) = cells;
+}
+
+/// Whether the configuration may run when the segment begins.
+bool PlanOracle::may_run_on(std::size_t segment, std::size_t configuration) const noexcept {
+  if (segment == 0) return static_cast<int>(configuration) == current_;
+  const PlanOption& before = option(segment - 1, configuration);
+  return before.cost < kInfinity && before.goes_on;
 }
 
 // A job that has never run must do something in its first run, so that all work left means that

@@ -47,6 +47,7 @@ class PlanOracle {
   /// What is shared, what each configuration knows better, and the job's very first run.
   [[nodiscard]] std::size_t rows_per_segment() const noexcept { return num_configurations_ + 2; }
   [[nodiscard]] bool is_idle_first_run(int done, int left) const noexcept;
+  [[nodiscard]] bool may_run_on(std::size_t segment, std::size_t configuration) const noexcept;
   void find_ranges();
   void fill(std::size_t segment);
   void read_choices(std::size_t current);
@@ -57,6 +58,7 @@ class PlanOracle {
   std::size_t num_configurations_ = 0;
   std::size_t num_segments_ = 0;
   int quanta_ = 0;
+  int current_ = -1;
   bool is_fresh_ = false;
   double cost_ = 0.0;
   std::vector<std::int32_t> choices_;

@@ -177,11 +177,10 @@ bool DeadlinePlanner::solve(const PlanQuery& query, double work, double limit,
                               std::min(options_.quanta, kQuantaPerSegment * segments_.count()));
   segments_.make_options(query, work / static_cast<double>(quanta), quanta);
   is_pruned_ = limit < kInfinity && segments_.prune(quanta, limit);
-  fixing_.fix(segments_.options(), widths_.size(), quanta);
-  if (!oracle_.solve(segments_.options(), widths_, quanta, query.current, query.is_fresh)) {
+  if (!search_.solve(segments_.options(), widths_, quanta, query.current, query.is_fresh)) {
     return false;
   }
-  segments_.read_steps(query, oracle_.choices(), steps);
+  segments_.read_steps(query, search_.choices(), steps);
   return true;
 }
 
@@ -247,7 +246,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
     const PlanOutcome outcome = follow(query, steps, options_.slot, kInfinity);
     is_found = outcome.done >= enough(query, steps, outcome.greatest_rate);
     if (is_found) {
-      cost = oracle_.cost();
+      cost = search_.cost();
       if (cost < query.value || outcome.greatest_rate >= rate) break;
       dear = std::min(dear, cost);
     }

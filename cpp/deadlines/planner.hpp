@@ -6,9 +6,8 @@
 
 #include "base/time.hpp"
 #include "deadlines/market_prices.hpp"
-#include "deadlines/option_fixing.hpp"
 #include "deadlines/plan.hpp"
-#include "deadlines/plan_oracle.hpp"
+#include "deadlines/plan_search.hpp"
 #include "deadlines/prices.hpp"
 #include "deadlines/promise_ledger.hpp"
 #include "deadlines/segments.hpp"
@@ -92,8 +91,7 @@ class DeadlinePlanner {
   Prices prices_;
   PromiseLedger ledger_;
   DeadlineSegments segments_;  // of the last window
-  OptionFixing fixing_;
-  PlanOracle oracle_;
+  PlanSearch search_;
   MarketPrice market_;
   std::vector<Worth> worths_;  // of each type
   std::vector<std::int32_t> widths_;

@@ -34,13 +34,28 @@ class PromiseLedger {
     return slot - begin_ < capacity_ ? cells_[index(static_cast<std::size_t>(type), slot)] : 0;
   }
 
+  /// The least number promised in one of the slots [begin, end), which is no more than `most`.
+  [[nodiscard]] int least(int type, std::int64_t begin, std::int64_t end, int most) const noexcept {
+    if (end > begin_ + capacity_) most = std::min(most, 0);
+    for_each_run(type, begin, std::min(end, begin_ + capacity_), [&](auto cells) {
+      for (const std::int32_t promised : cells) most = std::min(most, promised);
+    });
+    return most;
+  }
+
   /// Promises `gpus` more in the slots [begin, end); a negative number takes them back. What lies
-  /// before the first slot is ignored.
-  void add(int type, int gpus, std::int64_t begin, std::int64_t end) {
+  /// before the first slot is ignored. Whether 0 to `most` are promised in each of them then.
+  [[nodiscard]] bool add(int type, int gpus, std::int64_t begin, std::int64_t end, int most) {
     reserve(end);
-    for (std::int64_t slot = std::max(begin, begin_); slot < end; ++slot) {
-      cell(static_cast<std::size_t>(type), slot) += gpus;
-    }
+    bool is_possible = true;
+    for_each_run(type, std::max(begin, begin_), end, [&](auto cells) {
+      for (const std::int32_t& promised : cells) {
+        const std::int32_t now = promised + gpus;
+        const_cast<std::int32_t&>(promised) = now;
+        is_possible &= now >= 0 && now <= most;
+      }
+    });
+    return is_possible;
   }
 
  private:

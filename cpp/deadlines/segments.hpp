@@ -54,7 +54,7 @@ class DeadlineSegments {
   [[nodiscard]] int count() const noexcept { return static_cast<int>(segments_.size()); }
   /// By segment, then configuration; `quanta` of work are all of it.
   void make_options(const PlanQuery& query, double quantum, int quanta);
-  [[nodiscard]] std::span<PlanOption> options() noexcept { return plan_options_; }
+  [[nodiscard]] std::span<const PlanOption> options() const noexcept { return plan_options_; }
   /// Takes out what no plan that costs less than `limit` could use. Whether anything was.
   [[nodiscard]] bool prune(int quanta, double limit);
   /// Whether a bound says that every plan costs `limit` or more, whatever is dropped at its end.

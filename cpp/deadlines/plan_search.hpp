@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "deadlines/plan_oracle.hpp"
+
+namespace gpusched {
+
+/// Finds what PlanOracle finds, to the last bit, and sooner: it first leaves out the options that
+/// no plan uses whose cost is near a bound, and more only where that was too few. The bound is the
+/// linear relaxation of a multiple-choice knapsack problem, which the search for a plan is but for
+/// what changes lose (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004, chapter 11). Keeps its
+/// memory between calls.
+class PlanSearch {
+ public:
+  /// As PlanOracle::solve().
+  bool solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus, int quanta,
+             int current, bool is_fresh);
+
+  [[nodiscard]] double cost() const noexcept { return oracle_.cost(); }
+  [[nodiscard]] std::span<const std::int32_t> choices() const noexcept { return oracle_.choices(); }
+
+ private:
+  /// From one corner of the lower hull of a segment's options (quanta, cost) to the next.
+  struct Edge {
+    double price;  ///< of a quantum
+    std::int32_t quanta;
+  };
+
+  void find_edges(std::span<const PlanOption> options, std::size_t num_configurations, int quanta);
+  [[nodiscard]] bool find_bound(std::span<const PlanOption> options,
+                                std::size_t num_configurations, int quanta);
+  [[nodiscard]] bool keep(std::span<const PlanOption> options, double limit);
+
+  PlanOracle oracle_;
+  std::vector<Edge> edges_;      // of all segments
+  double bound_ = 0.0;           // no plan costs less
+  std::vector<double> at_least_;  // with each option none costs less
+  std::vector<PlanOption> kept_;
+};
+
+}  // namespace gpusched
