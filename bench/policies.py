@@ -44,9 +44,9 @@ METHOD = (
 COLUMNS = ("workload", "policy", "k jobs/s", "decisions", "mean ms", "p99 ms", "most ms")
 WAITING_METHOD = (
     "Decisions of the schedulers that move running jobs while so many jobs wait, which all arrive "
-    "at the first instant (512 servers; workloads as for the table of all policies). `first` is "
-    "the decision at which they arrive; the others are the next {count} at most. Processor time of "
-    "the thread. `stop s`: from asking the run to stop to its end."
+    "at the first instant ({servers:,} servers; workloads as for the table of all policies). "
+    "`first` is the decision at which they arrive; the others are the next {count} at most. "
+    "Processor time of the thread. `stop s`: from asking the run to stop to its end."
 )
 WAITING_COLUMNS = (
     "workload",
@@ -213,12 +213,15 @@ def section(jobs: int, servers: int, limit_s: float, only: frozenset[str] = froz
     return out
 
 
-def waiting_section(waiting: int, servers: int, limit_s: float) -> Section:
+def waiting_section(
+    waiting: int, servers: int, limit_s: float, only: frozenset[str] = frozenset()
+) -> Section:
     """Report decisions of the schedulers that move jobs while many wait, and how fast they stop."""
-    method = WAITING_METHOD.format(count=NEXT)
-    out = Section(f"Decisions while {waiting:,} jobs wait", method, WAITING_COLUMNS)
+    method = WAITING_METHOD.format(count=NEXT, servers=servers)
+    title = f"Decisions while {waiting:,} jobs wait for {servers:,} servers"
+    out = Section(title, method, WAITING_COLUMNS)
     for workload, name in cases():
-        if not moves_jobs(name):
+        if not moves_jobs(name) or (only and name not in only):
             continue
         make, speed = WORKLOADS[workload]
         trace, cluster = make(waiting, servers)

@@ -43,7 +43,7 @@ from bench.table import Section
 PARTS = (
     "speed", "scaling", "contention", "plans", "assignment", "packing", "deadlines", "graphs",
     "prediction", "preemption", "backfilling", "traps", "open", "states", "around", "memory",
-    "threads", "sweeps", "order", "import", "reading", "exporting", "peers", "policies",
+    "threads", "sweeps", "order", "import", "reading", "exporting", "peers", "policies", "crowds",
     "decisions", "laws",
 )  # fmt: skip
 
@@ -124,6 +124,13 @@ def _sections(
             [
                 policies.section(min(size, 100_000), 512, 10.0 if quick else 60.0),
                 policies.waiting_section(10_000, 512, 10.0 if quick else 60.0),
+            ]
+        ),
+        # A million at one instant; and what is asked to stop on so many servers does so soon.
+        "crowds": lambda: iter(
+            [
+                policies.waiting_section(size, 512, 10.0 if quick else 60.0),
+                policies.waiting_section(size, 262_144, 10.0),
             ]
         ),
         "peers": lambda: iter([python_peers.section(100_000, 3)]),

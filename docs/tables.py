@@ -54,6 +54,22 @@ comes from; rules and defaults may differ from the authors' programs
 """
 
 
+DIFFERS = """\
+Approximations: their sources are followed in outline. `gpusched compare` and the report mark them
+with ≈ and say the same under the table.
+"""
+
+PREEMPTIONS = """\
+At each of these instants a policy preempts a job at most once, and at most all jobs that run: the
+number of such instants bounds the preemptions of every job, and times the number of GPUs those of
+the run. Where a period is 0 its multiples are the arrivals and finishes. Orders give GPUs out anew
+at these instants only. Policies that are not listed preempt nobody. In a pool of jobs of one GPU
+(`count`, default parameters, true predictions) {singles} preempt no more jobs than arrive, at
+that instant.
+[Changes in the course of a run](semantics.md#changes-in-the-course-of-a-run) come on top. Every
+statement is tested on drawn workloads (`tests/contract/test_every_preemption.py`).
+"""
+
 PREDICTORS = """What policies know of service times (`--predictor`, `predictor=`); see
 [prediction](../howto/prediction.md).
 """
@@ -120,6 +136,21 @@ def page() -> str:
             ((f"`{p.name}`", _taking(p), _knowledge(p), _summary(p), p.source) for p in policies),
         ),
         LEGEND,
+        "### Where they differ\n",
+        DIFFERS,
+        marked_tables.table(
+            ("policy", "what it does in another way than its source"),
+            ((f"`{p.name}`", p.differs) for p in policies if p.differs),
+        ),
+        "### When they take GPUs back\n",
+        PREEMPTIONS.format(singles=_singles(policies)),
+        marked_tables.table(
+            ("policy", "preempts at", "because"),
+            (
+                (f"`{p.name}`", str(p.preemption), p.preemption.reason)
+                for p in _preempting(policies)
+            ),
+        ),
         "### Their flags\n",
         _flags(policies),
         "### Their parameters\n",
@@ -175,10 +206,19 @@ def page() -> str:
     return "\n".join(sections)
 
 
+def _preempting(policies: Iterable[gs.plugins.PluginInfo]) -> list[gs.plugins.PluginInfo]:
+    return [policy for policy in policies if policy.preempts and policy.preemption is not None]
+
+
 def _taking(policy: gs.plugins.PluginInfo) -> str:
     if policy.has("preemptive"):
         return "yes"
     return next((f"no, {flag}" for flag in ("strict", "skip") if policy.has(flag)), "no")
+
+
+def _singles(policies: Iterable[gs.plugins.PluginInfo]) -> str:
+    names = [f"`{p.name}`" for p in _preempting(policies) if p.preemption.one_per_arrival]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _knowledge(policy: gs.plugins.PluginInfo) -> str:

@@ -208,11 +208,15 @@ MAKERS: dict[str, Callable[[Random, float], gs.Policy]] = {
     ),
     "edf": lambda _random, _slot_s: gs.Policy("edf"),
     "llf": lambda _, slot_s: gs.Policy("llf", period_s=slot_s),
+    "afs": lambda random, slot_s: gs.Policy("afs", period_s=period(random, slot_s)),
     "optimus": lambda random, slot_s: gs.Policy(
         "optimus", period_s=period(random, slot_s), step=pick(random, ("one", "double"))
     ),
     "allox": lambda random, slot_s: gs.Policy(
         "allox", period_s=period(random, slot_s), preempt=bool(random.random() < 0.7)
+    ),
+    "themis": lambda random, slot_s: gs.Policy(
+        "themis", period_s=slot_s, fairness=pick(random, (0.0, 0.5, 0.8))
     ),
     "themis-greedy": lambda _, slot_s: gs.Policy("themis-greedy", period_s=slot_s),
     "matching": lambda random, slot_s: gs.Policy(

@@ -60,6 +60,8 @@ class ChunkedVector {
   ~ChunkedVector() = default;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  /// The last value; there is one.
+  [[nodiscard]] const Value& back() const noexcept { return next_[-1]; }
 
   void push_back(const Value& value) {
     if (next_ == end_) grow();

@@ -18,6 +18,15 @@ class InvariantError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+/// An error after which what a run has done so far can be had.
+class LeavesSchedule {};
+
+/// The log of a run passed the limit that the user gave. The message carries the time and the job.
+class LogLimitError : public InvalidInput, public LeavesSchedule {
+ public:
+  using InvalidInput::InvalidInput;
+};
+
 [[noreturn]] inline void fail_input(const std::string& message) { throw InvalidInput(message); }
 
 }  // namespace gpusched

@@ -21,7 +21,11 @@ struct PluginInfo {
   std::string name;
   std::string summary;
   std::string source;
+  /// Where its source is followed in outline: what is done in another way, in a sentence. Gives it
+  /// the flag `approximate`.
+  std::string differs = {};
   Flags flags = {};
+  PreemptionBound preemption = {};
   std::vector<ParameterInfo> parameters = {};
   /// What a speed reads of the jobs: it cannot do without these, and looks at the others if given.
   std::vector<std::string_view> columns = {};
@@ -80,6 +84,7 @@ class Registry {
 
   template <class Plugin>
   static bool add(PluginInfo info) {
+    if (!info.differs.empty()) info.flags = info.flags.with(Flag::approximate);
     Factory make = [flags = info.flags](const Parameters& parameters) {
       Owned<Seam> made;
       if constexpr (std::is_constructible_v<Plugin, const Parameters&>) {

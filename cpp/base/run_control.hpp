@@ -5,10 +5,12 @@
 #include <memory>
 #include <stdexcept>
 
+#include "base/check.hpp"
+
 namespace gpusched {
 
 /// The run was stopped through its RunControl.
-class Stopped : public std::runtime_error {
+class Stopped : public std::runtime_error, public LeavesSchedule {
  public:
   using std::runtime_error::runtime_error;
 };

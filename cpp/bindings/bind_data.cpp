@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "bindings.hpp"
 #include "data.hpp"
+#include "engine/schedule.hpp"
 #include "engine/simulation.hpp"
 #include "model/cluster.hpp"
 
@@ -21,9 +22,15 @@ void bind_errors(py::module_& m) {
       "own. The message names the time, the job and the digest of the schedule so far.";
   py::register_exception<Stopped>(m, "Stopped", PyExc_RuntimeError).doc() =
       "The run was stopped through its RunControl.";
+  py::register_exception<LogLimitError>(m, "LogLimitError", PyExc_ValueError).doc() =
+      "The log of a run has more intervals than max_intervals. The message names the time, the job of\n"
+      "the last one and the limit. Of :func:`gpusched.simulate` the attribute ``result`` is the\n"
+      ":class:`gpusched.Result` until then: what ran then is unfinished.";
 }
 
 void bind_data(py::module_& m) {
+  m.def("least_run_bytes", &Schedule::least_bytes, py::arg("num_jobs"), py::arg("num_started"),
+        py::arg("is_pooled"), "What a run keeps at least, beyond the columns of its jobs: bytes.");
   using I64 = Column<std::int64_t>;
   using I32 = Column<std::int32_t>;
   using F64 = Column<double>;

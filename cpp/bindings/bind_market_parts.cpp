@@ -28,6 +28,17 @@ void bind_market_parts(py::module_& m) {
       },
       py::arg("least").noconvert(), py::arg("most").noconvert(), py::arg("workers"),
       py::arg("seed"), "A uniform number of workers for each job, all of them in use.");
+  testing.def(
+      "count_categories",
+      [](const Counts& least, const Counts& most, std::int32_t workers, bool may_idle,
+         double limit) {
+        Categories categories;
+        categories.begin(view(least, "least"), view(most, "most"), workers, may_idle);
+        return categories.count(limit);
+      },
+      py::arg("least").noconvert(), py::arg("most").noconvert(), py::arg("workers"),
+      py::arg("may_idle"), py::arg("limit"),
+      "How many categories there are; any number above `limit` if there are more than that.");
   py::class_<Market::Result>(testing, "ClearedCategory", "What a market made of one category.")
       .def_readonly("score", &Market::Result::score)
       .def_readonly("lower_bound", &Market::Result::lower_bound)

@@ -45,45 +45,56 @@ Fields describe(const ParameterInfo& info) {
   return fields;
 }
 
-Fields describe(const char* kind, const PluginInfo& info,
-                const std::vector<ParameterInfo>& parameters) {
+Fields describe(const PreemptionBound& bound) {
+  Fields fields;
+  fields["at_arrivals"] = bound.at_arrivals;
+  fields["at_finishes"] = bound.at_finishes;
+  fields["period"] = bound.period;
+  fields["per_entry"] = bound.per_entry;
+  fields["least_run"] = bound.least_run;
+  fields["one_per_arrival"] = bound.one_per_arrival;
+  fields["reason"] = bound.reason;
+  return fields;
+}
+
+Fields describe(const char* kind, const PluginInfo& info) {
   Fields fields;
   fields["kind"] = kind;
   fields["name"] = info.name;
   fields["summary"] = info.summary;
   fields["source"] = info.source;
+  fields["differs"] = info.differs;
   fields["flags"] = names_of(info.flags);
+  fields["preemption"] = describe(info.preemption);
   fields["columns"] = info.columns;
   fields["optional_columns"] = info.optional_columns;
   py::list all;
-  for (const auto& parameter : parameters) all.append(describe(parameter));
+  for (const auto& parameter : info.parameters) all.append(describe(parameter));
   fields["parameters"] = all;
   return fields;
 }
 
+/// With what the list scheduler adds to an order.
 template <class Seam>
-std::vector<ParameterInfo> all_parameters(const PluginInfo& info) {
+PluginInfo completed(PluginInfo info) {
   if constexpr (std::is_same_v<Seam, Order>) {
-    return policy_parameters(info);
-  } else {
-    return info.parameters;
+    info.parameters = policy_parameters(info);
+    info.preemption = policy_preemption(info);
   }
+  return info;
 }
 
 template <class Seam>
 void append(py::list& all, const char* kind) {
   for (const auto& [name, entry] : Registry<Seam>::entries()) {
-    all.append(describe(kind, entry.info, all_parameters<Seam>(entry.info)));
+    all.append(describe(kind, completed<Seam>(entry.info)));
   }
   for (const auto& [name, alias] : Registry<Seam>::aliases()) {
     const auto* target = Registry<Seam>::find(alias.target);
     if (target == nullptr) {
       throw InvariantError("alias '" + name + "': no " + kind + " '" + alias.target + "'");
     }
-    PluginInfo info = target->info;
-    info.parameters = all_parameters<Seam>(info);
-    info = alias.described(std::move(info));
-    Fields fields = describe(kind, info, info.parameters);
+    Fields fields = describe(kind, alias.described(completed<Seam>(target->info)));
     fields["target"] = alias.target;
     fields["values"] = alias.values;
     all.append(fields);
@@ -117,8 +128,7 @@ py::typing::List<TextFields> flags() {
 
 void bind_registry(py::module_& m) {
   m.def("registry", &registry,
-        "Every native plug-in: kind, name, flags, parameters, source; of an alias also the name\n"
-        "that it stands for (`target`) and the defaults that it sets (`values`).");
+        "Every plug-in as registered; an alias with its `target` and the `values` it sets.");
   m.def(
       "list_parameters",
       [](bool is_preemptive, bool is_strict) {
@@ -130,6 +140,14 @@ void bind_registry(py::module_& m) {
       },
       py::arg("is_preemptive"), py::arg("is_strict"),
       "The parameters that the list scheduler adds to an order.");
+  m.def(
+      "list_preemption",
+      [](bool is_preemptive) {
+        PluginInfo info;
+        if (is_preemptive) info.flags = {Flag::preemptive};
+        return describe(policy_preemption(info));
+      },
+      py::arg("is_preemptive"), "When the list scheduler may take GPUs back for an order.");
   m.def(
       "flags", &flags,
       "Every flag: its name, what it means, and the kinds of plug-ins that may have it (of those\n"

@@ -106,12 +106,12 @@ void bind_simulation(py::module_& m) {
       "What decides a run beside its jobs and its cluster. A policy is a registered name, an\n"
       "Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say\n"
       "how an Order is run. `verify` has every rate computed anew after each instant, and\n"
-      "compared.")
+      "compared. A run whose log has more than `max_intervals` ends with a LogLimitError.")
       .def(py::init([](Policy policy, Values policy_values,
                        const std::vector<std::string>& policy_flags, PlacementSeam placement,
                        Values placement_values, std::string speed, Values speed_values,
                        std::string contention, Values contention_values, std::uint64_t seed,
-                       bool verify) {
+                       bool verify, std::size_t max_intervals) {
              Flags flags;
              for (const std::string& flag : policy_flags) flags = flags.with(flag_of(flag));
              return RunDescription{.policy = std::move(policy),
@@ -124,14 +124,16 @@ void bind_simulation(py::module_& m) {
                                    .contention = std::move(contention),
                                    .contention_values = std::move(contention_values),
                                    .seed = seed,
-                                   .verify = verify};
+                                   .verify = verify,
+                                   .max_intervals = max_intervals};
            }),
            py::kw_only(), py::arg("policy").none(false), py::arg("policy_values") = Values{},
            py::arg("policy_flags") = std::vector<std::string>{}, py::arg("placement").none(false),
            py::arg("placement_values") = Values{}, py::arg("speed") = "fixed",
            py::arg("speed_values") = Values{}, py::arg("contention") = "none",
            py::arg("contention_values") = Values{}, py::arg("seed") = 0, py::arg("verify") = false,
-           py::keep_alive<1, 2>(), py::keep_alive<1, 5>());
+           py::arg("max_intervals") = RunDescription{}.max_intervals, py::keep_alive<1, 2>(),
+           py::keep_alive<1, 5>());
 
   py::class_<Run>(m, "Run",
                   "A replay of the jobs on the cluster that can be halted between arrivals. The\n"

@@ -26,6 +26,7 @@ void bind_order(py::module_& m);
 void bind_placement(py::module_& m);
 void bind_scheduler(py::module_& m);
 void bind_schedule(py::module_& m);
+void bind_over_time(py::module_& m);
 void bind_run_measures(py::module_& m);
 void bind_standing(py::module_& m);
 void bind_simulation(py::module_& m);

@@ -33,6 +33,7 @@ PYBIND11_MODULE(_core_of_main, m, py::mod_gil_used(), py::multiple_interpreters:
   bindings::bind_scheduler(m);
   bindings::bind_schedule(m);
   bindings::bind_run_measures(m);
+  bindings::bind_over_time(m);
   bindings::bind_standing(m);
   bindings::bind_simulation(m);
   bindings::bind_decision(m);

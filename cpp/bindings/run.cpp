@@ -60,7 +60,7 @@ void Run::guarded(Work work) {
     std::optional<py::gil_scoped_release> unlocked;
     if (is_native_) unlocked.emplace();
     work();
-  } catch (const Stopped&) {
+  } catch (const LeavesSchedule&) {
     end.next = Phase::stopped;
     throw;
   } catch (const InvariantError& error) {

@@ -1,6 +1,7 @@
 #include "deadlines/prices.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -11,6 +12,8 @@ namespace {
 
 constexpr double kLeastRatio = 10.0;
 constexpr double kGreatestRatio = 1e6;
+/// Of a type: a price is kept of each.
+constexpr std::int64_t kMostGpus = std::int64_t{1} << 22;
 /// Between a floor and the price of the last GPU.
 constexpr double kLeastSpan = 2.0;
 
@@ -53,8 +56,9 @@ double portable_root(double value, int degree) {
 Prices::Prices(PriceRule rule, std::span<const std::int64_t> type_gpus)
     : rule_(rule), types_(type_gpus.size()) {
   for (std::size_t i = 0; i < types_.size(); ++i) {
-    if (type_gpus[i] < 0 || type_gpus[i] > 1'000'000) {
-      throw std::invalid_argument("GPUs of a type must lie between 0 and a million");
+    if (type_gpus[i] < 0 || type_gpus[i] > kMostGpus) {
+      fail_input("cluster: GPU type " + std::to_string(i) + " has " + std::to_string(type_gpus[i]) +
+                 " GPUs; prices are kept of 0 to " + std::to_string(kMostGpus));
     }
     types_[i].gpus = types_[i].exponent_gpus = static_cast<int>(type_gpus[i]);
     types_[i].table.assign(static_cast<std::size_t>(type_gpus[i]) + 1, 1.0);

@@ -29,6 +29,13 @@ class IntervalLog {
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return intervals_.size(); }
+  /// The job of the interval that was appended last; there is one.
+  [[nodiscard]] JobId last_job() const noexcept { return intervals_.back().job; }
+
+  /// What an interval with so many pieces takes.
+  static constexpr std::size_t bytes_of(std::size_t num_pieces) noexcept {
+    return sizeof(Interval) + num_pieces * sizeof(Piece);
+  }
 
   /// One row per interval and server, sorted by (job, start, server).
   [[nodiscard]] std::vector<IntervalRow> rows(std::size_t num_jobs) const;

@@ -40,6 +40,14 @@ class Schedule {
         counters_(counters),
         warnings_(std::move(warnings)) {}
 
+  /// What a run keeps at least until its end, and leaves behind: a record of each job, and an
+  /// interval of each that starts.
+  [[nodiscard]] static constexpr std::size_t least_bytes(std::size_t num_jobs,
+                                                         std::size_t num_started,
+                                                         bool is_pooled) noexcept {
+    return num_jobs * sizeof(JobRecord) + num_started * IntervalLog::bytes_of(is_pooled ? 0 : 1);
+  }
+
   [[nodiscard]] JobId num_jobs() const noexcept { return num_jobs_; }
   [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
   [[nodiscard]] Status status(JobId job) const noexcept;

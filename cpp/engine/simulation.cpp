@@ -174,6 +174,16 @@ void Simulation::close_instant() {
   ++counters_.num_instants;
   counters_.num_events += finished_.size() + arrived_.size();
   counters_.max_running = std::max<std::uint64_t>(counters_.max_running, state_.num_running());
+  if (log_.size() > most_intervals_) [[unlikely]]
+    fail_at_the_limit_of_the_log();
+}
+
+void Simulation::fail_at_the_limit_of_the_log() const {
+  throw LogLimitError("at " + std::to_string(state_.now().count()) + " us: the log has " +
+                      std::to_string(log_.size()) + " intervals, the last one of job " +
+                      std::to_string(log_.last_job()) + ", and max_intervals is " +
+                      std::to_string(most_intervals_) +
+                      "; raise it, or let jobs be preempted less often (a longer period_s)");
 }
 
 void Simulation::fail_at_the_end_of_time(Time finish) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -55,6 +57,9 @@ class Simulation {
   [[nodiscard]] Time next() {
     return std::min({finishes_.next(), next_arrival(), executor_.wake_up(), outside_.at});
   }
+  /// From now on the first instant after which the log has more intervals than that throws
+  /// LogLimitError; it is handled, and `finish` can be called.
+  void limit_intervals(std::size_t most) noexcept { most_intervals_ = most; }
   /// Runs to the end. Throws Stopped at the first instant after a stop was asked for.
   void run();
   /// Takes back a job that has arrived and is not done: what waits never starts, what runs ends at
@@ -105,11 +110,13 @@ class Simulation {
   void apply_arrivals();
   [[nodiscard]] Time next_arrival() const;
   [[noreturn]] void fail_at_the_end_of_time(Time finish);
+  [[noreturn]] void fail_at_the_limit_of_the_log() const;
 
   RunState state_;
   Progress progress_;
   FinishQueue finishes_{state_};
   IntervalLog log_;
+  std::size_t most_intervals_ = std::numeric_limits<std::size_t>::max();
   Ref<Scheduler> scheduler_;
   Ref<Placement> placement_;
   std::uint64_t seed_;

@@ -64,9 +64,6 @@ BoundScheduler::BoundScheduler(GangRule rule, const Parameters& parameters)
 }
 
 void BoundScheduler::begin(const Setup& setup) {
-  if (setup.placement.is_pooled()) {
-    fail_input("placement: the policy chooses GPUs of servers, and a pool has no servers");
-  }
   packer_.emplace(make_packer(setup.state.cluster(), setup.seed));
   control_ = &setup.control;
   cap_ = first_cap_;

@@ -23,26 +23,44 @@ void Categories::begin(std::span<const std::int32_t> least, std::span<const std:
     most_after_[job] = std::min(most_after_[job + 1] + most_[job], workers);
   }
   may_idle_ = may_idle || most_after_[0] < workers;
+}
 
-  // ways_[n]: of the jobs so far to have n workers together.
-  const auto size = static_cast<std::size_t>(workers) + 1;
+/// No more than there are: those in which the first jobs have their most, the others their least and
+/// one worker is moved from there on.
+double Categories::count_nearby() const noexcept {
+  std::int32_t left = workers_ - least_after_[0];
+  double givers = 0.0;
+  double takers = 0.0;
+  for (std::size_t job = 0; job < least_.size(); ++job) {
+    const std::int32_t more = std::min(most_[job] - least_[job], left);
+    givers += more > 0 ? 1.0 : 0.0;
+    takers += more == 0 && most_[job] > least_[job] ? 1.0 : 0.0;
+    left -= more;
+  }
+  return 1.0 + givers * takers;
+}
+
+double Categories::count(double limit) {
+  const double nearby = count_nearby();
+  if (nearby > limit) return nearby;
+  // ways_[n]: of the jobs so far to have n workers together beyond their least.
+  const auto size = static_cast<std::size_t>(std::max(workers_ - least_after_[0], 0)) + 1;
   ways_.assign(size, 0.0);
   sums_.resize(size + 1);
   ways_[0] = 1.0;
-  for (std::size_t job = 0; job < jobs; ++job) {
+  for (std::size_t job = 0; job < least_.size(); ++job) {
+    const auto more = static_cast<std::size_t>(most_[job] - least_[job]);
+    if (more == 0) continue;
     sums_[0] = 0.0;
     for (std::size_t n = 0; n < size; ++n) sums_[n + 1] = sums_[n] + ways_[n];
-    const auto low = static_cast<std::size_t>(least_[job]);
-    const auto high = static_cast<std::size_t>(most_[job]);
     for (std::size_t n = 0; n < size; ++n) {
-      ways_[n] = n < low ? 0.0 : sums_[n - low + 1] - sums_[n > high ? n - high : 0];
+      ways_[n] = sums_[n + 1] - sums_[n > more ? n - more : 0];
     }
   }
-  count_ = ways_[size - 1];
-  if (may_idle_) {
-    count_ = 0.0;
-    for (const double ways : ways_) count_ += ways;
-  }
+  if (!may_idle_) return ways_[size - 1];
+  double count = 0.0;
+  for (const double ways : ways_) count += ways;
+  return count;
 }
 
 /// Gives `left` workers to jobs that may have more, one each in turn.

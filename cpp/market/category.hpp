@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/infinity.hpp"
 #include "base/rng.hpp"
 
 namespace gpusched {
@@ -18,7 +19,8 @@ class Categories {
              std::int32_t workers, bool may_idle);
 
   /// How many there are, rounded as a double; C(workers - 1, jobs - 1) without limits or idle ones.
-  [[nodiscard]] double count() const noexcept { return count_; }
+  /// Where it is clear at once that there are more than `limit`, any greater number.
+  [[nodiscard]] double count(double limit = kInfinity);
 
   /// Calls `visit(span of the category)` for each, in lexicographic order.
   template <class Visit>
@@ -56,6 +58,7 @@ class Categories {
       }
     }
   }
+  [[nodiscard]] double count_nearby() const noexcept;
   bool cut(std::uint64_t seed, std::uint64_t n, std::uint64_t& counter,
            std::vector<std::int32_t>& category);
   void spend(std::int32_t left, std::vector<std::int32_t>& category) const;
@@ -64,7 +67,6 @@ class Categories {
   std::vector<std::int32_t> least_after_, most_after_;  // sums from a job on
   std::int32_t workers_ = 0;
   bool may_idle_ = false;
-  double count_ = 0.0;
   std::vector<std::int32_t> category_;
   std::vector<double> ways_, sums_;
   std::vector<std::uint8_t> is_cut_;

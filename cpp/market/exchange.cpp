@@ -14,6 +14,8 @@ constexpr double kTimeGain = 1e-12;
 constexpr double kCancelled = 0x1p-26;
 // Costs by job and pair of classes beyond which pairs of jobs are gone through.
 constexpr std::size_t kMaxCosts = 1 << 16;
+// So many times as many jobs as pairs of classes, and pairs of jobs cost more in any case.
+constexpr std::size_t kFewClasses = 64;
 constexpr std::int32_t kNobody = -1;
 
 }  // namespace
@@ -117,7 +119,9 @@ double Exchange::after(std::size_t job, std::int32_t minus, std::int32_t plus) {
 void Exchange::improve(bool may_resize) {
   const std::size_t nodes = num_classes_ + 1;
   const bool is_sum = model_->least_score(1.0) == 1.0;
-  if (may_use_arcs_ && is_sum && (num_jobs_ + 1) * nodes * nodes <= kMaxCosts) {
+  const bool are_few =
+      (num_jobs_ + 1) * nodes * nodes <= kMaxCosts || nodes * nodes * kFewClasses <= num_jobs_;
+  if (may_use_arcs_ && is_sum && are_few) {
     improve_by_arcs(may_resize);
   } else {
     improve_by_pairs(may_resize);

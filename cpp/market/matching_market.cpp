@@ -55,10 +55,11 @@ const MatchingMarket::Decision& MatchingMarket::solve(const MatchingProblem& pro
   seen_.clear();
   decision_.num_tried = 0;
   decision_.num_pruned = 0;
-  decision_.num_categories = categories_.count();
-  decision_.is_exhaustive = options.sampling == CategorySampling::enumerate ||
-                            categories_.count() <= options.enumerate_up_to;
-  if (decision_.is_exhaustive && categories_.count() > kMaxListed) {
+  const bool enumerates = options.sampling == CategorySampling::enumerate;
+  const double listed = enumerates ? kMaxListed : options.enumerate_up_to;
+  decision_.num_categories = categories_.count(options.reports_bounds ? kInfinity : listed);
+  decision_.is_exhaustive = enumerates || decision_.num_categories <= listed;
+  if (decision_.is_exhaustive && decision_.num_categories > kMaxListed) {
     fail_input("sampler: there are too many categories to enumerate them");
   }
   seed();
@@ -358,6 +359,7 @@ void MatchingMarket::report(const MatchingProblem& problem) {
   decision_.score = exchange_.score();
   decision_.mean_s = exchange_.sums().seconds / static_cast<double>(jobs);
   decision_.fairness = model_.fairness(exchange_.sums());
+  if (!options_.reports_bounds) return;
   double bound = bound_.of_all(kBoundRounds) / static_cast<double>(jobs);
   for (double& price : decision_.price) price += bound_.shift();
   // What was not looked at is no better than what was found.

@@ -40,6 +40,8 @@ class MatchingMarket {
     bool prune = true;              ///< no category that a bound shows to be no better
     double concentration = 4.0;     ///< of draws around the square-root rule, balls per job
     double hysteresis = 0.03;       ///< a smaller part of the score is not worth a change
+    /// Whether the decision's bound, prices and number of categories are asked for.
+    bool reports_bounds = true;
   };
 
   struct Decision {
@@ -52,7 +54,7 @@ class MatchingMarket {
     double lower_bound_s = 0;   ///< no decision for the same jobs has a lower mean
     double fairness = 1;        ///< Jain's index of job_s / equal_s
     double sampled_score = 0;   ///< before descent
-    double num_categories = 0;
+    double num_categories = 0;  ///< not all of them where bounds are not asked for
     std::int64_t num_tried = 0;   ///< markets cleared
     std::int64_t num_pruned = 0;  ///< categories that a bound ruled out
     bool is_exhaustive = false;   ///< every category was tried or ruled out

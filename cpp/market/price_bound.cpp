@@ -29,21 +29,31 @@ constexpr double kBoundRounding = 1e-11;
 void PriceBound::begin(const MarketModel& model, std::span<const double> price,
                        std::span<const double> estimate) {
   model_ = &model;
-  width_ = static_cast<std::size_t>(model.num_workers()) + 1;
   price_.assign(price.begin(), price.end());
   total_price_ = 0.0;
   for (std::size_t type = 0; type < price_.size(); ++type) {
     total_price_ += price_[type] * model.capacity()[type];
   }
-  table_.assign(model.num_jobs() * width_, 0.0);
-  is_refined_.assign(model.num_jobs() * width_, 0);
+  begin_.clear();
+  blocks_begin_.clear();
+  std::size_t cells = 0;
+  std::size_t blocks = 0;
+  for (std::size_t job = 0; job < model.num_jobs(); ++job) {
+    begin_.push_back(cells);
+    blocks_begin_.push_back(blocks);
+    const auto numbers = static_cast<std::size_t>(model.most()[job] - model.minimum()[job]) + 1;
+    cells += numbers;
+    blocks += (numbers - 1) / static_cast<std::size_t>(kBlock) + 1;
+  }
+  table_.assign(cells, 0.0);
+  is_refined_.assign(cells, 0);
   slowest_.resize(model.num_jobs());
   fastest_.resize(model.num_jobs());
-  fixed_s_.resize(model.num_jobs() * width_);
-  least_.resize(model.num_jobs() * num_blocks());
+  fixed_s_.resize(cells);
+  least_.assign(blocks, kInfinity);
   for (std::size_t job = 0; job < model.num_jobs(); ++job) {
-    for (std::int32_t n = model.least()[job]; n <= model.most()[job]; ++n) {
-      fixed_s_[job * width_ + static_cast<std::size_t>(n)] = model.fixed_s(job, n);
+    for (std::int32_t n = model.minimum()[job]; n <= model.most()[job]; ++n) {
+      fixed_s_[cell(job, n)] = model.fixed_s(job, n);
     }
     slowest_[job] = kInfinity;
     fastest_[job] = 0.0;
@@ -61,16 +71,13 @@ void PriceBound::begin(const MarketModel& model, std::span<const double> price,
   }
 }
 
-std::size_t PriceBound::num_blocks() const noexcept {
-  return width_ / static_cast<std::size_t>(kBlock) + 1;
-}
-
 /// The least bound of a job in each block of numbers of workers. Bounds only rise, so it stays one.
 void PriceBound::set_least(std::size_t job) {
-  double* blocks = least_.data() + job * num_blocks();
-  std::fill_n(blocks, num_blocks(), kInfinity);
+  double* blocks = least_.data() + blocks_begin_[job];
+  const std::int32_t low = model_->minimum()[job];
   for (std::int32_t n = model_->least()[job]; n <= model_->most()[job]; ++n) {
-    blocks[n / kBlock] = std::min(blocks[n / kBlock], of_job(job, n));
+    double& block = blocks[(n - low) / kBlock];
+    block = std::min(block, of_job(job, n));
   }
 }
 
@@ -92,13 +99,14 @@ void PriceBound::rank_offers(std::size_t job, double slope) {
 /// those of the tangent at this rate.
 void PriceBound::add_tangent(std::size_t job, double estimate, double least, double most) {
   const double work = model_->work(job);
-  if (stop_ != nullptr) stop_->count(price_.size() + width_);
+  const std::int32_t limit = model_->most()[job];
+  const std::int32_t low = model_->minimum()[job];
+  if (stop_ != nullptr) stop_->count(price_.size() + static_cast<std::size_t>(limit - low));
   rank_offers(job, work / (estimate * estimate));
-  double* bounds = table_.data() + job * width_;
+  double* bounds = table_.data() + begin_[job];
   double bound = 2.0 * work / estimate;
   double rate = 0.0;
   std::int32_t workers = 0;
-  const std::int32_t limit = model_->most()[job];
   for (const Offer& offer : offers_) {
     const std::int32_t count = std::min(offer.count, limit - workers);
     const double skipped = std::clamp((least - rate) / offer.rate, 0.0, 1.0 * count);
@@ -106,7 +114,7 @@ void PriceBound::add_tangent(std::size_t job, double estimate, double least, dou
     double own = bound + first * offer.cost;
     for (std::int32_t n = workers + first + 1; n <= workers + count; ++n) {
       own += offer.cost;
-      bounds[n] = std::max(bounds[n], own);
+      if (n >= low) bounds[n - low] = std::max(bounds[n - low], own);
     }
     bound += count * offer.cost;
     rate += count * offer.rate;
@@ -129,14 +137,14 @@ double PriceBound::add_point(std::size_t job, std::int32_t workers, double estim
     left -= taken;
     if (left == 0) break;
   }
-  double& known = table_[job * width_ + static_cast<std::size_t>(workers)];
+  double& known = table_[cell(job, workers)];
   known = std::max(known, bound);
   return rate;
 }
 
 /// The bound is concave in the slope: halves where its best place may be.
 void PriceBound::refine(std::size_t job, std::int32_t workers) {
-  std::uint8_t& is_refined = is_refined_[job * width_ + static_cast<std::size_t>(workers)];
+  std::uint8_t& is_refined = is_refined_[cell(job, workers)];
   if (is_refined != 0) return;
   is_refined = 1;
   double low = slowest_[job] * workers;
@@ -167,24 +175,23 @@ double PriceBound::of_category(std::span<const std::int32_t> category) const noe
 std::int64_t PriceBound::shifted(double shift, std::span<const std::int32_t> from,
                                  std::span<const std::int32_t> to) {
   const double more = shift * model_->num_workers();
-  if (stop_ != nullptr) stop_->count(model_->num_jobs() * num_blocks());
+  if (stop_ != nullptr) stop_->count(least_.size());
   double bound = -total_price_ - more;
   double scale = total_price_ + std::max(more, -more);
   std::int64_t workers = 0;
   for (std::size_t job = 0; job < model_->num_jobs(); ++job) {
     double least = kInfinity;
-    const double* costs = table_.data() + job * width_;
-    const double* fixed = fixed_s_.data() + job * width_;
-    const double* blocks = least_.data() + job * num_blocks();
+    const double* blocks = least_.data() + blocks_begin_[job];
+    const std::int32_t low = model_->minimum()[job];
     for (std::int32_t n = from[job]; n <= to[job];) {
-      const std::int32_t block = n / kBlock;
-      const std::int32_t last = std::min(block * kBlock + kBlock - 1, to[job]);
+      const std::int32_t block = (n - low) / kBlock;
+      const std::int32_t last = std::min(low + block * kBlock + kBlock - 1, to[job]);
       if (blocks[block] + std::min(shift * n, shift * last) >= least) {
         n = last + 1;
         continue;
       }
       for (; n <= last; ++n) {
-        const double own = costs[n] + fixed[n] + shift * n;
+        const double own = of_job(job, n) + shift * n;
         if (own < least) {
           least = own;
           best_[job] = n;
@@ -266,7 +273,7 @@ double PriceBound::of_all(std::int32_t rounds) {
     step = std::max(1e-3 * (high - lowest), least_step);
     for (std::size_t job = 0; job < model_->num_jobs(); ++job) {
       for (const std::int32_t workers : {least_at_[job], most_at_[job]}) {
-        if (is_refined_[job * width_ + static_cast<std::size_t>(workers)] != 0) continue;
+        if (is_refined_[cell(job, workers)] != 0) continue;
         refine(job, workers);
         is_refined = false;
       }

@@ -29,8 +29,7 @@ class PriceBound {
   [[nodiscard]] double of_category(std::span<const std::int32_t> category) const noexcept;
   /// Of a job with so many workers: seconds + price.
   [[nodiscard]] double of_job(std::size_t job, std::int32_t workers) const noexcept {
-    return table_[job * width_ + static_cast<std::size_t>(workers)] +
-           fixed_s_[job * width_ + static_cast<std::size_t>(workers)];
+    return table_[cell(job, workers)] + fixed_s_[cell(job, workers)];
   }
   /// Puts a tangent at the best place for that.
   void refine(std::size_t job, std::int32_t workers);
@@ -48,19 +47,23 @@ class PriceBound {
   void rank_offers(std::size_t job, double slope);
   void add_tangent(std::size_t job, double estimate, double least, double most);
   void set_least(std::size_t job);
-  [[nodiscard]] std::size_t num_blocks() const noexcept;
+  [[nodiscard]] std::size_t cell(std::size_t job, std::int32_t workers) const noexcept {
+    return begin_[job] + static_cast<std::size_t>(workers - model_->minimum()[job]);
+  }
   double add_point(std::size_t job, std::int32_t workers, double estimate);
   std::int64_t shifted(double shift, std::span<const std::int32_t> from,
                        std::span<const std::int32_t> to);
 
   Ref<const MarketModel> model_;
   Ref<StopCheck> stop_;
-  std::size_t width_ = 0;
+  std::vector<std::size_t> begin_, blocks_begin_;  // of each job's cells and blocks
   std::vector<double> price_;
   double total_price_ = 0.0;
-  std::vector<double> table_;             // by job, then number of workers
-  std::vector<std::uint8_t> is_refined_;  // the same
-  std::vector<double> fixed_s_;           // the same
+  // By job, then number of workers, from its minimum on: what is held may be below the guarded least.
+  std::vector<double> table_;
+  std::vector<std::uint8_t> is_refined_;
+  std::vector<double> fixed_s_;
+
   std::vector<double> least_;             // of table_ + fixed_s_ in blocks of numbers of workers
   std::vector<std::int32_t> best_;        // number of workers of each job at the last shift
   std::vector<std::int32_t> least_at_, most_at_;  // at the shifts around the best one

@@ -50,6 +50,19 @@ void MatchingTargets::give(const State& state, std::size_t job, std::span<const 
   take(target);
 }
 
+bool MatchingTargets::give_only_widths(const State& state, std::span<const std::size_t> jobs) {
+  const bool is_only = jobs_->is_additive() && jobs_->classes().size() == 1 &&
+                       std::all_of(jobs.begin(), jobs.end(), [&](std::size_t job) {
+                         return job_at(job).least == job_at(job).most;
+                       });
+  if (!is_only) return false;
+  for (const std::size_t job : jobs) {
+    const Part all{jobs_->classes().front().type, job_at(job).least};
+    give(state, job, {&all, 1});
+  }
+  return true;
+}
+
 void MatchingTargets::give_idle(const State& state, std::size_t job) {
   const MatchingJobs::Job& own = job_at(job);
   std::vector<Part>& target = targets_[job];

@@ -25,6 +25,9 @@ class MatchingTargets {
 
   /// GPUs of these types; parts of one type may repeat. Nothing where the job cannot run so.
   void give(const State& state, std::size_t job, std::span<const Part> parts);
+  /// Each of the jobs its only width where a market would have nothing to choose: GPUs of one class
+  /// and no second width. False, and nothing is given, elsewhere.
+  [[nodiscard]] bool give_only_widths(const State& state, std::span<const std::size_t> jobs);
   /// Idle GPUs for a job without any: its least width, on the types fastest for it; where types do
   /// not add up, the fastest of its widths.
   void give_idle(const State& state, std::size_t job);

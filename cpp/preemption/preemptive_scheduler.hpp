@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/clone.hpp"
+#include "base/flags.hpp"
 #include "base/parameters.hpp"
 #include "listing/waiting_queue.hpp"
 #include "seams/order.hpp"
@@ -20,6 +21,15 @@ class PreemptiveScheduler : public Scheduler {
 
   /// What every preemptive order takes.
   static std::vector<ParameterInfo> parameters();
+  /// When an order may take GPUs back that does not ask for instants of its own.
+  static PreemptionBound preemption() {
+    return {.at_arrivals = true,
+            .at_finishes = true,
+            .period = "period_s",
+            .reason =
+                "GPUs are given out anew when something arrives or finishes, and at the "
+                "multiples of the period that are asked for."};
+  }
 
   void begin(const Setup& setup) override;
   void decide(const State& state, const Instant& instant, Actions& actions) override;

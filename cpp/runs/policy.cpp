@@ -43,6 +43,15 @@ std::vector<ParameterInfo> policy_parameters(const PluginInfo& info) {
   return all;
 }
 
+PreemptionBound policy_preemption(const PluginInfo& info) {
+  if (!info.has(Flag::preemptive)) return {};
+  PreemptionBound bound = PreemptiveScheduler::preemption();
+  bound.per_entry = info.preemption.per_entry;
+  bound.one_per_arrival = info.preemption.one_per_arrival;
+  if (!info.preemption.reason.empty()) bound.reason = info.preemption.reason;
+  return bound;
+}
+
 Owned<Scheduler> make_list_scheduler(const PluginInfo& info, Owned<Order> order,
                                      const Parameters& parameters, const Placement& placement,
                                      const JobTable& jobs) {

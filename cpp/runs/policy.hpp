@@ -17,6 +17,9 @@ namespace gpusched {
 /// All parameters of the order `info` describes: its own and those of its list scheduler.
 [[nodiscard]] std::vector<ParameterInfo> policy_parameters(const PluginInfo& info);
 
+/// When the policy that `info` describes may take GPUs back: as an order says, in its list scheduler.
+[[nodiscard]] PreemptionBound policy_preemption(const PluginInfo& info);
+
 /// The scheduler of a registered policy: a scheduler of that name, or an order of that name in a
 /// list scheduler; an alias stands for either. Throws InvalidInput for an unknown name or parameter.
 [[nodiscard]] Owned<Scheduler> make_scheduler(std::string_view name,

@@ -53,6 +53,7 @@ DescribedRun::DescribedRun(const JobTable& jobs, const Cluster& cluster,
   simulation_.emplace(jobs, cluster, *scheduling_, *placing_,
                       Simulation::Pacing{*speed_, *contention_, description.verify},
                       description.seed, control, standing);
+  simulation_->limit_intervals(description.max_intervals);
 }
 
 void DescribedRun::make_policy(const JobTable& jobs, const RunDescription& description) {
@@ -68,6 +69,9 @@ void DescribedRun::make_policy(const JobTable& jobs, const RunDescription& descr
   scheduler_ = std::move(made);
   scheduling_ = scheduler_ ? scheduler_.get() : std::get<Scheduler*>(description.policy);
   ordering_ = ordering;
+  if (scheduling_->chooses_gpus() && placing_->is_pooled()) {
+    fail_input("placement: the policy chooses GPUs of servers, and a pool has no servers");
+  }
 }
 
 void DescribedRun::hand_over(const RunDescription& described, Time at) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +39,8 @@ struct RunDescription {
   std::uint64_t seed = 0;
   /// After each instant compute all rates anew and compare.
   bool verify = false;
+  /// See Simulation::limit_intervals.
+  std::size_t max_intervals = std::numeric_limits<std::size_t>::max();
 
   /// Whether all plug-ins are registered ones.
   [[nodiscard]] bool is_native() const noexcept {

@@ -43,6 +43,7 @@ void Assignment::run() {
     list_candidates(row);
   }
   reduce_rows();
+  if (needs_sample() && start_from_sample()) reduce_rows();
   for (std::size_t row = 0; row < num_rows_; ++row) {
     if (column_of_[row] < 0) augment(row, -1);
   }

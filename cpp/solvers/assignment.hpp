@@ -16,8 +16,9 @@ namespace gpusched {
 ///
 /// Shortest augmenting paths on a short list of candidates per row. A list comes with a bound on
 /// what it leaves out, which stays true as column duals fall, so a row is read in full only where
-/// a path comes near that bound. Jonker, Volgenant, "A shortest augmenting path algorithm for
-/// dense and sparse linear assignment problems", Computing 38, 1987.
+/// a path comes near that bound. Where rows of a square problem want the same columns, the duals of
+/// a sample of rows and columns are the start. Jonker, Volgenant, "A shortest augmenting path
+/// algorithm for dense and sparse linear assignment problems", Computing 38, 1987.
 class Assignment {
  public:
   /// Optimal duals: row_dual[i] + column_dual[j] <= cost[i][j], equal where i has j, and they sum
@@ -77,6 +78,8 @@ class Assignment {
   void list_candidates(std::size_t row);
   void keep_cheapest(std::size_t row, std::size_t count);
   void reduce_rows();
+  [[nodiscard]] bool needs_sample() const noexcept;
+  [[nodiscard]] bool start_from_sample();
   [[nodiscard]] std::int32_t bid(std::size_t row);
   void renew_row(std::size_t row);
   void renew_column(std::size_t column);
@@ -132,6 +135,10 @@ class Assignment {
   std::vector<Candidate> scratch_;
   std::vector<double> order_;
 
+  // Every fourth row and column, where the duals of these are a start.
+  std::vector<double> sampled_cost_;
+  std::vector<Assignment> sample_;  // one, or none yet
+
   // Equal rows that follow each other are of one kind: they have one dual, so that a search gains
   // nothing from the second one it comes to.
   std::vector<std::int32_t> kind_;
@@ -139,26 +146,26 @@ class Assignment {
 
   // The search for a path.
   std::uint32_t search_ = 0;
-  double bound_ = 0;              // length of the shortest path so far
-  std::int32_t end_ = 0;          // its last column
-  double floor_ = 0;              // no column is nearer from now on
-  std::int32_t target_ = 0;       // the only column a path may end in, -1: any free one
-  double idle_base_ = 0;          // where the idle row was reached, infinity: not yet
+  double bound_ = 0;  // length of the shortest path so far
+  std::int32_t end_ = 0;  // its last column
+  double floor_ = 0;  // no column is nearer from now on
+  std::int32_t target_ = 0;  // the only column a path may end in, -1: any free one
+  double idle_base_ = 0;  // where the idle row was reached, infinity: not yet
   std::int32_t idle_column_ = 0;  // and its column there
   std::vector<double> distance_;  // infinity: not reached
   std::vector<std::int32_t> before_;  // row from which a column is reached
   std::vector<std::int32_t> touched_;
   std::vector<std::int32_t> done_;
-  std::vector<double> base_;                 // of a row: what is added to cost - column dual
+  std::vector<double> base_;  // of a row: what is added to cost - column dual
   std::vector<std::uint32_t> next_listing_;  // first search in which a row may be listed anew
   std::vector<Event> events_;
 
   // Once many rows were read in full: columns are here instead of among the events.
   bool is_dense_ = false;
-  int num_dense_ = 0;               // rows read in full
-  std::vector<double> open_;        // distance of those reached and not gone on from
+  int num_dense_ = 0;  // rows read in full
+  std::vector<double> open_;  // distance of those reached and not gone on from
   std::vector<double> least_open_;  // of each chunk of columns
-  double nearest_ = 0;              // of all
+  double nearest_ = 0;  // of all
   bool is_nearest_stale_ = false;
   std::vector<std::int32_t> ready_;  // columns of that distance
 

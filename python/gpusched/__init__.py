@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpusched import traces as traces
     from gpusched import tuning as tuning
     from gpusched._core import InvariantError as InvariantError
+    from gpusched._core import LogLimitError as LogLimitError
     from gpusched._core import Order as Order
     from gpusched._core import Placement as Placement
     from gpusched._core import Scheduler as Scheduler
@@ -91,6 +92,7 @@ _HOME = {
     "Domain": "clusters.network",
     "Interrupted": "studies.comparison_result",
     "InvariantError": "_core",
+    "LogLimitError": "_core",
     "Order": "_core",
     "Placement": "_core",
     "Policy": "plugins.policy",

@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'list_parameters', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'running_totals', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -16,6 +16,12 @@ class InvariantError(RuntimeError):
 class Stopped(RuntimeError):
     """
     The run was stopped through its RunControl.
+    """
+class LogLimitError(ValueError):
+    """
+    The log of a run has more intervals than max_intervals. The message names the time, the job of
+    the last one and the limit. Of :func:`gpusched.simulate` the attribute ``result`` is the
+    :class:`gpusched.Result` until then: what ran then is unfinished.
     """
 class Cluster:
     """
@@ -560,9 +566,9 @@ class RunDescription:
     What decides a run beside its jobs and its cluster. A policy is a registered name, an
     Order or a Scheduler; a placement a registered name or a Placement. `policy_flags` say
     how an Order is run. `verify` has every rate computed anew after each instant, and
-    compared.
+    compared. A run whose log has more than `max_intervals` ends with a LogLimitError.
     """
-    def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False) -> None:
+    def __init__(self, *, policy: str | Order | Scheduler, policy_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, policy_flags: collections.abc.Sequence[str] = [], placement: str | Placement, placement_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, speed: str = 'fixed', speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, contention: str = 'none', contention_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]] = {}, seed: typing.SupportsInt | typing.SupportsIndex = 0, verify: bool = False, max_intervals: typing.SupportsInt | typing.SupportsIndex = 18446744073709551615) -> None:
         ...
     def __reduce__(self) -> typing.NoReturn:
         ...
@@ -976,9 +982,17 @@ def least_costs(jobs: JobTable, cluster: Cluster, speed: str, speed_values: coll
     its configurations, as parts of those at its own width on the best GPU type. 1 where the
     speed is not elastic.
     """
+def least_run_bytes(num_jobs: typing.SupportsInt | typing.SupportsIndex, num_started: typing.SupportsInt | typing.SupportsIndex, is_pooled: bool) -> int:
+    """
+    What a run keeps at least, beyond the columns of its jobs: bytes.
+    """
 def list_parameters(is_preemptive: bool, is_strict: bool) -> list[dict[str, typing.Any]]:
     """
     The parameters that the list scheduler adds to an order.
+    """
+def list_preemption(is_preemptive: bool) -> dict[str, typing.Any]:
+    """
+    When the list scheduler may take GPUs back for an order.
     """
 def longest_job(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64]) -> int:
     """
@@ -1005,8 +1019,7 @@ def priced_times(submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy
     """
 def registry() -> list[dict[str, typing.Any]]:
     """
-    Every native plug-in: kind, name, flags, parameters, source; of an alias also the name
-    that it stands for (`target`) and the defaults that it sets (`values`).
+    Every plug-in as registered; an alias with its `target` and the `values` it sets.
     """
 def run_measures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, start_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], held_us: numpy.typing.NDArray[numpy.int64], preemptions: numpy.typing.NDArray[numpy.int32], resizes: numpy.typing.NDArray[numpy.int32], num_servers: numpy.typing.NDArray[numpy.int32], status: numpy.typing.NDArray[numpy.uint8], short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunMeasures:
     """
@@ -1014,6 +1027,11 @@ def run_measures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: nu
     whole GPUs, for equal weights and without tenants, whose numbers lie below `num_tenants`. A
     service under `short_service_us` counts as that in
     the slowdown.
+    """
+def running_totals(*, time_us: numpy.typing.NDArray[numpy.int64], codes: numpy.typing.NDArray[numpy.int64], changes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]) -> tuple[numpy.typing.NDArray[numpy.int64], list[numpy.typing.NDArray[numpy.int64]]]:
+    """
+    What has added up after all that happens at an instant: the distinct times, and a column
+    for each row of `changes`. An event of `time_us`, ascending, adds `changes[row][code]`.
     """
 def schedule_measures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunMeasures:
     """

@@ -42,7 +42,7 @@ OTHER_FOLDERS = {"bench", "campaigns", "core", "reference"}
 # Where the native core is called. All else hands columns to these.
 NATIVE = {
     "base.supervision", "bounds", "deciding", "engine", "gym", "plugins", "results.measured_run",
-    "specs", "studies", "sweeping", "testing",
+    "schedules.series", "specs", "studies", "sweeping", "testing",
 }  # fmt: skip
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 WATCHDOG_S = 60.0
 SOON_S = 20.0
 POLICIES = gs.policies()
-PERIODS = ("period_s", "round_s", "slot_s", "lease_s")
+PERIODS = ("period_s", "round_s", "slot_s", "slice_s", "lease_s")
 CLUSTER = gs.Cluster(
     (
         gs.ServerGroup(4, 8, "V100", cpu=64, memory_gib=512),

@@ -18,7 +18,7 @@ from tests.reference.scales import SECOND, SHAPES
 BINDING = ("sjf-bco", "ff", "ls", "rand")
 """Policies that choose GPUs themselves."""
 
-MEASURED = ("matching", "allox", "optimus", "themis-greedy", "gavel")
+MEASURED = ("matching", "allox", "optimus", "themis-greedy", "gavel", "themis", "afs", "gandiva")
 BY_SLOT = ("chronus", "edf-fastest", "elasticflow", "dancer")
 UNITS = (1, 7, SECOND)
 
@@ -38,6 +38,8 @@ PARAMETERS: Mapping[str, Pools] = {
         "tie": ("servers-first", "least-u"),
     },
     "allox": {"period_s": (0.0, 1.0, 5.0), "window": (1, 2, 128, 1024), "preempt": (False, True)},
+    "gandiva": {"slice_s": (1.0, 3.0, 1e9)},
+    "themis": {"period_s": (1.0, 3.0, 1e9), "fairness": (0.0, 0.5, 1.0)},
     "themis-greedy": {"period_s": (1.0, 3.0, 1e9)},
 }
 

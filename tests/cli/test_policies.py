@@ -60,3 +60,12 @@ def test_the_flags_of_a_name_are_explained(gpusched) -> None:
     flat = " ".join(gpusched("policies", "edf").stdout.split())
     for flag in gs.policies()["edf"].flags:
         assert f"{flag}: {FLAGS[flag]}" in flat
+
+
+def test_a_policy_tells_when_it_preempts_and_what_differs(gpusched, gpusched_json) -> None:
+    shown = " ".join(gpusched("policies", "optimus").stdout.split())
+    assert "preempts: multiples of period_s" in shown
+    assert f"differs: {gs.policies()['optimus'].differs}" in shown
+    assert "preempts" not in gpusched("policies", "fifo").stdout
+    (lease,) = gpusched_json("policies", "themis-greedy")["plugins"]
+    assert lease["preempts"] == "of jobs that have run for period_s or longer"

@@ -151,3 +151,12 @@ def test_a_warm_up_and_a_tail_are_left_out(gpusched, gpusched_json, jobs_csv: Pa
     refused = gpusched("run", jobs_csv, "-p", "fifo", "--warm-up", 1e9)
     assert refused.exit_code == 2
     assert "none is left without the first" in refused.stderr
+
+
+def test_a_run_whose_log_passes_its_limit_ends_in_a_line(gpusched) -> None:
+    result = gpusched("run", "-p", "srtf", *SMALL, "--max-intervals", 50)
+    assert result.exit_code == 2
+    assert "intervals, the last one of job" in result.stderr
+    assert "max_intervals is 50" in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert gpusched("run", "-p", "srtf", *SMALL, "--max-intervals", 10_000).exit_code == 0

@@ -38,6 +38,14 @@ def test_a_name_is_described_in_a_sentence_with_its_source(info: gs.plugins.Plug
 
 
 @every_name
+def test_an_approximation_says_in_a_sentence_what_differs(info: gs.plugins.PluginInfo) -> None:
+    assert info.has("approximate") == bool(info.differs)
+    if info.differs:
+        assert re.fullmatch(r"[A-Z0-9].{20,}[^.]\.", info.differs)
+        assert len(info.differs) <= 200
+
+
+@every_name
 def test_an_order_has_exactly_one_way_to_scan(info: gs.plugins.PluginInfo) -> None:
     if info.kind == "order":
         assert len({"preemptive", "strict", "skip"} & set(info.flags)) == 1

@@ -218,6 +218,46 @@ def test_larger_problems_are_proven_too_and_stay_so(kind: str, is_turned: bool) 
     assert solver.solve(cost).cost == pytest.approx(optimum(cost))
 
 
+agreeing = st.sampled_from(["product", "noisy", "worth", "steps", "types", "forbidden"])
+
+
+def of_one_order(random: np.random.Generator, kind: str, size: int) -> Float64:
+    """Square costs of which most rows rank the columns alike, so that a sample starts them."""
+    product = np.outer(random.random(size), random.random(size))
+    if kind == "noisy":
+        return product * random.uniform(0.95, 1.05, product.shape)
+    if kind == "worth":
+        return np.sort(random.random(size)) * 4 + 0.05 * random.random(product.shape)
+    if kind == "steps":  # whole numbers, and ties
+        return np.rint(product * 50)
+    if kind == "types":
+        return -np.rint(np.kron(random.random((size // 8, 4)) * 900, np.ones((8, size // 4))))
+    if kind == "forbidden":
+        product[random.random(product.shape) < random.choice([0.0005, 0.3])] = np.inf
+    return product
+
+
+@settings(max_examples=20)
+@given(agreeing, st.sampled_from([128, 136, 200, 520]), st.integers(0, 2**32 - 1))
+def test_rows_that_agree_on_the_columns_cost_what_scipy_says(
+    kind: str, size: int, seed: int
+) -> None:
+    random = np.random.Generator(np.random.PCG64(seed))
+    cost, solver = of_one_order(random, kind, size), AssignmentSolver()
+    found = solver.solve(cost)
+    assert found.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
+    assert is_proven(cost, found)
+    assert found.column_dual.max() <= 0
+    if kind in ("steps", "types"):
+        assert found.cost == optimum(cost)
+        assert is_proven(cost, found, error=0.0)
+    row = int(random.integers(size))
+    cost[row] = random.random(size)
+    changed = solver.change_row(row, cost[row])
+    assert changed.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
+    assert is_proven(cost, changed)
+
+
 def similar(random: np.random.Generator, shape: tuple[int, int]) -> Float64:
     """Rows that want the same columns, each a little otherwise: their lists are used up soon."""
     worth = np.sort(random.random(shape[1])) * random.choice([1.0, 4.0])

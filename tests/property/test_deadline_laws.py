@@ -151,8 +151,10 @@ SCALED = {
     "edf-fastest": "edf-fastest",
     "edf": "edf",
     "llf": "llf:period_s={slot}",
+    "afs": "afs:period_s={slot}",
     "optimus": "optimus:step=double,period_s={slot}",
     "allox": "allox:period_s={slot}",
+    "themis": "themis:fairness=1,period_s={slot}",  # alone nobody pays with a rounded time
     "themis-greedy": "themis-greedy:period_s={slot}",
 }
 

@@ -28,8 +28,10 @@ TABLES = (
 )
 Jobs = list[tuple[int, dict[int, int], int, int]]  # submit, table, own width, slots at it
 POLICIES = (
+    "afs",
     "optimus:period_s=0",
     "optimus:period_s=0,step=double",
+    "themis:fairness=0,period_s=1",
     "edf-fastest",
     "dancer:slot_s=1",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gpusched import _core
@@ -302,6 +302,26 @@ def test_the_prices_of_one_market_clear_it(problem: dict[str, Any], valuation: s
             own = surplus[job][counts[job] > 0]
             assert surplus[job][counts[job] == 0].max(initial=-np.inf) <= own.min() + epsilon
         assert found.price[counts.sum(axis=0) == 0].max(initial=0.0) <= epsilon
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.integers(0, 4)), min_size=1, max_size=4),
+    st.integers(1, 9),
+    st.booleans(),
+    st.sampled_from([0.0, 1.0, 5.0, 30.0, np.inf]),
+)
+def test_categories_are_counted_up_to_a_limit(
+    widths: list[tuple[int, int]], workers: int, may_idle: bool, limit: float
+) -> None:
+    least = np.array([low for low, _ in widths], dtype=np.int32)
+    most = np.array([low + more for low, more in widths], dtype=np.int32)
+    assume(least.sum() <= workers)
+    idles = may_idle or most.sum() < workers
+    ranges = (range(low, high + 1) for low, high in zip(least, most, strict=True))
+    held = [sum(category) for category in itertools.product(*ranges)]
+    all_of_them = sum(own <= workers if idles else own == workers for own in held)
+    found = _testing.count_categories(least, most, workers, may_idle, limit)
+    assert found == all_of_them if all_of_them <= limit else limit < found <= all_of_them
 
 
 @given(problems(), st.booleans(), st.data())

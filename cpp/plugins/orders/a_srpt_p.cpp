@@ -55,6 +55,7 @@ GPUSCHED_REGISTER(
     Order, RemainingVirtualWorkOrder, .name = "a-srpt-p",
     .summary = "Preemptive A-SRPT: least remaining virtual work; a restart must pay for itself.",
     .source = "Ours: the order of A-SRPT (a-srpt), with preemption.",
-    .flags = {Flag::preemptive, Flag::clairvoyant})
+    .flags = {Flag::preemptive, Flag::clairvoyant},
+    .preemption = {.one_per_arrival = true, .reason = kNeverOvertaken})
 
 }  // namespace gpusched

@@ -21,6 +21,7 @@ GPUSCHED_REGISTER(
     Order, EarliestDeadlineOrder, .name = "edf",
     .summary = "Earliest deadline first; jobs without a deadline last, in order of submit.",
     .source = "Liu, Layland, Journal of the ACM 20, 1973.",
-    .flags = {Flag::preemptive, Flag::deadlines})
+    .flags = {Flag::preemptive, Flag::deadlines},
+    .preemption = {.one_per_arrival = true, .reason = kNeverOvertaken})
 
 }  // namespace gpusched

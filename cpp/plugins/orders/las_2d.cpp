@@ -190,6 +190,10 @@ GPUSCHED_REGISTER(
     .summary = "Discretised two-dimensional LAS: queues by attained GPU time, FIFO inside.",
     .source = "Gu et al., Tiresias, NSDI 2019; preset lucid: Hu et al., Lucid, ASPLOS 2023.",
     .flags = {Flag::preemptive},
+    .preemption = {.per_entry = "limits",
+                   .reason = "GPUs are given out anew when something arrives or finishes, at "
+                             "multiples of the period, and as a job that runs passes a limit: once "
+                             "for each, as long as crossing=exact and promote=0."},
     .parameters =
         {{.name = "preset",
           .fallback = std::string("tiresias"),

@@ -18,6 +18,7 @@ using RemainingWorkOrder = KeyOrder<RemainingWork>;
 GPUSCHED_REGISTER(Order, RemainingWorkOrder, .name = "srsf",
                   .summary = "Shortest remaining work first: GPUs times remaining service.",
                   .source = "Gu et al., Tiresias (shortest-gpu), NSDI 2019.",
-                  .flags = {Flag::preemptive, Flag::clairvoyant})
+                  .flags = {Flag::preemptive, Flag::clairvoyant},
+                  .preemption = {.one_per_arrival = true, .reason = kNeverOvertaken})
 
 }  // namespace gpusched

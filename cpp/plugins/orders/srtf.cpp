@@ -19,6 +19,7 @@ using RemainingServiceOrder = KeyOrder<RemainingService>;
 GPUSCHED_REGISTER(Order, RemainingServiceOrder, .name = "srtf",
                   .summary = "Shortest remaining service first.",
                   .source = "Schrage, Operations Research 16, 1968; Tiresias shortest.",
-                  .flags = {Flag::preemptive, Flag::clairvoyant})
+                  .flags = {Flag::preemptive, Flag::clairvoyant},
+                  .preemption = {.one_per_arrival = true, .reason = kNeverOvertaken})
 
 }  // namespace gpusched

@@ -235,8 +235,16 @@ class AlloX final : public Scheduler {
 GPUSCHED_REGISTER(
     Scheduler, AlloX, .name = "allox",
     .summary = "Jobs matched to GPU types and places in their queues, for the least mean JCT.",
-    .source = "Le, Sun, Chowdhury, Liu, AlloX, EuroSys 2020; matched anew, and for gangs.",
-    .flags = {Flag::preemptive, Flag::clairvoyant, Flag::approximate},
+    .source = "Le, Sun, Chowdhury, Liu, AlloX, EuroSys 2020.",
+    .differs =
+        "A type is as many machines as it holds gangs of the mean width, where the paper has "
+        "one job a machine; between matchings idle GPUs go to waiting jobs.",
+    .flags = {Flag::preemptive, Flag::clairvoyant},
+    .preemption =
+        {.period = "period_s",
+         .reason =
+             "Jobs that run are matched anew at multiples of the period only; between them what "
+             "is idle is given out."},
     .parameters = AlloX::parameters())
 
 }  // namespace gpusched

@@ -28,9 +28,16 @@ class Chronus final : public PromisingScheduler {
 GPUSCHED_REGISTER(
     Scheduler, Chronus, .name = "chronus",
     .summary = "Leases set aside for jobs with deadlines, by slack; best effort fills the rest.",
-    .source =
-        "Gao, Ye, Sun, Wen, Zhang, Chronus, SoCC 2021; greedy instead of the integer program.",
-    .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant, Flag::approximate},
+    .source = "Gao, Ye, Sun, Wen, Zhang, Chronus, SoCC 2021.",
+    .differs =
+        "Leases are set aside greedily by slack, where the paper solves an integer program; no job "
+        "is profiled, and best effort waits in the order of submit.",
+    .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
+    .preemption =
+        {.at_arrivals = true,
+         .at_finishes = true,
+         .period = "lease_s",
+         .reason = "It decides when something arrives or finishes and at the borders of leases."},
     .parameters = Chronus::parameters())
 
 }  // namespace gpusched

@@ -180,6 +180,12 @@ GPUSCHED_REGISTER(
     .source =
         "Zhang, Luo, Sun, Yu, Li, IEEE TCC 13(2), 2025: the abstract; the mathematics is ours.",
     .flags = {Flag::preemptive, Flag::clairvoyant, Flag::elastic, Flag::deadlines},
+    .preemption =
+        {.at_arrivals = true,
+         .period = "slot_s",
+         .reason =
+             "A job that arrives may take GPUs of others; all else changes at the borders of slots, "
+             "and between them what is idle is given out."},
     .parameters = Dancer::parameters(), .adjust = apply_dancer_preset)
 
 }  // namespace gpusched

@@ -23,10 +23,12 @@ class EdfFastest final : public Scheduler {
       return std::binary_search(instant.finished.begin(), instant.finished.end(), entry.id);
     });
     jobs_.open(state, instant);
+    const auto known = static_cast<std::ptrdiff_t>(line_.size());
     for (const JobId id : instant.arrived) {
-      const Entry entry{state.jobs().deadline(id), id, 0, 0, &jobs_.job(id)};
-      line_.insert(std::lower_bound(line_.begin(), line_.end(), entry), entry);
+      line_.push_back({state.jobs().deadline(id), id, 0, 0, &jobs_.job(id)});
     }
+    std::sort(line_.begin() + known, line_.end());
+    std::inplace_merge(line_.begin(), line_.begin() + known, line_.end());
     jobs_.take_all_back();
     for (const Entry& entry : line_) {
       // Who holds the best that it could have keeps it, if it is left: nothing else is looked up.
@@ -86,9 +88,15 @@ class EdfFastest final : public Scheduler {
 
 }  // namespace
 
-GPUSCHED_REGISTER(Scheduler, EdfFastest, .name = "edf-fastest",
-                  .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
-                  .source = "Ours: edf (Liu, Layland 1973) with a choice of GPU types.",
-                  .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines})
+GPUSCHED_REGISTER(
+    Scheduler, EdfFastest, .name = "edf-fastest",
+    .summary = "Earliest deadline first, each job on the fastest GPUs that are left.",
+    .source = "Ours: edf (Liu, Layland 1973) with a choice of GPU types.",
+    .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines},
+    .preemption = {
+        .at_arrivals = true,
+        .at_finishes = true,
+        .reason =
+            "It decides when something arrives or finishes, and else only while nothing runs."})
 
 }  // namespace gpusched

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -11,8 +12,9 @@ namespace gpusched {
 namespace {
 
 /// In the order of deadlines each job takes the greatest width that is left, though a narrower one
-/// be faster. GPUs are given out at most once in a slot, whole seconds apart. With admission a job is turned down if it
-/// or one before it would then miss its deadline, as far as one can tell beforehand.
+/// be faster. GPUs are given out at most once in a slot, whole seconds apart. With admission a job is
+/// turned down if it or one before it would then miss its deadline, as far as one can tell
+/// beforehand.
 class EdfGreatest final : public Scheduler {
  public:
   explicit EdfGreatest(const Parameters& parameters)
@@ -48,7 +50,11 @@ class EdfGreatest final : public Scheduler {
       return;
     }
     is_due_ = false;
-    for (const JobId id : came_) consider(state, id);
+    if (admits_all_) {
+      line_up(state);
+    } else {
+      for (const JobId id : came_) consider(state, id);
+    }
     came_.clear();
     give_out(state, actions);
     last_ = state.now();
@@ -90,10 +96,19 @@ class EdfGreatest final : public Scheduler {
     return one.rate > other->rate;
   }
 
+  /// All that came, at once.
+  void line_up(const State& state) {
+    const auto known = static_cast<std::ptrdiff_t>(line_.size());
+    for (const JobId id : came_) line_.push_back({state.jobs().deadline(id), id});
+    std::sort(line_.begin() + known, line_.end());
+    std::inplace_merge(line_.begin(), line_.begin() + known, line_.end());
+  }
+
   void consider(const State& state, JobId id) {
+    control_->check();
     const Entry entry{state.jobs().deadline(id), id};
     const auto place = line_.insert(std::lower_bound(line_.begin(), line_.end(), entry), entry);
-    if (admits_all_ || entry.deadline == kNever) return;
+    if (entry.deadline == kNever) return;
     Decision decision{id, state.now(), keeps_deadlines(state), 0, state.jobs().value(id), 0, ""};
     decision.from = state.now();
     decision.until = entry.deadline;
@@ -207,6 +222,10 @@ GPUSCHED_REGISTER(
     .summary = "Earliest deadline first, each job on the greatest width that is left; once a slot.",
     .source = "The rule of edf and edf-accessctrl in the program of ElasticFlow, ASPLOS 2023.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines},
+    .preemption =
+        {.least_run = "slot_s",
+         .reason =
+             "GPUs are given out at most once in a slot, and only then does a job start or stop."},
     .parameters = {{.name = "slot_s",
                     .fallback = 60.0,
                     .help = "seconds for which GPUs are given out at least",

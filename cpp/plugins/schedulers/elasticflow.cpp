@@ -41,6 +41,11 @@ GPUSCHED_REGISTER(
     .summary = "The least share that meets each deadline, and spare GPUs where they save most.",
     .source = "Gu et al., ElasticFlow, ASPLOS 2023; the choice of types is ours.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::deadlines, Flag::clairvoyant},
+    .preemption =
+        {.at_arrivals = true,
+         .at_finishes = true,
+         .period = "slot_s",
+         .reason = "It decides when something arrives or finishes and at the borders of slots."},
     .parameters = ElasticFlow::parameters())
 
 }  // namespace gpusched

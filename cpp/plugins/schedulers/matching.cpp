@@ -34,6 +34,7 @@ class Matching final : public Scheduler {
         focus_(static_cast<int>(parameters.integer("focus"))),
         keeps_widths_(parameters.text("widths") == "own") {
     options_.effort = kEffort;
+    options_.reports_bounds = false;
     options_.draws = static_cast<std::int32_t>(parameters.integer("draws"));
     options_.hysteresis = parameters.number("hysteresis");
     options_.goal.beta = parameters.number("beta");
@@ -118,11 +119,13 @@ class Matching final : public Scheduler {
     choose(state, period_ == Time{0} || state.now().count() % period_.count() == 0);
     if (is_any_possible()) {
       weigh(jobs_, chosen_, focus_, keeps_widths_, weight_);
-      match(state);
-      if (jobs_.is_additive()) {
-        give_matched(state);
-      } else {
-        give_widths(state);
+      if (!targets_.give_only_widths(state, chosen_)) {
+        match(state);
+        if (jobs_.is_additive()) {
+          give_matched(state);
+        } else {
+          give_widths(state);
+        }
       }
     }
     offer_idle(state);
@@ -382,6 +385,11 @@ GPUSCHED_REGISTER(
     .summary = "A matching market of jobs and GPU types, cleared in sampled categories.",
     .source = "Liu, Wang, Huang, Pan, IEEE TPDS 35(6), 2024: the abstract; details are ours.",
     .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
+    .preemption =
+        {.period = "period_s",
+         .reason =
+             "Jobs that run are placed anew at multiples of the period only; between them what is "
+             "idle is given out."},
     .parameters = Matching::parameters())
 
 }  // namespace gpusched

@@ -24,6 +24,13 @@ struct RemainingWorkKey {
 /// widest first; all anew at each decision.
 class WholeFilling final : public PreemptiveScheduler {
  public:
+  static PreemptionBound preemption() {
+    PreemptionBound bound = PreemptiveScheduler::preemption();
+    bound.one_per_arrival = true;
+    bound.reason = kNeverOvertaken;
+    return bound;
+  }
+
   explicit WholeFilling(const Parameters& parameters)
       : PreemptiveScheduler(std::make_unique<KeyOrder<RemainingWorkKey>>(), parameters),
         is_strict_(parameters.text("scan") == "strict") {}
@@ -132,6 +139,7 @@ GPUSCHED_REGISTER(
     Scheduler, ServerFillingSrpt, .name = "serverfilling-srpt",
     .summary = "The shortest remaining work that fills the cluster, served widest first.",
     .source = "Grosof, Scully, Harchol-Balter, Scheller-Wolf, SIGMETRICS 2023.",
-    .flags = {Flag::preemptive, Flag::clairvoyant}, .parameters = PreemptiveScheduler::parameters())
+    .flags = {Flag::preemptive, Flag::clairvoyant}, .preemption = WholeFilling::preemption(),
+    .parameters = PreemptiveScheduler::parameters())
 
 }  // namespace gpusched

@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/leases.hpp"
 #include "elastic/waiting_line.hpp"
 
 namespace gpusched {
@@ -35,7 +34,7 @@ class ThemisGreedy final : public Scheduler {
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
-    for (const JobId job : instant.finished) end_lease(jobs_.job(job));
+    for (const JobId job : instant.finished) leases_.forget(jobs_.job(job));
     jobs_.open(state, instant);
     const auto key = [](const ElasticJobs::Job&) { return std::int64_t{0}; };
     arrived_.clear();
@@ -53,7 +52,8 @@ class ThemisGreedy final : public Scheduler {
     }
     jobs_.apply(state, actions);
     waiting_.update(jobs_, key);
-    lease(state, actions);
+    leases_.begin(state, jobs_, [&](const ElasticJobs::Job&) { return period_; });
+    if (!waiting_.all().empty() && !leases_.empty()) actions.wake(leases_.first_end());
   }
 
   [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
@@ -73,17 +73,13 @@ class ThemisGreedy final : public Scheduler {
       return a.rho != b.rho ? a.rho < b.rho : a.id > b.id;
     }
   };
-  using Lease = std::pair<Time, JobId>;
 
   /// Those whose lease has run out, and those that wait and could have something of what is left.
   void find_bidders(const State& state) {
     bidders_.clear();
-    for (auto at = leases_.begin(); at != leases_.end() && at->first <= state.now();) {
-      ElasticJobs::Job& job = jobs_.job(at->second);
-      at = leases_.erase(at);
-      jobs_.withdraw(job);
+    leases_.end(state.now(), jobs_, [&](ElasticJobs::Job& job) {
       bidders_.push_back({unfairness(state, job.id), job.id, &job});
-    }
+    });
     for (const WaitingLine::Entry& entry : waiting_.all()) {
       if (entry.least > jobs_.all_left()) continue;
       bidders_.push_back({unfairness(state, entry.id), entry.id, entry.job});
@@ -98,35 +94,29 @@ class ThemisGreedy final : public Scheduler {
            static_cast<double>(alone.count());
   }
 
-  /// Of what a job holds: when it ends stands with the job, too.
-  void end_lease(ElasticJobs::Job& job) { leases_.erase({Time{job.line_key}, job.id}); }
-
-  /// A lease that a restart began counts from when the restart is paid, so that it has a use.
-  void lease(const State& state, Actions& actions) {
-    for (ElasticJobs::Job* job : jobs_.touched()) {
-      if (job->held.empty()) continue;
-      const Slot& run = state.slot(job->id);
-      const Time end = std::max(state.now(), run.start + run.cost) + period_;
-      job->line_key = end.count();
-      leases_.emplace(end, job->id);
-    }
-    if (!waiting_.all().empty() && !leases_.empty()) actions.wake(leases_.begin()->first);
-  }
-
   Time period_;
   ElasticJobs jobs_;
   WaitingLine waiting_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;
-  std::set<Lease> leases_;  // of the running jobs, by their ends
+  Leases leases_;
   std::vector<Bidder> bidders_;
 };
 
 }  // namespace
 
-GPUSCHED_REGISTER(Scheduler, ThemisGreedy, .name = "themis-greedy",
-                  .summary = "GPUs are leased to the jobs with the worst finish-time fairness.",
-                  .source = "Mahajan et al., Themis, NSDI 2020; greedy instead of the auction.",
-                  .flags = {Flag::preemptive, Flag::clairvoyant, Flag::approximate},
-                  .parameters = ThemisGreedy::parameters())
+GPUSCHED_REGISTER(
+    Scheduler, ThemisGreedy, .name = "themis-greedy",
+    .summary = "GPUs are leased to the jobs with the worst finish-time fairness.",
+    .source = "Mahajan et al., Themis, NSDI 2020.",
+    .differs =
+        "Free GPUs go to whom suffers most, where the paper holds an auction with hidden payments; "
+        "contention counts for all alike.",
+    .flags = {Flag::preemptive, Flag::clairvoyant},
+    .preemption =
+        {.least_run = "period_s",
+         .reason =
+             "GPUs are taken from a job only once its lease has run out, which lasts a period from "
+             "its start, or longer."},
+    .parameters = ThemisGreedy::parameters())
 
 }  // namespace gpusched

@@ -77,6 +77,7 @@ def compare(
     speed: options.Speed = None,
     contention: options.Contention = "none",
     seed: options.Seed = 0,
+    max_intervals: options.MaxIntervals = None,
     warm_up: options.WarmUp = None,
     tail: options.Tail = None,
     threads: Annotated[
@@ -175,6 +176,7 @@ def compare(
                     speed=speed,
                     contention=contention,
                     seed=seed,
+                    max_intervals=max_intervals,
                     warm_up_s=warm_up,
                     tail_s=tail,
                     threads=threads,

@@ -17,7 +17,7 @@ from gpusched.base.hints import HintedError
 from gpusched.base.run_warning import RunWarning
 from gpusched.cli.lazy_commands import LazyCommands
 
-_MISTAKES: Final = (ValueError, TypeError, OSError, ImportError)
+_MISTAKES: Final = (ValueError, TypeError, OSError, ImportError, MemoryError)
 _TRACEBACK: Final = "GPUSCHED_TRACEBACK"
 _BOUND: Final = ("must be at", "must be above", "must be below")
 # What the parser's library calls a rule, and how it is said here.

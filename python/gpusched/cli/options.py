@@ -202,6 +202,15 @@ Seed = Annotated[
     int,
     typer.Option("--seed", metavar="S", min=0, help="Of all that is random.", rich_help_panel=_RUN),
 ]
+MaxIntervals = Annotated[
+    int | None,
+    typer.Option(
+        "--max-intervals", metavar="N", min=1,
+        help="End a run whose log has more intervals: one for each time that a job held GPUs. "
+        "Default: no limit.",
+        show_default=False, rich_help_panel=_RUN,
+    ),
+]  # fmt: skip
 WarmUp = Annotated[
     float | None,
     typer.Option(

@@ -81,7 +81,13 @@ def _overview(kind: str, plugins: Iterable[PluginInfo]) -> Table:
 def _show(plugin: PluginInfo) -> None:
     show_lines([plugin.name], style="bold")
     show_lines([plugin.summary])
-    facts = {"kind": plugin.kind, "alias of": plugin.alias_of, "source": plugin.source}
+    facts = {
+        "kind": plugin.kind,
+        "alias of": plugin.alias_of,
+        "source": plugin.source,
+        "differs": plugin.differs,
+        "preempts": _preempts(plugin),
+    }
     show_lines(f"{label}: {text}" for label, text in facts.items() if text)
     show_lines(f"{flag}: {FLAGS[flag]}" for flag in plugin.flags)
     if not plugin.parameters:
@@ -96,6 +102,13 @@ def _show(plugin: PluginInfo) -> None:
         default = _written(parameter["default"])
         table.add_row(parameter["name"], default, _range(parameter), parameter["help"])
     show_table(table, wrap=True)
+
+
+def _preempts(plugin: PluginInfo) -> str:
+    """When a policy takes GPUs back; empty of one that never does, and of what is no policy."""
+    if plugin.preemption is None:
+        return "at any instant" if plugin.is_policy else ""
+    return "" if plugin.preemption.is_none else str(plugin.preemption).replace("`", "")
 
 
 def _written(value: Any) -> str:
@@ -128,6 +141,8 @@ def _plain(plugin: PluginInfo) -> dict[str, Any]:
         "kind": plugin.kind,
         "summary": plugin.summary,
         "source": plugin.source,
+        "differs": plugin.differs,
+        "preempts": _preempts(plugin),
         "alias_of": plugin.alias_of,
         "flags": list(plugin.flags),
         "parameters": [dict(parameter) for parameter in plugin.parameters],

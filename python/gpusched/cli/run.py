@@ -82,6 +82,7 @@ def run(
     speed: options.Speed = None,
     contention: options.Contention = "none",
     seed: options.Seed = 0,
+    max_intervals: options.MaxIntervals = None,
     warm_up: options.WarmUp = None,
     tail: options.Tail = None,
     audit: Annotated[
@@ -197,6 +198,7 @@ def run(
                 speed=speed,
                 contention=contention,
                 seed=seed,
+                max_intervals=max_intervals,
                 warm_up_s=warm_up,
                 tail_s=tail,
                 progress=display.update,

@@ -16,6 +16,7 @@ def _description(
     contention: ContentionChoice,
     seed: int,
     verify: bool,
+    max_intervals: int | None,
 ) -> _core.RunDescription:
     return _core.RunDescription(
         policy=policy.native,
@@ -29,6 +30,7 @@ def _description(
         contention_values=contention.core_values(),
         seed=seed,
         verify=verify,
+        **({} if max_intervals is None else {"max_intervals": max_intervals}),
     )
 
 
@@ -43,8 +45,9 @@ def described(
     contention: ContentionChoice,
     seed: int,
     verify: bool = False,
+    max_intervals: int | None = None,
 ) -> _core.RunDescription:
     """Return what the core is told of a run beside its jobs and its cluster."""
     is_native = isinstance(policy.native, str) and isinstance(placement.native, str)
     describe = _known_description if is_native else _description
-    return describe(policy, placement, speed, contention, seed, verify)
+    return describe(policy, placement, speed, contention, seed, verify, max_intervals)

@@ -33,7 +33,7 @@ class Simulation(SteppedRun):
 
     Parameters
     ----------
-    trace, cluster, policy, placement, predictor, speed, contention, seed, verify
+    trace, cluster, policy, placement, predictor, speed, contention, seed, verify, max_intervals
         As of :func:`simulate`.
 
     Attributes

@@ -8,17 +8,19 @@ import dataclasses
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from gpusched import _core
 from gpusched.base.arrays import Int64
 from gpusched.base.draws import check_seed
+from gpusched.base.field_checks import check_integer
 from gpusched.base.progress import OnProgress
 from gpusched.base.supervision import Cancelled, supervised
 from gpusched.clusters.cluster import Cluster
 from gpusched.engine.core_description import described
+from gpusched.engine.run_memory import check_memory, least_bytes
 from gpusched.engine.seams import (
     Chosen,
     copied,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from gpusched.prediction import PredictionReport, Predictor
     from gpusched.prediction.online import OnlineRun
 
+_MOST_INTERVALS: Final = 2**62
+
 
 def _as_arrays(schedule: _core.Schedule) -> Any:
     return partial(StoredSchedule, **vars(StoredSchedule.of(schedule))), ()
@@ -61,6 +65,8 @@ class Ready:
         What decides, ready for the core.
     jobs, servers
         The core's views of the trace, without one that learns, and of the cluster.
+    remarks
+        What is to be said before it begins.
     """
 
     def __init__(
@@ -75,6 +81,7 @@ class Ready:
         *,
         seed: int,
         verify: bool,
+        max_intervals: int | None,
     ) -> None:
         if not isinstance(trace, Trace):
             raise TypeError(f"trace: expected a Trace, not {trace!r}")
@@ -83,6 +90,9 @@ class Ready:
         self.trace = trace
         self._seed = check_seed(seed)
         self._verify = verify
+        if max_intervals is not None:
+            check_integer("max_intervals", max_intervals, 1, _MOST_INTERVALS)
+        self._max_intervals = max_intervals
         self.policy = policy_seam(policy)
         self.placement = placement_seam(placement)
         self._speed, self._contention = speed_seam(trace, speed, contention)
@@ -111,6 +121,8 @@ class Ready:
             contention=str(self._contention),
             python=tuple(thing for thing in known if thing is not None),
         )
+        needed = least_bytes(trace, cluster, is_pooled=self.placement.has("pooled"))
+        self.remarks = check_memory(needed, len(trace))
 
     def _job_table(self) -> _core.JobTable:
         return job_table(
@@ -161,6 +173,12 @@ class Ready:
             elif made:
                 schedule = _so_far(made[-1], str(error))
                 error.result = self.result(schedule, None, wall_s, is_partial=True)
+            raise
+        except _core.LogLimitError as error:
+            wall_s = time.perf_counter() - begin
+            ended: Any = error
+            schedule = _so_far(made[-1], "the run ended at the limit of its log")
+            ended.result = self.result(schedule, None, wall_s, is_partial=True)
             raise
         finally:
             made.clear()  # a run keeps its policy, whose error may keep this frame
@@ -233,6 +251,11 @@ class Ready:
         """Whether the core computes all rates anew after each instant."""
         return self._verify
 
+    @property
+    def max_intervals(self) -> int | None:
+        """How many intervals the log of the run may have."""
+        return self._max_intervals
+
     def joined(self, jobs: Trace) -> Ready:
         """Return it with more jobs, whose times are those of its trace."""
         from gpusched.traces.intake.merging import merged
@@ -257,7 +280,7 @@ class Ready:
         # Nothing of this call holds the description of a Python object: a plug-in that keeps its
         # error, and so these frames, would never be freed.
         chosen = (self.policy, self.placement, self._speed, self._contention)
-        return described(*chosen, self._seed, self._verify)
+        return described(*chosen, self._seed, self._verify, self._max_intervals)
 
     def _sees_truth(self) -> bool:
         learner = self._learner

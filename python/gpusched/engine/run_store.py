@@ -60,7 +60,7 @@ class RunHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Of gpusched, and of Python and what the package computes with.
     spec
         Of the run as it began, with all jobs that were submitted since.
-    verify
+    verify, max_intervals
         As of :func:`gpusched.simulate`.
     changes
         In the order of the instants.
@@ -84,6 +84,7 @@ class RunHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     wall_s: float
     trace: TraceHeader
     model: ModelHeader | None = None
+    max_intervals: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.num_instants <= _MOST:

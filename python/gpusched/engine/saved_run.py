@@ -66,6 +66,7 @@ def store(
         wall_s=wall_s,
         trace=trace_header,
         model=model,
+        max_intervals=first.max_intervals,
     )
     write(StoredRun(header, first.trace, arrays, pickles), path)
 
@@ -141,6 +142,7 @@ def _course(stored: StoredRun) -> Course:
         spec.contention,
         seed=spec.seed,
         verify=header.verify,
+        max_intervals=header.max_intervals,
     )
     check_same(spec, ready.spec, takes_unreadable=True)
     changes = tuple(

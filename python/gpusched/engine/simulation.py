@@ -33,6 +33,7 @@ def simulate(
     contention: str | ContentionChoice = "none",
     seed: int = 0,
     verify: bool = False,
+    max_intervals: int | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
@@ -65,6 +66,10 @@ def simulate(
         Have the core compute all rates anew after each instant and compare them to the last bit
         with those it keeps: slow, for finding faults. Rates exist under other speeds than
         ``"fixed"``.
+    max_intervals
+        End the run with a :class:`LogLimitError` at the first instant after which its log has more
+        intervals: one for each time that a job held GPUs, on however many servers. None: no limit.
+        It changes nothing of a run that keeps to it, and is no part of ``spec``.
     progress
         Called with a :class:`~gpusched.base.progress.Progress` (done, total) about ten times a
         second and once at the end, in the thread of the caller.
@@ -83,9 +88,13 @@ def simulate(
         If a name, a parameter or a value is wrong; the message names the field and the rule.
     TypeError
         If an argument has another type.
+    MemoryError
+        If the run needs more memory than there is, before it begins; the message names both.
     InvariantError
         If a policy or a placement asks for something impossible; the message names the time,
         the job and the digest of the schedule so far.
+    LogLimitError
+        If the log has more intervals than ``max_intervals``; its ``result`` holds what was done.
     Cancelled
         If ``stop`` was set, within a second; it holds the jobs that had finished.
     KeyboardInterrupt
@@ -94,7 +103,8 @@ def simulate(
     Warns
     -----
     RunWarning
-        If jobs were rejected or not finished, or the policy lacks what it decides by.
+        If jobs were rejected or not finished, the policy lacks what it decides by, or the run
+        needs more than half of the memory that there is.
 
     Examples
     --------
@@ -105,8 +115,10 @@ def simulate(
     100
     """
     ready = Ready(
-        trace, cluster, policy, placement, predictor, speed, contention, seed=seed, verify=verify
-    )
+        trace, cluster, policy, placement, predictor, speed, contention,
+        seed=seed, verify=verify, max_intervals=max_intervals,
+    )  # fmt: skip
+    warn(ready.remarks, stacklevel=2)
     return _told(ready.run(progress, stop))
 
 
@@ -121,13 +133,15 @@ def simulate_quietly(
     contention: str | ContentionChoice = "none",
     seed: int = 0,
     verify: bool = False,
+    max_intervals: int | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
     """Do as :func:`simulate`, without its warnings: for who tells them, or knows of them."""
     ready = Ready(
-        trace, cluster, policy, placement, predictor, speed, contention, seed=seed, verify=verify
-    )
+        trace, cluster, policy, placement, predictor, speed, contention,
+        seed=seed, verify=verify, max_intervals=max_intervals,
+    )  # fmt: skip
     return ready.run(progress, stop)
 
 
@@ -139,6 +153,7 @@ def run(
     placement: PlacementChoice | _core.Placement | None = None,
     predictor: Predictor | None = None,
     verify: bool = False,
+    max_intervals: int | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Result:
@@ -152,7 +167,7 @@ def run(
         Its jobs, which a specification knows by their SHA-256 only.
     policy, placement, predictor
         What it cannot name: objects written in Python, and predictors that were trained.
-    verify, progress, stop
+    verify, max_intervals, progress, stop
         As for :func:`gpusched.simulate`.
 
     Returns
@@ -167,7 +182,7 @@ def run(
         than the one of the specification, or as :func:`gpusched.simulate`.
     TypeError
         If an argument has another type.
-    Cancelled, InvariantError, KeyboardInterrupt
+    Cancelled, InvariantError, LogLimitError, KeyboardInterrupt
         As :func:`gpusched.simulate`.
 
     Warns
@@ -199,6 +214,7 @@ def run(
         spec.contention,
         seed=spec.seed,
         verify=verify,
+        max_intervals=max_intervals,
     )
     if spec.version != ready.spec.version:
         warnings.warn(
@@ -207,6 +223,7 @@ def run(
             stacklevel=2,
         )
     check_same(spec, ready.spec)
+    warn(ready.remarks, stacklevel=2)
     return _told(ready.run(progress, stop))
 
 

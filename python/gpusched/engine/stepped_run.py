@@ -46,13 +46,14 @@ class SteppedRun:
         contention: str | ContentionChoice = "none",
         seed: int = 0,
         verify: bool = False,
+        max_intervals: int | None = None,
     ) -> None:
         ready = Ready(
             trace, cluster, policy, placement, predictor, speed, contention,
-            seed=seed, verify=verify,
+            seed=seed, verify=verify, max_intervals=max_intervals,
         )  # fmt: skip
-        course = Course(ready.untouched())
-        self._stand(course, ready, *opened(ready))
+        warn(ready.remarks, stacklevel=2)
+        self._stand(Course(ready.untouched()), ready, *opened(ready))
 
     def _stand(
         self, course: Course, ready: Ready, run: _core.Run, online: OnlineRun | None
@@ -114,7 +115,7 @@ class SteppedRun:
         ------
         ValueError
             If a callback of this run calls it, or the run has ended with an error.
-        InvariantError
+        InvariantError, LogLimitError
             As :func:`simulate`.
 
         Examples

@@ -58,6 +58,11 @@ def backend_for(executor: Any = None) -> Backend:
     )
 
 
+def shares_memory(backend: Backend) -> bool:
+    """Whether all that runs there uses the memory of this machine."""
+    return isinstance(backend, Threads | Processes)
+
+
 @contextmanager
 def opened(executor: Any = None) -> Iterator[Backend]:
     """Give :func:`backend_for` of it, and close that; a backend that was given stays open.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpusched.plugins.policy import ContentionChoice as ContentionChoice
     from gpusched.plugins.policy import PlacementChoice as PlacementChoice
     from gpusched.plugins.policy import SpeedChoice as SpeedChoice
+    from gpusched.plugins.preemption import PreemptionBound as PreemptionBound
 
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
@@ -31,6 +32,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "Part": "_core",
         "PlacementChoice": "plugins.policy",
         "PluginInfo": "plugins.info",
+        "PreemptionBound": "plugins.preemption",
         "Request": "_core",
         "SpeedChoice": "plugins.policy",
         "State": "_core",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from gpusched import _core
 from gpusched.plugins import flags as known_flags
 from gpusched.plugins.info import POLICY_KINDS, PluginInfo
+from gpusched.plugins.preemption import PreemptionBound, check_parameters_of, stated
 from gpusched.plugins.spelling import check_parameters
 
 _FLAGGED: Final = (*POLICY_KINDS, "placement")
@@ -28,6 +29,9 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         own = {parameter["name"] for parameter in parameters}
         added = _core.list_parameters(is_preemptive, scan == "strict")
         parameters += [bounded(entry) for entry in added if entry["name"] not in own]
+    differs = str(getattr(seam, "differs", "")) if kind in POLICY_KINDS else ""
+    if differs:
+        flags = tuple(dict.fromkeys((*flags, "approximate")))
     doc = inspect.getdoc(seam) or ""
     return PluginInfo(
         name,
@@ -37,7 +41,30 @@ def describe(seam: type, kind: str, name: str) -> PluginInfo:
         flags,
         tuple(parameters),
         seam,
+        differs=differs,
+        preemption=_preemption(seam, kind, name, flags, parameters),
     )
+
+
+def _preemption(
+    seam: type,
+    kind: str,
+    name: str,
+    flags: tuple[str, ...],
+    parameters: Sequence[Mapping[str, Any]],
+) -> PreemptionBound | None:
+    """Return when it may take GPUs back, as far as that is said."""
+    if kind == "order":
+        return PreemptionBound(**_core.list_preemption("preemptive" in flags))
+    if "non-preemptive" in flags:
+        return PreemptionBound()
+    told = getattr(seam, "preemption", None) if kind == "scheduler" else None
+    if told is None:
+        return None
+    bound = stated(name, told)
+    if "preemption" in vars(seam):  # else of a class whose constructor is not described here
+        check_parameters_of(name, bound, [parameter["name"] for parameter in parameters])
+    return bound
 
 
 def constructor_parameters(kind: str, name: str, seam: type) -> list[Mapping[str, Any]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gpusched.plugins import flags as known_flags
+from gpusched.plugins.preemption import PreemptionBound
 
 POLICY_KINDS: Final = ("order", "scheduler")
 
@@ -36,6 +37,12 @@ class PluginInfo:
     alias_of
         The policy for which the name stands, with the values that it sets (``fifo:scan=skip``);
         empty unless it is an alias.
+    differs
+        Of an approximation (flag ``approximate``): what it does in another way than its source, in
+        a sentence.
+    preemption
+        Of a policy: at which instants it may take GPUs back; None of a scheduler of Python that
+        may and does not say when, which is at any.
     """
 
     name: str
@@ -48,6 +55,8 @@ class PluginInfo:
     columns: tuple[str, ...] = ()
     optional_columns: tuple[str, ...] = ()
     alias_of: str = ""
+    differs: str = ""
+    preemption: PreemptionBound | None = None
 
     def has(self, flag: str) -> bool:
         """Whether it has the flag.

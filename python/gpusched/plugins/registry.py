@@ -14,6 +14,7 @@ from gpusched.base.registry import Registry
 from gpusched.plugins.built_in import BUILT_IN
 from gpusched.plugins.description import bounded, describe
 from gpusched.plugins.info import POLICY_KINDS, PluginInfo
+from gpusched.plugins.preemption import PreemptionBound
 from gpusched.plugins.value_texts import written
 
 _POLICIES: Final[Registry[PluginInfo]] = Registry("policy")
@@ -181,6 +182,8 @@ def _native(kind: str) -> dict[str, PluginInfo]:
             columns=tuple(entry["columns"]),
             optional_columns=tuple(entry["optional_columns"]),
             alias_of=_alias(entry),
+            differs=entry["differs"],
+            preemption=PreemptionBound(**entry["preemption"]) if kind in POLICY_KINDS else None,
         )
         for entry in _core.registry()
         if entry["kind"] == kind

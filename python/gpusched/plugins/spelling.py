@@ -9,9 +9,11 @@ from typing import Any, Final
 from gpusched.base.suggest import nearest
 
 _SHARED: Final = frozenset({"source", "spec_key"})
+_POLICY: Final = _SHARED | {"differs", "flags"}
+# Without "preemption", of a scheduler: one with a "preempt" of its own is not misspelt.
 READ: Final[Mapping[str, frozenset[str]]] = {
-    "order": _SHARED | {"rank", "lifetime", "preemptive", "scan", "flags"},
-    "scheduler": _SHARED | {"begin", "decide", "warnings", "flags", "parameters"},
+    "order": _POLICY | {"rank", "lifetime", "preemptive", "scan"},
+    "scheduler": _POLICY | {"begin", "decide", "warnings", "parameters"},
     "placement": _SHARED | {"begin", "place", "flags", "parameters"},
 }
 """What a run reads of a plug-in of each kind."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.wording import duration, plural
-from gpusched.plugins.registry import policy_has, speed_has
+from gpusched.plugins.info import POLICY_KINDS
+from gpusched.plugins.registry import policy_has, registered, speed_has
 from gpusched.results.run_remarks import of_results
 from gpusched.results.shown_metrics import MARK
 
@@ -18,14 +19,21 @@ if TYPE_CHECKING:
 
 CLAIRVOYANT: Final = "†"
 APPROXIMATE: Final = "≈"
+SEES_TRUTH: Final = "clairvoyant: decides by the true service times"
+IS_APPROXIMATE: Final = "an approximation of what was published, with rules of ours"
 
 
 def policy_name(label: str, result: Result) -> str:
     """The policy, marked where it sees the true service times, and where it is an approximation."""
     marks = CLAIRVOYANT if result.clairvoyant else ""
-    if policy_has(result.spec.policy, "approximate"):
+    if is_approximate(result):
         marks += APPROXIMATE
     return f"{label} {marks}" if marks else label
+
+
+def is_approximate(result: Result) -> bool:
+    """Whether the policy follows what was published in outline."""
+    return policy_has(result.spec.policy, "approximate")
 
 
 def caption(comparison: Comparison) -> list[str]:
@@ -57,9 +65,15 @@ def footnotes(comparison: Comparison) -> list[str]:
     if len(results) > 1:
         notes.append(f"{MARK} best of its metric")
     if any(result.clairvoyant for result in results.values()):
-        notes.append(f"{CLAIRVOYANT} clairvoyant: decides by the true service times")
-    if any(policy_has(result.spec.policy, "approximate") for result in results.values()):
-        notes.append(f"{APPROXIMATE} an approximation of what was published, with rules of ours")
+        notes.append(f"{CLAIRVOYANT} {SEES_TRUTH}")
+    used = dict.fromkeys(result.spec.policy.partition(":")[0] for result in results.values())
+    approximate = [name for name in used if policy_has(name, "approximate")]
+    if approximate:
+        notes.append(f"{APPROXIMATE} {IS_APPROXIMATE}")
+    known = registered(*POLICY_KINDS)
+    for name in approximate:
+        if known[name].differs:
+            notes.append(f"{APPROXIMATE} {name}: {known[name].differs}")
     return notes
 
 

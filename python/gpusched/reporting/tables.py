@@ -8,14 +8,18 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from gpusched.reporting.charts.highlights import chosen
-from gpusched.reporting.notes import CLAIRVOYANT
+from gpusched.reporting.notes import (
+    APPROXIMATE,
+    CLAIRVOYANT,
+    IS_APPROXIMATE,
+    SEES_TRUTH,
+    is_approximate,
+)
 from gpusched.results.shown_metrics import MARK, Column, columns
 
 if TYPE_CHECKING:
     from gpusched.results.result import Result
     from gpusched.studies.comparison_result import Comparison
-
-_SEES_TRUTH = "clairvoyant: decides by the true service times"
 
 
 def metrics_table(comparison: Comparison) -> str:
@@ -39,11 +43,14 @@ def metrics_table(comparison: Comparison) -> str:
 
 
 def policy_html(label: str, result: Result, *, is_best: bool = False) -> str:
-    """Return the name of a policy, marked where it sees the truth or is the best to deploy."""
-    name = escape(label)
+    """Return the name of a policy with its marks, and whether it is the best to deploy."""
+    marks = ""
     if result.clairvoyant:
-        name += f'&nbsp;<abbr title="{_SEES_TRUTH}">{CLAIRVOYANT}</abbr>'
-    elif is_best:
+        marks += f'<abbr title="{SEES_TRUTH}">{CLAIRVOYANT}</abbr>'
+    if is_approximate(result):
+        marks += f'<abbr title="{IS_APPROXIMATE}">{APPROXIMATE}</abbr>'
+    name = f"{escape(label)}&nbsp;{marks}" if marks else escape(label)
+    if is_best and not result.clairvoyant:
         name += " <small>best to deploy</small>"
     return name
 

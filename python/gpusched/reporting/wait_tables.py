@@ -58,14 +58,13 @@ def _groupings(comparison: Comparison) -> Iterator[str]:
 def _table(comparison: Comparison, by: str) -> str:
     """Return a row for each group and a column for each policy; nothing of a single month."""
     frame = comparison.by(by)
-    rows: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in frame.iter_rows(named=True):
-        rows.setdefault(str(row[by]), {})[str(row["policy"])] = row
-    if by == "month" and len(rows) < 2:
+    names = frame[by].unique(maintain_order=True)
+    if by == "month" and len(names) < 2:
         return ""
-    shown = list(rows.items())
-    if by not in ("gpus", "month") and len(shown) > MOST_GROUPS:
-        shown = shown[:MOST_GROUPS]
+    most = len(names) if by in ("gpus", "month") else MOST_GROUPS
+    rows: dict[str, dict[str, dict[str, Any]]] = {str(name): {} for name in names.head(most)}
+    for row in frame.filter(frame[by].is_in(names.head(most).to_list())).iter_rows(named=True):
+        rows[str(row[by])][str(row["policy"])] = row
     head = "".join(
         '<th scope="col" aria-sort="none"><button type="button" data-first="descending">'
         f"{policy_html(label, result)}<br><small>p50 / p95 / p99</small></button></th>"
@@ -74,7 +73,7 @@ def _table(comparison: Comparison, by: str) -> str:
     body = "".join(
         f'<tr><th scope="row">{escape(name)}</th>{_jobs(of)}'
         f"{''.join(_cell(of.get(label)) for label in comparison.results)}</tr>"
-        for name, of in shown
+        for name, of in rows.items()
     )
     lead = "GPUs" if by == "gpus" else by
     first = f'<th scope="col" aria-sort="none"><button type="button">{lead}</button></th>'
@@ -82,7 +81,7 @@ def _table(comparison: Comparison, by: str) -> str:
         '<th scope="col" aria-sort="none"><button type="button" data-first="descending">jobs'
         "</button></th>"
     )
-    left = len(rows) - len(shown)
+    left = len(names) - len(rows)
     more = f'<p class="footnote">{left:,} more, of less GPU time, are not shown.</p>'
     return box(
         f"waits by {_TITLES[by]}",

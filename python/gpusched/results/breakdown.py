@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpusched.results.run_window import RunWindow
 
 PERCENTILES: Final = (50, 90, 95, 99)
+_EVERY: Final = slice(None)
 
 
 def breakdown(result: RunLog, by: str, window: RunWindow | None = None) -> polars.DataFrame:
@@ -28,16 +29,19 @@ def breakdown(result: RunLog, by: str, window: RunWindow | None = None) -> polar
 
     groups = job_groups(result, by)
     codes, size = groups.codes, len(groups.names)
-    counted = np.ones(len(codes), np.bool_) if window is None else window.counted(result.trace)
-    finished = (np.asarray(result.schedule.status) == FINISHED) & counted
+    counted = _EVERY if window is None else window.counted(result.trace)
+    finished = np.asarray(result.schedule.status) == FINISHED
+    if window is not None:
+        finished &= counted
+    chosen = _EVERY if finished.all() else finished  # views of the columns in place of copies
     gpu_us = held_gpu_us(result.trace, result.schedule, is_fixed=result.is_fixed)
     flow_us = result.schedule.finish_us - result.trace.submit_us
     columns: dict[str, Any] = {
         by: list(groups.names),
         "num_jobs": np.bincount(codes[counted], minlength=size),
-        "num_finished": np.bincount(codes[finished], minlength=size),
-        **_times("wait", codes, flow_us - result.schedule.held_us, finished, size),
-        **_times("jct", codes, flow_us, finished, size),
+        "num_finished": np.bincount(codes[chosen], minlength=size),
+        **_times("wait", codes, flow_us - result.schedule.held_us, chosen, size),
+        **_times("jct", codes, flow_us, chosen, size),
         "gpu_hours": sums(codes[counted], gpu_us[counted], size) / US_PER_H,
     }
     frame = polars.DataFrame(columns, nan_to_null=True).filter(polars.col("num_jobs") > 0)
@@ -46,7 +50,9 @@ def breakdown(result: RunLog, by: str, window: RunWindow | None = None) -> polar
     return frame.sort("gpu_hours", "num_jobs", by, descending=[True, True, False])
 
 
-def _times(name: str, codes: Int64, ticks: Int64, chosen: Bool, size: int) -> dict[str, Float64]:
+def _times(
+    name: str, codes: Int64, ticks: Int64, chosen: Bool | slice, size: int
+) -> dict[str, Float64]:
     """Mean and nearest-rank percentiles of each group, seconds; NaN of none."""
     group, time_us = sorted_pairs(codes[chosen], ticks[chosen])
     ordered: AnyArray = us_to_seconds(time_us)

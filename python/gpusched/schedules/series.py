@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Float64, Int64, freeze_columns
+from gpusched import _core
+from gpusched.base.arrays import AnyArray, Float64, freeze_columns
 from gpusched.base.numbering import numbered
 from gpusched.base.pairs import sorted_pairs
 from gpusched.base.ticks import us_to_seconds
@@ -123,21 +124,29 @@ def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray
             )
         ),
     )
-    last = np.flatnonzero(np.append(time_us[1:] != time_us[:-1], True)[: len(time_us)])
-
-    def running_sum(changes: Sequence[int], widths: AnyArray) -> Int64:
-        by_code = np.multiply.outer(widths, np.array(changes)).reshape(-1)
-        total: Int64 = np.cumsum(by_code[code], dtype=np.int64)[last]
-        return total
-
     ones = np.ones((len(asked), max(1, len(held))), dtype=np.int64)
     of_job = ones * asked[:, np.newaxis]
+
+    def by_code(changes: Sequence[int], widths: AnyArray) -> list[int]:
+        each: list[int] = np.multiply.outer(widths, np.array(changes)).reshape(-1).tolist()
+        return each
+
+    instants_us, (allocated_gpus, queue_jobs, queue_gpus, running_jobs) = _core.running_totals(
+        time_us=time_us,
+        codes=code,
+        changes=[
+            by_code(_RUNNING, ones * held if len(held) else ones),
+            by_code(_QUEUED, ones),
+            by_code(_QUEUED, of_job),
+            by_code(_RUNNING, ones),
+        ],
+    )
     return Series(
-        time_s=us_to_seconds(time_us[last]),
-        allocated_gpus=running_sum(_RUNNING, ones * held if len(held) else ones),
-        queue_jobs=running_sum(_QUEUED, ones),
-        queue_gpus=running_sum(_QUEUED, of_job),
-        running_jobs=running_sum(_RUNNING, ones),
+        time_s=us_to_seconds(instants_us),
+        allocated_gpus=allocated_gpus,
+        queue_jobs=queue_jobs,
+        queue_gpus=queue_gpus,
+        running_jobs=running_jobs,
     )
 
 

@@ -14,7 +14,9 @@ from gpusched.base.failures import raise_named
 from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled, is_asked
-from gpusched.engine.seams import check_shared
+from gpusched.clusters.cluster import Cluster
+from gpusched.engine.run_memory import check_memory, least_bytes
+from gpusched.engine.seams import check_shared, placement_seam
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, SpeedChoice
 from gpusched.plugins.policy_labels import AnyPolicy, runs_by_label
@@ -24,7 +26,6 @@ from gpusched.studies.comparison_result import Comparison as Comparison
 from gpusched.studies.comparison_result import Interrupted as Interrupted
 
 if TYPE_CHECKING:
-    from gpusched.clusters.cluster import Cluster
     from gpusched.results.result import Result
     from gpusched.traces.workload import Trace
 
@@ -50,6 +51,7 @@ def compare(
     tail_s: float | None = None,
     threads: int | None = None,
     verify: bool = False,
+    max_intervals: int | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Comparison:
@@ -64,7 +66,7 @@ def compare(
         Names listed by :func:`gpusched.policies`, texts such as ``"2d-las:preset=lucid"``, policy
         objects, or instances of a Python order or scheduler. One that is listed twice is refused;
         objects of one class that differ are told apart by the digits after an ``@``.
-    placement, predictor, speed, contention, seed, verify
+    placement, predictor, speed, contention, seed, verify, max_intervals
         As for :func:`gpusched.simulate`, the same for all.
     warm_up_s, tail_s
         Measure a part of each run, as :meth:`gpusched.Result.summary` does: every table,
@@ -87,6 +89,8 @@ def compare(
         If the input is malformed. An error inside a run names its policy and is raised when all
         other runs have finished: the attribute ``comparison`` of the error, whatever its type, is
         a :class:`Comparison` of those, and its ``failed`` has every error.
+    MemoryError
+        If all results together need more memory than there is, before a run begins.
     Cancelled
         If ``stop`` was set, within a second; its ``comparison`` holds the finished results.
     Interrupted
@@ -105,11 +109,16 @@ def compare(
     ['fifo', 'sjf']
     """
     runs = runs_by_label(policies)
+    if not isinstance(cluster, Cluster):
+        raise TypeError(f"cluster: expected a Cluster, not {cluster!r}")
     check_shared(trace, placement, predictor, speed, contention)
     window = RunWindow.checked(trace, warm_up_s, tail_s)
     progress = checked(progress)
     watched = None if progress is None else _Watched(progress)
     threads = _num_threads(threads, len(runs))
+    is_pooled = placement_seam(placement).has("pooled")
+    needed = len(runs) * least_bytes(trace, cluster, is_pooled=is_pooled)  # as all are kept
+    warn(check_memory(needed, len(trace), len(runs)), stacklevel=2)
     ends = threading.Event()
 
     def run(label: str, policy: AnyPolicy) -> Result:
@@ -123,6 +132,7 @@ def compare(
             contention=contention,
             seed=seed,
             verify=verify,
+            max_intervals=max_intervals,
             progress=None if watched is None else partial(watched.note, label),
             stop=ends,
         )

@@ -33,7 +33,7 @@ class RunContext:
         The traces that are read or were given, by their positions in the study.
     choices
         Per role what its positions stand for, by (position, positions of values).
-    warm_up_s, tail_s, metrics
+    warm_up_s, tail_s, metrics, max_intervals
         Of the study; ``metrics`` are those that no summary has without being asked.
     """
 
@@ -44,6 +44,7 @@ class RunContext:
     warm_up_s: float
     tail_s: float | None
     metrics: tuple[str, ...]
+    max_intervals: int | None
 
     @property
     def window(self) -> dict[str, float | None]:
@@ -93,6 +94,7 @@ def context_of(plan: Expansion) -> RunContext:
         study.warm_up_s,
         study.tail_s,
         tuple(extra_metrics(study)),
+        study.max_intervals,
     )
 
 

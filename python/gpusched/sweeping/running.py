@@ -90,6 +90,7 @@ def result_of(context: RunContext, trace: Trace, run: PlannedRun) -> Result:
         speed=speed,
         contention=contention,
         seed=run.seed,
+        max_intervals=context.max_intervals,
     )
 
 

@@ -43,8 +43,9 @@ class Study(StudyAxes, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     baseline
         Label of the policy that others are compared with; None: the first.
     warm_up_s, tail_s
-        What is measured of each run begins so many seconds after the first submission, and ends
-        so many before the last one, as for ``Result.summary``.
+        As of ``Result.summary``: what is not measured at the beginning and the end of each run.
+    max_intervals
+        As of :func:`gpusched.simulate`, for each run; no part of the names of runs.
     parameters
         Further axes, see :class:`ParameterAxis`.
     zip

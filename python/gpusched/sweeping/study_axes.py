@@ -37,6 +37,7 @@ class StudyAxes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     baseline: str | None = None
     warm_up_s: float = 0.0
     tail_s: float | None = None
+    max_intervals: int | None = None
     parameters: tuple[ParameterAxis, ...] = ()
     zip: tuple[tuple[str, ...], ...] = ()
     runs: tuple[dict[str, Any], ...] = ()
@@ -55,6 +56,8 @@ class StudyAxes(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
         if len({*self.seeds}) < len(self.seeds):
             raise ValueError(f"seeds: one is listed twice in {list(self.seeds)}")
         RunWindow.of(self.warm_up_s, self.tail_s)
+        if self.max_intervals is not None and self.max_intervals < 1:
+            raise ValueError(f"max_intervals: {self.max_intervals} must be at least 1")
         self._check_metrics()
 
     def _decode(self, field: str, kind: type[msgspec.Struct]) -> None:

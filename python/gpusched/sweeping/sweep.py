@@ -17,7 +17,7 @@ from gpusched.base.progress_bar import watched
 from gpusched.base.run_warning import warn
 from gpusched.base.supervision import Cancelled
 from gpusched.execution.backend import Handle
-from gpusched.execution.choosing import opened
+from gpusched.execution.choosing import opened, shares_memory
 from gpusched.execution.driver import run_tasks
 from gpusched.sweeping.planned import PlannedStudy, names_of
 from gpusched.sweeping.python_parts import PythonTime
@@ -34,6 +34,7 @@ from gpusched.sweeping.run_store import RunStore, frame_of
 from gpusched.sweeping.running import Row, failed_row, run_batch
 from gpusched.sweeping.study import Study
 from gpusched.sweeping.study_folder import STUDY, claim, write_plan
+from gpusched.sweeping.study_memory import remarks
 from gpusched.sweeping.sweep_result import SweepResult
 
 if TYPE_CHECKING:
@@ -168,6 +169,8 @@ def _do(
         python_time = PythonTime(planned.expansion.study, executor)
         in_order = batches(left, [jobs_of_run(context, run) for _, run in left])
         with opened(executor) as backend:
+            if shares_memory(backend):
+                warn(remarks([run for _, run in left], context, backend.num_slots), stacklevel=3)
             queue = _Batches(side_by_side(in_order, min(backend.num_slots, MOST_TRACES)))
             shared = backend.share(context)
             for batch, rows in run_tasks(

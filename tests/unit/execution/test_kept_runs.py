@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -90,6 +91,20 @@ def test_other_arguments_data_and_code_make_other_runs(
     monkeypatch.setattr(kept_runs, "code_digest", lambda: "another version")
     once("x", 1, kept)
     assert calls == [("x", 1), ("x", 2), ("x", 1), ("x", 1)]
+
+
+@pytest.mark.parametrize(("now", "runs"), [("some", 1), ("same", 2)])
+def test_the_contents_of_data_name_a_run_and_not_their_times(
+    now: str, runs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place, text in ("before", "some"), ("after", now):
+        file = tmp_path / place / "philly" / "philly.csv"
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+        os.utime(file, ns=(len(place), len(place)))
+        monkeypatch.setenv("GPUSCHED_DATA", str(tmp_path / place))
+        once("x", 1, tmp_path / "kept")
+    assert len(calls) == runs
 
 
 @pytest.fixture

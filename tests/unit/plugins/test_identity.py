@@ -355,6 +355,7 @@ def test_an_object_is_known_by_the_same_in_every_process() -> None:
 
 # Arguments of simulate that do not decide the schedule, and why.
 DECIDES_NOTHING = {
+    "max_intervals": "ends a run with an error, or changes nothing",
     "verify": "compares what the core keeps with what it computes anew",
     "progress": "is told, not asked",
     "stop": "a run that it ends has no result",

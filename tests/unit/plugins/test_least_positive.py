@@ -13,7 +13,7 @@ PERIODS = {
     for info in gs.policies().values()
     if info.is_native and info.parameter("period_s") and not info.alias_of
 }
-SOLVING = ("allox", "matching", "optimus")
+SOLVING = ("afs", "allox", "matching", "optimus")
 
 
 def test_every_period_has_a_least_value() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpusched import _core
 from gpusched.readable import POLICIES
 from gpusched.schedules.series import Series
 from tests.reference.cases import SECOND, cases
@@ -85,3 +86,32 @@ def test_a_series_needs_two_points_at_least(result):
 
 def test_a_run_without_a_started_job_has_no_steps():
     assert len(simulated([job(0, 1, 99)]).series) == 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)), max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_totals_are_sums_of_what_happened_until_then(events):
+    events.sort(key=lambda event: event[0])
+    time_us, codes = np.array(events, dtype=np.int64).reshape(-1, 2).T.copy()
+    changes = [[1, -1, 0], [3, 0, -7]]
+    instants_us, totals = _core.running_totals(time_us=time_us, codes=codes, changes=changes)
+    assert instants_us.tolist() == sorted({time for time, _ in events})
+    for row, total in zip(changes, totals, strict=True):
+        assert total.tolist() == [
+            sum(row[code] for time, code in events if time <= instant) for instant in instants_us
+        ]
+
+
+@pytest.mark.parametrize(
+    ("time_us", "codes", "changes", "message"),
+    [
+        ([1, 0], [0, 0], [[1]], r"time_us\[1\]: 0 lies before the one in front of it, 1"),
+        ([0, 1], [0, 1], [[1]], r"codes\[1\]: 1 is none of the 1 with"),
+        ([0], [-1], [[1]], r"codes\[0\]: -1 is none of the 1 with"),
+        ([0], [0, 0], [[1]], "codes: must have a value per time, 1, not 2"),
+        ([0], [0], [[1], [1, 2]], r"changes\[1\]: has 2 codes, others 1"),
+    ],
+)
+def test_events_that_cannot_be_added_up_are_named(time_us, codes, changes, message):
+    with pytest.raises(ValueError, match=message):
+        _core.running_totals(time_us=np.array(time_us), codes=np.array(codes), changes=changes)

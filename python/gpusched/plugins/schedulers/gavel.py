@@ -12,7 +12,7 @@ from gpusched import _core
 from gpusched.plugins.built_in import built_in
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
 from gpusched.plugins.schedulers.gavel_keepers import keeper
-from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS
+from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS, PREEMPTION
 from gpusched.plugins.schedulers.gavel_parts import Parts, best_parts, want
 from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
 from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
@@ -37,6 +37,7 @@ class Gavel(_core.Scheduler):
 
     source: ClassVar[str] = "Narayanan et al., Gavel, OSDI 2020."
     flags: ClassVar[tuple[str, ...]] = ("preemptive",)
+    preemption: ClassVar[Mapping[str, str]] = PREEMPTION
     parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = PARAMETERS
 
     def __init__(
@@ -74,7 +75,6 @@ class Gavel(_core.Scheduler):
         self.fractions: dict[int, Array] = {}
         self.received: dict[int, Array] = {}  # microseconds on each type since the solution
         self.solved_us = self.counted_us = state.now_us
-        self.is_stale = True
         last = len(self.prices) - 1  # which holds for all further types
         self.price = np.array([self.prices[min(kind, last)] for kind in self.types.tolist()])
         self.rounds = None
@@ -85,7 +85,7 @@ class Gavel(_core.Scheduler):
                 idles=self.objective == "fifo", seed=state.seed,
             )  # fmt: skip
         self.keeper = keeper(self.objective, is_aware=self.aware, seed=state.seed)
-        self.num_solved = 0
+        self.num_solved, self.is_stale = 0, True
         self.is_told = len(self.capacity) == 1 or state.is_elastic  # how fast jobs are on a type
         self.unsolved: Counter[str] = Counter()  # by what was taken instead
 

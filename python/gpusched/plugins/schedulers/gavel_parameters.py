@@ -55,3 +55,9 @@ PARAMETERS: Final[Mapping[str, Mapping[str, Any]]] = {
         "order; the last holds for all further types",
     },
 }
+
+PREEMPTION: Final[Mapping[str, str]] = {
+    "period": "round_s",
+    "reason": "Rounds begin at multiples of their length, as long as rounds=clock; within one what "
+    "is idle is given out.",
+}

@@ -17,6 +17,7 @@ from gpusched.plugins.schedulers.gavel_programs import PROGRAMS, solved
 from gpusched.plugins.schedulers.gavel_solver import UnsolvedError, level
 from tests.unit.core.schedulers.two_types import random_workload, runs
 
+FOUR = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
 TWO_TYPES = gs.Cluster((gs.ServerGroup(1, 1, "A"), gs.ServerGroup(1, 1, "B")))
 
 
@@ -65,11 +66,95 @@ def test_optimus_starts_jobs_at_their_least_width_and_disturbs_nobody_between() 
     assert runs(result)[1] == (1, 10, 60, 2)
 
 
+def test_afs_prefers_the_longer_of_two_jobs_that_gains_more() -> None:
+    curve = {"A": {1: 1.0, 2: 2.0, 3: 3.0}}
+    jobs = [(0, 100, 1), (0, 10, 1)]
+    cluster = gs.Cluster((gs.ServerGroup(1, 3, "A"),))
+    result = simulate("afs", cluster, jobs, curve, max_gpus=[3, 3])
+    # Both have a GPU. The long one's half of 2 is no more than the short one's whole of 1.
+    assert sorted(runs(result)[:2]) == [(0, 0, 5, 1), (1, 0, 5, 2)]
+    flat = {"A": {1: 1.0, 2: 1.25}}
+    result = simulate("afs", cluster, jobs, curve, flat, max_gpus=[3, 2])
+    # 1/2 is more than 1/4.
+    assert sorted(runs(result)[:2]) == [(0, 0, 10, 2), (1, 0, 10, 1)]
+
+
+def test_afs_lets_nobody_grow_whom_a_gpu_does_not_double_while_a_job_has_none() -> None:
+    jobs = [(0, 10, 1), (0, 90, 1), (0, 80, 1), (0, 70, 1), (0, 60, 1)]
+    widths = {}
+    for second in (1.75, 2.0):
+        curve = {"A": {1: 1.0, 2: second}}
+        result = simulate("afs", FOUR, jobs, curve, max_gpus=[2] * 5)
+        widths[second] = {run[0]: run[3] for run in runs(result) if run[1] == 0}
+    assert widths == {1.75: {0: 1, 2: 1, 3: 1, 4: 1}, 2.0: {0: 2, 4: 2}}
+
+
 def test_themis_leases_to_the_job_that_suffers_most() -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
     jobs = [(0, 100, 1), (0, 10, 1)]
     result = simulate("themis-greedy:period_s=20", cluster, jobs, {"A": {1: 1.0}})
     assert runs(result) == [(0, 0, 20, 1), (1, 20, 30, 1), (0, 30, 110, 1)]
+
+
+def test_themis_lets_a_winner_pay_with_the_time_of_its_lease() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
+    jobs = [(0, 20, 1), (0, 60, 1), (10, 5, 1)]
+    policy = "themis:period_s=20,fairness=0"
+    result = simulate(policy, cluster, jobs, {"A": {1: 1.0}})
+    # The first gains (20 + 20) / 20, the second would gain (20 + 60) / 60: it keeps 3/4 of 20 s.
+    assert runs(result) == [(0, 0, 15, 1), (2, 15, 20, 1), (0, 20, 25, 1), (1, 25, 85, 1)]
+
+
+LINEAR = {"A": {1: 1.0, 2: 2.0, 4: 4.0}}
+
+
+@pytest.mark.parametrize(
+    ("jobs", "widths"),
+    [
+        # Beside each other both have two GPUs, alone one would have four: each keeps half of two.
+        (3, [1, 1, 2]),
+        (2, [2, 2]),  # what nobody else takes goes back
+    ],
+)
+def test_themis_gives_the_gpus_that_winners_pay_with_to_others(
+    jobs: int, widths: list[int]
+) -> None:
+    result = simulate(
+        "themis:period_s=100,fairness=0.4", FOUR, [(0, 100, 1)] * jobs, LINEAR,
+        min_gpus=[1] * jobs, max_gpus=[4] * jobs,
+    )  # fmt: skip
+    assert [run[3] for run in sorted(runs(result)[:jobs])] == widths
+
+
+@pytest.mark.parametrize(("fairness", "first"), [(1, 1), (0, 2)])
+def test_themis_offers_to_those_who_suffer_most(fairness: int, first: int) -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 1, "A"),))
+    # At 10 s the second suffers more, 39 / 30 against 6 / 5, and the third gains more by a lease.
+    jobs = [(0, 10, 1), (1, 30, 1), (9, 5, 1)]
+    policy = f"themis:period_s=1000,fairness={fairness}"
+    result = simulate(policy, cluster, jobs, {"A": {1: 1.0}})
+    assert [run[0] for run in runs(result)][:2] == [0, first]
+
+
+def test_gandiva_lets_jobs_of_one_width_take_turns_on_servers_of_their_own() -> None:
+    cluster = gs.Cluster.uniform(1, 1)
+    trace = gs.Trace.from_columns([0, 0], [100, 70], [1, 1])
+    result = gs.simulate(trace, cluster, policy="gandiva:slice_s=60")
+    assert runs(result) == [(0, 0, 60, 1), (1, 60, 120, 1), (0, 120, 160, 1), (1, 160, 170, 1)]
+
+
+def test_gandiva_shares_servers_by_the_gpus_that_jobs_of_a_width_ask_for() -> None:
+    cluster = gs.Cluster.uniform(2, 4)
+    trace = gs.Trace.from_columns([0] * 8 + [10], [500] * 9, [1] * 8 + [4])
+    result = gs.simulate(trace, cluster, policy="gandiva:slice_s=60")
+    # Eight of one GPU take both servers. At 60 s they ask for 8 of 8 GPUs, for nobody else has a
+    # set; the gang waits until one is free, when the first four jobs have ended.
+    assert runs(result)[:8] == [(job, 0, 500, 1) for job in range(8)]
+    assert runs(result)[8] == (8, 500, 1000, 4)
+    more = gs.Trace.from_columns([0] * 5 + [10] * 8, [500] * 13, [4] + [1] * 12)
+    result = gs.simulate(more, cluster, policy="gandiva:slice_s=60")
+    # Twelve of one GPU ask for 3/4 of the GPUs, a gang for 1/4: it keeps its server alone.
+    assert (0, 0, 500, 4) in runs(result)
 
 
 def test_allox_queues_a_job_for_the_fast_type_if_that_ends_sooner() -> None:
@@ -342,7 +427,7 @@ def test_deadlines_come_before_throughput() -> None:
 
 
 SIMULATED = "gavel:rounds=artefact,reset_s=1920,ties=any"
-HETEROGENEOUS = ("allox", "gavel", SIMULATED, "optimus", "themis-greedy")
+HETEROGENEOUS = ("afs", "allox", "gavel", SIMULATED, "optimus", "themis", "themis-greedy")
 ALL = (*HETEROGENEOUS, "chronus", "edf-fastest", "elasticflow")
 
 

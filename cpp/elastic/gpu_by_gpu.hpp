@@ -1,0 +1,75 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/clone.hpp"
+#include "base/flags.hpp"
+#include "base/parameters.hpp"
+#include "elastic/elastic_jobs.hpp"
+#include "elastic/waiting_line.hpp"
+#include "seams/scheduler.hpp"
+
+namespace gpusched {
+
+/// Begins with a job's least width and lets it grow by single GPUs. At multiples of a period, or at
+/// every event where that is 0, all GPUs are given out anew; in between nobody is disturbed, and
+/// jobs that wait have their least widths, the one with the least left first.
+class GpuByGpu : public Scheduler {
+ public:
+  /// Seconds between reallocations.
+  static ParameterInfo period(double fallback);
+  static PreemptionBound preemption();
+
+  void begin(const Setup& setup) override;
+  void decide(const State& state, const Instant& instant, Actions& actions) override;
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override;
+
+ protected:
+  explicit GpuByGpu(Time period) : period_(period) {}
+
+  /// Those that wait, and at a review those that run, by what is left of them.
+  class Line {
+   public:
+    Line(const ElasticJobs& jobs, const WaitingLine& waiting,
+         const std::vector<WaitingLine::Entry>& taken_back)
+        : jobs_(jobs), waiting_(waiting.all()), next_(taken_back) {}
+    /// The next one that could have its least width of what is left; null if there is none.
+    [[nodiscard]] ElasticJobs::Job* next();
+
+   private:
+    Ref<const ElasticJobs> jobs_;
+    std::span<const WaitingLine::Entry> waiting_;
+    std::span<const WaitingLine::Entry> next_;
+  };
+
+  /// Gives out all GPUs but those of jobs that pay for a restart.
+  virtual void give_out(const State& state) = 0;
+
+  [[nodiscard]] Line line() const { return {jobs_, waiting_, line_}; }
+  /// Its least width on the type where it is fastest at that; on the type that it holds if a change
+  /// does not pay. Null if none fits.
+  [[nodiscard]] const Configuration* least_width(const State& state,
+                                                 const ElasticJobs::Job& job) const;
+  void give_least(ElasticJobs::Job& job, const Configuration& least);
+  /// To all in the line.
+  void give_least(const State& state);
+  /// Whether it is of one type and may have been given its least width in this decision.
+  [[nodiscard]] static bool may_grow(const ElasticJobs::Job& job) noexcept {
+    return job.wanted.size() == 1 && !job.is_mixed();
+  }
+  /// One GPU more; with a rate of 0 if the job may not have it.
+  [[nodiscard]] Configuration next_width(const State& state, const ElasticJobs::Job& job) const;
+  /// Who could grow but would not end earlier for it stays as it is.
+  void spare_restarts(const State& state);
+
+  ElasticJobs jobs_;
+
+ private:
+  Time period_;
+  WaitingLine waiting_;
+  std::vector<Ref<ElasticJobs::Job>> arrived_;
+  std::vector<WaitingLine::Entry> line_;  // those that run and whose GPUs were taken back
+};
+
+}  // namespace gpusched

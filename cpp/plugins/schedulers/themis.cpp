@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/clone.hpp"
+#include "base/registry.hpp"
+#include "base/stop_check.hpp"
+#include "elastic/elastic_jobs.hpp"
+#include "elastic/leases.hpp"
+#include "elastic/waiting_line.hpp"
+#include "solvers/partial_allocation.hpp"
+
+namespace gpusched {
+namespace {
+
+/// How many jobs there were, on average over the life of each.
+class Crowd {
+ public:
+  void clear() { *this = {}; }
+  void advance(Time now) {
+    sum_ += static_cast<double>((now - last_).count()) * static_cast<double>(since_.size());
+    last_ = now;
+  }
+  void add(JobId job) { since_.emplace(job, Arrival{last_, sum_}); }
+  void forget(JobId job) { since_.erase(job); }
+  [[nodiscard]] double mean(JobId job) const {
+    const Arrival& arrival = since_.find(job)->second;
+    if (arrival.at == last_) return static_cast<double>(since_.size());
+    return (sum_ - arrival.sum) / static_cast<double>((last_ - arrival.at).count());
+  }
+
+ private:
+  struct Arrival {
+    Time at;
+    double sum;
+  };
+
+  Time last_{0};
+  double sum_ = 0;  // of jobs x ticks
+  std::map<JobId, Arrival> since_;
+};
+
+/// GPUs are leased. Free ones, and those whose lease has run out, are auctioned among the jobs with
+/// the worst finish-time fairness: the ratio of the run time to be expected over that on an equal
+/// share of the cluster. What these leave, or pay with, goes to the others.
+class Themis final : public Scheduler {
+ public:
+  explicit Themis(const Parameters& parameters)
+      : period_(parameters.seconds("period_s")),
+        least_(parameters.seconds("least_s")),
+        fairness_(parameters.number("fairness")) {}
+
+  static std::vector<ParameterInfo> parameters() {
+    return {{.name = "period_s",
+             .fallback = 1200.0,
+             .help = "seconds of a lease",
+             .minimum = 1,
+             .maximum = 1e9},
+            {.name = "least_s",
+             .fallback = 1.0,
+             .help = "seconds of a lease at least, however much of it is paid with",
+             .minimum = 1,
+             .maximum = 1e9},
+            {.name = "fairness",
+             .fallback = 0.8,
+             .help = "f: of the jobs without a lease the 1 - f that suffer most bid, at least one",
+             .minimum = 0,
+             .maximum = 1}};
+  }
+
+  void begin(const Setup& setup) override {
+    jobs_.begin(setup);
+    auction_.listen_to(&stop_.emplace(setup.control));
+    waiting_.clear();
+    leases_.clear();
+    crowd_.clear();
+  }
+
+  void decide(const State& state, const Instant& instant, Actions& actions) override {
+    crowd_.advance(state.now());
+    for (const JobId job : instant.finished) {
+      leases_.forget(jobs_.job(job));
+      crowd_.forget(job);
+    }
+    jobs_.open(state, instant);
+    const auto key = [](const ElasticJobs::Job&) { return std::int64_t{0}; };
+    arrived_.clear();
+    for (const JobId id : instant.arrived) {
+      crowd_.add(id);
+      arrived_.push_back(&jobs_.job(id));
+    }
+    waiting_.add(arrived_, key);
+    find_candidates(state);
+    hold_auctions(state);
+    give_what_is_left(state);
+    jobs_.apply(state, actions);
+    waiting_.update(jobs_, key);
+    leases_.begin(state, jobs_, [&](const ElasticJobs::Job& job) { return lease_of(job.id); });
+    const bool could_grow = jobs_.all_left() > 0 && state.speed().is_elastic();
+    const bool has_use = could_grow || !waiting_.all().empty();
+    if (has_use && !leases_.empty()) actions.wake(leases_.first_end());
+  }
+
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override {
+    crowd_.advance(state.now());
+    crowd_.forget(job);
+    waiting_.forget(jobs_.job(job));
+    jobs_.forget(job);
+    return true;
+  }
+
+ private:
+  struct Candidate {
+    double rho;
+    JobId id;
+    Ref<ElasticJobs::Job> job;
+
+    /// Who suffers most comes first.
+    friend bool operator<(const Candidate& a, const Candidate& b) noexcept {
+      return a.rho != b.rho ? a.rho > b.rho : a.id < b.id;
+    }
+  };
+  /// What a job won and has less of, as it paid with GPUs.
+  struct Payment {
+    Ref<ElasticJobs::Job> job;
+    Configuration won;
+  };
+
+  /// Those whose lease has run out, and those that wait and could have something of what is left.
+  void find_candidates(const State& state) {
+    candidates_.clear();
+    const auto add = [&](ElasticJobs::Job& job) {
+      candidates_.push_back({unfairness(state, job.id), job.id, &job});
+    };
+    leases_.end(state.now(), jobs_, add);
+    for (const WaitingLine::Entry& entry : waiting_.all()) {
+      if (entry.least <= jobs_.all_left()) add(*entry.job);
+    }
+    std::sort(candidates_.begin(), candidates_.end());
+  }
+
+  /// On an equal share of the cluster a job that is wider runs as much longer.
+  [[nodiscard]] double unfairness(const State& state, JobId job) const {
+    const auto elapsed = static_cast<double>((state.now() - state.jobs().submit(job)).count());
+    const auto left = static_cast<double>(state.remaining(job).count());
+    const auto service = static_cast<double>(std::max(kTick, state.jobs().predicted(job)).count());
+    const double share = static_cast<double>(state.cluster().num_gpus()) / crowd_.mean(job);
+    const double longer = std::max(1.0, static_cast<double>(state.jobs().gpus(job)) / share);
+    return (elapsed + left) / (service * longer);
+  }
+
+  void hold_auctions(const State& state) {
+    leases_won_.clear();
+    payments_.clear();
+    const auto all = static_cast<double>(candidates_.size());
+    const auto some = static_cast<std::size_t>(std::ceil((1.0 - fairness_) * all));
+    const std::size_t end = std::min(candidates_.size(), std::max<std::size_t>(1, some));
+    for (std::size_t first = 0; first < end && jobs_.all_left() > 0;) {
+      const std::size_t num = std::min(end - first, PartialAllocation::kMostBidders);
+      bids_.resize(num);
+      for (std::size_t i = 0; i < num; ++i) bid(state, *candidates_[first + i].job, bids_[i]);
+      left_.clear();
+      for (int type = 0; type < jobs_.num_types(); ++type) left_.push_back(jobs_.left(type));
+      const std::span<const Award> awards = auction_.solve(left_, bids_);
+      for (std::size_t i = 0; i < awards.size(); ++i) {
+        if (awards[i].bundle < 0) continue;
+        const Bundle& won = bids_[i][static_cast<std::size_t>(awards[i].bundle)];
+        hand_over(*candidates_[first + i].job, won, awards[i].kept);
+      }
+      first += awards.size();
+    }
+  }
+
+  static double end_of(double elapsed, double cost, double work, double rate) {
+    return elapsed + cost + work / rate;
+  }
+
+  /// How much sooner the job would end with each of its configurations than if it waited for a
+  /// lease and then had the fastest.
+  void bid(const State& state, const ElasticJobs::Job& job, std::vector<Bundle>& bids) const {
+    bids.clear();
+    if (job.is_mixed()) return;
+    const auto elapsed = static_cast<double>((state.now() - state.jobs().submit(job.id)).count());
+    const auto work = static_cast<double>(std::max(kTick, state.remaining(job.id)).count());
+    const bool has_run = state.record(job.id).start != kNever;
+    const auto cost =
+        has_run ? static_cast<double>(state.jobs().restart_cost(job.id).count()) : 0.0;
+    double fastest = 0;
+    for (const Configuration& known : job.configurations) fastest = std::max(fastest, known.rate);
+    const double waits = cost + static_cast<double>(period_.count());
+    const double without = end_of(elapsed, waits, work, fastest);
+    for (const Configuration& known : job.configurations) {
+      const bool stays = job.held_type() == known.type && job.held_gpus() == known.gpus;
+      const double worth = without / end_of(elapsed, stays ? 0.0 : cost, work, known.rate);
+      if (worth > 1) bids.push_back({known.type, known.gpus, worth});
+    }
+  }
+
+  /// A job pays with GPUs as far as it can run with fewer, and with the time of its lease for the
+  /// rest.
+  void hand_over(ElasticJobs::Job& job, const Bundle& won, double part) {
+    const double gpus = part * won.gpus;
+    const Configuration* kept = nullptr;
+    const Configuration* whole = nullptr;
+    for (const Configuration& known : job.configurations) {
+      if (known.type != won.type || known.gpus > won.gpus) continue;
+      if (kept == nullptr || known.gpus <= gpus + kRounding) kept = &known;
+      whole = &known;
+    }
+    jobs_.give(job, *kept);
+    const double share = std::min(1.0, gpus / kept->gpus);
+    const double ticks = std::floor(static_cast<double>(period_.count()) * share + 0.5);
+    const Time lease{static_cast<std::int64_t>(ticks)};
+    leases_won_[job.id] = std::max(least_, lease);
+    if (kept != whole) payments_.push_back({&job, *whole});
+  }
+
+  /// To those that have nothing, who suffers most first; and what nobody takes goes back to those
+  /// that paid with it.
+  void give_what_is_left(const State& state) {
+    for (const Candidate& candidate : candidates_) {
+      if (jobs_.all_left() == 0) return;
+      ElasticJobs::Job& job = *candidate.job;
+      if (!job.wanted.empty()) continue;
+      const Configuration* best = jobs_.fastest(job, std::numeric_limits<int>::max());
+      if (best == nullptr) continue;
+      const bool stays = !job.held.empty() && !ElasticJobs::is_worth(state, job, best->rate);
+      if (!stays || !jobs_.keep(job)) jobs_.give(job, *best);
+    }
+    for (const Payment& payment : payments_) {
+      if (jobs_.give(*payment.job, payment.won)) leases_won_.erase(payment.job->id);
+    }
+  }
+
+  [[nodiscard]] Time lease_of(JobId job) const {
+    const auto won = leases_won_.find(job);
+    return won == leases_won_.end() ? std::max(least_, period_) : won->second;
+  }
+
+  /// Of GPUs: a part of a number may come out as a little less than a whole one.
+  static constexpr double kRounding = 1e-9;
+
+  Time period_;
+  Time least_;
+  double fairness_;
+  std::optional<ControlCheck> stop_;
+  ElasticJobs jobs_;
+  PartialAllocation auction_;
+  WaitingLine waiting_;
+  Leases leases_;
+  Crowd crowd_;
+  std::vector<Ref<ElasticJobs::Job>> arrived_;
+  std::vector<Candidate> candidates_;
+  std::vector<std::vector<Bundle>> bids_;
+  std::vector<std::int64_t> left_;
+  std::vector<Payment> payments_;
+  std::map<JobId, Time> leases_won_;
+};
+
+}  // namespace
+
+GPUSCHED_REGISTER(
+    Scheduler, Themis, .name = "themis",
+    .summary = "Leases auctioned among the jobs with the worst finish-time fairness.",
+    .source = "Mahajan et al., Themis, NSDI 2020; Cole, Gkatzelis, Goel, EC 2013.",
+    .differs =
+        "An app is one job, and bids by what it gains over waiting for a lease; at most 16 "
+        "bid in one auction, and what they leave goes to whom suffers most.",
+    .flags = {Flag::preemptive, Flag::elastic, Flag::clairvoyant},
+    .preemption =
+        {.least_run = "least_s",
+         .reason =
+             "GPUs are taken from a job only once its lease has run out, of which some may have "
+             "been paid with, but never all."},
+    .parameters = Themis::parameters())
+
+}  // namespace gpusched

@@ -1,0 +1,53 @@
+"""The pairwise rule of AFS equals its readable twin, tick for tick."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpusched as gs
+from tests.reference.afs import Growing, replay
+
+SECOND = 1_000_000
+GPUS = 6
+CURVES = (
+    [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    [1.0, 1.5, 1.75, 1.875],
+    [1.0, 1.5, 1.5, 1.75],  # the third one adds nothing
+    [1.0, 3.0, 4.0],  # the second one more than doubles
+    [1.0, 1.25],
+    [1.0],
+)
+"""Service per second at 1, 2, .. GPUs; sums of these are exact."""
+
+job = st.tuples(
+    st.integers(0, 20),  # submit
+    st.integers(1, 40),
+    st.sampled_from(range(len(CURVES))),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(job, min_size=1, max_size=12).map(lambda jobs: sorted(jobs, key=lambda job: job[0]))
+)
+def test_gpu_by_gpu_of_afs_equals_the_readable_one(drawn: list[tuple[int, int, int]]) -> None:
+    jobs = [
+        Growing(i, submit * SECOND, service * SECOND, [0.0, *CURVES[curve]])
+        for i, (submit, service, curve) in enumerate(drawn)
+    ]
+    replay(jobs, GPUS)
+    trace = gs.Trace.from_columns(
+        submit_s=[submit for submit, _, _ in drawn],
+        service_s=[service for _, service, _ in drawn],
+        gpus=[1] * len(drawn),
+        max_gpus=[len(CURVES[curve]) for _, _, curve in drawn],
+        profiles=[
+            gs.models.JobProfile(f"p{i}", throughput={"T4": dict(enumerate(curve, start=1))})
+            for i, curve in enumerate(CURVES)
+        ],
+        profile=[curve for _, _, curve in drawn],
+    )
+    cluster = gs.Cluster((gs.ServerGroup(1, GPUS, "T4"),))
+    result = gs.simulate(trace, cluster, policy="afs", speed="table", placement="first-fit")
+    assert result.schedule.finish_us.tolist() == [job.finish for job in jobs]

@@ -1,0 +1,95 @@
+"""Themis' auctions equal their readable twin, tick for tick."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpusched as gs
+from tests.reference.themis import SECOND, Tenant, Themis
+
+GPUS = {0: 8, 1: 4}
+NAMES = ("A", "B")
+
+
+class Kind(NamedTuple):
+    """Widths, and the service per second at each on A and B; sums of these are exact."""
+
+    gpus: int
+    least: int
+    most: int
+    rates: tuple[dict[int, float], dict[int, float]]
+
+
+KINDS = (
+    Kind(1, 1, 4, ({1: 1.0, 2: 2.0, 4: 3.0}, {1: 0.5, 2: 0.75, 4: 1.0})),
+    Kind(2, 2, 8, ({2: 1.0, 4: 2.0, 8: 4.0}, {2: 1.0, 4: 1.5})),
+    Kind(1, 1, 1, ({1: 0.25}, {1: 1.0})),
+    Kind(4, 4, 4, ({4: 1.0}, {4: 0.5})),
+    Kind(4, 1, 8, ({1: 0.25, 2: 0.75, 4: 1.0, 8: 1.5}, {})),
+    Kind(8, 8, 8, ({8: 1.0}, {})),
+)
+
+job = st.tuples(
+    st.integers(0, 20),  # submit
+    st.integers(1, 40),
+    st.sampled_from([0, 0, 1, 3]),  # restart
+    st.sampled_from(range(len(KINDS))),
+)
+workloads = st.lists(job, min_size=1, max_size=7).map(
+    lambda jobs: sorted(jobs, key=lambda job: job[0])
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    workloads,
+    st.sampled_from([1, 4, 20]),
+    st.sampled_from([0.0, 0.5, 0.8, 1.0]),
+    st.sampled_from([1, 3, 30]),
+)
+def test_auctions_of_leases_equal_the_readable_ones(
+    drawn: list[tuple[int, int, int, int]], period_s: int, fairness: float, least_s: int
+) -> None:
+    jobs = [
+        Tenant(
+            i, submit * SECOND, service * SECOND, KINDS[kind].gpus, restart * SECOND,
+            {
+                (gpu_type, gpus): rate
+                for gpu_type, curve in enumerate(KINDS[kind].rates)
+                for gpus, rate in curve.items()
+            },
+        )
+        for i, (submit, service, restart, kind) in enumerate(drawn)
+    ]  # fmt: skip
+    Themis(jobs, GPUS, period_s * SECOND, fairness, least_s * SECOND).run(is_elastic=True)
+    trace = gs.Trace.from_columns(
+        submit_s=[submit for submit, _, _, _ in drawn],
+        service_s=[service for _, service, _, _ in drawn],
+        restart_s=[restart for _, _, restart, _ in drawn],
+        gpus=[KINDS[kind].gpus for _, _, _, kind in drawn],
+        min_gpus=[KINDS[kind].least for _, _, _, kind in drawn],
+        max_gpus=[KINDS[kind].most for _, _, _, kind in drawn],
+        profiles=[
+            gs.models.JobProfile(
+                f"p{i}",
+                throughput={
+                    name: curve for name, curve in zip(NAMES, kind.rates, strict=True) if curve
+                },
+            )
+            for i, kind in enumerate(KINDS)
+        ],
+        profile=[kind for _, _, _, kind in drawn],
+    )
+    policy = gs.Policy(
+        "themis", period_s=float(period_s), fairness=fairness, least_s=float(least_s)
+    )
+    cluster = gs.Cluster(
+        tuple(
+            gs.ServerGroup(1, gpus, name) for name, gpus in zip(NAMES, GPUS.values(), strict=True)
+        )
+    )
+    result = gs.simulate(trace, cluster, policy=policy, speed="table", placement="first-fit")
+    assert result.schedule.finish_us.tolist() == [job.finish for job in jobs]
