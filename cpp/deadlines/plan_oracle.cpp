@@ -52,8 +52,10 @@ void relax_into(double* __restrict out, const double* __restrict shared,
 }  // namespace
 
 bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus,
-                       int quanta, int current, bool is_fresh) {
+                       int quanta, int current, bool is_fresh,
+                       std::span<const std::uint8_t> is_busy) {
   options_ = options;
+  is_busy_ = is_busy;
   gpus_ = gpus;
   num_configurations_ = gpus.size();
   num_segments_ = gpus.empty() ? 0 : options.size() / gpus.size();
@@ -89,21 +91,29 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
 void PlanOracle::find_ranges() {
   least_.assign(num_segments_ + 1, 0);
   most_.assign(num_segments_ + 1, 0);
-  const auto best = [&](std::size_t segment) {
-    int most = 0;
+  least_[0] = most_[0] = quanta_;
+  std::vector<int>& best = best_;
+  best.assign(num_segments_, 0);
+  for (std::size_t s = 0; s < num_segments_; ++s) {
+    int fewest = may_idle(s) ? 0 : quanta_;
     for (std::size_t c = 0; c < num_configurations_; ++c) {
-      const PlanOption& o = option(segment, c);
+      const PlanOption& o = option(s, c);
       if (o.cost == kInfinity) continue;
-      most = std::max({most, o.same, o.changed, is_fresh_ ? o.first : 0});
+      for (const int done : {o.same, o.changed, is_fresh_ ? o.first : -1}) {
+        if (done < 0) continue;
+        fewest = std::min(fewest, done);
+        best[s] = std::max(best[s], std::min(done, quanta_));
+      }
     }
-    return std::min(most, quanta_);
-  };
-  least_[0] = quanta_;
-  for (std::size_t s = 0; s < num_segments_; ++s) least_[s + 1] = std::max(0, least_[s] - best(s));
-  for (std::size_t s = num_segments_; s > 0;) {
-    --s;
-    most_[s] = std::min(quanta_, most_[s + 1] + best(s));
+    least_[s + 1] = std::max(0, least_[s] - best[s]);
+    most_[s + 1] = most_[s] - std::min(fewest, most_[s]);
   }
+  int can = 0;
+  for (std::size_t s = num_segments_; s > 0; --s) {
+    most_[s] = std::min(most_[s], can);
+    can = std::min(quanta_, can + best[s - 1]);
+  }
+  most_[0] = std::min(most_[0], can);
 }
 
 void PlanOracle::fill(std::size_t segment) {
@@ -120,7 +130,7 @@ void PlanOracle::fill(std::size_t segment) {
   cells += width;
   shared[0] = 0.0;
   const double* const next_idle = row(segment + 1, idle);
-  const int idle_last = std::min(last, next_most);
+  const int idle_last = may_idle(segment) ? std::min(last, next_most) : 0;
   if (first <= idle_last) {
     std::memcpy(shared + first, next_idle + first,
                 static_cast<std::size_t>(idle_last - first + 1) * sizeof(double));

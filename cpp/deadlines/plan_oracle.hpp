@@ -25,9 +25,11 @@ class PlanOracle {
  public:
   /// `options` by segment, then configuration; `gpus` of each configuration. `current` runs when
   /// the first segment begins, -1: none. `is_fresh`: the job has never run, and its first run does
-  /// something; then -1 runs. False if no choice does the work. O(segments x quanta x configurations).
+  /// something; then -1 runs. `is_busy`: segments in which some configuration must run until the
+  /// work is done; empty: none of them. False if no choice does the work. O(segments x quanta x
+  /// configurations).
   bool solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus, int quanta,
-             int current, bool is_fresh);
+             int current, bool is_fresh, std::span<const std::uint8_t> is_busy = {});
 
   /// Of the last solution: its cost, and the configuration in each segment, -1 for none.
   [[nodiscard]] double cost() const noexcept { return cost_; }
@@ -48,6 +50,9 @@ class PlanOracle {
   [[nodiscard]] std::size_t rows_per_segment() const noexcept { return num_configurations_ + 2; }
   [[nodiscard]] bool is_idle_first_run(int done, int left) const noexcept;
   [[nodiscard]] bool may_run_on(std::size_t segment, std::size_t configuration) const noexcept;
+  [[nodiscard]] bool may_idle(std::size_t segment) const noexcept {
+    return is_busy_.empty() || is_busy_[segment] == 0;
+  }
   void find_ranges();
   void fill(std::size_t segment);
   void read_choices(std::size_t current);
@@ -55,6 +60,7 @@ class PlanOracle {
 
   std::span<const PlanOption> options_;
   std::span<const std::int32_t> gpus_;
+  std::span<const std::uint8_t> is_busy_;
   std::size_t num_configurations_ = 0;
   std::size_t num_segments_ = 0;
   int quanta_ = 0;
@@ -66,6 +72,7 @@ class PlanOracle {
   // can still be done. Nothing outside is computed or read.
   std::vector<int> least_;
   std::vector<int> most_;
+  std::vector<int> best_;  // of each segment alone, the most quanta that it does
   std::vector<double> cells_;
   std::vector<double*> rows_;  // of each segment and configuration that runs; shared where equal
 };

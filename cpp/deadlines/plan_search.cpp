@@ -26,7 +26,7 @@ bool PlanSearch::solve(std::span<const PlanOption> options, std::span<const std:
   if (quanta > 0 && find_bound(options, gpus.size(), quanta)) {
     double gap = kFirstGap * bound_;
     for (int tries = 0; tries < kMostNarrowed && keep(options, bound_ + gap); ++tries) {
-      const bool is_found = oracle_.solve(kept_, gpus, quanta, current, is_fresh);
+      const bool is_found = oracle_.solve(kept_, gpus, quanta, current, is_fresh, is_busy_);
       // No plan that costs as little was left out.
       if (is_found && oracle_.cost() <= bound_ + gap) return true;
       gap = is_found ? oracle_.cost() - bound_ : kWider * gap;
@@ -50,15 +50,17 @@ bool PlanSearch::find_bound(std::span<const PlanOption> options, std::size_t num
   }
   if (price < 0.0) return false;
   bound_ = price * static_cast<double>(quanta);
-  at_least_.resize(options.size());
+  reduced_.resize(options.size());
+  idle_.clear();
   for (std::size_t begin = 0; begin < options.size(); begin += num_configurations) {
     double gain = 0.0;
     for (std::size_t i = begin; i < begin + num_configurations; ++i) {
       const PlanOption& o = options[i];
-      at_least_[i] = o.cost - price * static_cast<double>(most_quanta(o, quanta));
-      gain = std::max(gain, -at_least_[i]);
+      reduced_[i] = o.cost - price * static_cast<double>(most_quanta(o, quanta));
+      gain = std::max(gain, -reduced_[i]);
     }
-    for (std::size_t i = begin; i < begin + num_configurations; ++i) at_least_[i] += gain;
+    for (std::size_t i = begin; i < begin + num_configurations; ++i) reduced_[i] += gain;
+    idle_.push_back(gain);
     bound_ -= gain;
   }
   return true;
@@ -100,9 +102,14 @@ bool PlanSearch::keep(std::span<const PlanOption> options, double limit) {
   kept_.assign(options.begin(), options.end());
   bool is_all = true;
   for (std::size_t i = 0; i < kept_.size(); ++i) {
-    if (at_least_[i] <= most || kept_[i].cost == kInfinity) continue;
+    if (reduced_[i] <= most || kept_[i].cost == kInfinity) continue;
     kept_[i].cost = kInfinity;
     is_all = false;
+  }
+  is_busy_.clear();
+  for (const double idle : idle_) {
+    is_busy_.push_back(idle > most ? 1 : 0);
+    is_all = is_all && idle <= most;
   }
   return !is_all;
 }

@@ -9,11 +9,12 @@
 
 namespace gpusched {
 
-/// Finds what PlanOracle finds, to the last bit, and sooner: it first leaves out the options that
-/// no plan uses whose cost is near a bound, and more only where that was too few. The bound is the
-/// linear relaxation of a multiple-choice knapsack problem, which the search for a plan is but for
-/// what changes lose (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004, chapter 11). Keeps its
-/// memory between calls.
+/// Finds what PlanOracle finds, to the last bit, and sooner: among the plans whose cost is near a
+/// bound, and among more only where none was. Few options, and few quanta left in each segment,
+/// belong to such a plan. The bound is the linear relaxation of a multiple-choice knapsack problem,
+/// which the search for a plan is but for what changes lose; options are left out by their reduced
+/// costs (Kellerer, Pferschy, Pisinger: Knapsack Problems, 2004, chapter 11). Keeps its memory
+/// between calls.
 class PlanSearch {
  public:
   /// As PlanOracle::solve().
@@ -31,15 +32,17 @@ class PlanSearch {
   };
 
   void find_edges(std::span<const PlanOption> options, std::size_t num_configurations, int quanta);
-  [[nodiscard]] bool find_bound(std::span<const PlanOption> options,
-                                std::size_t num_configurations, int quanta);
+  [[nodiscard]] bool find_bound(std::span<const PlanOption> options, std::size_t num_configurations,
+                                int quanta);
   [[nodiscard]] bool keep(std::span<const PlanOption> options, double limit);
 
   PlanOracle oracle_;
-  std::vector<Edge> edges_;      // of all segments
-  double bound_ = 0.0;           // no plan costs less
-  std::vector<double> at_least_;  // with each option none costs less
+  std::vector<Edge> edges_;       // of all segments
+  double bound_ = 0.0;            // no plan costs less
+  std::vector<double> reduced_;   // of each option: so much more, at least, costs a plan with it
+  std::vector<double> idle_;      // the same of no option, of each segment
   std::vector<PlanOption> kept_;
+  std::vector<std::uint8_t> is_busy_;  // whether it is more than was looked for
 };
 
 }  // namespace gpusched

@@ -266,13 +266,17 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
 
 double DeadlinePlanner::cost_of(const PlanQuery& query, std::span<const PlanStep> steps) const {
   const PlanWindow window = window_of(query);
+  const double share = share_of(window, window.first, options_.slot);  // all others are whole
   double cost = 0.0;
   for (const PlanStep& step : steps) {
     const PlanConfiguration& c = query.configurations[static_cast<std::size_t>(step.configuration)];
-    for (std::int64_t slot = std::max(step.begin, window.first); slot < step.end; ++slot) {
-      cost += prices_.of(c.type, ledger_.promised(c.type, slot)) *
-              share_of(window, slot, options_.slot) * static_cast<double>(c.gpus);
-    }
+    const auto table = prices_.table(c.type);
+    const double gpus = static_cast<double>(c.gpus);
+    const std::int64_t first = std::max(step.begin, window.first);
+    ledger_.for_each_slot(c.type, first, step.end, [&](std::int64_t slot, int promised) {
+      const double price = table[static_cast<std::size_t>(promised)];
+      cost += (slot == window.first ? price * share : price) * gpus;
+    });
   }
   return cost;
 }
@@ -293,15 +297,15 @@ bool DeadlinePlanner::trim(const PlanQuery& query, std::vector<PlanStep>& steps)
 void DeadlinePlanner::promise(const PlanQuery& query, std::span<const PlanStep> steps, int sign) {
   for (const PlanStep& step : steps) {
     const PlanConfiguration& c = query.configurations[static_cast<std::size_t>(step.configuration)];
-    ledger_.add(c.type, sign * c.gpus, step.begin, step.end);
+    const int most = prices_.gpus(c.type);
+    if (ledger_.add(c.type, sign * c.gpus, step.begin, step.end, most)) continue;
     const std::int64_t first = std::max(step.begin, ledger_.begin());
-    for (std::int64_t slot = first; slot < step.end; ++slot) {
-      const int promised = ledger_.promised(c.type, slot);
-      if (promised >= 0 && promised <= prices_.gpus(c.type)) continue;
-      throw InvariantError("of " + std::to_string(prices_.gpus(c.type)) + " GPUs of type " +
+    ledger_.for_each_slot(c.type, first, step.end, [&](std::int64_t slot, int promised) {
+      if (promised >= 0 && promised <= most) return;
+      throw InvariantError("of " + std::to_string(most) + " GPUs of type " +
                            std::to_string(c.type) + " " + std::to_string(promised) +
                            " are promised in slot " + std::to_string(slot));
-    }
+    });
   }
 }
 
