@@ -7,7 +7,7 @@
 namespace gpusched {
 namespace {
 
-constexpr std::size_t kBlock = 32;
+constexpr std::size_t kEntriesInBlock = 32;
 
 /// Adds what the plan takes in the slots [low, high) to `used`, which begins with slot `low`.
 void add_plan(std::span<std::int64_t> used, const SlotPlan& plan, std::int64_t low,
@@ -33,13 +33,6 @@ void reach(std::vector<std::int64_t>& used, std::int64_t slots) {
   if (used.size() < static_cast<std::size_t>(slots)) used.resize(static_cast<std::size_t>(slots));
 }
 
-bool is_same(const SlotPlan& a, const SlotPlan& b) noexcept {
-  return std::equal(a.stretches.begin(), a.stretches.end(), b.stretches.begin(), b.stretches.end(),
-                    [](const auto& one, const auto& other) {
-                      return one.end == other.end && one.gpus == other.gpus;
-                    });
-}
-
 }  // namespace
 
 void FilledLine::close() noexcept {
@@ -57,7 +50,7 @@ void FilledLine::open(std::int64_t now, std::int64_t blocked, std::span<const Me
   blocks_.assign(1, {});
   for (const Member& member : members) {
     standing_.add(*member.standing);
-    if (blocks_.back().entries.size() == kBlock) blocks_.emplace_back();
+    if (blocks_.back().entries.size() == kEntriesInBlock) blocks_.emplace_back();
     blocks_.back().entries.push_back({member, {}, Outcome::unknown, false});
   }
   refill();
@@ -120,10 +113,6 @@ bool FilledLine::is_planned_before(const Place& place) const {
          is_planned(blocks_[place.block - 1].entries.back());
 }
 
-bool FilledLine::is_complete() const {
-  return is_planned_before({blocks_.size() - 1, blocks_.back().entries.size()});
-}
-
 bool FilledLine::try_join(const Claim& claim, double key) {
   place_ = place_of(key);
   changes_.clear();
@@ -168,7 +157,6 @@ bool FilledLine::replan(const Claim& claim) {
 /// Those behind the new claim; false at the first that fails.
 bool FilledLine::replan_others(const Claim& claim) {
   for (Place place = place_; place.block < blocks_.size(); ++place.block, place.index = 0) {
-    if (low_ == high_) return is_complete();
     const Block& block = blocks_[place.block];
     if (place.index == 0 && is_unchanged(place.block)) continue;
     see_until(place);
@@ -189,10 +177,8 @@ bool FilledLine::replan_others(const Claim& claim) {
         // It found a way where something else was free: seldom, and what comes behind is open.
         return replan_all(claim);
       }
-      if (change.outcome == Outcome::planned) {
-        shift(entry.plan, -1);
-        shift(change.plan, 1);
-      }
+      shift(entry.plan, -1);
+      shift(change.plan, 1);
       changes_.push_back(std::move(change));
       if (changes_.back().outcome == Outcome::failed) return false;
       see_until({place.block, place.index + 1});
@@ -355,7 +341,7 @@ void FilledLine::apply(const Member& member) {
     }
     if (is_touched) describe(blocks_[index]);
     // What follows an entry that fails is not planned.
-    if (has_failed || low_ == high_ || !is_planned_before({index + 1, 0})) break;
+    if (has_failed || !is_planned_before({index + 1, 0})) break;
     const bool is_last = index + 1 == blocks_.size();
     auto& next = is_last ? all_ : blocks_[index + 1].before;
     reach(next, high_);
@@ -373,14 +359,14 @@ void FilledLine::insert(const Member& member) {
   Block& block = blocks_[place_.block];
   block.entries.insert(block.entries.begin() + static_cast<std::ptrdiff_t>(place_.index),
                        std::move(own_));
-  if (block.entries.size() > 2 * kBlock) split(place_.block);
+  if (block.entries.size() > 2 * kEntriesInBlock) split(place_.block);
   describe(blocks_[place_.block]);
 }
 
 void FilledLine::split(std::size_t index) {
   Block second;
   Block& first = blocks_[index];
-  const auto middle = first.entries.begin() + kBlock;
+  const auto middle = first.entries.begin() + kEntriesInBlock;
   second.entries.assign(std::make_move_iterator(middle),
                         std::make_move_iterator(first.entries.end()));
   first.entries.erase(middle, first.entries.end());

@@ -71,7 +71,6 @@ class FilledLine {
 
   [[nodiscard]] Place place_of(double key) const;
   [[nodiscard]] bool is_planned_before(const Place& place) const;
-  [[nodiscard]] bool is_complete() const;
   [[nodiscard]] bool replan(const Claim& claim);
   [[nodiscard]] bool replan_all(const Claim& claim);
   [[nodiscard]] bool replan_others(const Claim& claim);

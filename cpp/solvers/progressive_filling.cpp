@@ -97,6 +97,7 @@ bool ProgressiveFilling::find(const Claim& claim, SlotPlan& plan) {
     if (find_share(claim, share, plan)) return true;
     has_failed_ = true;
   }
+  plan.stretches.clear();
   return false;
 }
 

@@ -80,7 +80,7 @@ class ProgressiveFilling {
   void add(const SlotPlan& plan, int sign = 1);
   /// Taken until the present slot ends.
   void block(std::int64_t gpus);
-  /// Plans the least share that meets the deadline; false if there is none.
+  /// Plans the least share that meets the deadline; false, and the plan is empty, if there is none.
   [[nodiscard]] bool find(const Claim& claim, SlotPlan& plan);
   /// The same, and takes it.
   bool fill(const Claim& claim, SlotPlan& plan);
