@@ -62,7 +62,6 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
   quanta_ = quanta;
   current_ = current;
   is_fresh_ = is_fresh;
-  choices_.assign(num_segments_, -1);
   cost_ = 0.0;
   if (quanta <= 0) return true;
   cost_ = kInfinity;
@@ -83,17 +82,14 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
 
   const std::size_t begin = current < 0 ? num_configurations_ : static_cast<std::size_t>(current);
   cost_ = row(0, begin)[quanta];
-  if (cost_ == kInfinity) return false;
-  read_choices(begin);
-  return true;
+  return cost_ < kInfinity;
 }
 
 void PlanOracle::find_ranges() {
   least_.assign(num_segments_ + 1, 0);
   most_.assign(num_segments_ + 1, 0);
   least_[0] = most_[0] = quanta_;
-  std::vector<int>& best = best_;
-  best.assign(num_segments_, 0);
+  best_.assign(num_segments_, 0);
   for (std::size_t s = 0; s < num_segments_; ++s) {
     int fewest = may_idle(s) ? 0 : quanta_;
     for (std::size_t c = 0; c < num_configurations_; ++c) {
@@ -102,16 +98,16 @@ void PlanOracle::find_ranges() {
       for (const int done : {o.same, o.changed, is_fresh_ ? o.first : -1}) {
         if (done < 0) continue;
         fewest = std::min(fewest, done);
-        best[s] = std::max(best[s], std::min(done, quanta_));
+        best_[s] = std::max(best_[s], std::min(done, quanta_));
       }
     }
-    least_[s + 1] = std::max(0, least_[s] - best[s]);
+    least_[s + 1] = std::max(0, least_[s] - best_[s]);
     most_[s + 1] = most_[s] - std::min(fewest, most_[s]);
   }
   int can = 0;
   for (std::size_t s = num_segments_; s > 0; --s) {
     most_[s] = std::min(most_[s], can);
-    can = std::min(quanta_, can + best[s - 1]);
+    can = std::min(quanta_, can + best_[s - 1]);
   }
   most_[0] = std::min(most_[0], can);
 }
@@ -189,9 +185,11 @@ double PlanOracle::value(std::size_t segment, std::size_t configuration, int don
   return cost + next_row(segment, configuration)[left - done];
 }
 
-void PlanOracle::read_choices(std::size_t current) {
+std::span<const std::int32_t> PlanOracle::choices() {
+  choices_.assign(num_segments_, -1);
+  if (cost_ == kInfinity) return choices_;
   const std::size_t idle = num_configurations_;
-  std::size_t previous = current;
+  std::size_t previous = current_ < 0 ? idle : static_cast<std::size_t>(current_);
   int left = quanta_;
   for (std::size_t segment = 0; segment < num_segments_ && left > 0; ++segment) {
     const double best = row(segment, previous)[left];
@@ -213,6 +211,7 @@ void PlanOracle::read_choices(std::size_t current) {
     choices_[segment] = chosen == idle ? -1 : static_cast<std::int32_t>(chosen);
     previous = chosen != idle && option(segment, chosen).goes_on ? chosen : idle;
   }
+  return choices_;
 }
 
 }  // namespace gpusched

@@ -31,9 +31,10 @@ class PlanOracle {
   bool solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus, int quanta,
              int current, bool is_fresh, std::span<const std::uint8_t> is_busy = {});
 
-  /// Of the last solution: its cost, and the configuration in each segment, -1 for none.
+  /// Of the last solution: its cost, and the configuration in each segment, -1 for none. The
+  /// options must still be there.
   [[nodiscard]] double cost() const noexcept { return cost_; }
-  [[nodiscard]] std::span<const std::int32_t> choices() const noexcept { return choices_; }
+  [[nodiscard]] std::span<const std::int32_t> choices();
 
  private:
   [[nodiscard]] const PlanOption& option(std::size_t segment, std::size_t configuration) const {
@@ -55,7 +56,6 @@ class PlanOracle {
   }
   void find_ranges();
   void fill(std::size_t segment);
-  void read_choices(std::size_t current);
   [[nodiscard]] double value(std::size_t segment, std::size_t configuration, int done, int left);
 
   std::span<const PlanOption> options_;

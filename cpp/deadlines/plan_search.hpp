@@ -22,7 +22,7 @@ class PlanSearch {
              int current, bool is_fresh);
 
   [[nodiscard]] double cost() const noexcept { return oracle_.cost(); }
-  [[nodiscard]] std::span<const std::int32_t> choices() const noexcept { return oracle_.choices(); }
+  [[nodiscard]] std::span<const std::int32_t> choices() { return oracle_.choices(); }
 
  private:
   /// From one corner of the lower hull of a segment's options (quanta, cost) to the next.

@@ -193,20 +193,21 @@ bool DeadlinePlanner::is_too_dear(const PlanQuery& query) {
 
 PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>& steps,
                                   double& cost) {
-  const PlanVerdict verdict = find_below(query, kKnownCost * query.value, steps, cost);
+  const PlanVerdict verdict = find_below(query, kKnownCost * query.value, false, steps, cost);
   // What no plan below the limit does may be dear, or may not be possible.
   const bool is_none = verdict == PlanVerdict::no_room || verdict == PlanVerdict::too_long;
   if (!is_none || !is_pruned_) return verdict;
-  return find_below(query, kInfinity, steps, cost);
+  return find_below(query, kInfinity, true, steps, cost);
 }
 
 bool DeadlinePlanner::find_affordable(const PlanQuery& query, std::vector<PlanStep>& steps,
                                       double& cost) {
-  return !is_too_dear(query) && find_below(query, query.value, steps, cost) == PlanVerdict::found;
+  return !is_too_dear(query) &&
+         find_below(query, query.value, true, steps, cost) == PlanVerdict::found;
 }
 
-/// Among the plans that cost less than `limit`.
-PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
+/// Among the plans that cost less than `limit`. `is_cut`: its window has just been cut.
+PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, bool is_cut,
                                         std::vector<PlanStep>& steps, double& cost) {
   cost = kInfinity;
   steps.clear();
@@ -225,7 +226,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
 
   widths_.clear();
   for (const PlanConfiguration& c : query.configurations) widths_.push_back(c.gpus);
-  segments_.cut(window, query.change);
+  if (!is_cut) segments_.cut(window, query.change);
   // The reserve for a migration is lost at the rate of the configuration that migrates, which only
   // the plan tells: a guess, and what the plan found by it tells.
   double rate = 0.0;

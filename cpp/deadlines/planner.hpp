@@ -82,7 +82,7 @@ class DeadlinePlanner {
   };
 
   void see_market(const PlanQuery& query);
-  [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit,
+  [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit, bool is_cut,
                                        std::vector<PlanStep>& steps, double& cost);
   [[nodiscard]] bool solve(const PlanQuery& query, double work, double limit,
                            std::vector<PlanStep>& steps);
