@@ -66,6 +66,7 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
   if (quanta <= 0) return true;
   cost_ = kInfinity;
   if (num_segments_ == 0) return false;
+  find_fitting();
   find_ranges();
   if (most_[0] < quanta) return false;
 
@@ -85,6 +86,17 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
   return cost_ < kInfinity;
 }
 
+void PlanOracle::find_fitting() {
+  fitting_.clear();
+  begins_.assign(1, 0);
+  for (std::size_t s = 0; s < num_segments_; ++s) {
+    for (std::size_t c = 0; c < num_configurations_; ++c) {
+      if (option(s, c).cost < kInfinity) fitting_.push_back(static_cast<std::uint32_t>(c));
+    }
+    begins_.push_back(fitting_.size());
+  }
+}
+
 void PlanOracle::find_ranges() {
   least_.assign(num_segments_ + 1, 0);
   most_.assign(num_segments_ + 1, 0);
@@ -92,9 +104,8 @@ void PlanOracle::find_ranges() {
   best_.assign(num_segments_, 0);
   for (std::size_t s = 0; s < num_segments_; ++s) {
     int fewest = may_idle(s) ? 0 : quanta_;
-    for (std::size_t c = 0; c < num_configurations_; ++c) {
+    for (const std::size_t c : fitting(s)) {
       const PlanOption& o = option(s, c);
-      if (o.cost == kInfinity) continue;
       for (const int done : {o.same, o.changed, is_fresh_ ? o.first : -1}) {
         if (done < 0) continue;
         fewest = std::min(fewest, done);
@@ -132,27 +143,25 @@ void PlanOracle::fill(std::size_t segment) {
                 static_cast<std::size_t>(idle_last - first + 1) * sizeof(double));
   }
   std::fill(shared + std::max(first, idle_last + 1), shared + std::max(first, last + 1), kInfinity);
-  for (std::size_t c = 0; c < num_configurations_; ++c) {
+  for (const std::size_t c : fitting(segment)) {
     const PlanOption& o = option(segment, c);
-    if (o.cost == kInfinity || o.changed < 0) continue;
+    if (o.changed < 0) continue;
     const int most = is_idle_first_run(o.changed, last) ? last - 1 : last;
     relax(shared, next_row(segment, c), o.cost, {first, most, o.changed, next_most});
   }
-  for (std::size_t c = 0; c < num_configurations_; ++c) {
+  std::fill_n(&row(segment, 0), num_configurations_ + 1, shared);
+  for (const std::size_t c : fitting(segment)) {
     const PlanOption& o = option(segment, c);
-    row(segment, c) = shared;
-    if (o.cost == kInfinity || o.same < 0 || o.same == o.changed) continue;
-    if (!may_run_on(segment, c)) continue;
+    if (o.same < 0 || o.same == o.changed || !may_run_on(segment, c)) continue;
     row(segment, c) = cells;
     cells[0] = 0.0;
     relax_into(cells, shared, next_row(segment, c), o.cost, {first, last, o.same, next_most});
     cells += width;
   }
-  row(segment, idle) = shared;
   if (!is_fresh_ || last < quanta_) return;
   // Nothing is done yet: the first run is free of restart costs. Only the idle row may know it.
   double best = shared[quanta_];
-  for (std::size_t c = 0; c < num_configurations_; ++c) {
+  for (const std::size_t c : fitting(segment)) {
     best = std::min(best, value(segment, c, option(segment, c).first, quanta_));
   }
   if (best == shared[quanta_]) return;
@@ -179,7 +188,7 @@ bool PlanOracle::is_idle_first_run(int done, int left) const noexcept {
 /// Cost from the segment on if the configuration runs in it and does `done` of `left`.
 double PlanOracle::value(std::size_t segment, std::size_t configuration, int done, int left) {
   const double cost = option(segment, configuration).cost;
-  if (cost == kInfinity || done < 0 || is_idle_first_run(done, left)) return kInfinity;
+  if (done < 0 || is_idle_first_run(done, left)) return kInfinity;
   if (done >= left) return cost;
   if (left - done > most_[segment + 1]) return kInfinity;
   return cost + next_row(segment, configuration)[left - done];
@@ -195,7 +204,7 @@ std::span<const std::int32_t> PlanOracle::choices() {
     const double best = row(segment, previous)[left];
     std::size_t chosen = idle;
     int done = 0;
-    for (std::size_t c = 0; c < num_configurations_; ++c) {
+    for (const std::size_t c : fitting(segment)) {
       const PlanOption& o = option(segment, c);
       const bool is_first = is_fresh_ && previous == idle && left == quanta_;
       const int own = is_first ? o.first : c == previous ? o.same : o.changed;

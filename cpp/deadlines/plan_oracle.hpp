@@ -49,11 +49,16 @@ class PlanOracle {
   }
   /// What is shared, what each configuration knows better, and the job's very first run.
   [[nodiscard]] std::size_t rows_per_segment() const noexcept { return num_configurations_ + 2; }
+  /// The configurations that fit in the segment.
+  [[nodiscard]] std::span<const std::uint32_t> fitting(std::size_t segment) const noexcept {
+    return std::span(fitting_).subspan(begins_[segment], begins_[segment + 1] - begins_[segment]);
+  }
   [[nodiscard]] bool is_idle_first_run(int done, int left) const noexcept;
   [[nodiscard]] bool may_run_on(std::size_t segment, std::size_t configuration) const noexcept;
   [[nodiscard]] bool may_idle(std::size_t segment) const noexcept {
     return is_busy_.empty() || is_busy_[segment] == 0;
   }
+  void find_fitting();
   void find_ranges();
   void fill(std::size_t segment);
   [[nodiscard]] double value(std::size_t segment, std::size_t configuration, int done, int left);
@@ -68,6 +73,8 @@ class PlanOracle {
   bool is_fresh_ = false;
   double cost_ = 0.0;
   std::vector<std::int32_t> choices_;
+  std::vector<std::uint32_t> fitting_;  // of each segment, which begins at `begins_`
+  std::vector<std::size_t> begins_;
   // Of each segment: the quanta left that can be reached from the window's begin, and those that
   // can still be done. Nothing outside is computed or read.
   std::vector<int> least_;

@@ -71,24 +71,25 @@ void PlanSearch::find_edges(std::span<const PlanOption> options, std::size_t num
                             int quanta) {
   edges_.clear();
   for (std::size_t begin = 0; begin < options.size(); begin += num_configurations) {
-    const auto segment = options.subspan(begin, num_configurations);
-    std::int32_t done = 0;
-    double cost = 0.0;
+    corners_.clear();
+    for (const PlanOption& o : options.subspan(begin, num_configurations)) {
+      if (o.cost < kInfinity) corners_.push_back({o.cost, most_quanta(o, quanta)});
+    }
+    Corner last{0.0, 0};
     for (;;) {
       Edge edge{kInfinity, 0};
-      double reached = 0.0;
-      for (const PlanOption& o : segment) {
-        const std::int32_t more = most_quanta(o, quanta) - done;
-        if (more <= 0 || o.cost == kInfinity) continue;
-        const double price = (o.cost - cost) / static_cast<double>(more);
+      Corner next = last;
+      for (const Corner& corner : corners_) {
+        const std::int32_t more = corner.quanta - last.quanta;
+        if (more <= 0) continue;
+        const double price = (corner.cost - last.cost) / static_cast<double>(more);
         if (price > edge.price || (price == edge.price && more < edge.quanta)) continue;
         edge = {price, more};
-        reached = o.cost;
+        next = corner;
       }
       if (edge.quanta == 0) break;
       edges_.push_back(edge);
-      done += edge.quanta;
-      cost = reached;
+      last = next;
     }
   }
   std::sort(edges_.begin(), edges_.end(), [](const Edge& a, const Edge& b) {

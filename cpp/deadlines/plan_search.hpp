@@ -31,12 +31,18 @@ class PlanSearch {
     std::int32_t quanta;
   };
 
+  struct Corner {
+    double cost;
+    std::int32_t quanta;
+  };
+
   void find_edges(std::span<const PlanOption> options, std::size_t num_configurations, int quanta);
   [[nodiscard]] bool find_bound(std::span<const PlanOption> options, std::size_t num_configurations,
                                 int quanta);
   [[nodiscard]] bool keep(std::span<const PlanOption> options, double limit);
 
   PlanOracle oracle_;
+  std::vector<Corner> corners_;  // of a segment
   std::vector<Edge> edges_;       // of all segments
   double bound_ = 0.0;            // no plan costs less
   std::vector<double> reduced_;   // of each option: so much more, at least, costs a plan with it
