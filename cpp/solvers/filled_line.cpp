@@ -51,7 +51,7 @@ void FilledLine::open(std::int64_t now, std::int64_t blocked, std::span<const Me
   for (const Member& member : members) {
     standing_.add(*member.standing);
     if (blocks_.back().entries.size() == kEntriesInBlock) blocks_.emplace_back();
-    blocks_.back().entries.push_back({member, {}, Outcome::unknown, false});
+    blocks_.back().entries.push_back({member});
   }
   refill();
 }
@@ -68,28 +68,36 @@ void FilledLine::refill() {
   for (Block& block : blocks_) {
     block.before.assign(filling_.used().begin(), filling_.used().end());
     for (Entry& entry : block.entries) {
-      entry.outcome = Outcome::unknown;
-      entry.plan.stretches.clear();
+      entry = {entry.member};
       if (!is_complete) continue;
-      is_complete = filling_.fill(*entry.member.claim, entry.plan);
-      entry.outcome = is_complete ? Outcome::planned : Outcome::failed;
-      entry.is_plain = is_complete && !filling_.has_failed();
+      fill(*entry.member.claim, entry);
+      is_complete = entry.outcome == Outcome::planned;
     }
     describe(block);
   }
   all_.assign(filling_.used().begin(), filling_.used().end());
 }
 
+/// As progressive filling does when it has come to the claim.
+void FilledLine::fill(const Claim& claim, Entry& entry) {
+  const bool is_planned = filling_.fill(claim, entry.plan);
+  entry.outcome = is_planned ? Outcome::planned : Outcome::failed;
+  entry.share = filling_.share();
+  entry.has_failed = !is_planned || filling_.has_failed();
+}
+
 void FilledLine::describe(Block& block) const {
+  block.slots = 0;
   block.most = 0;
   block.least = std::numeric_limits<int>::max();
-  block.is_plain = true;
+  block.is_monotone = true;
   for (const Entry& entry : block.entries) {
     const Claim& claim = *entry.member.claim;
-    block.most = std::max({block.most, claim.widths.back().gpus, claim.width});
+    block.most = std::max({block.most, claim.widths[entry.share].gpus, claim.width});
     block.least = std::min(block.least, claim.widths.front().gpus);
     if (claim.width > 0) block.least = std::min(block.least, claim.width);
-    block.is_plain = block.is_plain && entry.is_plain;
+    block.slots = std::max(block.slots, filling_.slots_until(claim.deadline));
+    block.is_monotone = block.is_monotone && entry.is_monotone();
   }
 }
 
@@ -144,12 +152,9 @@ bool FilledLine::replan_all(const Claim& claim) {
 }
 
 bool FilledLine::replan(const Claim& claim) {
-  if (!find_at(place_, claim, own_.plan)) {
-    own_.outcome = Outcome::failed;
-    return false;
-  }
-  own_.outcome = Outcome::planned;
-  own_.is_plain = !filling_.has_failed();
+  come_to(place_, filling_.slots_until(claim.deadline));
+  fill(claim, own_);
+  if (own_.outcome == Outcome::failed) return false;
   shift(own_.plan, 1);
   return replan_others(claim);
 }
@@ -157,34 +162,43 @@ bool FilledLine::replan(const Claim& claim) {
 /// Those behind the new claim; false at the first that fails.
 bool FilledLine::replan_others(const Claim& claim) {
   for (Place place = place_; place.block < blocks_.size(); ++place.block, place.index = 0) {
+    if (place.block > place_.block) {
+      if (is_unchanged(place.block)) continue;
+      come_to(place, 0);
+    }
     const Block& block = blocks_[place.block];
-    if (place.index == 0 && is_unchanged(place.block)) continue;
-    see_until(place);
     for (; place.index < block.entries.size(); ++place.index) {
       const Entry& entry = block.entries[place.index];
       if (is_unchanged(entry)) {
         if (entry.outcome == Outcome::failed) return false;
-        add_plan(seen_, entry.plan, low_, high_, 1);
+        filling_.add(entry.plan);
         continue;
       }
-      Change change{place, {}, false, Outcome::failed};
-      if (find_at(place, *entry.member.claim, change.plan)) {
-        change.outcome = Outcome::planned;
-        change.is_plain = !filling_.has_failed();
-      }
-      if (entry.outcome == Outcome::failed) {
-        if (change.outcome == Outcome::failed) return false;
-        // It found a way where something else was free: seldom, and what comes behind is open.
-        return replan_all(claim);
-      }
+      changes_.push_back({place, {entry.member}});
+      Entry& now = changes_.back().entry;
+      fill(*entry.member.claim, now);
+      if (now.outcome == Outcome::failed) return false;
+      // What failed found a way where something else was free: seldom, and what comes behind it is
+      // open.
+      if (entry.outcome == Outcome::failed) return replan_all(claim);
       shift(entry.plan, -1);
-      shift(change.plan, 1);
-      changes_.push_back(std::move(change));
-      if (changes_.back().outcome == Outcome::failed) return false;
-      see_until({place.block, place.index + 1});
+      shift(now.plan, 1);
     }
   }
   return true;
+}
+
+/// What is taken before the place, the shift included, as far as its block looks, or so many slots.
+void FilledLine::come_to(const Place& place, std::int64_t slots) {
+  const Block& block = blocks_[place.block];
+  slots = std::max(slots, block.slots);
+  const auto known = std::min(block.before.size(), static_cast<std::size_t>(slots));
+  filling_.open(now_, std::span(block.before).first(known));
+  for (std::size_t i = 0; i < place.index; ++i) filling_.add(block.entries[i].plan);
+  const std::int64_t end = std::min(high_, slots);
+  if (low_ >= end) return;
+  filling_.add(low_, std::span(shift_).subspan(static_cast<std::size_t>(low_),
+                                               static_cast<std::size_t>(end - low_)));
 }
 
 /// Whether all entries of the block keep their plans.
@@ -200,18 +214,17 @@ bool FilledLine::is_unchanged(std::size_t index) const {
     const std::int64_t least = at(block.before, slot) + std::min<std::int64_t>(0, shift);
     if (most + block.most <= num_gpus_) continue;  // all that is looked for fits, as it did
     if (least + block.least > num_gpus_) continue;  // nothing does, as it did not
-    if (block.is_plain && shift > 0 && most <= num_gpus_) continue;  // what was taken fits
+    if (block.is_monotone && shift > 0 && most <= num_gpus_) continue;  // what was taken fits
     return false;
   }
   return true;
 }
 
-/// The same of one entry, `seen_` being what is taken before it.
+/// The same of one entry to which the filling has come.
 bool FilledLine::is_unchanged(const Entry& entry) const {
-  const Claim& claim = *entry.member.claim;
-  // What has failed looked at everything until the deadline.
+  const std::int64_t size = entry.plan.size();
   const std::int64_t until =
-      std::min(high_, entry.is_plain ? entry.plan.size() : filling_.slots_until(claim.deadline));
+      std::min(high_, entry.has_failed ? filling_.slots_until(entry.member.claim->deadline) : size);
   std::int64_t begin = 0;
   const auto is_kept = [&](std::int64_t end, int gpus) {
     for (std::int64_t slot = std::max(begin, low_); slot < std::min(end, until); ++slot) {
@@ -228,45 +241,15 @@ bool FilledLine::is_unchanged(const Entry& entry) const {
 
 bool FilledLine::is_unchanged_at(const Entry& entry, int gpus, std::int64_t slot) const {
   const std::int64_t shift = shift_[static_cast<std::size_t>(slot)];
-  const std::int64_t now = num_gpus_ - seen_[static_cast<std::size_t>(slot - low_)];  // free
   if (shift == 0) return true;
-  // Where less is free nothing wider fits, and a narrower one is no reason to leave what fits.
-  if (entry.is_plain && shift > 0) return gpus <= now;
+  const std::int64_t now = filling_.free_at(static_cast<std::size_t>(slot));
+  if (shift > 0 && entry.is_monotone()) return gpus <= now;
   const Claim& claim = *entry.member.claim;
   const auto fits_alike = [&](int width) { return (width <= now) == (width <= now + shift); };
+  const auto widths = claim.widths.first(entry.share + 1);
   return fits_alike(claim.width) &&
-         std::all_of(claim.widths.begin(), claim.widths.end(),
+         std::all_of(widths.begin(), widths.end(),
                      [&](const WidthRate& width) { return fits_alike(width.gpus); });
-}
-
-/// Into `seen_`, what is taken before the place.
-void FilledLine::see_until(const Place& place) {
-  const Block& block = blocks_[place.block];
-  seen_.resize(static_cast<std::size_t>(high_ - low_));
-  for (std::int64_t slot = low_; slot < high_; ++slot) {
-    seen_[static_cast<std::size_t>(slot - low_)] =
-        at(block.before, slot) + shift_[static_cast<std::size_t>(slot)];
-  }
-  for (std::size_t i = 0; i < place.index; ++i) {
-    add_plan(seen_, block.entries[i].plan, low_, high_, 1);
-  }
-}
-
-/// As progressive filling does when it comes to the place.
-bool FilledLine::find_at(const Place& place, const Claim& claim, SlotPlan& plan) {
-  const Block& block = blocks_[place.block];
-  const std::int64_t slots = filling_.slots_until(claim.deadline);
-  const auto known = std::min(block.before.size(), static_cast<std::size_t>(slots));
-  used_.assign(block.before.begin(), block.before.begin() + static_cast<std::ptrdiff_t>(known));
-  used_.resize(static_cast<std::size_t>(slots));
-  for (std::size_t i = 0; i < place.index; ++i) {
-    add_plan(used_, block.entries[i].plan, 0, slots, 1);
-  }
-  for (std::int64_t slot = low_; slot < std::min(high_, slots); ++slot) {
-    used_[static_cast<std::size_t>(slot)] += shift_[static_cast<std::size_t>(slot)];
-  }
-  filling_.open(now_, used_);
-  return filling_.find(claim, plan);
 }
 
 void FilledLine::shift(const SlotPlan& plan, int sign) {
@@ -327,15 +310,13 @@ void FilledLine::apply(const Member& member) {
     for (; change != changes_.end() && change->place.block == index; ++change) {
       Entry& entry = blocks_[index].entries[change->place.index];
       shift(entry.plan, -1);
-      shift(change->plan, 1);
+      shift(change->entry.plan, 1);
       if (stands) {
         standing_.add(entry.plan, -1);
-        standing_.add(change->plan);
-        *entry.member.standing = change->plan;
+        standing_.add(change->entry.plan);
+        *entry.member.standing = change->entry.plan;
       }
-      entry.plan = std::move(change->plan);
-      entry.is_plain = change->is_plain;
-      entry.outcome = change->outcome;
+      entry = std::move(change->entry);
       has_failed = entry.outcome == Outcome::failed;
       if (has_failed) forget_from({index, change->place.index + 1});
     }

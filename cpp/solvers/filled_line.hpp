@@ -47,16 +47,24 @@ class FilledLine {
   enum class Outcome : std::uint8_t { planned, failed, unknown };
   struct Entry {
     Member member;
-    SlotPlan plan;  ///< if all are planned anew: of those before the first that fails
+    SlotPlan plan{};  ///< if all are planned anew: of those before the first that fails
     Outcome outcome = Outcome::unknown;
-    bool is_plain = false;  ///< the first share that was tried sufficed
+    std::size_t share = 0;    ///< no width beyond it was looked for
+    bool has_failed = false;  ///< a share that did not suffice looked at all until the deadline
+
+    /// Whether it keeps its plan where less is free, as long as all that it has is: it takes what
+    /// is widest, and what fails fails with less. Where changes cost something less may be more.
+    [[nodiscard]] bool is_monotone() const noexcept {
+      return !has_failed || (member.claim->restart == 0 && member.claim->debt == 0);
+    }
   };
   struct Block {
     std::vector<std::int64_t> before;  ///< taken from the present slot on, by all entries before
     std::vector<Entry> entries;
+    std::int64_t slots = 0;  ///< until the last deadline
     int most = 0;  ///< of the widths that its claims look for
     int least = 0;
-    bool is_plain = true;  ///< all its entries are
+    bool is_monotone = true;  ///< all its entries are
   };
   struct Place {
     std::size_t block = 0;
@@ -64,9 +72,7 @@ class FilledLine {
   };
   struct Change {
     Place place;
-    SlotPlan plan;
-    bool is_plain;
-    Outcome outcome;
+    Entry entry;
   };
 
   [[nodiscard]] Place place_of(double key) const;
@@ -77,8 +83,8 @@ class FilledLine {
   [[nodiscard]] bool is_unchanged(std::size_t block) const;
   [[nodiscard]] bool is_unchanged(const Entry& entry) const;
   [[nodiscard]] bool is_unchanged_at(const Entry& entry, int gpus, std::int64_t slot) const;
-  void see_until(const Place& place);
-  [[nodiscard]] bool find_at(const Place& place, const Claim& claim, SlotPlan& plan);
+  void fill(const Claim& claim, Entry& entry);
+  void come_to(const Place& place, std::int64_t slots);
   void shift(const SlotPlan& plan, int sign);
   void clear_shift() noexcept;
   void apply(const Member& member);
@@ -97,7 +103,7 @@ class FilledLine {
   std::int64_t blocked_ = 0;
   bool is_open_ = false;
   bool stands_as_filled_ = false;  // the standing plans are those of the entries
-  std::vector<Block> blocks_;      // never empty while open; after the last: `all_`
+  std::vector<Block> blocks_;  // never empty while open; after the last: `all_`
   std::vector<std::int64_t> all_;  // taken by all entries, if all are planned
 
   // The last claim that tried to join.
@@ -111,8 +117,6 @@ class FilledLine {
   std::vector<std::int64_t> shift_;
   std::int64_t low_ = 0;
   std::int64_t high_ = 0;
-  std::vector<std::int64_t> seen_;  // taken in these slots before an entry, the shift included
-  std::vector<std::int64_t> used_;
 };
 
 }  // namespace gpusched

@@ -78,6 +78,12 @@ void ProgressiveFilling::add(const SlotPlan& plan, int sign) {
   }
 }
 
+void ProgressiveFilling::add(std::int64_t first, std::span<const std::int64_t> gpus) {
+  const auto begin = static_cast<std::size_t>(first);
+  if (used_.size() < begin + gpus.size()) used_.resize(begin + gpus.size());
+  for (std::size_t i = 0; i < gpus.size(); ++i) used_[begin + i] += gpus[i];
+}
+
 void ProgressiveFilling::block(std::int64_t gpus) {
   if (used_.empty()) used_.resize(1);
   used_.front() += gpus;
@@ -91,9 +97,11 @@ bool ProgressiveFilling::fill(const Claim& claim, SlotPlan& plan) {
 
 bool ProgressiveFilling::find(const Claim& claim, SlotPlan& plan) {
   is_cut_off_ = has_failed_ = false;
+  share_ = claim.widths.size() - 1;
   for (std::size_t share = 0; share < claim.widths.size(); ++share) {
     const double window = static_cast<double>(claim.deadline - now_);
     if (window * claim.widths[share].rate < claim.work) continue;
+    share_ = share;
     if (find_share(claim, share, plan)) return true;
     has_failed_ = true;
   }

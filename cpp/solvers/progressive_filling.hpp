@@ -78,6 +78,8 @@ class ProgressiveFilling {
   void open(std::int64_t now, std::span<const std::int64_t> used = {});
   /// What a plan made earlier still takes; gives it back if `sign` is -1.
   void add(const SlotPlan& plan, int sign = 1);
+  /// So many GPUs more in the slots from the first one on, counted from the present one.
+  void add(std::int64_t first, std::span<const std::int64_t> gpus);
   /// Taken until the present slot ends.
   void block(std::int64_t gpus);
   /// Plans the least share that meets the deadline; false, and the plan is empty, if there is none.
@@ -87,6 +89,8 @@ class ProgressiveFilling {
   /// Whether some share was given up in the last `find` because its plan would take more slots than
   /// a plan may have: none may suffice all the same.
   [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_; }
+  /// The share that the last `find` planned, among the widths; the last one if it failed.
+  [[nodiscard]] std::size_t share() const noexcept { return share_; }
   /// Whether a share was tried in the last `find` and did not suffice.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
   /// Whether the plan does the work by the deadline even if so many ticks are lost at its head.
@@ -94,6 +98,9 @@ class ProgressiveFilling {
 
   /// From the present slot on.
   [[nodiscard]] std::span<const std::int64_t> used() const noexcept { return used_; }
+  [[nodiscard]] std::int64_t free_at(std::size_t i) const noexcept {
+    return num_gpus_ - (i < used_.size() ? used_[i] : 0);
+  }
   [[nodiscard]] std::int64_t slot() const noexcept { return now_ / slot_ticks_; }
   /// When the present slot ends.
   [[nodiscard]] std::int64_t slot_end() const noexcept { return (slot() + 1) * slot_ticks_; }
@@ -108,16 +115,13 @@ class ProgressiveFilling {
   [[nodiscard]] bool suffices_by_slot(const Claim& claim, const SlotPlan& plan, double lost) const;
   /// Slots behind the i-th in which as many GPUs are free as in it, at most `most`.
   [[nodiscard]] std::int64_t alike(std::size_t i, std::int64_t most) const noexcept;
-  [[nodiscard]] std::int64_t free_at(std::size_t i) const noexcept {
-    return num_gpus_ - (i < used_.size() ? used_[i] : 0);
-  }
-
   std::int64_t num_gpus_;
   std::int64_t slot_ticks_;
   std::int64_t now_ = 0;
   std::vector<std::int64_t> used_;  // from the present slot on
   bool is_cut_off_ = false;
   bool has_failed_ = false;
+  std::size_t share_ = 0;
 };
 
 }  // namespace gpusched
