@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/ids.hpp"
-#include "base/sorted_line.hpp"
+#include "elastic/sorted_line.hpp"
 
 namespace gpusched {
 

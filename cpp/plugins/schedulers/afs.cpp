@@ -5,9 +5,9 @@
 #include "base/clone.hpp"
 #include "base/infinity.hpp"
 #include "base/registry.hpp"
-#include "base/sorted_line.hpp"
 #include "base/stop_check.hpp"
 #include "elastic/gpu_by_gpu.hpp"
+#include "elastic/sorted_line.hpp"
 #include "elastic/waiting_line.hpp"
 
 namespace gpusched {

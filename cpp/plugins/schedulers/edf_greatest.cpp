@@ -7,8 +7,8 @@
 
 #include "base/clone.hpp"
 #include "base/registry.hpp"
-#include "base/sorted_line.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/sorted_line.hpp"
 #include "elastic/waiting_line.hpp"
 
 namespace gpusched {
