@@ -12,6 +12,7 @@ import pkgutil
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from gpusched.base.entry_points import load_entry_points
@@ -145,11 +146,12 @@ class Registry(Generic[Entry]):
 
     def _is_home_loading(self) -> bool:
         """Whether the caller is a module of the home, or one that such a module imports."""
-        frame = sys._getframe()
-        while frame := frame.f_back:
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
             is_import = frame.f_code.co_name == "<module>"
             if is_import and str(frame.f_globals.get("__name__")).startswith(f"{self._home}."):
                 return True
+            frame = frame.f_back
         return False
 
 
