@@ -84,7 +84,7 @@ def us_to_text(ticks: int) -> str:
 @overload
 def us_to_seconds(ticks: int) -> float: ...
 @overload
-def us_to_seconds(ticks: Int64) -> Float64: ...
-def us_to_seconds(ticks: int | Int64) -> float | Float64:
+def us_to_seconds(ticks: Int64 | Float64) -> Float64: ...
+def us_to_seconds(ticks: int | Int64 | Float64) -> float | Float64:
     """Convert microseconds to float seconds (exact to the microsecond up to 285 years)."""
     return ticks / US_PER_S

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.base.arrays import Float64, Int32, Int64, read_only
+from gpusched.base.arrays import Float64, Int32, Int64, UInt32, read_only
 from gpusched.base.labels import Labels
 from gpusched.base.memory import check_fits
 from gpusched.base.run_warning import warn
@@ -17,6 +17,7 @@ from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us, us_to_seconds
 from gpusched.clusters.cluster import Cluster
 from gpusched.generator import laws
+from gpusched.generator.ordering import stable_order
 from gpusched.generator.published_clusters import PROFILES
 from gpusched.traces.assembly import check_horizon
 from gpusched.traces.workload import Trace
@@ -161,12 +162,12 @@ def _groups(
     return int(num_groups.sum()), first_group[width_index] + rank
 
 
-def _positions(random: np.random.Generator, num_groups: int, group: Int64) -> Int64:
+def _positions(random: np.random.Generator, num_groups: int, group: Int64) -> UInt32:
     """Return an order of arrival in which the runs of one group lie around one date."""
     date = random.random(num_groups)
     # The difference of two uniform numbers: a hat around the group's date, wrapped at the ends.
     offset = (random.random(len(group)) - random.random(len(group))) * _GROUP_SPREAD
-    return np.argsort(np.mod(date[group] + offset, 1.0), kind="stable")
+    return stable_order(np.mod(date[group] + offset, 1.0))
 
 
 @cache
@@ -195,7 +196,7 @@ def _run_times(
     strata = (np.arange(len(group)) + random.random(len(group))) / len(group)
     service_s = np.empty(len(group), dtype=np.int64)
     quantiles = laws.interpolate(*_run_time_table(name), strata)
-    service_s[np.argsort(score, kind="stable")] = np.rint(quantiles).astype(np.int64)
+    service_s[stable_order(score)] = np.rint(quantiles).astype(np.int64)
     return np.maximum(service_s, 1)
 
 
