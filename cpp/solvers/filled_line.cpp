@@ -7,7 +7,7 @@
 namespace gpusched {
 namespace {
 
-constexpr std::size_t kEntriesInBlock = 32;
+constexpr std::size_t kEntriesInBlock = 12;
 
 /// Adds what the plan takes in the slots [low, high) to `used`, which begins with slot `low`.
 void add_plan(std::span<std::int64_t> used, const SlotPlan& plan, std::int64_t low,
@@ -222,6 +222,7 @@ bool FilledLine::is_unchanged(std::size_t index) const {
 
 /// The same of one entry to which the filling has come.
 bool FilledLine::is_unchanged(const Entry& entry) const {
+  if (!frees_ && entry.is_monotone()) return fits_as_planned(entry);
   const std::int64_t size = entry.plan.size();
   const std::int64_t until =
       std::min(high_, entry.has_failed ? filling_.slots_until(entry.member.claim->deadline) : size);
@@ -237,6 +238,19 @@ bool FilledLine::is_unchanged(const Entry& entry) const {
     if (!is_kept(known.end, known.gpus)) return false;
   }
   return is_kept(until, 0);
+}
+
+/// Whether what it has is still free. So it is where nothing more is taken.
+bool FilledLine::fits_as_planned(const Entry& entry) const {
+  std::int64_t begin = 0;
+  for (const SlotPlan::Stretch& known : entry.plan.stretches) {
+    const std::int64_t end = std::min(known.end, high_);
+    for (std::int64_t slot = std::max(begin, low_); slot < end; ++slot) {
+      if (filling_.free_at(static_cast<std::size_t>(slot)) < known.gpus) return false;
+    }
+    begin = known.end;
+  }
+  return true;
 }
 
 bool FilledLine::is_unchanged_at(const Entry& entry, int gpus, std::int64_t slot) const {
@@ -257,18 +271,21 @@ void FilledLine::shift(const SlotPlan& plan, int sign) {
   if (end == 0) return;
   reach(shift_, end);
   add_plan(shift_, plan, 0, end, sign);
-  low_ = low_ == high_ ? 0 : std::min<std::int64_t>(low_, 0);
+  low_ = 0;
   high_ = std::max(high_, end);
   const auto is_zero = [&](std::int64_t slot) {
     return shift_[static_cast<std::size_t>(slot)] == 0;
   };
   while (low_ < high_ && is_zero(low_)) ++low_;
   while (low_ < high_ && is_zero(high_ - 1)) --high_;
+  frees_ = std::any_of(shift_.begin() + low_, shift_.begin() + high_,
+                       [](std::int64_t more) { return more < 0; });
 }
 
 void FilledLine::clear_shift() noexcept {
   for (; low_ < high_; ++low_) shift_[static_cast<std::size_t>(low_)] = 0;
   low_ = high_ = 0;
+  frees_ = false;
 }
 
 void FilledLine::join(const Member& member) {

@@ -82,6 +82,7 @@ class FilledLine {
   [[nodiscard]] bool replan_others(const Claim& claim);
   [[nodiscard]] bool is_unchanged(std::size_t block) const;
   [[nodiscard]] bool is_unchanged(const Entry& entry) const;
+  [[nodiscard]] bool fits_as_planned(const Entry& entry) const;
   [[nodiscard]] bool is_unchanged_at(const Entry& entry, int gpus, std::int64_t slot) const;
   void fill(const Claim& claim, Entry& entry);
   void come_to(const Place& place, std::int64_t slots);
@@ -117,6 +118,7 @@ class FilledLine {
   std::vector<std::int64_t> shift_;
   std::int64_t low_ = 0;
   std::int64_t high_ = 0;
+  bool frees_ = false;  // less is taken in some slot
 };
 
 }  // namespace gpusched
