@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int32
+from gpusched.base.memo import Memo
 from gpusched.base.units import WHOLE_GPU
 from gpusched.results.gpu_time import Holdings
 
@@ -59,7 +60,10 @@ def job_groups(result: RunLog, by: str) -> JobGroups:
         raise TypeError(f"by: expected text, not {by!r}")
     if by not in GROUPINGS:
         raise ValueError(f"by: unknown {by!r}{nearest(by, list(GROUPINGS))}")
-    return GROUPINGS[by](result)
+    groups = GROUPINGS[by]
+    if by in _OF_RUNS:
+        return groups(result)
+    return _known.of(result.trace, by, lambda: groups(result))
 
 
 def _by_gpus(result: RunLog) -> JobGroups:
@@ -134,3 +138,7 @@ GROUPINGS: Final[dict[str, Callable[[RunLog], JobGroups]]] = {
     "month": _by_month,
 }
 """By what jobs can be grouped."""
+
+_OF_RUNS: Final = {"type"}
+"""What depends on where jobs ran; all else is the same for all runs of a trace."""
+_known: Memo[Trace, JobGroups] = Memo(len(GROUPINGS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def test_the_longest_span_that_there_is_can_be_ordered() -> None:
     assert np.array_equal(_core.time_order(time_us), np.argsort(time_us, kind="stable"))
 
 
-def of_groups(times: list[int], groups: list[int], num_groups: int) -> tuple[object, ...]:
+def of_groups(times: list[int], groups: list[int], num_groups: int) -> Any:
     time_us = np.array(times, dtype=np.int64)
     order = _core.time_order(time_us)
     return _core.group_times(

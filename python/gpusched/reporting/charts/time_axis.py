@@ -64,7 +64,7 @@ def first_submit_s(comparison: Comparison) -> float:
 
 def end_of_most(comparison: Comparison) -> float:
     """When 99 % of the jobs have finished under every policy: a few may run on for months."""
-    ends = [_ENDS.of(result, None, partial(_end, result)) for result in comparison.results.values()]
+    ends = [_ends.of(result, None, partial(_end, result)) for result in comparison.results.values()]
     return max([first_submit_s(comparison), *ends])
 
 
@@ -74,4 +74,4 @@ def _end(result: Result) -> float:
 
 
 # Several charts of a page end there.
-_ENDS: Final = Memo["Result", float](1)
+_ends: Memo[Result, float] = Memo(1)
