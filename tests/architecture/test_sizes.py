@@ -41,7 +41,7 @@ LARGER_FILES = {
 }
 LARGER_ROOMS = {
     "cpp/bindings": 39,
-    "python/gpusched/base": 40,
+    "python/gpusched/base": 41,
     "python/gpusched/cli": 41,
     "python/gpusched/deciding": 33,
     "python/gpusched/readable": 30,

@@ -89,6 +89,36 @@ def test_the_dynamic_program_equals_exhaustive_search(program):
         assert follow(*program, choices=choices) == pytest.approx(cost)
 
 
+@st.composite
+def long_programs(draw):
+    """Many options of costs near each other, as those of a job's window are."""
+    rng = random.Random(draw(st.integers(0, 1 << 30)))
+    num_configurations, num_segments = rng.randint(1, 5), rng.randint(2, 12)
+    quanta = rng.randint(1, 80)
+    steps = rng.choice([0.0, 0.25, 1.0])  # of costs: many are equal, or none
+    options = []
+    for _ in range(num_segments):
+        price = rng.uniform(0.5, 2.0)
+        for configuration in range(num_configurations):
+            same = rng.randint(0, 6) * (configuration + 1)
+            cost = price * (configuration + 1) ** rng.choice([1.0, 1.2])
+            if steps:
+                cost = round(cost / steps) * steps
+            changed = max(same - rng.choice([0, 1, 1, 3]), -1)
+            fits, goes_on = rng.random() < 0.9, rng.random() < 0.9
+            options.append((cost if fits else math.inf, same, changed, same, goes_on))
+    gpus = [rng.choice([1, 2, 4]) for _ in range(num_configurations)]
+    current = rng.randint(-1, num_configurations - 1)
+    return options, gpus, quanta, current, current < 0 and rng.random() < 0.5
+
+
+@given(st.one_of(programs(), long_programs()))
+@example(CHANGE_OF_A_SEGMENT)
+@settings(max_examples=1000, deadline=None)
+def test_the_search_near_a_bound_finds_what_the_whole_program_finds(program):
+    assert _testing.search_plan(*program) == _testing.solve_plan(*program)
+
+
 rates = st.dictionaries(
     st.tuples(st.sampled_from(["A", "B"]), st.sampled_from([1, 2])),
     st.sampled_from([1.0, 1.5, 2.0, 3.0]),

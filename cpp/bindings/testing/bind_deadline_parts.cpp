@@ -9,6 +9,7 @@
 
 #include "bindings/bindings.hpp"
 #include "deadlines/plan_oracle.hpp"
+#include "deadlines/plan_search.hpp"
 #include "deadlines/planner.hpp"
 #include "deadlines/prices.hpp"
 
@@ -29,6 +30,22 @@ struct AskedPlan {
   std::vector<PlanConfiguration> configurations;
   PlanQuery query;
 };
+
+using Option = std::tuple<double, int, int, int, bool>;
+
+template <class Finder>
+std::pair<double, std::vector<std::int32_t>> solve_plan(const std::vector<Option>& options,
+                                                        const std::vector<std::int32_t>& gpus,
+                                                        int quanta, int current, bool is_fresh) {
+  std::vector<PlanOption> all;
+  for (const auto& [cost, same, changed, first, goes_on] : options) {
+    all.push_back({cost, same, changed, first, goes_on});
+  }
+  Finder finder;
+  const bool is_found = finder.solve(all, gpus, quanta, current, is_fresh);
+  const auto choices = finder.choices();
+  return {is_found ? finder.cost() : -1.0, {choices.begin(), choices.end()}};
+}
 
 using Ways = std::vector<std::tuple<int, int, double>>;
 using Steps = std::vector<std::tuple<std::int64_t, std::int64_t, int>>;
@@ -98,23 +115,12 @@ void bind_deadline_parts(py::module_& m) {
   testing.def("price_table", &price_table, py::arg("rule"), py::arg("gpus"),
               py::arg("least_density"), py::arg("greatest_density"), py::arg("greatest_gpus"),
               "Prices of 0 to all GPUs after one job.");
-  testing.def(
-      "solve_plan",
-      [](const std::vector<std::tuple<double, int, int, int, bool>>& options,
-         const std::vector<std::int32_t>& gpus, int quanta, int current, bool is_fresh) {
-        std::vector<PlanOption> all;
-        for (const auto& [cost, same, changed, first, goes_on] : options) {
-          all.push_back({cost, same, changed, first, goes_on});
-        }
-        PlanOracle oracle;
-        const bool is_found = oracle.solve(all, gpus, quanta, current, is_fresh);
-        const auto choices = oracle.choices();
-        return std::pair(is_found ? oracle.cost() : -1.0,
-                         std::vector<std::int32_t>(choices.begin(), choices.end()));
-      },
-      py::arg("options"), py::arg("gpus"), py::arg("quanta"), py::arg("current"),
-      py::arg("is_fresh"),
-      "The oracle alone; options: (cost, same, changed, first, goes_on). No cost: -1.");
+  testing.def("solve_plan", &solve_plan<PlanOracle>, py::arg("options"), py::arg("gpus"),
+              py::arg("quanta"), py::arg("current"), py::arg("is_fresh"),
+              "The oracle alone; options: (cost, same, changed, first, goes_on). No cost: -1.");
+  testing.def("search_plan", &solve_plan<PlanSearch>, py::arg("options"), py::arg("gpus"),
+              py::arg("quanta"), py::arg("current"), py::arg("is_fresh"),
+              "The same, options left out that no cheapest plan uses.");
 }
 
 }  // namespace gpusched::bindings

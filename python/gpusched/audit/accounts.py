@@ -33,13 +33,11 @@ def check(
 
 
 def _check_ends(case: Case, course: Course) -> None:
-    """Every job is finished or rejected, or was taken back."""
-    ends = case.finished | case.rejected
-    ends[[job for job in course.cancelled if 0 <= job < len(ends)]] = True
+    """Every job is finished or rejected, or the run tells that it was cancelled."""
     case.report(
         "job never ends",
-        ~ends,
-        lambda j: f"job {j} is neither finished nor rejected",
+        ~course.ends(case),
+        lambda j: f"job {j} is neither finished nor rejected, nor was it cancelled",
     )
     case.report(
         "job lost", case.finished & ~case.has_run, lambda j: f"job {j} finished but never ran"
