@@ -52,18 +52,21 @@ void relax_into(double* __restrict out, const double* __restrict shared,
 }  // namespace
 
 bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus,
-                       int quanta, int current, bool is_fresh) {
+                       int quanta, int current, bool is_fresh,
+                       std::span<const std::uint8_t> is_busy) {
   options_ = options;
+  is_busy_ = is_busy;
   gpus_ = gpus;
   num_configurations_ = gpus.size();
   num_segments_ = gpus.empty() ? 0 : options.size() / gpus.size();
   quanta_ = quanta;
+  current_ = current;
   is_fresh_ = is_fresh;
-  choices_.assign(num_segments_, -1);
   cost_ = 0.0;
   if (quanta <= 0) return true;
   cost_ = kInfinity;
   if (num_segments_ == 0) return false;
+  find_fitting();
   find_ranges();
   if (most_[0] < quanta) return false;
 
@@ -80,29 +83,44 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
 
   const std::size_t begin = current < 0 ? num_configurations_ : static_cast<std::size_t>(current);
   cost_ = row(0, begin)[quanta];
-  if (cost_ == kInfinity) return false;
-  read_choices(begin);
-  return true;
+  return cost_ < kInfinity;
+}
+
+void PlanOracle::find_fitting() {
+  fitting_.clear();
+  begins_.assign(1, 0);
+  for (std::size_t s = 0; s < num_segments_; ++s) {
+    for (std::size_t c = 0; c < num_configurations_; ++c) {
+      if (option(s, c).cost < kInfinity) fitting_.push_back(static_cast<std::uint32_t>(c));
+    }
+    begins_.push_back(fitting_.size());
+  }
 }
 
 void PlanOracle::find_ranges() {
   least_.assign(num_segments_ + 1, 0);
   most_.assign(num_segments_ + 1, 0);
-  const auto best = [&](std::size_t segment) {
-    int most = 0;
-    for (std::size_t c = 0; c < num_configurations_; ++c) {
-      const PlanOption& o = option(segment, c);
-      if (o.cost == kInfinity) continue;
-      most = std::max({most, o.same, o.changed, is_fresh_ ? o.first : 0});
+  least_[0] = most_[0] = quanta_;
+  best_.assign(num_segments_, 0);
+  for (std::size_t s = 0; s < num_segments_; ++s) {
+    int fewest = may_idle(s) ? 0 : quanta_;
+    for (const std::size_t c : fitting(s)) {
+      const PlanOption& o = option(s, c);
+      for (const int done : {o.same, o.changed, is_fresh_ ? o.first : -1}) {
+        if (done < 0) continue;
+        fewest = std::min(fewest, done);
+        best_[s] = std::max(best_[s], std::min(done, quanta_));
+      }
     }
-    return std::min(most, quanta_);
-  };
-  least_[0] = quanta_;
-  for (std::size_t s = 0; s < num_segments_; ++s) least_[s + 1] = std::max(0, least_[s] - best(s));
-  for (std::size_t s = num_segments_; s > 0;) {
-    --s;
-    most_[s] = std::min(quanta_, most_[s + 1] + best(s));
+    least_[s + 1] = std::max(0, least_[s] - best_[s]);
+    most_[s + 1] = most_[s] - std::min(fewest, most_[s]);
   }
+  int can = 0;
+  for (std::size_t s = num_segments_; s > 0; --s) {
+    most_[s] = std::min(most_[s], can);
+    can = std::min(quanta_, can + best_[s - 1]);
+  }
+  most_[0] = std::min(most_[0], can);
 }
 
 void PlanOracle::fill(std::size_t segment) {
@@ -119,32 +137,31 @@ void PlanOracle::fill(std::size_t segment) {
   cells += width;
   shared[0] = 0.0;
   const double* const next_idle = row(segment + 1, idle);
-  const int idle_last = std::min(last, next_most);
+  const int idle_last = may_idle(segment) ? std::min(last, next_most) : 0;
   if (first <= idle_last) {
     std::memcpy(shared + first, next_idle + first,
                 static_cast<std::size_t>(idle_last - first + 1) * sizeof(double));
   }
   std::fill(shared + std::max(first, idle_last + 1), shared + std::max(first, last + 1), kInfinity);
-  for (std::size_t c = 0; c < num_configurations_; ++c) {
+  for (const std::size_t c : fitting(segment)) {
     const PlanOption& o = option(segment, c);
-    if (o.cost == kInfinity || o.changed < 0) continue;
+    if (o.changed < 0) continue;
     const int most = is_idle_first_run(o.changed, last) ? last - 1 : last;
     relax(shared, next_row(segment, c), o.cost, {first, most, o.changed, next_most});
   }
-  for (std::size_t c = 0; c < num_configurations_; ++c) {
+  std::fill_n(&row(segment, 0), num_configurations_ + 1, shared);
+  for (const std::size_t c : fitting(segment)) {
     const PlanOption& o = option(segment, c);
-    row(segment, c) = shared;
-    if (o.cost == kInfinity || o.same < 0 || o.same == o.changed) continue;
+    if (o.same < 0 || o.same == o.changed || !may_run_on(segment, c)) continue;
     row(segment, c) = cells;
     cells[0] = 0.0;
     relax_into(cells, shared, next_row(segment, c), o.cost, {first, last, o.same, next_most});
     cells += width;
   }
-  row(segment, idle) = shared;
   if (!is_fresh_ || last < quanta_) return;
   // Nothing is done yet: the first run is free of restart costs. Only the idle row may know it.
   double best = shared[quanta_];
-  for (std::size_t c = 0; c < num_configurations_; ++c) {
+  for (const std::size_t c : fitting(segment)) {
     best = std::min(best, value(segment, c, option(segment, c).first, quanta_));
   }
   if (best == shared[quanta_]) return;
@@ -153,6 +170,13 @@ void PlanOracle::fill(std::size_t segment) {
   cells[0] = 0.0;
   cells[quanta_] = best;
   row(segment, idle) = cells;
+}
+
+/// Whether the configuration may run when the segment begins.
+bool PlanOracle::may_run_on(std::size_t segment, std::size_t configuration) const noexcept {
+  if (segment == 0) return static_cast<int>(configuration) == current_;
+  const PlanOption& before = option(segment - 1, configuration);
+  return before.cost < kInfinity && before.goes_on;
 }
 
 // A job that has never run must do something in its first run, so that all work left means that
@@ -164,21 +188,23 @@ bool PlanOracle::is_idle_first_run(int done, int left) const noexcept {
 /// Cost from the segment on if the configuration runs in it and does `done` of `left`.
 double PlanOracle::value(std::size_t segment, std::size_t configuration, int done, int left) {
   const double cost = option(segment, configuration).cost;
-  if (cost == kInfinity || done < 0 || is_idle_first_run(done, left)) return kInfinity;
+  if (done < 0 || is_idle_first_run(done, left)) return kInfinity;
   if (done >= left) return cost;
   if (left - done > most_[segment + 1]) return kInfinity;
   return cost + next_row(segment, configuration)[left - done];
 }
 
-void PlanOracle::read_choices(std::size_t current) {
+std::span<const std::int32_t> PlanOracle::choices() {
+  choices_.assign(num_segments_, -1);
+  if (cost_ == kInfinity) return choices_;
   const std::size_t idle = num_configurations_;
-  std::size_t previous = current;
+  std::size_t previous = current_ < 0 ? idle : static_cast<std::size_t>(current_);
   int left = quanta_;
   for (std::size_t segment = 0; segment < num_segments_ && left > 0; ++segment) {
     const double best = row(segment, previous)[left];
     std::size_t chosen = idle;
     int done = 0;
-    for (std::size_t c = 0; c < num_configurations_; ++c) {
+    for (const std::size_t c : fitting(segment)) {
       const PlanOption& o = option(segment, c);
       const bool is_first = is_fresh_ && previous == idle && left == quanta_;
       const int own = is_first ? o.first : c == previous ? o.same : o.changed;
@@ -194,6 +220,7 @@ void PlanOracle::read_choices(std::size_t current) {
     choices_[segment] = chosen == idle ? -1 : static_cast<std::int32_t>(chosen);
     previous = chosen != idle && option(segment, chosen).goes_on ? chosen : idle;
   }
+  return choices_;
 }
 
 }  // namespace gpusched

@@ -177,10 +177,10 @@ bool DeadlinePlanner::solve(const PlanQuery& query, double work, double limit,
                               std::min(options_.quanta, kQuantaPerSegment * segments_.count()));
   segments_.make_options(query, work / static_cast<double>(quanta), quanta);
   is_pruned_ = limit < kInfinity && segments_.prune(quanta, limit);
-  if (!oracle_.solve(segments_.options(), widths_, quanta, query.current, query.is_fresh)) {
+  if (!search_.solve(segments_.options(), widths_, quanta, query.current, query.is_fresh)) {
     return false;
   }
-  segments_.read_steps(query, oracle_.choices(), steps);
+  segments_.read_steps(query, search_.choices(), steps);
   return true;
 }
 
@@ -193,20 +193,21 @@ bool DeadlinePlanner::is_too_dear(const PlanQuery& query) {
 
 PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>& steps,
                                   double& cost) {
-  const PlanVerdict verdict = find_below(query, kKnownCost * query.value, steps, cost);
+  const PlanVerdict verdict = find_below(query, kKnownCost * query.value, false, steps, cost);
   // What no plan below the limit does may be dear, or may not be possible.
   const bool is_none = verdict == PlanVerdict::no_room || verdict == PlanVerdict::too_long;
   if (!is_none || !is_pruned_) return verdict;
-  return find_below(query, kInfinity, steps, cost);
+  return find_below(query, kInfinity, true, steps, cost);
 }
 
 bool DeadlinePlanner::find_affordable(const PlanQuery& query, std::vector<PlanStep>& steps,
                                       double& cost) {
-  return !is_too_dear(query) && find_below(query, query.value, steps, cost) == PlanVerdict::found;
+  return !is_too_dear(query) &&
+         find_below(query, query.value, true, steps, cost) == PlanVerdict::found;
 }
 
-/// Among the plans that cost less than `limit`.
-PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
+/// Among the plans that cost less than `limit`. `is_cut`: its window has just been cut.
+PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, bool is_cut,
                                         std::vector<PlanStep>& steps, double& cost) {
   cost = kInfinity;
   steps.clear();
@@ -225,7 +226,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
 
   widths_.clear();
   for (const PlanConfiguration& c : query.configurations) widths_.push_back(c.gpus);
-  segments_.cut(window, query.change);
+  if (!is_cut) segments_.cut(window, query.change);
   // The reserve for a migration is lost at the rate of the configuration that migrates, which only
   // the plan tells: a guess, and what the plan found by it tells.
   double rate = 0.0;
@@ -246,7 +247,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
     const PlanOutcome outcome = follow(query, steps, options_.slot, kInfinity);
     is_found = outcome.done >= enough(query, steps, outcome.greatest_rate);
     if (is_found) {
-      cost = oracle_.cost();
+      cost = search_.cost();
       if (cost < query.value || outcome.greatest_rate >= rate) break;
       dear = std::min(dear, cost);
     }
@@ -266,13 +267,17 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit,
 
 double DeadlinePlanner::cost_of(const PlanQuery& query, std::span<const PlanStep> steps) const {
   const PlanWindow window = window_of(query);
+  const double share = share_of(window, window.first, options_.slot);  // all others are whole
   double cost = 0.0;
   for (const PlanStep& step : steps) {
     const PlanConfiguration& c = query.configurations[static_cast<std::size_t>(step.configuration)];
-    for (std::int64_t slot = std::max(step.begin, window.first); slot < step.end; ++slot) {
-      cost += prices_.of(c.type, ledger_.promised(c.type, slot)) *
-              share_of(window, slot, options_.slot) * static_cast<double>(c.gpus);
-    }
+    const auto table = prices_.table(c.type);
+    const double gpus = static_cast<double>(c.gpus);
+    const std::int64_t first = std::max(step.begin, window.first);
+    ledger_.for_each_slot(c.type, first, step.end, [&](std::int64_t slot, int promised) {
+      const double price = table[static_cast<std::size_t>(promised)];
+      cost += (slot == window.first ? price * share : price) * gpus;
+    });
   }
   return cost;
 }
@@ -293,15 +298,15 @@ bool DeadlinePlanner::trim(const PlanQuery& query, std::vector<PlanStep>& steps)
 void DeadlinePlanner::promise(const PlanQuery& query, std::span<const PlanStep> steps, int sign) {
   for (const PlanStep& step : steps) {
     const PlanConfiguration& c = query.configurations[static_cast<std::size_t>(step.configuration)];
-    ledger_.add(c.type, sign * c.gpus, step.begin, step.end);
+    const int most = prices_.gpus(c.type);
+    if (ledger_.add(c.type, sign * c.gpus, step.begin, step.end, most)) continue;
     const std::int64_t first = std::max(step.begin, ledger_.begin());
-    for (std::int64_t slot = first; slot < step.end; ++slot) {
-      const int promised = ledger_.promised(c.type, slot);
-      if (promised >= 0 && promised <= prices_.gpus(c.type)) continue;
-      throw InvariantError("of " + std::to_string(prices_.gpus(c.type)) + " GPUs of type " +
+    ledger_.for_each_slot(c.type, first, step.end, [&](std::int64_t slot, int promised) {
+      if (promised >= 0 && promised <= most) return;
+      throw InvariantError("of " + std::to_string(most) + " GPUs of type " +
                            std::to_string(c.type) + " " + std::to_string(promised) +
                            " are promised in slot " + std::to_string(slot));
-    }
+    });
   }
 }
 

@@ -7,7 +7,7 @@
 #include "base/time.hpp"
 #include "deadlines/market_prices.hpp"
 #include "deadlines/plan.hpp"
-#include "deadlines/plan_oracle.hpp"
+#include "deadlines/plan_search.hpp"
 #include "deadlines/prices.hpp"
 #include "deadlines/promise_ledger.hpp"
 #include "deadlines/segments.hpp"
@@ -82,7 +82,7 @@ class DeadlinePlanner {
   };
 
   void see_market(const PlanQuery& query);
-  [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit,
+  [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit, bool is_cut,
                                        std::vector<PlanStep>& steps, double& cost);
   [[nodiscard]] bool solve(const PlanQuery& query, double work, double limit,
                            std::vector<PlanStep>& steps);
@@ -91,7 +91,7 @@ class DeadlinePlanner {
   Prices prices_;
   PromiseLedger ledger_;
   DeadlineSegments segments_;  // of the last window
-  PlanOracle oracle_;
+  PlanSearch search_;
   MarketPrice market_;
   std::vector<Worth> worths_;  // of each type
   std::vector<std::int32_t> widths_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace gpusched {
@@ -34,13 +35,29 @@ class PromiseLedger {
     return slot - begin_ < capacity_ ? cells_[index(static_cast<std::size_t>(type), slot)] : 0;
   }
 
+  /// Calls `visit(slot, promised)` for the slots [begin, end), none of them before the first one.
+  template <class Visit>
+  void for_each_slot(int type, std::int64_t begin, std::int64_t end, Visit&& visit) const {
+    const std::int64_t last = std::min(end, begin_ + capacity_);
+    std::int64_t slot = begin;
+    for_each_run(*this, type, begin, last, [&](std::span<const std::int32_t> cells) {
+      for (const std::int32_t promised : cells) visit(slot++, promised);
+    });
+    for (; slot < end; ++slot) visit(slot, 0);
+  }
+
   /// Promises `gpus` more in the slots [begin, end); a negative number takes them back. What lies
-  /// before the first slot is ignored.
-  void add(int type, int gpus, std::int64_t begin, std::int64_t end) {
+  /// before the first slot is ignored. Whether 0 to `most` are promised in each of them then.
+  [[nodiscard]] bool add(int type, int gpus, std::int64_t begin, std::int64_t end, int most) {
     reserve(end);
-    for (std::int64_t slot = std::max(begin, begin_); slot < end; ++slot) {
-      cell(static_cast<std::size_t>(type), slot) += gpus;
-    }
+    bool is_possible = true;
+    for_each_run(*this, type, std::max(begin, begin_), end, [&](std::span<std::int32_t> cells) {
+      for (std::int32_t& promised : cells) {
+        promised += gpus;
+        is_possible &= promised >= 0 && promised <= most;
+      }
+    });
+    return is_possible;
   }
 
  private:
@@ -50,6 +67,19 @@ class PromiseLedger {
   }
   [[nodiscard]] std::int32_t& cell(std::size_t type, std::int64_t slot) noexcept {
     return cells_[index(type, slot)];
+  }
+
+  /// The cells of kept slots, as the ring has them side by side.
+  template <class Self, class Visit>
+  static void for_each_run(Self& self, int type, std::int64_t begin, std::int64_t end,
+                           Visit&& visit) {
+    while (begin < end) {
+      const std::size_t first = self.index(static_cast<std::size_t>(type), begin);
+      const std::int64_t count =
+          std::min(end - begin, self.capacity_ - (begin & (self.capacity_ - 1)));
+      visit(std::span(self.cells_.data() + first, static_cast<std::size_t>(count)));
+      begin += count;
+    }
   }
 
   void reserve(std::int64_t end) {

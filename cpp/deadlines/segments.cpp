@@ -48,19 +48,19 @@ void DeadlineSegments::cut(const PlanWindow& window, Time change) {
 
 void DeadlineSegments::sum_up() {
   const int num_types = prices_->num_types();
+  const double share = share_of(window_, window_.first, options_->slot);  // all others are whole
   sums_.clear();
   for (const Segment& segment : segments_) {
     for (int type = 0; type < num_types; ++type) {
       const auto table = prices_->table(type);
       SegmentSum sum{0.0, prices_->gpus(type), 0};
-      for (std::int64_t slot = segment.begin; slot < segment.end; ++slot) {
-        const int promised = ledger_->promised(type, slot);
-        const double price = table[static_cast<std::size_t>(promised)];
-        sum.price +=
-            slot == window_.first ? price * share_of(window_, slot, options_->slot) : price;
-        sum.least = std::min(sum.least, promised);
-        sum.most = std::max(sum.most, promised);
-      }
+      ledger_->for_each_slot(type, segment.begin, segment.end,
+                             [&](std::int64_t slot, std::int32_t promised) {
+                               const double price = table[static_cast<std::size_t>(promised)];
+                               sum.price += slot == window_.first ? price * share : price;
+                               sum.least = std::min(sum.least, promised);
+                               sum.most = std::max(sum.most, promised);
+                             });
       sums_.push_back(sum);
     }
   }

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "seams/named.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 namespace {
@@ -32,8 +33,10 @@ void PromisingScheduler::begin(const Setup& setup) {
   jobs_.begin(setup, rules_.own_width_only);
   jobs_.set_may_move([self = Ref(*this)](JobId job) { return self->may_move(job); });
   ledgers_.clear();
+  lines_.clear();
   for (int type = 0; type < jobs_.num_types(); ++type) {
     ledgers_.emplace_back(jobs_.total(type), rules_.slot.count());
+    lines_.emplace_back(jobs_.total(type), rules_.slot.count(), takes_slow_twins);
   }
   promises_.clear();
   pinned_type_.clear();
@@ -74,6 +77,7 @@ void PromisingScheduler::decide(const State& state, const Instant& instant, Acti
     }
   }
   if (!batch_.empty() && (is_boundary || promises_.empty())) consider_batch(state);
+  close_lines();
   give_promised(state);
   if (rules_.is_firm && !is_boundary) keep_leases();
   give_spare();
@@ -114,56 +118,47 @@ void PromisingScheduler::set_claim(const State& state, Promise& promise) const {
 }
 
 /// The promises of a type in the order of plans, into `line_`.
-void PromisingScheduler::find_promises(const State& state, int type) {
+void PromisingScheduler::find_promises(int type) {
   line_.clear();
-  ProgressiveFilling& filling = ledger(type);
-  filling.open(state.now().count());
   for (auto& [id, promise] : promises_) {
     if (promise.type == type) line_.push_back(&promise);
   }
   std::stable_sort(line_.begin(), line_.end(),
                    [](const Promise* a, const Promise* b) { return a->key < b->key; });
-  if (!rules_.is_firm || state.now().count() % rules_.slot.count() == 0) return;
-  for (const auto& [id, job] : jobs_.all()) {
-    if (job.held_type() == type && !promises_.contains(id)) filling.block(job.held_gpus());
+}
+
+/// GPUs of a type that nobody can be promised before the slot ends.
+std::int64_t PromisingScheduler::find_blocked(const State& state, int type) const {
+  if (!rules_.is_firm || state.now().count() % rules_.slot.count() == 0) return 0;
+  std::int64_t gpus = 0;
+  for (const ElasticJobs::Job* job : jobs_.holders()) {
+    if (job->held_type() == type && !promises_.contains(job->id)) gpus += job->held_gpus();
   }
+  return gpus;
 }
 
 /// Plans the candidate and all promises of its type anew; where that fails, the candidate alone
-/// beside the plans that stand. The plans are left in `plans_`, in the order of `line_`.
-bool PromisingScheduler::plan_beside(const State& state, Promise& candidate) {
-  find_promises(state, candidate.type);
-  const auto place =
-      std::upper_bound(line_.begin(), line_.end(), &candidate,
-                       [](const Promise* a, const Promise* b) { return a->key < b->key; });
-  const auto position = static_cast<std::size_t>(place - line_.begin());
-  line_.insert(place, &candidate);
-  plans_.resize(line_.size());
-  ProgressiveFilling& filling = ledger(candidate.type);
-  bool is_complete = true;
-  for (std::size_t i = 0; i < line_.size() && is_complete; ++i) {
-    is_complete = filling.fill(line_[i]->claim, plans_[i]);
+/// beside the plans that stand. Candidates of an instant come in the order of JobId, as promises
+/// with one key do.
+bool PromisingScheduler::try_join(const State& state, const Promise& candidate) {
+  FilledLine& own = line(candidate.type);
+  if (!own.is_open()) {
+    find_promises(candidate.type);
+    std::vector<FilledLine::Member> members;
+    for (Promise* known : line_) members.push_back({&known->claim, &known->plan, known->key});
+    own.open(state.now().count(), find_blocked(state, candidate.type), members);
   }
-  if (is_complete) return true;
-  find_promises(state, candidate.type);
-  line_.insert(line_.begin() + static_cast<std::ptrdiff_t>(position), &candidate);
-  for (std::size_t i = 0; i < line_.size(); ++i) {
-    if (line_[i] == &candidate) continue;
-    plans_[i] = line_[i]->plan;
-    filling.add(plans_[i]);
-  }
-  return filling.fill(candidate.claim, plans_[position]);
+  return own.try_join(candidate.claim, candidate.key);
 }
 
-void PromisingScheduler::adopt_plans() {
-  for (std::size_t i = 0; i < line_.size(); ++i) line_[i]->plan = plans_[i];
+void PromisingScheduler::close_lines() {
+  for (FilledLine& line : lines_) line.close();
 }
 
 bool PromisingScheduler::could_meet(const State& state, Promise& candidate, bool& is_cut_off) {
   ProgressiveFilling empty(jobs_.total(candidate.type), rules_.slot.count());
   empty.open(state.now().count());
-  SlotPlan plan;
-  const bool is_met = empty.fill(candidate.claim, plan);
+  const bool is_met = empty.find(candidate.claim, candidate.plan);
   is_cut_off = is_cut_off || (!is_met && empty.is_cut_off());
   return is_met;
 }
@@ -185,8 +180,6 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
   std::int64_t least = 0;
   bool is_possible = false;
   bool is_cut_off = false;  // alone
-  std::vector<Promise*> best_line;
-  std::vector<SlotPlan> best_plans;
   Promise candidate{};
   candidate.job = &job;
   for (int type = 0; type < jobs_.num_types(); ++type) {
@@ -200,30 +193,20 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
     if (!could_meet(state, candidate, is_cut_off)) continue;
     is_possible = true;
     decision.type = type;
-    if (!plan_beside(state, candidate)) continue;
-    const auto own = std::find(line_.begin(), line_.end(), &candidate) - line_.begin();
-    const std::int64_t slots = ledger(type).gpu_slots(plans_[static_cast<std::size_t>(own)]);
+    if (!try_join(state, candidate)) continue;
+    const std::int64_t slots = ledger(type).gpu_slots(line(type).plan());
     if (best.type >= 0 && slots >= least) continue;
     least = slots;
     best = candidate;
-    best.plan = plans_[static_cast<std::size_t>(own)];
-    best_line = line_;
-    best_plans = plans_;
   }
   if (best.type < 0) {
     return reject(is_possible  ? "the GPUs that admitted jobs leave do not suffice"
                   : is_cut_off ? "no plan of at most 32768 slots meets the deadline"
                                : "no width of any type meets the deadline");
   }
-  line_ = std::move(best_line);
-  plans_ = std::move(best_plans);
-  std::erase_if(plans_, [&, i = std::size_t{0}](const SlotPlan&) mutable {
-    return line_[i++] == &candidate;
-  });
-  std::erase(line_, &candidate);
-  adopt_plans();
   Promise& promise = promises_.emplace(job.id, std::move(best)).first->second;
   promise.claim.widths = promise.widths;
+  line(promise.type).join({&promise.claim, &promise.plan, promise.key});
   decision.is_admitted = true;
   decision.type = promise.type;
   decision.reason = "a share of its type meets the deadline and every promise stands";
@@ -243,8 +226,10 @@ void PromisingScheduler::renew(const State& state) {
 }
 
 void PromisingScheduler::refill(const State& state, int type) {
-  find_promises(state, type);
+  find_promises(type);
   ProgressiveFilling& filling = ledger(type);
+  filling.open(state.now().count());
+  filling.block(find_blocked(state, type));
   // Those whose plans hold keep them.
   for (Promise* promise : line_) {
     if (filling.suffices(promise->claim, promise->plan, 0)) filling.add(promise->plan);

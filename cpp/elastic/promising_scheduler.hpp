@@ -12,6 +12,7 @@
 #include "elastic/elastic_jobs.hpp"
 #include "seams/placement.hpp"
 #include "seams/scheduler.hpp"
+#include "solvers/filled_line.hpp"
 #include "solvers/progressive_filling.hpp"
 
 namespace gpusched {
@@ -71,10 +72,11 @@ class PromisingScheduler : public Scheduler {
   void consider_batch(const State& state);
   /// Alone. Sets `is_cut_off` where it is not known, as the plan would be too long.
   [[nodiscard]] bool could_meet(const State& state, Promise& candidate, bool& is_cut_off);
-  bool plan_beside(const State& state, Promise& candidate);
+  [[nodiscard]] bool try_join(const State& state, const Promise& candidate);
+  void close_lines();
   void set_claim(const State& state, Promise& promise) const;
-  void find_promises(const State& state, int type);
-  void adopt_plans();
+  void find_promises(int type);
+  [[nodiscard]] std::int64_t find_blocked(const State& state, int type) const;
   void renew(const State& state);
   void refill(const State& state, int type);
 
@@ -89,6 +91,9 @@ class PromisingScheduler : public Scheduler {
   [[nodiscard]] ProgressiveFilling& ledger(int type) noexcept {
     return ledgers_[static_cast<std::size_t>(type)];
   }
+  [[nodiscard]] FilledLine& line(int type) noexcept {
+    return lines_[static_cast<std::size_t>(type)];
+  }
 
   PromiseRules rules_;
   Owned<Placement> anywhere_;
@@ -96,9 +101,9 @@ class PromisingScheduler : public Scheduler {
   Ref<const State> state_;
   Ref<const RunControl> control_;
   std::vector<ProgressiveFilling> ledgers_;  // by type
+  std::vector<FilledLine> lines_;  // by type, within an instant
   std::map<JobId, Promise> promises_;
   std::vector<Promise*> line_;  // of one type, in the order of plans
-  std::vector<SlotPlan> plans_;
   std::map<JobId, int> pinned_type_;
   std::vector<std::int64_t> pinned_gpus_;  // by type
   std::vector<JobId> batch_;  // came with deadlines and were not judged yet

@@ -19,6 +19,7 @@ void PromisingScheduler::consider_batch(const State& state) {
   if (std::all_of(judged, decisions_.end(), [](const Decision& one) { return one.is_admitted; })) {
     return;
   }
+  close_lines();
   std::erase_if(promises_, [&](const auto& entry) { return !before.contains(entry.first); });
   for (auto& [id, promise] : promises_) promise.plan = before.find(id)->second;
   for (auto decision = judged; decision != decisions_.end(); ++decision) {

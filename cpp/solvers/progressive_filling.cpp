@@ -57,12 +57,12 @@ int widest(std::span<const WidthRate> widths, std::int64_t gpus) noexcept {
 
 }  // namespace
 
-void ProgressiveFilling::open(std::int64_t now) noexcept {
+void ProgressiveFilling::open(std::int64_t now, std::span<const std::int64_t> used) {
   now_ = now;
-  used_.clear();
+  used_.assign(used.begin(), used.end());
 }
 
-void ProgressiveFilling::add(const SlotPlan& plan) {
+void ProgressiveFilling::add(const SlotPlan& plan, int sign) {
   const std::int64_t gone = slot() - plan.first;
   const std::int64_t size = plan.size();
   if (size <= gone) return;
@@ -72,10 +72,16 @@ void ProgressiveFilling::add(const SlotPlan& plan) {
   std::int64_t begin = 0;
   for (const SlotPlan::Stretch& known : plan.stretches) {
     for (std::int64_t i = std::max(begin, gone); i < known.end && known.gpus > 0; ++i) {
-      used_[static_cast<std::size_t>(i - gone)] += known.gpus;
+      used_[static_cast<std::size_t>(i - gone)] += sign * known.gpus;
     }
     begin = known.end;
   }
+}
+
+void ProgressiveFilling::add(std::int64_t first, std::span<const std::int64_t> gpus) {
+  const auto begin = static_cast<std::size_t>(first);
+  if (used_.size() < begin + gpus.size()) used_.resize(begin + gpus.size());
+  for (std::size_t i = 0; i < gpus.size(); ++i) used_[begin + i] += gpus[i];
 }
 
 void ProgressiveFilling::block(std::int64_t gpus) {
@@ -84,18 +90,26 @@ void ProgressiveFilling::block(std::int64_t gpus) {
 }
 
 bool ProgressiveFilling::fill(const Claim& claim, SlotPlan& plan) {
-  is_cut_off_ = false;
+  if (!find(claim, plan)) return false;
+  add(plan);
+  return true;
+}
+
+bool ProgressiveFilling::find(const Claim& claim, SlotPlan& plan) {
+  is_cut_off_ = has_failed_ = false;
+  share_ = claim.widths.size() - 1;
   for (std::size_t share = 0; share < claim.widths.size(); ++share) {
     const double window = static_cast<double>(claim.deadline - now_);
     if (window * claim.widths[share].rate < claim.work) continue;
-    if (!fill_share(claim, share, plan)) continue;
-    add(plan);
-    return true;
+    share_ = share;
+    if (find_share(claim, share, plan)) return true;
+    has_failed_ = true;
   }
+  plan.stretches.clear();
   return false;
 }
 
-bool ProgressiveFilling::fill_share(const Claim& claim, std::size_t share, SlotPlan& plan) {
+bool ProgressiveFilling::find_share(const Claim& claim, std::size_t share, SlotPlan& plan) {
   const auto widths = claim.widths.first(share + 1);
   const double rate = widths.back().rate;
   // Remaining work and finishes are rounded up to ticks; a move may cost one restart.
@@ -238,6 +252,11 @@ bool ProgressiveFilling::suffices_by_slot(const Claim& claim, const SlotPlan& pl
     if (walk.left <= 0) return true;
   }
   return false;
+}
+
+std::int64_t ProgressiveFilling::slots_until(std::int64_t deadline) const noexcept {
+  const std::int64_t last = deadline / slot_ticks_ + (deadline % slot_ticks_ != 0 ? 1 : 0);
+  return std::clamp<std::int64_t>(last - slot(), 0, kMaxSlots);
 }
 
 std::int64_t ProgressiveFilling::gpu_slots(const SlotPlan& plan) const noexcept {

@@ -73,42 +73,55 @@ class ProgressiveFilling {
   ProgressiveFilling(std::int64_t num_gpus, std::int64_t slot_ticks)
       : num_gpus_(num_gpus), slot_ticks_(slot_ticks) {}
 
-  /// All GPUs are free from now on; the present slot is the rest of it.
-  void open(std::int64_t now) noexcept;
-  /// What a plan made earlier still takes.
-  void add(const SlotPlan& plan);
+  /// All GPUs are free from now on but for those `used`, from the present slot on; the present slot
+  /// is the rest of it.
+  void open(std::int64_t now, std::span<const std::int64_t> used = {});
+  /// What a plan made earlier still takes; gives it back if `sign` is -1.
+  void add(const SlotPlan& plan, int sign = 1);
+  /// So many GPUs more in the slots from the first one on, counted from the present one.
+  void add(std::int64_t first, std::span<const std::int64_t> gpus);
   /// Taken until the present slot ends.
   void block(std::int64_t gpus);
-  /// Plans the least share that meets the deadline, and takes it; false, and nothing is taken, if
-  /// there is none.
+  /// Plans the least share that meets the deadline; false, and the plan is empty, if there is none.
+  [[nodiscard]] bool find(const Claim& claim, SlotPlan& plan);
+  /// The same, and takes it.
   bool fill(const Claim& claim, SlotPlan& plan);
-  /// Whether some share was given up in the last `fill` because its plan would take more slots than
+  /// Whether some share was given up in the last `find` because its plan would take more slots than
   /// a plan may have: none may suffice all the same.
   [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_; }
+  /// The share that the last `find` planned, among the widths; the last one if it failed.
+  [[nodiscard]] std::size_t share() const noexcept { return share_; }
+  /// Whether a share was tried in the last `find` and did not suffice.
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
   /// Whether the plan does the work by the deadline even if so many ticks are lost at its head.
   [[nodiscard]] bool suffices(const Claim& claim, const SlotPlan& plan, double lost) const;
 
+  /// From the present slot on.
+  [[nodiscard]] std::span<const std::int64_t> used() const noexcept { return used_; }
+  [[nodiscard]] std::int64_t free_at(std::size_t i) const noexcept {
+    return num_gpus_ - (i < used_.size() ? used_[i] : 0);
+  }
   [[nodiscard]] std::int64_t slot() const noexcept { return now_ / slot_ticks_; }
   /// When the present slot ends.
   [[nodiscard]] std::int64_t slot_end() const noexcept { return (slot() + 1) * slot_ticks_; }
+  /// Slots until then, the present one and the last among them, that a plan may have.
+  [[nodiscard]] std::int64_t slots_until(std::int64_t deadline) const noexcept;
   /// GPU slots of the plan from now on.
   [[nodiscard]] std::int64_t gpu_slots(const SlotPlan& plan) const noexcept;
 
  private:
-  [[nodiscard]] bool fill_share(const Claim& claim, std::size_t share, SlotPlan& plan);
+  [[nodiscard]] bool find_share(const Claim& claim, std::size_t share, SlotPlan& plan);
   /// As `suffices`, slot by slot: what it is asked where rounding could matter.
   [[nodiscard]] bool suffices_by_slot(const Claim& claim, const SlotPlan& plan, double lost) const;
   /// Slots behind the i-th in which as many GPUs are free as in it, at most `most`.
   [[nodiscard]] std::int64_t alike(std::size_t i, std::int64_t most) const noexcept;
-  [[nodiscard]] std::int64_t free_at(std::size_t i) const noexcept {
-    return num_gpus_ - (i < used_.size() ? used_[i] : 0);
-  }
-
   std::int64_t num_gpus_;
   std::int64_t slot_ticks_;
   std::int64_t now_ = 0;
   std::vector<std::int64_t> used_;  // from the present slot on
   bool is_cut_off_ = false;
+  bool has_failed_ = false;
+  std::size_t share_ = 0;
 };
 
 }  // namespace gpusched

@@ -43,6 +43,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/core/schedulers/test_deadline_policies.py", "property/test_elastic_laws.py",
         "property/test_deadline_laws.py", "unit/core/schedulers/test_heterogeneous_policies.py",
         "parity/test_peer_elasticflow.py", "boundary/test_wrong_resizes.py",
+        "parity/test_promises_equal_slow_twins.py",
     ),
     "engine": (
         "parity/test_withdrawals.py", "unit/deciding/test_cluster_state.py",
@@ -52,6 +53,10 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_native_pieces.py",
     ),
     "filling": ("unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py"),
+    "gandiva": (
+        "parity/test_gandiva_equals_reference.py", "parity/test_peer_gandiva.py",
+        "parity/test_withdrawals.py",
+    ),
     "gangs": (
         "property/test_contention_laws.py", "unit/papers/test_sjf_bco.py",
         "contract/test_every_law.py",
@@ -107,7 +112,8 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
         "unit/deciding/test_assignment.py", "property/test_bounds_hold.py",
         "property/test_graph_cut_gaps.py", "property/test_contention_laws.py",
-        "unit/papers/test_sjf_bco.py",
+        "unit/papers/test_sjf_bco.py", "property/test_filled_line_laws.py",
+        "parity/test_promises_equal_slow_twins.py",
     ),
     "bindings/bind_a": (
         "unit/gym", "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",

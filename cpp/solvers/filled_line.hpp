@@ -1,0 +1,124 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "solvers/progressive_filling.hpp"
+
+namespace gpusched {
+
+/// Claims in the order in which progressive filling serves them, and the plans that they would have
+/// if all were planned anew now, so that one more claim costs only the plans that it changes. What
+/// is taken before a claim is kept for blocks of them; a claim keeps its plan for sure where no
+/// width of it fits that did not fit before, and none stops to fit that it took or might have taken.
+class FilledLine {
+ public:
+  /// A claim that joined, and where its plan stands. Both outlive the line.
+  struct Member {
+    const Claim* claim = nullptr;
+    SlotPlan* standing = nullptr;
+    double key = 0.0;  ///< ascending; behind those with an equal one
+  };
+
+  /// `is_slow`: as its slow twin.
+  FilledLine(std::int64_t num_gpus, std::int64_t slot_ticks, bool is_slow)
+      : num_gpus_(num_gpus),
+        is_slow_(is_slow),
+        standing_(num_gpus, slot_ticks),
+        filling_(num_gpus, slot_ticks) {}
+
+  /// Whether it has members, or has none at this instant.
+  [[nodiscard]] bool is_open() const noexcept { return is_open_; }
+  /// Members in order; `blocked` GPUs are taken until the present slot ends.
+  void open(std::int64_t now, std::int64_t blocked, std::span<const Member> members);
+  void close() noexcept;
+
+  /// Whether the claim could join: beside all others, planned anew, or else beside the plans that
+  /// stand. Valid until the next call of any of these.
+  [[nodiscard]] bool try_join(const Claim& claim, double key);
+  /// The plan of the last claim that could.
+  [[nodiscard]] const SlotPlan& plan() const noexcept { return plan_; }
+  /// The last claim joins, its plan stands, and those of the others as they were found.
+  void join(const Member& member);
+
+ private:
+  enum class Outcome : std::uint8_t { planned, failed, unknown };
+  struct Entry {
+    Member member;
+    SlotPlan plan{};  ///< if all are planned anew: of those before the first that fails
+    Outcome outcome = Outcome::unknown;
+    std::size_t share = 0;    ///< no width beyond it was looked for
+    bool has_failed = false;  ///< a share that did not suffice looked at all until the deadline
+
+    /// Whether it keeps its plan where less is free, as long as all that it has is: it takes what
+    /// is widest, and what fails fails with less. Where changes cost something less may be more.
+    [[nodiscard]] bool is_monotone() const noexcept {
+      return !has_failed || (member.claim->restart == 0 && member.claim->debt == 0);
+    }
+  };
+  struct Block {
+    std::vector<std::int64_t> before;  ///< taken from the present slot on, by all entries before
+    std::vector<Entry> entries;
+    std::int64_t slots = 0;  ///< until the last deadline
+    int most = 0;  ///< of the widths that its claims look for
+    int least = 0;
+    bool is_monotone = true;  ///< all its entries are
+  };
+  struct Place {
+    std::size_t block = 0;
+    std::size_t index = 0;
+  };
+  struct Change {
+    Place place;
+    Entry entry;
+  };
+
+  [[nodiscard]] Place place_of(double key) const;
+  [[nodiscard]] bool is_planned_before(const Place& place) const;
+  [[nodiscard]] bool replan(const Claim& claim);
+  [[nodiscard]] bool replan_all(const Claim& claim);
+  [[nodiscard]] bool replan_others(const Claim& claim);
+  [[nodiscard]] bool is_unchanged(std::size_t block) const;
+  [[nodiscard]] bool is_unchanged(const Entry& entry) const;
+  [[nodiscard]] bool fits_as_planned(const Entry& entry) const;
+  [[nodiscard]] bool is_unchanged_at(const Entry& entry, int gpus, std::int64_t slot) const;
+  void fill(const Claim& claim, Entry& entry);
+  void come_to(const Place& place, std::int64_t slots);
+  void shift(const SlotPlan& plan, int sign);
+  void clear_shift() noexcept;
+  void apply(const Member& member);
+  void insert(const Member& member);
+  void forget_from(Place place);
+  void split(std::size_t block);
+  void describe(Block& block) const;
+  void open_filling();
+  void refill();
+
+  std::int64_t num_gpus_;
+  bool is_slow_;
+  ProgressiveFilling standing_;  // what the standing plans take
+  ProgressiveFilling filling_;
+  std::int64_t now_ = 0;
+  std::int64_t blocked_ = 0;
+  bool is_open_ = false;
+  bool stands_as_filled_ = false;  // the standing plans are those of the entries
+  std::vector<Block> blocks_;  // never empty while open; after the last: `all_`
+  std::vector<std::int64_t> all_;  // taken by all entries, if all are planned
+
+  // The last claim that tried to join.
+  Place place_;
+  SlotPlan plan_;
+  Entry own_;
+  bool is_replanned_ = false;
+  bool must_refill_ = false;
+  std::vector<Change> changes_;
+  // By how much more is taken than before, in the slots [low_, high_) from the present one on.
+  std::vector<std::int64_t> shift_;
+  std::int64_t low_ = 0;
+  std::int64_t high_ = 0;
+  bool frees_ = false;  // less is taken in some slot
+};
+
+}  // namespace gpusched

@@ -1,0 +1,86 @@
+"""Promises to crowds that arrive at one instant: as if all were planned anew for each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.base.run_warning import unwarned
+from tests.parity.slow_twins import slow_twins
+
+TYPES = ("A", "B")
+POLICIES = (
+    "elasticflow:slot_s=20",
+    "elasticflow:slot_s=20,types=pinned",
+    "elasticflow:slot_s=20,admission=batch",
+    "chronus:lease_s=20",
+)
+# Speeds on each type beside the first one, and how they grow: GPUs ** exponent.
+MODELS = ((1.0, 0.5, 0.9), (0.7, 1.0, 0.6), (1.0, 1.0, 0.4))
+BURSTS_S = (0, 13, 140, 300)
+
+
+def crowds(seed: int, jobs: int) -> gs.Trace:
+    """Draw jobs that come in a few bursts, with and without deadlines and costs of restarts."""
+    rng = np.random.default_rng(seed)
+    submit_s = np.sort(rng.choice(BURSTS_S, jobs, p=[0.4, 0.2, 0.3, 0.1])).astype(float)
+    service_s = rng.choice([5, 20, 20, 45, 90, 300], jobs) + rng.integers(0, 30, jobs).astype(float)
+    slack = rng.uniform(0.9, rng.choice([1.5, 4.0]), jobs)
+    deadline_s = np.where(rng.random(jobs) < 0.9, submit_s + slack * service_s, np.nan)
+    return gs.Trace.from_columns(
+        submit_s,
+        service_s,
+        rng.choice([1, 1, 1, 2, 4, 8], jobs),
+        deadline_s=np.ceil(deadline_s),
+        restart_s=rng.choice([0.0, 0.0, 4.0, 25.0]) * np.ones(jobs),
+        profiles=[
+            gs.models.JobProfile(
+                f"model{index}",
+                throughput={
+                    name: {width: speed * width**exponent for width in (1, 2, 4, 8)}
+                    for name, speed in zip(TYPES, (first, second), strict=True)
+                },
+            )
+            for index, (first, second, exponent) in enumerate(MODELS)
+        ],
+        profile=rng.integers(0, len(MODELS), jobs),
+    )
+
+
+def assert_equal_runs(trace: gs.Trace, policy: str, speed: str, placement: str) -> int:
+    """Compare schedules and decisions of both ways; return how many promises were made."""
+    cluster = gs.Cluster(tuple(gs.ServerGroup(3, 8, name) for name in TYPES))
+    runs = []
+    for is_slow in (False, True):
+        with unwarned():
+            if is_slow:
+                with slow_twins():
+                    run = gs.simulate(
+                        trace, cluster, policy=policy, speed=speed, placement=placement
+                    )
+            else:
+                run = gs.simulate(trace, cluster, policy=policy, speed=speed, placement=placement)
+        runs.append(run)
+    fast, slow = runs
+    assert fast.digest == slow.digest
+    told, known = fast.schedule.decisions(), slow.schedule.decisions()
+    assert told.keys() == known.keys()
+    for name in told:
+        assert list(told[name]) == list(known[name])
+    return int(np.sum(told["admitted"]))
+
+
+@pytest.mark.parametrize(
+    ("speed", "placement"), [("fixed", "count"), ("fixed", "best-fit"), ("table", "best-fit")]
+)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_crowd_is_promised_what_it_is_promised_when_all_is_planned_anew(
+    policy: str, speed: str, placement: str
+) -> None:
+    promised = [
+        assert_equal_runs(crowds(seed, jobs), policy, speed, placement)
+        for seed, jobs in enumerate((30, 30, 120, 120, 400))
+    ]
+    if "batch" not in policy:  # it turns down all of a burst
+        assert min(promised) > 5

@@ -1,0 +1,66 @@
+"""Promises of one instant: one more claim changes what planning all of them anew would change."""
+
+from __future__ import annotations
+
+import random
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gpusched._core import _testing
+
+SLOT = 10  # ticks
+
+
+def widths_of(rng: random.Random) -> list[tuple[int, float]]:
+    """Draw one width, or a few of growing speed."""
+    if rng.random() < 0.4:
+        return [(1 << rng.randrange(4), 1.0)]
+    widths, gpus, rate = [], 1 << rng.randrange(2), 1.0
+    for _ in range(rng.randint(1, 4)):
+        widths.append((gpus, rate))
+        gpus *= 2
+        rate *= rng.uniform(1.1, 2.0)
+    return widths
+
+
+def claim_of(rng: random.Random, now: int, crowd: int, restart: float) -> tuple:
+    """Draw a claim: short or long, tight or loose, some of them on their way."""
+    widths = widths_of(rng)
+    work = float(rng.randint(1, rng.choice([40, 200])))
+    deadline = now + rng.randint(1, rng.choice([60, 12 * crowd + 1]))
+    # A width that it may hold and not look for, too.
+    width = rng.choice(widths)[0] + rng.choice([0, 0, 1]) if rng.random() < 0.3 else 0
+    debt = float(rng.randint(0, int(restart))) if width else 0.0
+    key = deadline - rng.choice([0.0, work])
+    if rng.random() < 0.3:
+        key = key // 20 * 20  # many of one key
+    return key, work, restart, debt, width, rng.random() < 0.5, deadline, widths
+
+
+@given(seed=st.integers(0, 1 << 30), size=st.sampled_from([3, 12, 40, 150]))
+@example(seed=5, size=150)
+@settings(max_examples=300, deadline=None)
+def test_claims_that_join_get_the_plans_of_all_planned_anew(seed: int, size: int) -> None:
+    rng = random.Random(seed)
+    num_gpus = rng.randint(1, 16)
+    now = rng.choice([0, 0, 7, 33])
+    blocked = rng.choice([0, 0, rng.randint(0, num_gpus)])
+    restart = rng.choice([0.0, 0.0, 3.0, 24.0])
+    crowd = rng.randint(1, size)
+    claims = [claim_of(rng, now, crowd, restart) for _ in range(crowd)]
+    every = rng.choice([5, 1000])
+    fast, slow = (
+        _testing.fill_line(num_gpus, SLOT, now, blocked, claims, every, is_slow)
+        for is_slow in (False, True)
+    )
+    assert fast == slow
+    taken = [blocked]  # in each slot
+    for plan in fast:
+        begin = 0
+        for end, gpus in plan:
+            taken += [0] * (end - len(taken))
+            for slot in range(begin, end):
+                taken[slot] += gpus
+            begin = end
+    assert max(taken) <= num_gpus
