@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import statistics
 import tempfile
 import threading
@@ -33,15 +34,22 @@ THREADS_METHOD = (
     "Runs of 1,000 jobs with their summaries, in one thread and in two, wall time. It takes idle "
     "cores: see the control of `--only threads`."
 )
+DECIDED_JOBS, DECIDED_LIMIT_S = 10_000, 10.0
+DECISIONS_METHOD = (
+    "Processor time of `Result.audit(level='decisions')` of 10,000 Philly-like jobs: the readable "
+    "engine decides again. `shown`: whose decisions those are that it affords."
+)
 TEN_SIMULATE_US, TEN_JUDGED_US, RUNS_PER_S = 60.0, 150.0, 2_000.0
 POLICIES = ("fifo", "sjf", "srtf", "easy")
+DECIDED = ("fifo", "sjf", "easy", "conservative", "srtf", "las", "2d-las", "a-srpt")
 
 
 def sections(jobs: int, repeats: int) -> Iterator[Section]:
-    """Measure a large run, small ones, and many of them in two threads."""
+    """Measure a large run, decisions decided again, small runs, and many in two threads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", gs.RunWarning)  # easy lacks the users' estimates
         yield large_section(jobs, repeats)
+        yield decisions_section()
         yield small_section(100 * repeats)
         yield threads_section(200 * repeats)
 
@@ -88,6 +96,26 @@ def large_section(jobs: int, repeats: int) -> Section:
     for what, limit in (("first summary", SUMMARY_LIMIT), ("audit", AUDIT_LIMIT)):
         ratio = found[what].median / run_s
         out.bars.append(Bar(f"{what} of {jobs:,} jobs", ratio, limit, "x the run"))
+    return out
+
+
+def decisions_section() -> Section:
+    """Say how long the second level of an audit takes, and how much of a run it shows."""
+    out = Section("Decisions decided again", DECISIONS_METHOD, ("servers", "policy", "s", "shown"))
+    most = 0.0
+    for servers in (8, 64):
+        workload = philly(DECIDED_JOBS, servers)
+        for policy in DECIDED:
+            result = gs.simulate(workload.trace, workload.cluster, policy=policy)
+            begin = time.process_time()
+            report = result.audit(level="decisions")
+            took_s = time.process_time() - begin
+            report.raise_if_bad()
+            shown = re.search(r"the first ([\d,]+) of", str(report))
+            part = shown[1] if shown else f"{DECIDED_JOBS:,}"
+            out.rows.append((str(servers), policy, f"{took_s:.2f}", part))
+            most = max(most, took_s)
+    out.bars.append(Bar(f"decisions of {DECIDED_JOBS:,} jobs", most, DECIDED_LIMIT_S, "s"))
     return out
 
 

@@ -35,6 +35,7 @@ from bench import (
     scaling,
     speed,
     sweeps,
+    ten_million,
     threads,
 )
 from bench.measure import machine
@@ -113,7 +114,7 @@ def _sections(
         "open": lambda: iter([open_runs.section(min(size, 300_000), min(3, repeats))]),
         "states": lambda: iter([open_runs.decisions(), open_runs.forecasts()]),
         "around": lambda: around.sections(size, repeats),
-        "memory": lambda: iter([memory.section((size,))]),
+        "memory": lambda: iter([memory.section((size,)), ten_million.section(max(sizes))]),
         "threads": lambda: iter([threads.section(size, repeats)]),
         "sweeps": lambda: iter([sweeps.section(quick, given)]),
         "order": lambda: iter([python_order.section(repeats)]),

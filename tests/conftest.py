@@ -7,8 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.hanging import Watch
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("without-deadlines", deadline=None)
+settings.load_profile("without-deadlines")
 
 _WATCH = pytest.StashKey[Watch]()
 

@@ -202,6 +202,12 @@ MAKERS: dict[str, Callable[[Random, float], gs.Policy]] = {
         "elasticflow", slot_s=slot_s, types=pick(random, ("ordered", "pinned"))
     ),
     "chronus": lambda _, slot_s: gs.Policy("chronus", lease_s=slot_s),
+    "chronus-leases": lambda random, slot_s: gs.Policy(
+        "chronus-leases",
+        lease_s=slot_s,
+        margin=pick(random, (0.0, 0.1)),
+        plans=pick(random, ("latest", "program")),
+    ),
     "edf-fastest": lambda _random, _slot_s: gs.Policy("edf-fastest"),
     "edf-greatest": lambda random, slot_s: gs.Policy(
         "edf-greatest", slot_s=slot_s, admission=bool(random.random() < 0.5)
@@ -230,7 +236,14 @@ MAKERS: dict[str, Callable[[Random, float], gs.Policy]] = {
 }
 """Every policy with the flags ``elastic`` or ``deadlines``, and those that look at GPU types."""
 # How often each is run: those that promise most, those that solve programs least.
-SHARES = {"dancer": 30, "elasticflow": 15, "chronus": 8, "gavel": 1, "matching": 3}
+SHARES = {
+    "dancer": 30,
+    "elasticflow": 15,
+    "chronus": 8,
+    "gavel": 1,
+    "chronus-leases": 1,
+    "matching": 3,
+}
 
 
 def instance(seed: int, name: str | None = None) -> Instance:

@@ -38,13 +38,6 @@ class IndexSet {
     top_ &= ~bit(index >> 12);
   }
 
-  /// The least member; the set must not be empty.
-  [[nodiscard]] int first() const noexcept {
-    const auto block = lowest(top_);
-    const auto word = block << 6 | lowest(summary_[block]);
-    return static_cast<int>(word << 6 | lowest(words_[word]));
-  }
-
   /// The least member above `index`, or -1. An `index` of -1 asks for the first.
   [[nodiscard]] int next(int index) const noexcept {
     const auto from = static_cast<std::size_t>(index + 1);

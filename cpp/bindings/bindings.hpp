@@ -43,6 +43,8 @@ void bind_assignment(py::module_& m);
 void bind_market(py::module_& m);
 void bind_market_parts(py::module_& m);
 void bind_testing(py::module_& m);
+void bind_queue_parts(py::module_& m);
+void bind_waiting_parts(py::module_& m);
 void bind_timing(py::module_& m);
 void bind_bare_speed(py::module_& m);
 

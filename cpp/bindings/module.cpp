@@ -49,6 +49,8 @@ PYBIND11_MODULE(_core_of_main, m, py::mod_gil_used(), py::multiple_interpreters:
   bindings::bind_market(m);
   bindings::bind_market_parts(m);
   bindings::bind_testing(m);
+  bindings::bind_queue_parts(m);
+  bindings::bind_waiting_parts(m);
   bindings::bind_timing(m);
   bindings::bind_bare_speed(m);
   bindings::close_classes(m);

@@ -39,7 +39,8 @@ class ElasticJobs {
     std::vector<Part> wanted;  ///< from this decision on; empty: nothing
     double held_rate = 0;
     double wanted_rate = 0;
-    std::int64_t line_key = 0;  ///< where it stands in a WaitingLine
+    std::int64_t line_key = 0;  ///< where it stands in a WaitingLine,
+    std::uint32_t line = 0;     ///< and in which of its lines
     std::size_t holder = 0;     ///< where it stands among those that hold GPUs
     bool is_waiting = false;    ///< whether it stands in a WaitingLine
     bool is_touched = false;    ///< whether what it wants may differ from what it holds

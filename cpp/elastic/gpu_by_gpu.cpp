@@ -42,7 +42,7 @@ void GpuByGpu::decide(const State& state, const Instant& instant, Actions& actio
     give_least(state);
   }
   jobs_.apply(state, actions);
-  waiting_.update(jobs_, key);
+  waiting_.update(jobs_.touched(), key);
   if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
 }
 
@@ -50,17 +50,6 @@ bool GpuByGpu::withdraw(const State& /*state*/, JobId job) {
   waiting_.forget(jobs_.job(job));
   jobs_.forget(job);
   return true;
-}
-
-ElasticJobs::Job* GpuByGpu::Line::next() {
-  while (jobs_->all_left() > 0 && !(waiting_.empty() && next_.empty())) {
-    const bool is_next = !next_.empty() && (waiting_.empty() || next_.front() < waiting_.front());
-    std::span<const WaitingLine::Entry>& from = is_next ? next_ : waiting_;
-    const WaitingLine::Entry& entry = from.front();
-    from = from.subspan(1);
-    if (entry.least <= jobs_->all_left()) return entry.job;
-  }
-  return nullptr;
 }
 
 const Configuration* GpuByGpu::least_width(const State& state, const ElasticJobs::Job& job) const {
@@ -86,7 +75,7 @@ void GpuByGpu::give_least(ElasticJobs::Job& job, const Configuration& least) {
 }
 
 void GpuByGpu::give_least(const State& state) {
-  Line all = line();
+  WaitingLine::Walk all = line();
   while (ElasticJobs::Job* job = all.next()) {
     const Configuration* least = least_width(state, *job);
     if (least != nullptr) give_least(*job, *least);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "base/clone.hpp"
@@ -28,25 +27,11 @@ class GpuByGpu : public Scheduler {
  protected:
   explicit GpuByGpu(Time period) : period_(period) {}
 
-  /// Those that wait, and at a review those that run, by what is left of them.
-  class Line {
-   public:
-    Line(const ElasticJobs& jobs, const WaitingLine& waiting,
-         const std::vector<WaitingLine::Entry>& taken_back)
-        : jobs_(jobs), waiting_(waiting.all()), next_(taken_back) {}
-    /// The next one that could have its least width of what is left; null if there is none.
-    [[nodiscard]] ElasticJobs::Job* next();
-
-   private:
-    Ref<const ElasticJobs> jobs_;
-    std::span<const WaitingLine::Entry> waiting_;
-    std::span<const WaitingLine::Entry> next_;
-  };
-
   /// Gives out all GPUs but those of jobs that pay for a restart.
   virtual void give_out(const State& state) = 0;
 
-  [[nodiscard]] Line line() const { return {jobs_, waiting_, line_}; }
+  /// Those that wait, and at a review those that run, by what is left of them.
+  [[nodiscard]] WaitingLine::Walk line() const { return {jobs_, waiting_, line_}; }
   /// Its least width on the type where it is fastest at that; on the type that it holds if a change
   /// does not pay. Null if none fits.
   [[nodiscard]] const Configuration* least_width(const State& state,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,7 +23,7 @@ struct Part {
   int type;
   int gpus;
 
-  friend bool operator==(const Part&, const Part&) = default;
+  friend auto operator<=>(const Part&, const Part&) = default;
 };
 
 /// The parts of an allocation, by type. In a pool, which has no types, all are of type 0.

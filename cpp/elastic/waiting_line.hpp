@@ -1,51 +1,57 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "base/clone.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/lines_by_need.hpp"
+#include "elastic/ratio_bound.hpp"
 
 namespace gpusched {
 
-/// The jobs that hold no GPUs, by a key that does not change while they wait, then by JobId. What a
-/// walk asks of each stands beside it, so that those who fit nowhere cost no look at the job.
+/// The least that a job can run on.
+struct LeastGpus {
+  TypeMask together = 0;    ///< types that complete each other to one gang; 0: one type holds it
+  std::vector<Part> parts;  ///< of each type, or of those together; never empty
+
+  /// GPUs of its narrowest configuration.
+  [[nodiscard]] int narrowest() const noexcept;
+  /// Whether what is left in the present decision is enough for it.
+  [[nodiscard]] bool is_left(const ElasticJobs& jobs) const noexcept;
+
+  auto operator<=>(const LeastGpus&) const = default;
+};
+
+/// The jobs that hold no GPUs, by a key that does not change while they wait, then by JobId; those
+/// that need the same in one line, so that who fits nowhere costs no look at the job.
 class WaitingLine {
  public:
-  struct Entry {
-    std::int64_t key;
-    JobId id;
-    std::int32_t least;  ///< GPUs that its narrowest configuration needs
-    Ref<ElasticJobs::Job> job;
+  using Lines = LinesByNeed<LeastGpus, Ref<ElasticJobs::Job>, RatioBound>;
+  using Entry = Lines::Entry;
 
-    friend bool operator<(const Entry& a, const Entry& b) noexcept {
-      return a.key != b.key ? a.key < b.key : a.id < b.id;
-    }
-  };
-
-  void clear() noexcept { line_.clear(); }
-  [[nodiscard]] std::span<const Entry> all() const noexcept { return line_; }
+  void clear() noexcept { lines_.clear(); }
+  [[nodiscard]] bool empty() const noexcept { return lines_.empty(); }
+  [[nodiscard]] const Lines& lines() const noexcept { return lines_; }
 
   /// Takes up jobs that hold nothing; `key` says where they stand.
   template <class Jobs, class Key>
   void add(const Jobs& jobs, Key key) {
-    const std::size_t size = line_.size();
     for (ElasticJobs::Job* job : jobs) append(*job, key(*job));
-    settle(size);
+    lines_.settle();
   }
 
   /// A job that waits is no more.
-  void forget(const ElasticJobs::Job& job) {
-    std::erase_if(line_, [&](const Entry& entry) { return entry.id == job.id; });
-  }
+  void forget(ElasticJobs::Job& job) { remove(job); }
 
-  /// After ElasticJobs::apply: those that hold GPUs now leave, those that lost theirs come back.
+  /// After ElasticJobs::apply, of those that were touched: those that hold GPUs now leave, those that
+  /// lost theirs come back.
   template <class Key>
-  void update(const ElasticJobs& jobs, Key key) {
-    const std::size_t size = line_.size();
-    for (ElasticJobs::Job* job : jobs.touched()) {
+  void update(std::span<const Ref<ElasticJobs::Job>> touched, Key key) {
+    for (ElasticJobs::Job* job : touched) {
       if (job->held.empty() == job->is_waiting) continue;
       if (job->is_waiting) {
         remove(*job);
@@ -53,17 +59,47 @@ class WaitingLine {
         append(*job, key(*job));
       }
     }
-    settle(size);
+    lines_.settle();
   }
+
+  /// The jobs that wait, and others that are in order as well, in one order: of those that wait only
+  /// those that find enough in what is left, which must not grow meanwhile.
+  class Walk {
+   public:
+    Walk(const ElasticJobs& jobs, const WaitingLine& waiting, std::span<const Entry> others)
+        : jobs_(&jobs), waiting_(waiting.lines_), others_(others) {}
+    /// The next one; null if there is none, or nothing is left.
+    [[nodiscard]] ElasticJobs::Job* next() {
+      if (jobs_->all_left() == 0) return nullptr;
+      return next([&](const LeastGpus& need) { return need.is_left(*jobs_); });
+    }
+    /// As above, of those that wait the next whose need `fits`.
+    template <class Fits>
+    [[nodiscard]] ElasticJobs::Job* next(Fits fits) {
+      const Entry* waiting = waiting_.first(fits);
+      if (!others_.empty() && (waiting == nullptr || others_.front() < *waiting)) {
+        ElasticJobs::Job* const job = others_.front().item;
+        others_ = others_.subspan(1);
+        return job;
+      }
+      if (waiting == nullptr) return nullptr;
+      ElasticJobs::Job* const job = waiting->item;
+      waiting_.pop();
+      return job;
+    }
+
+   private:
+    const ElasticJobs* jobs_;
+    Lines::Walk waiting_;
+    std::span<const Entry> others_;
+  };
 
  private:
   void append(ElasticJobs::Job& job, std::int64_t key);
   void remove(ElasticJobs::Job& job);
-  /// What was appended behind `size` entries goes where it belongs, and who left goes.
-  void settle(std::size_t size);
 
-  std::vector<Entry> line_;
-  std::vector<Entry> gone_;
+  Lines lines_;
+  LeastGpus need_;
 };
 
 /// Takes their GPUs back from those that hold some, unless they pay for a restart, and appends these
@@ -78,12 +114,9 @@ void take_back(const State& state, ElasticJobs& jobs, std::vector<WaitingLine::E
       continue;
     }
     jobs.drop(*job);
-    line.push_back({key(*job), job->id, 0, job});
+    line.push_back({key(*job), job->id, job});
   }
   std::sort(line.begin(), line.end());
 }
-
-/// A key in the order of numbers that are not negative.
-[[nodiscard]] std::int64_t key_of(double number) noexcept;
 
 }  // namespace gpusched

@@ -106,6 +106,9 @@ bool MarketModel::place_one(const MatchingProblem& problem, std::size_t job) {
   before_.assign(classes, kUnseen);  // the class from which a worker's job would move; -1: ours
   by_.assign(classes, -1);
   order_.clear();
+  const auto num_open =
+      static_cast<std::size_t>(std::count_if(capacity_.begin(), capacity_.end(),
+                                             [](std::int32_t gpus) { return gpus > 0; }));
   for (std::size_t type = 0; type < classes; ++type) {
     if (problem.rate[job * classes + type] > 0.0 && capacity_[type] > 0) {
       before_[type] = -1;
@@ -121,6 +124,7 @@ bool MarketModel::place_one(const MatchingProblem& problem, std::size_t job) {
       break;
     }
     for (std::size_t other = 0; other < alone_s_.size(); ++other) {
+      if (order_.size() == num_open) break;  // all are seen
       if (held_[other * classes + type] == 0) continue;
       for (std::size_t to = 0; to < classes; ++to) {
         if (before_[to] == kUnseen && problem.rate[other * classes + to] > 0.0 &&

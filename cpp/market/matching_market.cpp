@@ -55,6 +55,7 @@ const MatchingMarket::Decision& MatchingMarket::solve(const MatchingProblem& pro
   seen_.clear();
   decision_.num_tried = 0;
   decision_.num_pruned = 0;
+  decision_.price.clear();
   const bool enumerates = options.sampling == CategorySampling::enumerate;
   const double listed = enumerates ? kMaxListed : options.enumerate_up_to;
   decision_.num_categories = categories_.count(options.reports_bounds ? kInfinity : listed);
@@ -63,7 +64,9 @@ const MatchingMarket::Decision& MatchingMarket::solve(const MatchingProblem& pro
     fail_input("sampler: there are too many categories to enumerate them");
   }
   seed();
-  set_prices();
+  // To find prices costs more than a single market that they may rule out.
+  const bool looks_at_more = options.descend || options.draws > 1 || decision_.is_exhaustive;
+  if (looks_at_more || options.reports_bounds) set_prices();
   if (options.sampling == CategorySampling::seeded && options.descend) follow_prices();
   sample();
   while (options.descend && step()) {

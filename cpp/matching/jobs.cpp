@@ -27,6 +27,10 @@ void MatchingJobs::begin(const Setup& setup, bool keeps_widths) {
   // least where equal jobs have equal mixtures and end together, and those that wait come later.
   is_additive_ = !state.speed().is_elastic() || (state.speed().adds_types() && !keeps_widths);
   jobs_.clear();
+  free_rows_.clear();
+  row_of_.clear();
+  running_.clear();
+  waiting_.clear();
   opened_ = Time{0};
   classes_.clear();
   class_of_server_.clear();
@@ -59,31 +63,67 @@ void MatchingJobs::begin(const Setup& setup, bool keeps_widths) {
 }
 
 void MatchingJobs::open(const State& state, const Instant& instant) {
-  std::erase_if(jobs_, [&](const Job& job) {
-    return std::binary_search(instant.finished.begin(), instant.finished.end(), job.id);
-  });
-  for (const JobId id : instant.arrived) jobs_.push_back(describe(state, id));
-  order_.resize(jobs_.size());
-  for (std::size_t i = 0; i < jobs_.size(); ++i) {
-    Job& job = jobs_[i];
-    order_[i] = static_cast<std::uint32_t>(i);
+  for (const JobId id : instant.finished) take_out(row_of_[id]);
+  for (const JobId id : instant.arrived) take_up(state, id);
+  watch_running(state);
+  waiting_.settle();
+  opened_ = state.now();
+}
+
+void MatchingJobs::take_up(const State& state, JobId id) {
+  Row row = static_cast<Row>(jobs_.size());
+  if (free_rows_.empty()) {
+    jobs_.push_back(describe(state, id));
+  } else {
+    row = free_rows_.back();
+    free_rows_.pop_back();
+    jobs_[row] = describe(state, id);
+  }
+  if (row_of_.size() <= id) row_of_.resize(std::size_t{id} + 1);
+  row_of_[id] = row;
+  line_up(state, row);
+}
+
+void MatchingJobs::line_up(const State& state, Row row) {
+  Job& job = jobs_[row];
+  job.remaining_s = seconds(state.remaining(job.id));
+  job.is_running = job.is_settling = false;
+  job.seen_rate = 0;
+  job.line = waiting_.line_of({job.least, job.usable, goes_to_market(row)});
+  waiting_.add(job.line, entry_of(row));
+}
+
+/// The job is no more.
+void MatchingJobs::take_out(Row row) {
+  if (!jobs_[row].is_running) waiting_.erase(jobs_[row].line, entry_of(row));
+  jobs_[row].id = kNoJob;
+  free_rows_.push_back(row);
+}
+
+void MatchingJobs::forget(JobId id) { take_out(row_of_[id]); }
+
+void MatchingJobs::watch_running(const State& state) {
+  ran_.swap(running_);
+  for (const Lines::Entry& entry : ran_) {
+    // The row may be another job's by now, which waits.
+    const Job& job = jobs_[entry.item];
+    const bool has_stopped = job.id != kNoJob && job.is_running && !state.is_running(job.id);
+    if (has_stopped) line_up(state, entry.item);
+  }
+  running_.clear();
+  state.for_each_running([&](const Slot& run) {
+    const Row row = row_of_[run.job];
+    Job& job = jobs_[row];
+    if (!job.is_running) waiting_.erase(job.line, entry_of(row));
+    job.is_running = true;
     const double before_s = job.remaining_s;
     job.remaining_s = seconds(state.remaining(job.id));
-    job.is_running = state.is_running(job.id);
-    job.is_settling = false;
-    job.seen_rate = 0;
-    if (!job.is_running) continue;
-    const Slot& run = state.slot(job.id);
     job.is_settling = run.cost > Time{0} && state.now() <= run.start + run.cost;
-    if (run.start + run.cost > opened_ || opened_ >= state.now()) continue;
-    job.seen_rate = (before_s - job.remaining_s) / seconds(state.now() - opened_);
-  }
-  opened_ = state.now();
-  std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const double mine = jobs_[a].gpu_time();
-    const double theirs = jobs_[b].gpu_time();
-    return mine != theirs ? mine < theirs : a < b;
+    const bool is_seen = run.start + run.cost <= opened_ && opened_ < state.now();
+    job.seen_rate = is_seen ? (before_s - job.remaining_s) / seconds(state.now() - opened_) : 0.0;
+    running_.push_back(entry_of(row));
   });
+  std::sort(running_.begin(), running_.end());
 }
 
 MatchingJobs::Job MatchingJobs::describe(const State& state, JobId id) const {
@@ -169,8 +209,10 @@ void MatchingJobs::describe_any(const State& state, Job& job) const {
 void MatchingJobs::find_mean_rate(Job& job) const {
   double sum = 0;
   double gpus = 0;
+  job.usable = 0;
   for (std::size_t type = 0; type < gpus_.size(); ++type) {
     if (!(job.gpu_rate[type] > 0)) continue;
+    job.usable |= TypeMask{1} << type;
     sum += job.gpu_rate[type] * gpus_[type];
     gpus += gpus_[type];
   }

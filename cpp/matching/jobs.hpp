@@ -1,10 +1,13 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "elastic/lines_by_need.hpp"
 #include "elastic/reallocation.hpp"
 #include "market/one_type_search.hpp"
 #include "seams/scheduler.hpp"
@@ -23,27 +26,69 @@ struct GpuClass {
 /// several types adds up, as widths on one type where it does not.
 class MatchingJobs {
  public:
+  /// Where a job stands as long as it lives.
+  using Row = std::uint32_t;
+  /// What of a waiting job says whether it can have its least width of what is left.
+  struct Need {
+    int least;
+    TypeMask types;  ///< those that it can use
+    bool goes_to_market;
+
+    auto operator<=>(const Need&) const = default;
+  };
   struct Job {
-    JobId id = 0;
+    JobId id = kNoJob;
     int least = 1;  ///< widths it may have
     int most = 1;
     /// Service per time of one GPU of each type, at the job's own width or the nearest possible.
     std::vector<double> gpu_rate;
+    TypeMask usable = 0;   ///< the types whose rate is above 0
     double mean_rate = 0;  ///< over all GPUs that it can use
     /// Of k GPUs with rates that sum up to s: time per service is 1 / s + exchange (k - 1) / k.
     double exchange = 0;
     /// Where types do not add up: by type, then by width, a wider one faster; the cost is time per
     /// service. Empty where no type alone holds the gang.
     std::vector<OneTypeSearch::Option> widths;
+    double restart_s = 0;
     /// At the present instant.
     double remaining_s = 0;
-    double restart_s = 0;
     bool is_running = false;
     bool is_settling = false;  ///< it pays for a restart and has done nothing since
     /// Service per time since the last decision, if it held the same GPUs all the while; else 0.
     double seen_rate = 0;
+    std::uint32_t line = 0;  ///< while it waits
 
     [[nodiscard]] double gpu_time() const noexcept { return remaining_s / mean_rate; }
+  };
+  using Lines = LinesByNeed<Need, Row>;
+
+  /// All jobs by the GPU time left, at the mean rate, then by JobId.
+  class InOrder {
+   public:
+    explicit InOrder(const MatchingJobs& jobs) : running_(jobs.running_), waiting_(jobs.waiting_) {}
+
+    /// The next one; of those that wait the next whose need `fits`, and it must not fit again once
+    /// it did not.
+    template <class Fits>
+    [[nodiscard]] std::optional<Row> next(Fits fits) {
+      const Lines::Entry* waiting = waiting_.first(fits);
+      if (!running_.empty() && (waiting == nullptr || running_.front() < *waiting)) {
+        const Row row = running_.front().item;
+        running_ = running_.subspan(1);
+        return row;
+      }
+      if (waiting == nullptr) return std::nullopt;
+      const Row row = waiting->item;
+      waiting_.pop();
+      return row;
+    }
+    [[nodiscard]] std::optional<Row> next() {
+      return next([](const Need&) { return true; });
+    }
+
+   private:
+    std::span<const Lines::Entry> running_;
+    Lines::Walk waiting_;
   };
 
   /// `keeps_widths`: at their own widths alone.
@@ -51,21 +96,27 @@ class MatchingJobs {
   /// Forgets the finished, takes up the arrived, and looks at the clock.
   void open(const State& state, const Instant& instant);
   /// A job is taken back while it waits.
-  void forget(JobId id) {
-    std::erase_if(jobs_, [&](const Job& job) { return job.id == id; });
-  }
+  void forget(JobId id);
 
-  [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }
-  /// By JobId.
-  [[nodiscard]] std::span<const Job> all() const noexcept { return jobs_; }
-  /// By the GPU time left, at the mean rate; indices into `all`.
-  [[nodiscard]] std::span<const std::uint32_t> in_order() const noexcept { return order_; }
+  [[nodiscard]] bool empty() const noexcept { return size() == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return jobs_.size() - free_rows_.size(); }
+  /// Rows are below this.
+  [[nodiscard]] std::size_t num_rows() const noexcept { return jobs_.size(); }
+  [[nodiscard]] const Job& at(Row row) const noexcept { return jobs_[row]; }
+  [[nodiscard]] InOrder in_order() const { return InOrder(*this); }
+  /// Those that run, in the same order.
+  [[nodiscard]] std::span<const Lines::Entry> running() const noexcept { return running_; }
 
   /// Whether gangs may be of several types, which add up.
   [[nodiscard]] bool is_additive() const noexcept { return is_additive_; }
   /// By type, then by size.
   [[nodiscard]] std::span<const GpuClass> classes() const noexcept { return classes_; }
   [[nodiscard]] std::span<const std::int32_t> gpus_of_type() const noexcept { return gpus_; }
+  /// Whether a market can place the job: else it is a gang that no type alone holds, where types do
+  /// not add up.
+  [[nodiscard]] bool goes_to_market(Row row) const noexcept {
+    return is_additive_ || !jobs_[row].widths.empty();
+  }
   /// GPUs of each class that a running job holds, added to `counts`.
   void count_held(const State& state, const Job& job, std::span<std::int32_t> counts) const;
   /// Whether the job may run on these GPUs.
@@ -75,10 +126,19 @@ class MatchingJobs {
   [[nodiscard]] static double seconds_per_service(const Job& job, std::span<const Part> parts);
 
  private:
+  [[nodiscard]] Lines::Entry entry_of(Row row) const noexcept {
+    return {key_of(jobs_[row].gpu_time()), jobs_[row].id, row};
+  }
+  void take_up(const State& state, JobId id);
+  void line_up(const State& state, Row row);
+  void take_out(Row row);
+  /// Who runs now, and what each of them did since the last time.
+  void watch_running(const State& state);
   [[nodiscard]] Job describe(const State& state, JobId id) const;
   void describe_sums(const State& state, Job& job) const;
   void describe_widths(const State& state, Job& job) const;
   void describe_any(const State& state, Job& job) const;
+  /// From the rates of its GPUs.
   void find_mean_rate(Job& job) const;
 
   bool keeps_widths_ = false;
@@ -88,8 +148,12 @@ class MatchingJobs {
   std::vector<std::int32_t> class_of_server_;
   std::vector<std::int32_t> gpus_;  // of each type
   std::vector<ServerId> server_of_type_;  // some server of it
-  std::vector<Job> jobs_;
-  std::vector<std::uint32_t> order_;
+  std::vector<Job> jobs_;  // by row
+  std::vector<Row> free_rows_;
+  std::vector<Row> row_of_;  // of each JobId so far
+  std::vector<Lines::Entry> running_;
+  std::vector<Lines::Entry> ran_;  // the last time
+  Lines waiting_;
   Time opened_{0};
 };
 

@@ -6,18 +6,19 @@ namespace gpusched {
 
 void MatchingTargets::open(const State& state, const MatchingJobs& jobs) {
   jobs_ = &jobs;
-  const std::size_t count = jobs.all().size();
-  if (targets_.size() < count) {
-    targets_.resize(count);
-    held_.resize(count);
+  for (const Row job : given_) targets_[job].clear();
+  for (const Row job : holders_) held_[job].clear();
+  given_.clear();
+  holders_.clear();
+  if (targets_.size() < jobs.num_rows()) {
+    targets_.resize(jobs.num_rows());
+    held_.resize(jobs.num_rows());
   }
   idle_.assign(jobs.gpus_of_type().begin(), jobs.gpus_of_type().end());
-  for (std::size_t job = 0; job < count; ++job) {
-    targets_[job].clear();
-    held_[job].clear();
-    if (!job_at(job).is_running) continue;
-    const Slot& run = state.slot(job_at(job).id);
+  for (const auto& [key, id, job] : jobs.running()) {
+    const Slot& run = state.slot(id);
     parts_of(state.cluster(), run.gpus, run.pieces, held_[job]);
+    holders_.push_back(job);
   }
 }
 
@@ -35,11 +36,17 @@ void MatchingTargets::add(const Part& more, std::vector<Part>& parts) {
   }
 }
 
+void MatchingTargets::settle(Row job) {
+  if (targets_[job].empty()) return;
+  take(targets_[job]);
+  given_.push_back(job);
+}
+
 void MatchingTargets::take(std::span<const Part> parts) {
   for (const Part& part : parts) idle_[static_cast<std::size_t>(part.type)] -= part.gpus;
 }
 
-void MatchingTargets::give(const State& state, std::size_t job, std::span<const Part> parts) {
+void MatchingTargets::give(const State& state, Row job, std::span<const Part> parts) {
   std::vector<Part>& target = targets_[job];
   target.clear();
   for (const Part& part : parts) add(part, target);
@@ -47,23 +54,22 @@ void MatchingTargets::give(const State& state, std::size_t job, std::span<const 
   if (!target.empty() && !is_same && !jobs_->is_possible(state, job_at(job), target)) {
     target.clear();
   }
-  take(target);
+  settle(job);
 }
 
-bool MatchingTargets::give_only_widths(const State& state, std::span<const std::size_t> jobs) {
+bool MatchingTargets::give_only_widths(const State& state, std::span<const Row> jobs) {
   const bool is_only = jobs_->is_additive() && jobs_->classes().size() == 1 &&
-                       std::all_of(jobs.begin(), jobs.end(), [&](std::size_t job) {
-                         return job_at(job).least == job_at(job).most;
-                       });
+                       std::all_of(jobs.begin(), jobs.end(),
+                                   [&](Row job) { return job_at(job).least == job_at(job).most; });
   if (!is_only) return false;
-  for (const std::size_t job : jobs) {
+  for (const Row job : jobs) {
     const Part all{jobs_->classes().front().type, job_at(job).least};
     give(state, job, {&all, 1});
   }
   return true;
 }
 
-void MatchingTargets::give_idle(const State& state, std::size_t job) {
+void MatchingTargets::give_idle(const State& state, Row job) {
   const MatchingJobs::Job& own = job_at(job);
   std::vector<Part>& target = targets_[job];
   if (own.widths.empty()) {
@@ -77,7 +83,7 @@ void MatchingTargets::give_idle(const State& state, std::size_t job) {
     }
     if (best != nullptr) target.push_back({best->type, best->gpus});
   }
-  take(target);
+  settle(job);
 }
 
 /// The least width of idle GPUs, the fastest type first; none if they do not suffice.
@@ -104,13 +110,14 @@ void MatchingTargets::gather(const MatchingJobs::Job& job, std::vector<Part>& pa
   }
 }
 
-void MatchingTargets::grow(const State& state, std::span<const std::size_t> jobs,
+void MatchingTargets::grow(const State& state, std::span<const Row> jobs,
                            std::span<const double> weight, double least_gain) {
   while (is_anything_idle()) {
     double most = 0;
-    std::size_t winner = 0;
+    Row winner = 0;
     Part gift{0, 0};
-    for (const std::size_t job : jobs) {
+    for (std::size_t at = 0; at < jobs.size(); ++at) {
+      const Row job = jobs[at];
       const MatchingJobs::Job& own = job_at(job);
       const std::vector<Part>& target = targets_[job];
       int width = 0;
@@ -124,7 +131,7 @@ void MatchingTargets::grow(const State& state, std::span<const std::size_t> jobs
         wider_ = target;
         add(more, wider_);
         const double then = own.remaining_s * MatchingJobs::seconds_per_service(own, wider_) + pays;
-        const double gain = weight[job] * (now - then);
+        const double gain = weight[at] * (now - then);
         if (!(now - then > least_gain * now) || !(gain > most)) continue;
         if (!jobs_->is_possible(state, own, wider_)) continue;
         most = gain;

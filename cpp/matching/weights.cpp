@@ -8,22 +8,22 @@ constexpr double kScale = 1e4;
 
 }  // namespace
 
-void weigh(const MatchingJobs& jobs, std::span<const std::size_t> chosen, int focus,
+void weigh(const MatchingJobs& jobs, std::span<const MatchingJobs::Row> chosen, int focus,
            bool keeps_widths, std::vector<double>& weight) {
-  weight.assign(jobs.all().size(), 1.0);
+  weight.assign(chosen.size(), 1.0);
   if (focus == 0) return;
   const auto power = [&](double base) {
     double value = 1.0;
     for (int factor = 0; factor < focus; ++factor) value *= base;
     return value;
   };
-  const auto count = static_cast<double>(keeps_widths ? jobs.all().size() : chosen.size());
+  const auto count = static_cast<double>(keeps_widths ? jobs.size() : chosen.size());
   for (std::size_t row = 0; row < chosen.size(); ++row) {
     const double place = count - static_cast<double>(row);
     const double share = power(place / count) - power((place - 1.0) / count);
-    const MatchingJobs::Job& job = jobs.all()[chosen[row]];
+    const MatchingJobs::Job& job = jobs.at(chosen[row]);
     const double gpus = keeps_widths ? job.least : 1.0;
-    weight[chosen[row]] = kScale * share * share * gpus / job.gpu_time();
+    weight[row] = kScale * share * share * gpus / job.gpu_time();
   }
 }
 

@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'decided', 'exact_matching', 'fill', 'flags', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'running_totals', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'cluster_series', 'decided', 'exact_matching', 'fill', 'flags', 'group_times', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_order', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -954,6 +954,12 @@ def can_place(run: Run, job: typing.SupportsInt | typing.SupportsIndex) -> bool:
     """
     Whether the placement of a halted run has GPUs for the job.
     """
+def cluster_series(*, submit_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], finish_us: numpy.typing.NDArray[numpy.int64], status: numpy.typing.NDArray[numpy.uint8], job: numpy.typing.NDArray[numpy.int64], start_us: numpy.typing.NDArray[numpy.int64], end_us: numpy.typing.NDArray[numpy.int64], server: numpy.typing.NDArray[numpy.int64], mask: numpy.typing.NDArray[numpy.uint64]) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
+    """
+    The cluster over time, of jobs and the rows of an interval log by (job, start): the
+    instants, and from each on the allocated GPUs, the waiting jobs, the GPUs that these ask
+    for, and the running jobs.
+    """
 def decided(run: Run) -> dict[str, typing.Any]:
     """
     Take the next decision of a run; columns of what it did, and of who never can run.
@@ -970,6 +976,12 @@ def flags() -> list[dict[str, str]]:
     """
     Every flag: its name, what it means, and the kinds of plug-ins that may have it (of those
     written in Python: `python_kinds`), parted by spaces.
+    """
+def group_times(*, order: numpy.typing.NDArray[numpy.uint32], time_us: numpy.typing.NDArray[numpy.int64], group: numpy.typing.NDArray[numpy.int32], num_groups: typing.SupportsInt | typing.SupportsIndex, percents: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64], list[numpy.typing.NDArray[numpy.int64]]]:
+    """
+    The times of each group of jobs: how many, their mean (NaN of none), and for each of the
+    ascending percents a column of the nearest ranks (-1 of none). `order` and `time_us` are
+    the jobs and their times as these ascend; `group` is -1 where a job does not count.
     """
 def iteration_limits(jobs: JobTable, cluster: Cluster, speed: str, speed_values: collections.abc.Mapping[str, bool | typing.SupportsInt | typing.SupportsIndex | typing.SupportsFloat | typing.SupportsIndex | str | collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex]]) -> dict[str, numpy.typing.NDArray[numpy.float64]]:
     """
@@ -1028,11 +1040,6 @@ def run_measures(*, submit_us: numpy.typing.NDArray[numpy.int64], service_us: nu
     service under `short_service_us` counts as that in
     the slowdown.
     """
-def running_totals(*, time_us: numpy.typing.NDArray[numpy.int64], codes: numpy.typing.NDArray[numpy.int64], changes: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]) -> tuple[numpy.typing.NDArray[numpy.int64], list[numpy.typing.NDArray[numpy.int64]]]:
-    """
-    What has added up after all that happens at an instant: the distinct times, and a column
-    for each row of `changes`. An event of `time_us`, ascending, adds `changes[row][code]`.
-    """
 def schedule_measures(schedule: Schedule, *, submit_us: numpy.typing.NDArray[numpy.int64], service_us: numpy.typing.NDArray[numpy.int64], gpus: numpy.typing.NDArray[numpy.int32], share_milli: numpy.typing.NDArray[numpy.int32] | None, weight: numpy.typing.NDArray[numpy.float64] | None, tenant: numpy.typing.NDArray[numpy.int32] | None = None, num_tenants: typing.SupportsInt | typing.SupportsIndex = 0, short_service_us: typing.SupportsInt | typing.SupportsIndex) -> RunMeasures:
     """
     The same of a schedule of all of the jobs, without its columns.
@@ -1052,6 +1059,10 @@ def squashed_srpt(submit_us: numpy.typing.NDArray[numpy.int64], service_us: nump
 def standing_of(run: Run) -> dict[str, typing.Any]:
     """
     The jobs of a halted run that wait and run, and columns of a Standing of these alone.
+    """
+def time_order(time_us: numpy.typing.NDArray[numpy.int64]) -> numpy.typing.NDArray[numpy.uint32]:
+    """
+    The places of the times in ascending order, equal ones as they stand.
     """
 def time_there_us(*, submit_us: numpy.typing.NDArray[numpy.int64], finish_us: numpy.typing.NDArray[numpy.int64], status: numpy.typing.NDArray[numpy.uint8], times_us: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> list[int]:
     """

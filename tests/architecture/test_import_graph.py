@@ -41,8 +41,9 @@ OTHER_FOLDERS = {"bench", "campaigns", "core", "reference"}
 
 # Where the native core is called. All else hands columns to these.
 NATIVE = {
-    "base.supervision", "bounds", "deciding", "engine", "gym", "plugins", "results.measured_run",
-    "schedules.series", "specs", "studies", "sweeping", "testing",
+    "base.supervision", "bounds", "deciding", "engine", "generator.ordering", "gym", "plugins",
+    "results.measured_run", "schedules.ranked_times", "schedules.series", "specs", "studies",
+    "sweeping", "testing",
 }  # fmt: skip
 
 

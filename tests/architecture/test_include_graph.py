@@ -26,6 +26,7 @@ ROOMS = (
     "elastic",
     "gangs",
     "dancer",
+    "gandiva",
     "matching",
     "filling",
     "plugins",
@@ -142,6 +143,7 @@ def test_plug_ins_know_nothing_of_the_engine_and_the_engine_nothing_of_them() ->
         "elastic",
         "gangs",
         "dancer",
+        "gandiva",
         "matching",
         "plugins",
     }

@@ -1,31 +1,44 @@
-"""A run that cannot fit is refused before it begins, by name; one that may not is told of."""
+"""What cannot fit into memory is refused before it begins, by name; what may not is told of."""
 
 from __future__ import annotations
 
+import gzip
 import subprocess
 import sys
+import tracemalloc
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import gpusched as gs
-from gpusched.engine import memory
+from gpusched.base import memory
+from gpusched.base.run_warning import unwarned
+from gpusched.cli import app
 from gpusched.engine.run_memory import least_bytes
+from gpusched.traces.writers import write_trace
 
 CLUSTER = gs.Cluster.uniform(64, 8)
 NUM_JOBS = 200_000
 CODE = f"""
-import resource
+import resource, sys
 from pathlib import Path
 import gpusched as gs
 
 cluster = gs.Cluster.uniform(64, 8)
 trace = gs.generate("philly", {NUM_JOBS}, load=0.9, cluster=cluster, seed=1)
 gs.simulate(gs.generate("philly", 100, cluster=cluster), cluster)
+Path("jobs.csv").write_text("submit_s,service_s,gpus\\n" + "0,1,1\\n" * 3_500_000)
 status = Path("/proc/self/status").read_text().splitlines()
 used = next(int(line.split()[1]) for line in status if line.startswith("VmSize:")) * 1024
 resource.setrlimit(resource.RLIMIT_AS, (used + (8 << 20), resource.RLIM_INFINITY))
+what = {{
+    "run": lambda: gs.simulate(trace, cluster, policy="fifo"),
+    "generate": lambda: gs.generate("philly", {NUM_JOBS}),
+    "read": lambda: gs.read_trace("jobs.csv"),
+}}
 try:
-    gs.simulate(trace, cluster, policy="fifo")
+    what[sys.argv[1]]()
 except MemoryError as error:
     print(error)
 """
@@ -41,12 +54,23 @@ def have(monkeypatch: pytest.MonkeyPatch, num_bytes: float) -> None:
     monkeypatch.setattr(memory, "available", lambda: memory.Available(int(num_bytes), "a test"))
 
 
-def test_a_limit_of_the_address_space_is_seen_before_the_run_begins() -> None:
+@pytest.mark.parametrize(
+    ("what", "needs"),
+    [
+        ("run", "a run of 200,000 jobs needs at least 20 MiB"),
+        ("generate", "to generate 200,000 jobs needs at least 23 MiB"),
+        ("read", "jobs.csv: to read it needs at least 20 MiB"),
+    ],
+)
+def test_a_limit_of_the_address_space_is_seen_before_anything_begins(
+    what: str, needs: str, tmp_path: Path
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", CODE], capture_output=True, text=True, check=True, timeout=120
-    )
-    assert done.stdout.startswith("a run of 200,000 jobs needs at least 20 MiB of memory, and ")
-    assert "MiB are available (limit of the address space, ulimit -v): run fewer" in done.stdout
+        [sys.executable, "-c", CODE, what],
+        cwd=tmp_path, capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.startswith(f"{needs} of memory, and ")
+    assert "MiB are available (limit of the address space, ulimit -v): " in done.stdout
 
 
 def test_what_is_said_to_be_needed_at_least_is(trace: gs.Trace) -> None:
@@ -94,3 +118,79 @@ def test_the_runs_of_a_study_that_are_under_way_at_a_time_are_told_of_together(
     }  # fmt: skip
     with pytest.warns(gs.RunWarning, match="3 runs of up to 1,000 jobs together need at least"):
         assert gs.sweep(study, executor="threads:3").num_failed == 0
+
+
+def test_to_generate_takes_what_is_said_to_be_needed_at_least_and_little_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gs.generate("philly", 1_000)  # tables of the profile
+    tracemalloc.start()
+    try:
+        gs.generate("philly", NUM_JOBS)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most / 1.2 < NUM_JOBS * 120 < most
+    have(monkeypatch, NUM_JOBS * 120)
+    gs.generate("philly", NUM_JOBS)
+    have(monkeypatch, NUM_JOBS * 120 - 1)
+    with pytest.raises(MemoryError, match=r"to generate 200,000 jobs needs at least 23 MiB"):
+        gs.generate("philly", NUM_JOBS)
+
+
+def test_to_generate_what_needs_more_than_half_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    have(monkeypatch, NUM_JOBS * 200)
+    with pytest.warns(gs.RunWarning, match="to generate 200,000 jobs needs at least 23 MiB"):
+        gs.generate("philly", NUM_JOBS)
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "npz", "swf"])
+def test_a_file_that_cannot_fit_is_not_read(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"jobs.{ending}"
+    jobs = gs.generate("philly", 2_000, seed=1)
+    if ending == "csv.gz":
+        write_trace(jobs, tmp_path / "jobs.csv")
+        path.write_bytes(gzip.compress((tmp_path / "jobs.csv").read_bytes()))
+    else:
+        with unwarned():
+            write_trace(jobs, path)
+    monkeypatch.setattr(memory, "LEAST_LOOKED_UP", 1)
+    have(monkeypatch, 1 << 30)
+    with unwarned():
+        assert len(gs.read_trace(path)) == 2_000
+    unpacked = {
+        "csv.gz": lambda: (tmp_path / "jobs.csv").stat().st_size,
+        "parquet": lambda: 2_000 * 8 * len(jobs.to_polars().columns),
+    }.get(ending, lambda: path.stat().st_size)()
+    assert unpacked > path.stat().st_size or ending not in ("csv.gz", "parquet")
+    have(monkeypatch, unpacked - 1)
+    with (
+        unwarned(),
+        pytest.raises(MemoryError, match=rf"jobs\.{ending}: to read it needs at least"),
+    ):
+        gs.read_trace(path)
+
+
+def test_a_file_that_needs_more_than_half_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "jobs.csv"
+    write_trace(gs.generate("philly", 2_000, seed=1), path)
+    monkeypatch.setattr(memory, "LEAST_LOOKED_UP", 1)
+    have(monkeypatch, 1.5 * path.stat().st_size)
+    with pytest.warns(gs.RunWarning, match=r"jobs\.csv: to read it needs at least"):
+        gs.read_trace(path)
+
+
+def test_on_the_command_line_it_is_a_mistake_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "LEAST_LOOKED_UP", 1)
+    have(monkeypatch, 1_000)
+    command = ["trace", "generate", "philly", str(tmp_path / "jobs.csv"), "--jobs", "2000"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 2
+    assert "to generate 2,000 jobs needs at least" in done.stderr
+    assert list(tmp_path.iterdir()) == []

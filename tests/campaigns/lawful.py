@@ -19,7 +19,7 @@ BINDING = ("sjf-bco", "ff", "ls", "rand")
 """Policies that choose GPUs themselves."""
 
 MEASURED = ("matching", "allox", "optimus", "themis-greedy", "gavel", "themis", "afs", "gandiva")
-BY_SLOT = ("chronus", "edf-fastest", "elasticflow", "dancer")
+BY_SLOT = ("chronus", "chronus-leases", "edf-fastest", "elasticflow", "dancer")
 UNITS = (1, 7, SECOND)
 
 BIND: Pools = {
@@ -38,6 +38,7 @@ PARAMETERS: Mapping[str, Pools] = {
         "tie": ("servers-first", "least-u"),
     },
     "allox": {"period_s": (0.0, 1.0, 5.0), "window": (1, 2, 128, 1024), "preempt": (False, True)},
+    "chronus-leases": {"margin": (0.0, 0.1, 1.0), "plans": ("latest", "program")},
     "gandiva": {"slice_s": (1.0, 3.0, 1e9)},
     "themis": {"period_s": (1.0, 3.0, 1e9), "fairness": (0.0, 0.5, 1.0)},
     "themis-greedy": {"period_s": (1.0, 3.0, 1e9)},

@@ -34,6 +34,8 @@ SHOWN_BY_DECISIONS = {
     "contention: counter rates_changed -139",
     "migration: spec policy las",
     "shares: spec policy las",
+    "cancelled: spec policy las",
+    "cancelled: spec policy fifo",
 }
 """What the log allows, and only a replay of the decisions shows."""
 
@@ -75,7 +77,18 @@ def honest() -> dict[str, gs.Result]:
     made = {}
     for name, (jobs, on, how) in runs.items():
         made[name] = stored(gs.simulate(jobs, on, **how))
+    made["cancelled"] = stored(_with_cancelled_jobs(plain))
     return made
+
+
+def _with_cancelled_jobs(jobs: gs.Trace) -> gs.Result:
+    run = gs.Simulation(jobs, cluster(), policy="fifo-skip")
+    while not (run.state.num_waiting and run.state.num_running):
+        run.step()
+    run.cancel(int(run.state.waiting[-1]))
+    run.cancel(int(run.state.running[0]))
+    run.run()
+    return run.result()
 
 
 def stored(result: gs.Result) -> gs.Result:

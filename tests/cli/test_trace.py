@@ -43,6 +43,26 @@ def test_info_counts_the_load_of_the_jobs_that_fit(gpusched, gpusched_json, tmp_
     assert (made["num_jobs"], made["num_fitting"], made["load"]) == (4, 2, pytest.approx(30 / 40))
 
 
+def test_info_shows_what_jobs_ask_for_beside_gpus(gpusched, tmp_path: Path) -> None:
+    (tmp_path / "wishes.csv").write_text(
+        "submit_s,service_s,gpus,gpu_share,cpu,memory_gib,value,deadline_s,max_gpus,user,status\n"
+        "0,10,1,0.5,2,8,3,15,1,ann,ok\n5,10,2,1,4,16,4.5,100,8,bob,\n9,10,1,0.25,3,9,1,12,1,bob,ok\n"
+    )
+    result = gpusched("trace", "info", tmp_path / "wishes.csv")
+    assert result.exit_code == 0, result.stderr
+    shown = {" ".join(line.split()) for line in result.stdout.splitlines()}
+    assert {
+        "users 2",
+        "shares of a GPU 2 jobs, 0.38 of it on average",
+        "CPU per worker, mean / max 3.0 / 4.0 cores",
+        "memory per worker, mean / max 11.0 / 16.0 GiB",
+        "deadlines below one run time 1 job",
+        "value of all jobs 8.5",
+        "elastic 1 job",
+        "status ok 2, unknown 1",
+    } <= shown
+
+
 def test_info_says_where_no_load_is_defined(gpusched, tmp_path: Path) -> None:
     (tmp_path / "burst.csv").write_text("submit_s,service_s,gpus\n5,10,1\n5,20,2\n")
     result = gpusched("trace", "info", tmp_path / "burst.csv")

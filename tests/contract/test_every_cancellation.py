@@ -48,11 +48,13 @@ def test_a_job_that_is_taken_back_starts_no_more_and_all_others_end(policy: str)
             trial.cancel(gone)
             assert gone not in trial.state.waiting
             trial.run()
-            schedule = trial.result().schedule
+            result = trial.result()
+            schedule = result.schedule
             assert schedule.start_us[gone] == begun[gone]
             expected = np.zeros(len(schedule.status))
             expected[gone] = _CANCELLED
             assert schedule.status.tolist() == expected.tolist()
+            assert result.audit().problems == []
 
 
 @pytest.mark.parametrize("policy", SETTLED)

@@ -53,6 +53,10 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_native_pieces.py",
     ),
     "filling": ("unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py"),
+    "gandiva": (
+        "parity/test_gandiva_equals_reference.py", "parity/test_peer_gandiva.py",
+        "parity/test_withdrawals.py",
+    ),
     "gangs": (
         "property/test_contention_laws.py", "unit/papers/test_sjf_bco.py",
         "contract/test_every_law.py",

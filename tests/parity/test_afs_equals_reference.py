@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,16 +29,13 @@ job = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    st.lists(job, min_size=1, max_size=12).map(lambda jobs: sorted(jobs, key=lambda job: job[0]))
-)
-def test_gpu_by_gpu_of_afs_equals_the_readable_one(drawn: list[tuple[int, int, int]]) -> None:
+def check(drawn: list[tuple[int, int, int]], num_gpus: int) -> None:
+    """Run them both ways."""
     jobs = [
         Growing(i, submit * SECOND, service * SECOND, [0.0, *CURVES[curve]])
         for i, (submit, service, curve) in enumerate(drawn)
     ]
-    replay(jobs, GPUS)
+    replay(jobs, num_gpus)
     trace = gs.Trace.from_columns(
         submit_s=[submit for submit, _, _ in drawn],
         service_s=[service for _, service, _ in drawn],
@@ -48,6 +47,27 @@ def test_gpu_by_gpu_of_afs_equals_the_readable_one(drawn: list[tuple[int, int, i
         ],
         profile=[curve for _, _, curve in drawn],
     )
-    cluster = gs.Cluster((gs.ServerGroup(1, GPUS, "T4"),))
+    cluster = gs.Cluster((gs.ServerGroup(num_gpus // GPUS, GPUS, "T4"),))
     result = gs.simulate(trace, cluster, policy="afs", speed="table", placement="first-fit")
     assert result.schedule.finish_us.tolist() == [job.finish for job in jobs]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(job, min_size=1, max_size=12).map(lambda jobs: sorted(jobs, key=lambda job: job[0]))
+)
+def test_gpu_by_gpu_of_afs_equals_the_readable_one(drawn: list[tuple[int, int, int]]) -> None:
+    check(drawn, GPUS)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gpu_by_gpu_among_hundreds_that_could_grow_equals_the_readable_one(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    size = 250
+    drawn = zip(
+        np.sort(draws.integers(0, 3, size) * (draws.random(size) < 0.3)).tolist(),
+        draws.integers(1, 4, size).tolist(),
+        draws.integers(0, len(CURVES), size).tolist(),
+        strict=True,
+    )
+    check(list(drawn), 40 * GPUS)

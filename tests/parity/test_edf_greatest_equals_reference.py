@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,15 +29,8 @@ job = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    st.lists(job, min_size=1, max_size=10).map(lambda jobs: sorted(jobs, key=lambda job: job[0])),
-    st.sampled_from([1, 3, 10]),
-    st.booleans(),
-)
-def test_edf_at_greatest_widths_equals_the_readable_one(
-    drawn: list[tuple[int, int, int | None, int]], slot_s: int, admission: bool
-) -> None:
+def check(drawn: list[tuple[int, int, int | None, int]], slot_s: int, *, admission: bool) -> None:
+    """Run them both ways."""
     half = SECOND // 2
     jobs = [
         Wide(i, submit * half, service * SECOND,
@@ -63,3 +58,30 @@ def test_edf_at_greatest_widths_equals_the_readable_one(
         decisions = result.schedule.decisions()
         turned_down = decisions["job"][decisions["admitted"] == 0].tolist()
         assert sorted(turned_down) == [job.id for job in jobs if job.is_turned_down]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(job, min_size=1, max_size=10).map(lambda jobs: sorted(jobs, key=lambda job: job[0])),
+    st.sampled_from([1, 3, 10]),
+    st.booleans(),
+)
+def test_edf_at_greatest_widths_equals_the_readable_one(
+    drawn: list[tuple[int, int, int | None, int]], slot_s: int, admission: bool
+) -> None:
+    check(drawn, slot_s, admission=admission)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_hundreds_in_the_line_of_deadlines_run_as_the_readable_ones(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    size = 300
+    patience = draws.integers(1, 600, size).tolist()
+    drawn = zip(
+        np.sort(draws.integers(0, 200, size) * (draws.random(size) < 0.5)).tolist(),
+        draws.integers(1, 40, size).tolist(),
+        [None if seconds % 5 == 0 else seconds for seconds in patience],
+        draws.integers(0, len(CURVES), size).tolist(),
+        strict=True,
+    )
+    check(list(drawn), 10, admission=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +21,21 @@ job = st.tuples(
 )
 
 
+def check(drawn: list[tuple[int, int, int, int]], slice_s: int, servers: int) -> None:
+    """Run them both ways."""
+    jobs = [
+        Sharer(i, submit * SECOND, service * SECOND, gpus, restart * SECOND)
+        for i, (submit, service, gpus, restart) in enumerate(drawn)
+    ]
+    Gandiva(jobs, servers, GPUS, slice_s * SECOND).run()
+    trace = gs.Trace.from_columns(*map(list, zip(*[row[:3] for row in drawn], strict=True)),
+                                  restart_s=[row[3] for row in drawn])  # fmt: skip
+    policy = gs.Policy("gandiva", slice_s=float(slice_s))
+    result = gs.simulate(trace, gs.Cluster.uniform(servers, GPUS), policy=policy)
+    assert result.schedule.finish_us.tolist() == [job.finish for job in jobs]
+    result.audit().raise_if_bad()
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(job, min_size=1, max_size=20).map(lambda jobs: sorted(jobs, key=lambda job: job[0])),
@@ -27,14 +44,19 @@ job = st.tuples(
 def test_turns_on_servers_by_width_equal_the_readable_ones(
     drawn: list[tuple[int, int, int, int]], slice_s: int
 ) -> None:
-    jobs = [
-        Sharer(i, submit * SECOND, service * SECOND, gpus, restart * SECOND)
-        for i, (submit, service, gpus, restart) in enumerate(drawn)
-    ]
-    Gandiva(jobs, SERVERS, GPUS, slice_s * SECOND).run()
-    trace = gs.Trace.from_columns(*map(list, zip(*[row[:3] for row in drawn], strict=True)),
-                                  restart_s=[row[3] for row in drawn])  # fmt: skip
-    policy = gs.Policy("gandiva", slice_s=float(slice_s))
-    result = gs.simulate(trace, gs.Cluster.uniform(SERVERS, GPUS), policy=policy)
-    assert result.schedule.finish_us.tolist() == [job.finish for job in jobs]
-    result.audit().raise_if_bad()
+    check(drawn, slice_s, SERVERS)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_turns_of_a_crowd_on_many_servers_equal_the_readable_ones(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    size = 300
+    submit = np.sort(draws.integers(0, 40, size) * (draws.random(size) < 0.5))
+    drawn = zip(
+        submit.tolist(),
+        draws.integers(1, 40, size).tolist(),
+        draws.choice([1, 1, 1, 2, 3, 8], size).tolist(),
+        draws.choice([0, 0, 0, 7], size).tolist() if seed % 2 else [0] * size,
+        strict=True,
+    )
+    check(list(drawn), 10, 20)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,16 +45,10 @@ workloads = st.lists(job, min_size=1, max_size=7).map(
 )
 
 
-@settings(max_examples=400, deadline=None)
-@given(
-    workloads,
-    st.sampled_from([1, 4, 20]),
-    st.sampled_from([0.0, 0.5, 0.8, 1.0]),
-    st.sampled_from([1, 3, 30]),
-)
-def test_auctions_of_leases_equal_the_readable_ones(
+def check(
     drawn: list[tuple[int, int, int, int]], period_s: int, fairness: float, least_s: int
 ) -> None:
+    """Run them both ways."""
     jobs = [
         Tenant(
             i, submit * SECOND, service * SECOND, KINDS[kind].gpus, restart * SECOND,
@@ -93,3 +89,30 @@ def test_auctions_of_leases_equal_the_readable_ones(
     )
     result = gs.simulate(trace, cluster, policy=policy, speed="table", placement="first-fit")
     assert result.schedule.finish_us.tolist() == [job.finish for job in jobs]
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    workloads,
+    st.sampled_from([1, 4, 20]),
+    st.sampled_from([0.0, 0.5, 0.8, 1.0]),
+    st.sampled_from([1, 3, 30]),
+)
+def test_auctions_of_leases_equal_the_readable_ones(
+    drawn: list[tuple[int, int, int, int]], period_s: int, fairness: float, least_s: int
+) -> None:
+    check(drawn, period_s, fairness, least_s)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_auctions_among_hundreds_that_wait_equal_the_readable_ones(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    size = 400
+    drawn = zip(
+        np.sort(draws.integers(0, 300, size) * (draws.random(size) < 0.7)).tolist(),
+        draws.integers(1, 40, size).tolist(),
+        draws.choice([0, 0, 1, 3], size).tolist(),
+        draws.integers(0, len(KINDS), size).tolist(),
+        strict=True,
+    )
+    check(list(drawn), 20, 0.99, 3)

@@ -389,7 +389,9 @@ def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     exposed = {name for name in dir(_testing) if not name.startswith("_")}
     elsewhere = {"heavy_edge_cut", "swap_down"}  # test_graph_cut_laws
     # test_plan_oracle_laws
-    elsewhere |= {"plan_with_bound", "portable_root", "price_table", "search_plan", "solve_plan"}
+    elsewhere |= {"PlanQuery", "portable_root", "price_table", "search_plan", "solve_plan"}
+    elsewhere |= {"DeadlinePlanner"}  # test_planner_machine
+    elsewhere |= {"WaitingQueue"}  # test_waiting_machine
     elsewhere |= {"fill_line"}  # test_filled_line_laws
     elsewhere |= {"TimedScheduler"}  # test_timed_scheduler
     elsewhere |= {"take_slow_twins"}  # test_fast_paths_equal_slow_twins

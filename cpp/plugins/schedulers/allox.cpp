@@ -73,12 +73,10 @@ class AlloX final : public Scheduler {
       match(state);
       start_matched();
     }
-    for_each_in_line([&](const WaitingLine::Entry& entry) {
-      if (entry.least <= jobs_.all_left()) fill(*entry.job);
-      return jobs_.all_left() > 0;
-    });
+    WaitingLine::Walk line(jobs_, waiting_, line_);
+    while (ElasticJobs::Job* job = line.next()) fill(*job);
     jobs_.apply(state, actions);
-    waiting_.update(jobs_, key);
+    waiting_.update(jobs_.touched(), key);
     if (period_ > Time{0} && has_changed_) actions.wake(next_multiple(state.now(), period_));
   }
 
@@ -118,27 +116,18 @@ class AlloX final : public Scheduler {
            fastest_rate(job);
   }
 
-  /// Those whose GPUs were taken back and those that wait, by the GPU time left, until `visit`
-  /// returns false.
-  template <class Visit>
-  void for_each_in_line(Visit visit) const {
-    const std::span<const WaitingLine::Entry> waiting = waiting_.all();
-    auto next = line_.begin();
-    for (std::size_t at = 0; at < waiting.size() || next != line_.end();) {
-      const bool is_next = next != line_.end() && (at == waiting.size() || *next < waiting[at]);
-      if (!visit(is_next ? *next++ : waiting[at++])) return;
-    }
-  }
-
   void match(const State& state) {
     rows_.clear();
     std::int64_t gpus = 0;
-    for_each_in_line([&](const WaitingLine::Entry& entry) {
-      if (entry.job->is_mixed()) return true;
-      rows_.push_back(entry.job);
-      gpus += state.jobs().gpus(entry.job->id);
-      return rows_.size() < window_;
-    });
+    WaitingLine::Walk line(jobs_, waiting_, line_);
+    const auto has_types = [](const LeastGpus& need) { return need.together == 0; };
+    while (rows_.size() < window_) {
+      ElasticJobs::Job* const job = line.next(has_types);
+      if (job == nullptr) break;
+      if (job->is_mixed()) continue;
+      rows_.push_back(job);
+      gpus += state.jobs().gpus(job->id);
+    }
     matches_.clear();
     if (rows_.empty()) return;
     const auto num_rows = static_cast<std::int64_t>(rows_.size());

@@ -2,11 +2,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/sorted_line.hpp"
+#include "elastic/waiting_line.hpp"
 
 namespace gpusched {
 namespace {
@@ -24,6 +27,7 @@ class EdfGreatest final : public Scheduler {
     jobs_.begin(setup, false, true);
     control_ = &setup.control;
     line_.clear();
+    waiting_.clear();
     came_.clear();
     turned_down_.clear();
     decisions_.clear();
@@ -33,13 +37,8 @@ class EdfGreatest final : public Scheduler {
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     const std::size_t num_before = line_.size();
-    std::erase_if(line_, [&](const Entry& entry) {
-      return std::binary_search(instant.finished.begin(), instant.finished.end(), entry.id);
-    });
+    for (const JobId job : instant.finished) leave(state, job);
     jobs_.open(state, instant);
-    for (const JobId job : instant.finished) {
-      std::erase_if(turned_down_, [&](const Entry& entry) { return entry.id == job; });
-    }
     came_.insert(came_.end(), instant.arrived.begin(), instant.arrived.end());
     if (jobs_.empty()) return;
     // The end of a job that was turned down moves nobody else.
@@ -50,21 +49,19 @@ class EdfGreatest final : public Scheduler {
       return;
     }
     is_due_ = false;
-    if (admits_all_) {
-      line_up(state);
-    } else {
-      for (const JobId id : came_) consider(state, id);
-    }
-    came_.clear();
+    line_up(state);
     give_out(state, actions);
     last_ = state.now();
   }
 
-  [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
-    const auto is_it = [&](const Entry& entry) { return entry.id == job; };
-    if (std::erase_if(line_, is_it) > 0) is_due_ = true;
-    std::erase_if(turned_down_, is_it);
-    std::erase(came_, job);
+  [[nodiscard]] bool withdraw(const State& state, JobId job) override {
+    if (std::erase(came_, job) == 0) {
+      const std::size_t num_before = line_.size();
+      leave(state, job);
+      is_due_ = is_due_ || line_.size() < num_before;
+      ElasticJobs::Job& own = jobs_.job(job);
+      if (own.is_waiting) waiting_.forget(own);
+    }
     jobs_.forget(job);
     return true;
   }
@@ -96,19 +93,40 @@ class EdfGreatest final : public Scheduler {
     return one.rate > other->rate;
   }
 
-  /// All that came, at once.
-  void line_up(const State& state) {
-    const auto known = static_cast<std::ptrdiff_t>(line_.size());
-    for (const JobId id : came_) line_.push_back({state.jobs().deadline(id), id});
-    std::sort(line_.begin() + known, line_.end());
-    std::inplace_merge(line_.begin(), line_.begin() + known, line_.end());
+  static auto key_by(const State& state) {
+    return [&state](const ElasticJobs::Job& job) { return state.jobs().deadline(job.id).count(); };
   }
 
-  void consider(const State& state, JobId id) {
+  [[nodiscard]] bool is_turned_down(JobId job) const {
+    return std::binary_search(turned_down_.begin(), turned_down_.end(), job);
+  }
+
+  void leave(const State& state, JobId job) {
+    if (std::erase(turned_down_, job) == 0) line_.erase({state.jobs().deadline(job), job});
+  }
+
+  /// All that came, at once where nobody is turned down.
+  void line_up(const State& state) {
+    entries_.clear();
+    for (const JobId id : came_) entries_.push_back({state.jobs().deadline(id), id});
+    if (admits_all_) {
+      line_.insert_all(entries_);
+    } else {
+      for (const Entry& entry : entries_) consider(state, entry);
+    }
+    movers_.clear();
+    for (const JobId id : came_) {
+      if (!is_turned_down(id)) movers_.push_back(&jobs_.job(id));
+    }
+    waiting_.add(movers_, key_by(state));
+    came_.clear();
+  }
+
+  void consider(const State& state, const Entry& entry) {
     control_->check();
-    const Entry entry{state.jobs().deadline(id), id};
-    const auto place = line_.insert(std::lower_bound(line_.begin(), line_.end(), entry), entry);
+    line_.insert(entry);
     if (entry.deadline == kNever) return;
+    const JobId id = entry.id;
     Decision decision{id, state.now(), keeps_deadlines(state), 0, state.jobs().value(id), 0, ""};
     decision.from = state.now();
     decision.until = entry.deadline;
@@ -116,8 +134,8 @@ class EdfGreatest final : public Scheduler {
       decision.reason = "it and all others end in time";
     } else {
       decision.reason = "it or another job would miss its deadline";
-      line_.erase(place);
-      turned_down_.push_back(entry);
+      line_.erase(entry);
+      turned_down_.push_back(id);
     }
     decisions_.push_back(decision);
   }
@@ -128,11 +146,11 @@ class EdfGreatest final : public Scheduler {
     for (int type = 0; type < jobs_.num_types(); ++type) {
       profiles.push_back({{state.now(), jobs_.total(type)}});
     }
-    for (const Entry& entry : line_) {
+    for (auto entry = line_.begin(); !entry.is_at_end(); ++entry) {
       control_->check();
-      const ElasticJobs::Job& job = jobs_.job(entry.id);
+      const ElasticJobs::Job& job = jobs_.job(entry->id);
       if (job.is_mixed()) continue;
-      if (plan(state, job, profiles) > entry.deadline) return false;
+      if (plan(state, job, profiles) > entry->deadline) return false;
     }
     return true;
   }
@@ -181,14 +199,25 @@ class EdfGreatest final : public Scheduler {
   }
 
   void give_out(const State& state, Actions& actions) {
+    holders_.clear();
+    for (ElasticJobs::Job* job : jobs_.holders()) {
+      const Time deadline = state.jobs().deadline(job->id);
+      if (!is_turned_down(job->id)) holders_.push_back({deadline.count(), job->id, job});
+    }
+    std::sort(holders_.begin(), holders_.end());
     jobs_.withdraw_all();
-    for (const std::vector<Entry>* line : {&line_, &turned_down_}) {
-      for (const Entry& entry : *line) {
-        if (jobs_.all_left() == 0) break;
-        give(jobs_.job(entry.id));
-      }
+    WaitingLine::Walk line(jobs_, waiting_, holders_);
+    while (ElasticJobs::Job* job = line.next()) give(*job);
+    for (const JobId id : turned_down_) {
+      if (jobs_.all_left() == 0) break;
+      give(jobs_.job(id));
     }
     jobs_.apply(state, actions);
+    movers_.clear();
+    for (ElasticJobs::Job* job : jobs_.touched()) {
+      if (!is_turned_down(job->id)) movers_.push_back(job);
+    }
+    waiting_.update(movers_, key_by(state));
   }
 
   void give(ElasticJobs::Job& job) {
@@ -207,9 +236,14 @@ class EdfGreatest final : public Scheduler {
   bool admits_all_;
   ElasticJobs jobs_;
   Ref<const RunControl> control_;
-  std::vector<Entry> line_;         // by (deadline, job)
+  SortedLine<Entry> line_;          // by (deadline, job)
+  WaitingLine waiting_;             // those of them that hold nothing
   std::vector<JobId> came_;         // since GPUs were given out last
-  std::vector<Entry> turned_down_;  // in the order in which they came: best effort
+  std::vector<JobId> turned_down_;  // by JobId, as they came: best effort
+  // Of the present decision.
+  std::vector<Entry> entries_;
+  std::vector<WaitingLine::Entry> holders_;
+  std::vector<Ref<ElasticJobs::Job>> movers_;
   std::vector<Decision> decisions_;
   bool is_due_ = false;  // GPUs are to be given out
   Time last_ = kNever;  // when GPUs were given out last; kNever: not yet

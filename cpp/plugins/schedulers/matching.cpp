@@ -140,11 +140,12 @@ class Matching final : public Scheduler {
 
  private:
   using Job = MatchingJobs::Job;
+  using Row = MatchingJobs::Row;
 
-  [[nodiscard]] const Job& job_at(std::size_t job) const noexcept { return jobs_.all()[job]; }
+  [[nodiscard]] const Job& job_at(Row job) const noexcept { return jobs_.at(job); }
   [[nodiscard]] int type_of(std::size_t own) const noexcept { return jobs_.classes()[own].type; }
   [[nodiscard]] bool can_use(const Job& job, std::size_t own) const noexcept {
-    return job.gpu_rate[static_cast<std::size_t>(type_of(own))] > 0;
+    return (job.usable >> type_of(own) & 1) != 0;
   }
 
   /// Who takes part: those with the least GPU time left, as far as each can have its least width.
@@ -153,24 +154,26 @@ class Matching final : public Scheduler {
     capacity_.clear();
     for (const GpuClass& own : jobs_.classes()) capacity_.push_back(own.gpus);
     chosen_.clear();
-    for (std::size_t job = 0; job < jobs_.all().size(); ++job) {
-      if (!job_at(job).is_running || (is_due && !job_at(job).is_settling)) continue;
+    for (const auto& [key, id, job] : jobs_.running()) {
+      if (is_due && !job_at(job).is_settling) continue;
       counts_.assign(capacity_.size(), 0);
       jobs_.count_held(state, job_at(job), counts_);
       targets_.give(state, job, targets_.held(job));
       take_counts();
     }
-    std::int64_t left = 0;
-    for (const std::int32_t gpus : capacity_) left += gpus;
-    for (const std::uint32_t job : jobs_.in_order()) {
-      if (left == 0) break;
-      if (!targets_.of(job).empty() || job_at(job).least > left) continue;
-      if (jobs_.is_additive() || !job_at(job).widths.empty()) {
-        chosen_.push_back(job);
-      } else if (!take_several(state, job)) {
+    std::int64_t left = usable(~TypeMask{0});
+    const auto fits = [&](const MatchingJobs::Need& need) {
+      return need.least <= left && (need.goes_to_market || need.least <= usable(need.types));
+    };
+    MatchingJobs::InOrder jobs = jobs_.in_order();
+    while (const auto job = left > 0 ? jobs.next(fits) : std::nullopt) {
+      if (!targets_.of(*job).empty() || job_at(*job).least > left) continue;
+      if (jobs_.goes_to_market(*job)) {
+        chosen_.push_back(*job);
+      } else if (!take_several(state, *job)) {
         continue;
       }
-      left -= job_at(job).least;
+      left -= job_at(*job).least;
     }
   }
 
@@ -180,12 +183,11 @@ class Matching final : public Scheduler {
 
   /// A gang that no type alone holds, where types do not add up, gets GPUs before the market:
   /// those it has, or of the classes it can use in their order. False if there are too few.
-  bool take_several(const State& state, std::size_t job) {
+  bool take_several(const State& state, Row job) {
     counts_.assign(capacity_.size(), 0);
     jobs_.count_held(state, job_at(job), counts_);
     bool keeps = job_at(job).is_running;
-    for (std::size_t own = 0; own < capacity_.size(); ++own)
-      keeps &= counts_[own] <= capacity_[own];
+    for (std::size_t own = 0; own < counts_.size(); ++own) keeps &= counts_[own] <= capacity_[own];
     std::int32_t missing = keeps ? 0 : job_at(job).least;
     for (std::size_t own = 0; own < capacity_.size() && !keeps; ++own) {
       counts_[own] = can_use(job_at(job), own) ? std::min(missing, capacity_[own]) : 0;
@@ -205,22 +207,25 @@ class Matching final : public Scheduler {
     return parts_;
   }
 
+  /// GPUs of these types for those who take part.
+  [[nodiscard]] std::int64_t usable(TypeMask types) const {
+    std::int64_t gpus = 0;
+    for (std::size_t own = 0; own < capacity_.size(); ++own) {
+      if ((types >> type_of(own) & 1) != 0) gpus += capacity_[own];
+    }
+    return gpus;
+  }
+
   [[nodiscard]] bool is_any_possible() const {
-    return std::any_of(chosen_.begin(), chosen_.end(), [&](std::size_t job) {
-      std::int32_t usable = 0;
-      for (std::size_t own = 0; own < capacity_.size(); ++own) {
-        if (can_use(job_at(job), own)) usable += capacity_[own];
-      }
-      return usable >= job_at(job).least;
-    });
+    return std::any_of(chosen_.begin(), chosen_.end(),
+                       [&](Row job) { return usable(job_at(job).usable) >= job_at(job).least; });
   }
 
   void match(const State& state) {
     const std::size_t jobs = chosen_.size();
     const std::size_t classes = capacity_.size();
     for (auto* column : {&rate_, &rounds_, &restart_s_, &gradients_}) column->clear();
-    least_.clear();
-    most_.clear();
+    for (auto* column : {&least_, &most_}) column->clear();
     previous_.assign(jobs * classes, 0);
     ones_.assign(jobs, 1.0);
     for (std::size_t row = 0; row < jobs; ++row) {
@@ -229,8 +234,8 @@ class Matching final : public Scheduler {
         rate_.push_back(job.gpu_rate[static_cast<std::size_t>(type_of(own))]);
       }
       jobs_.count_held(state, job, {previous_.data() + row * classes, classes});
-      rounds_.push_back(weight_[chosen_[row]] * job.remaining_s);
-      restart_s_.push_back(weight_[chosen_[row]] * job.restart_s);
+      rounds_.push_back(weight_[row] * job.remaining_s);
+      restart_s_.push_back(weight_[row] * job.restart_s);
       gradients_.push_back(job.exchange / 2.0);
       least_.push_back(job.least);
       most_.push_back(job.most);
@@ -279,9 +284,9 @@ class Matching final : public Scheduler {
     }
     widths_.begin(type_capacity_);
     for (std::size_t row = 0; row < chosen_.size(); ++row) {
-      const std::size_t job = chosen_[row];
+      const Row job = chosen_[row];
       const std::span<const Part> held = targets_.held(job);
-      widths_.add(job_at(job), weight_[job], held.size() == 1 ? held.front() : Part{0, 0},
+      widths_.add(job_at(job), weight_[row], held.size() == 1 ? held.front() : Part{0, 0},
                   matched(row));
     }
     widths_.solve(keeps_widths_, options_.hysteresis);
@@ -293,20 +298,19 @@ class Matching final : public Scheduler {
 
   /// Whom the market gave nothing, or no more because all others would have had to move.
   void offer_idle(const State& state) {
-    std::size_t offers = 0;
-    for (const std::uint32_t job : jobs_.in_order()) {
-      if (!targets_.is_anything_idle() || offers == kOffers) break;
-      if (!targets_.of(job).empty()) continue;
-      targets_.give_idle(state, job);
+    MatchingJobs::InOrder jobs = jobs_.in_order();
+    for (std::size_t offers = 0; targets_.is_anything_idle() && offers < kOffers;) {
+      const std::optional<Row> job = jobs.next();
+      if (!job) break;
+      if (!targets_.of(*job).empty()) continue;
+      targets_.give_idle(state, *job);
       ++offers;
     }
     if (jobs_.is_additive()) targets_.grow(state, chosen_, weight_, options_.hysteresis);
   }
 
   void apply(const State& state, Actions& actions) {
-    for (std::size_t job = 0; job < jobs_.all().size(); ++job) {
-      if (!targets_.of(job).empty()) reallocation_.add(job_at(job).id, targets_.of(job));
-    }
+    for (const Row job : targets_.given()) reallocation_.add(job_at(job).id, targets_.of(job));
     reallocation_.apply(state, actions);
     if (!reallocation_.refused().empty() || state.num_running() == 0) start_others(state, actions);
     consolidate(state, actions);
@@ -317,8 +321,9 @@ class Matching final : public Scheduler {
   /// What the market wants may find no place on any server; others may, at their own widths.
   void start_others(const State& state, Actions& actions) {
     std::size_t offers = 0;
-    for (const std::uint32_t job : jobs_.in_order()) {
-      const JobId id = job_at(job).id;
+    MatchingJobs::InOrder jobs = jobs_.in_order();
+    while (const std::optional<Row> job = jobs.next()) {
+      const JobId id = job_at(*job).id;
       const JobRecord& record = state.record(id);
       const bool has_stopped = record.start != kNever && record.idle_since == state.now();
       if (!state.is_waiting(id) || has_stopped) continue;
@@ -334,8 +339,8 @@ class Matching final : public Scheduler {
   void consolidate(const State& state, Actions& actions) {
     for (int type = 0; type < state.cluster().num_types(); ++type) {
       spread_.clear();
-      for (const std::uint32_t job : jobs_.in_order()) {
-        if (would_gain(state, job_at(job), type)) spread_.push_back(job_at(job).id);
+      for (const auto& [key, id, job] : jobs_.running()) {
+        if (would_gain(state, job_at(job), type)) spread_.push_back(id);
       }
       if (spread_.empty() || consolidation_.move(state, spread_, actions)) continue;
       if (spread_.size() == 1) continue;
@@ -367,8 +372,8 @@ class Matching final : public Scheduler {
   std::optional<ControlCheck> stop_;
   Allocation allocation_;
 
-  std::vector<std::size_t> chosen_;                    // by the GPU time left
-  std::vector<double> weight_;                         // of each job
+  std::vector<Row> chosen_;                            // by the GPU time left
+  std::vector<double> weight_;                         // of each of them
   std::vector<std::int32_t> capacity_, type_capacity_; // for those chosen
   std::vector<std::int32_t> counts_;
   std::vector<Part> parts_;

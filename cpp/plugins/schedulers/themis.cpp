@@ -13,6 +13,7 @@
 #include "base/stop_check.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/leases.hpp"
+#include "elastic/sufferers.hpp"
 #include "elastic/waiting_line.hpp"
 #include "solvers/partial_allocation.hpp"
 
@@ -24,15 +25,20 @@ class Crowd {
  public:
   void clear() { *this = {}; }
   void advance(Time now) {
-    sum_ += static_cast<double>((now - last_).count()) * static_cast<double>(since_.size());
+    sum_ += static_cast<double>((now - last_).count()) * static_cast<double>(num_jobs_);
     last_ = now;
   }
-  void add(JobId job) { since_.emplace(job, Arrival{last_, sum_}); }
-  void forget(JobId job) { since_.erase(job); }
-  [[nodiscard]] double mean(JobId job) const {
-    const Arrival& arrival = since_.find(job)->second;
-    if (arrival.at == last_) return static_cast<double>(since_.size());
-    return (sum_ - arrival.sum) / static_cast<double>((last_ - arrival.at).count());
+  void add(JobId job) {
+    since_.resize(std::max(since_.size(), std::size_t{job} + 1));
+    since_[job] = {last_, sum_};
+    ++num_jobs_;
+  }
+  void forget() { --num_jobs_; }
+  [[nodiscard]] double mean(JobId job) const { return mean_since(since_[job].at, since_[job].sum); }
+  /// None of those that came from the one job to the other has less.
+  [[nodiscard]] double least_mean(JobId first, JobId last) const {
+    const bool is_of_now = since_[last].at == last_ && since_[first].at != last_;
+    return is_of_now ? 0.0 : mean_since(since_[first].at, since_[last].sum);
   }
 
  private:
@@ -41,9 +47,15 @@ class Crowd {
     double sum;
   };
 
+  [[nodiscard]] double mean_since(Time at, double sum) const {
+    if (at == last_) return static_cast<double>(num_jobs_);
+    return (sum_ - sum) / static_cast<double>((last_ - at).count());
+  }
+
   Time last_{0};
   double sum_ = 0;  // of jobs x ticks
-  std::map<JobId, Arrival> since_;
+  std::size_t num_jobs_ = 0;
+  std::vector<Arrival> since_;  // of each JobId
 };
 
 /// GPUs are leased. Free ones, and those whose lease has run out, are auctioned among the jobs with
@@ -86,7 +98,7 @@ class Themis final : public Scheduler {
     crowd_.advance(state.now());
     for (const JobId job : instant.finished) {
       leases_.forget(jobs_.job(job));
-      crowd_.forget(job);
+      crowd_.forget();
     }
     jobs_.open(state, instant);
     const auto key = [](const ElasticJobs::Job&) { return std::int64_t{0}; };
@@ -100,32 +112,22 @@ class Themis final : public Scheduler {
     hold_auctions(state);
     give_what_is_left(state);
     jobs_.apply(state, actions);
-    waiting_.update(jobs_, key);
+    waiting_.update(jobs_.touched(), key);
     leases_.begin(state, jobs_, [&](const ElasticJobs::Job& job) { return lease_of(job.id); });
     const bool could_grow = jobs_.all_left() > 0 && state.speed().is_elastic();
-    const bool has_use = could_grow || !waiting_.all().empty();
+    const bool has_use = could_grow || !waiting_.empty();
     if (has_use && !leases_.empty()) actions.wake(leases_.first_end());
   }
 
   [[nodiscard]] bool withdraw(const State& state, JobId job) override {
     crowd_.advance(state.now());
-    crowd_.forget(job);
+    crowd_.forget();
     waiting_.forget(jobs_.job(job));
     jobs_.forget(job);
     return true;
   }
 
  private:
-  struct Candidate {
-    double rho;
-    JobId id;
-    Ref<ElasticJobs::Job> job;
-
-    /// Who suffers most comes first.
-    friend bool operator<(const Candidate& a, const Candidate& b) noexcept {
-      return a.rho != b.rho ? a.rho > b.rho : a.id < b.id;
-    }
-  };
   /// What a job won and has less of, as it paid with GPUs.
   struct Payment {
     Ref<ElasticJobs::Job> job;
@@ -135,14 +137,27 @@ class Themis final : public Scheduler {
   /// Those whose lease has run out, and those that wait and could have something of what is left.
   void find_candidates(const State& state) {
     candidates_.clear();
-    const auto add = [&](ElasticJobs::Job& job) {
-      candidates_.push_back({unfairness(state, job.id), job.id, &job});
-    };
-    leases_.end(state.now(), jobs_, add);
-    for (const WaitingLine::Entry& entry : waiting_.all()) {
-      if (entry.least <= jobs_.all_left()) add(*entry.job);
-    }
-    std::sort(candidates_.begin(), candidates_.end());
+    sufferers_.clear();
+    leases_.end(state.now(), jobs_,
+                [&](ElasticJobs::Job& job) { sufferers_.add(unfairness(state, job.id), job); });
+    if (jobs_.all_left() == 0) return;
+    const auto num_gpus = static_cast<double>(state.cluster().num_gpus());
+    sufferers_.add_waiting(
+        waiting_, [&](const LeastGpus& need) { return need.narrowest() <= jobs_.all_left(); },
+        [&](const Sufferers::Block& block) {
+          const double crowd = crowd_.least_mean(block.entries.front().id, block.entries.back().id);
+          return std::min(block.note.ratio(state.now()),
+                          block.note.per_gpu(state.now()) * num_gpus / crowd);
+        });
+  }
+
+  /// The candidates are found as they are needed; false if there are no more whose need `fits`.
+  template <class Fits>
+  [[nodiscard]] bool find_next(const State& state, Fits fits) {
+    const auto measure = [&](JobId job) { return unfairness(state, job); };
+    const Sufferers::Candidate* const next = sufferers_.next(state, fits, measure);
+    if (next != nullptr) candidates_.push_back(next->job);
+    return next != nullptr;
   }
 
   /// On an equal share of the cluster a job that is wider runs as much longer.
@@ -158,20 +173,24 @@ class Themis final : public Scheduler {
   void hold_auctions(const State& state) {
     leases_won_.clear();
     payments_.clear();
-    const auto all = static_cast<double>(candidates_.size());
+    const std::size_t num_candidates = sufferers_.size();
+    const auto all = static_cast<double>(num_candidates);
     const auto some = static_cast<std::size_t>(std::ceil((1.0 - fairness_) * all));
-    const std::size_t end = std::min(candidates_.size(), std::max<std::size_t>(1, some));
+    const std::size_t end = std::min(num_candidates, std::max<std::size_t>(1, some));
     for (std::size_t first = 0; first < end && jobs_.all_left() > 0;) {
       const std::size_t num = std::min(end - first, PartialAllocation::kMostBidders);
+      const auto any = [](const LeastGpus&) { return true; };
+      while (candidates_.size() < first + num && find_next(state, any)) {
+      }
       bids_.resize(num);
-      for (std::size_t i = 0; i < num; ++i) bid(state, *candidates_[first + i].job, bids_[i]);
+      for (std::size_t i = 0; i < num; ++i) bid(state, *candidates_[first + i], bids_[i]);
       left_.clear();
       for (int type = 0; type < jobs_.num_types(); ++type) left_.push_back(jobs_.left(type));
       const std::span<const Award> awards = auction_.solve(left_, bids_);
       for (std::size_t i = 0; i < awards.size(); ++i) {
         if (awards[i].bundle < 0) continue;
         const Bundle& won = bids_[i][static_cast<std::size_t>(awards[i].bundle)];
-        hand_over(*candidates_[first + i].job, won, awards[i].kept);
+        hand_over(*candidates_[first + i], won, awards[i].kept);
       }
       first += awards.size();
     }
@@ -224,9 +243,10 @@ class Themis final : public Scheduler {
   /// To those that have nothing, who suffers most first; and what nobody takes goes back to those
   /// that paid with it.
   void give_what_is_left(const State& state) {
-    for (const Candidate& candidate : candidates_) {
-      if (jobs_.all_left() == 0) return;
-      ElasticJobs::Job& job = *candidate.job;
+    const auto fits = [&](const LeastGpus& need) { return need.is_left(jobs_); };
+    for (std::size_t i = 0; jobs_.all_left() > 0; ++i) {
+      if (i == candidates_.size() && !find_next(state, fits)) break;
+      ElasticJobs::Job& job = *candidates_[i];
       if (!job.wanted.empty()) continue;
       const Configuration* best = jobs_.fastest(job, std::numeric_limits<int>::max());
       if (best == nullptr) continue;
@@ -256,7 +276,8 @@ class Themis final : public Scheduler {
   Leases leases_;
   Crowd crowd_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;
-  std::vector<Candidate> candidates_;
+  Sufferers sufferers_;
+  std::vector<Ref<ElasticJobs::Job>> candidates_;  // those found, who suffers most first
   std::vector<std::vector<Bundle>> bids_;
   std::vector<std::int64_t> left_;
   std::vector<Payment> payments_;

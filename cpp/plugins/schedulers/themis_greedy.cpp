@@ -7,6 +7,7 @@
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/leases.hpp"
+#include "elastic/sufferers.hpp"
 #include "elastic/waiting_line.hpp"
 
 namespace gpusched {
@@ -41,19 +42,21 @@ class ThemisGreedy final : public Scheduler {
     for (const JobId id : instant.arrived) arrived_.push_back(&jobs_.job(id));
     waiting_.add(arrived_, key);
     find_bidders(state);
-    while (!bidders_.empty() && jobs_.all_left() > 0) {
-      ElasticJobs::Job& job = *bidders_.front().job;
-      std::pop_heap(bidders_.begin(), bidders_.end());
-      bidders_.pop_back();
+    const auto measure = [&](JobId id) { return unfairness(state, id); };
+    const auto fits = [&](const LeastGpus& need) { return need.is_left(jobs_); };
+    while (jobs_.all_left() > 0) {
+      const Sufferers::Candidate* const bidder = bidders_.next(state, fits, measure);
+      if (bidder == nullptr) break;
+      ElasticJobs::Job& job = *bidder->job;
       const Configuration* best = jobs_.fastest(job, std::numeric_limits<int>::max());
       if (best == nullptr) continue;
       const bool stays = !job.held.empty() && !ElasticJobs::is_worth(state, job, best->rate);
       if (!stays || !jobs_.keep(job)) jobs_.give(job, *best);
     }
     jobs_.apply(state, actions);
-    waiting_.update(jobs_, key);
+    waiting_.update(jobs_.touched(), key);
     leases_.begin(state, jobs_, [&](const ElasticJobs::Job&) { return period_; });
-    if (!waiting_.all().empty() && !leases_.empty()) actions.wake(leases_.first_end());
+    if (!waiting_.empty() && !leases_.empty()) actions.wake(leases_.first_end());
   }
 
   [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
@@ -63,28 +66,15 @@ class ThemisGreedy final : public Scheduler {
   }
 
  private:
-  struct Bidder {
-    double rho;
-    JobId id;
-    Ref<ElasticJobs::Job> job;
-
-    /// For a heap with the one on top that suffers most.
-    friend bool operator<(const Bidder& a, const Bidder& b) noexcept {
-      return a.rho != b.rho ? a.rho < b.rho : a.id > b.id;
-    }
-  };
-
   /// Those whose lease has run out, and those that wait and could have something of what is left.
   void find_bidders(const State& state) {
     bidders_.clear();
-    leases_.end(state.now(), jobs_, [&](ElasticJobs::Job& job) {
-      bidders_.push_back({unfairness(state, job.id), job.id, &job});
-    });
-    for (const WaitingLine::Entry& entry : waiting_.all()) {
-      if (entry.least > jobs_.all_left()) continue;
-      bidders_.push_back({unfairness(state, entry.id), entry.id, entry.job});
-    }
-    std::make_heap(bidders_.begin(), bidders_.end());
+    leases_.end(state.now(), jobs_,
+                [&](ElasticJobs::Job& job) { bidders_.add(unfairness(state, job.id), job); });
+    if (jobs_.all_left() == 0) return;
+    bidders_.add_waiting(
+        waiting_, [&](const LeastGpus& need) { return need.is_left(jobs_); },
+        [&](const Sufferers::Block& block) { return block.note.ratio(state.now()); });
   }
 
   static double unfairness(const State& state, JobId job) {
@@ -99,7 +89,7 @@ class ThemisGreedy final : public Scheduler {
   WaitingLine waiting_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;
   Leases leases_;
-  std::vector<Bidder> bidders_;
+  Sufferers bidders_;
 };
 
 }  // namespace

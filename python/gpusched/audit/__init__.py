@@ -89,10 +89,11 @@ def audit(
     than it has, gangs are whole, within their widths and on allowed GPU types, nothing runs before
     it is submitted, no work is lost or invented (at the speed of each moment, where it depends on
     the width, the GPU types, the placement and on who shares a link), restarts and resizes are
-    paid, jobs end or are rejected for a true reason, and the columns, the digest, the deadlines met
-    and the other metrics follow from the log. The specification names what there is, and these very
-    jobs; counters, warnings and decisions are such as the log allows. Of policies whose queues are
-    documented as keys, jobs alike start in their order, and no job waits that could be placed.
+    paid, jobs end, are rejected for a true reason or were cancelled where the warnings say so, and
+    the columns, the digest, the deadlines met and the other metrics follow from the log. The
+    specification names what there is, and these very jobs; counters, warnings and decisions are
+    such as the log allows. Of policies whose queues are documented as keys, jobs alike start in
+    their order, and no job waits that could be placed.
 
     Parameters
     ----------
@@ -118,19 +119,19 @@ def audit(
         return AuditReport(case.problems, case.notes)
     case.measured = measured_of(trace, cluster, spec.speed, flags)
     capacity.check(case)
-    accounts.check(case, digest, summary)
+    done = course.Course.of(case)
+    accounts.check(case, done, digest, summary)
     rates.check(case)
     admissions.check(case)
     if case.problems:  # what follows reads a log that is possible
         return AuditReport(case.problems, case.notes)
-    done = course.Course.of(case)
     course.check(case, done)
     counters.check(case, done)
     if not done.is_handed_over:
         orders.check(case)
-        idleness.check(case)
+        idleness.check(case, done)
     if level == "decisions":
         from gpusched.audit import decisions  # loads the readable engine
 
-        decisions.check(case)
+        decisions.check(case, done)
     return AuditReport(case.problems, case.notes)

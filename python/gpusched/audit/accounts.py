@@ -8,16 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from gpusched.audit.course import Course
 from gpusched.audit.evidence import Case
 from gpusched.audit.log.log_format import REJECT_REASONS, log_digest
 from gpusched.audit.refusals import rejects_for_good
 from gpusched.base.arrays import AnyArray, Int64
 
 
-def check(case: Case, digest: str, summary: Callable[[], Mapping[str, Any]]) -> None:
+def check(
+    case: Case, course: Course, digest: str, summary: Callable[[], Mapping[str, Any]]
+) -> None:
     """Check what the schedule, its digest and the summary claim against the log."""
-    _check_ends(case)
-    _check_columns(case)
+    _check_ends(case, course)
+    _check_columns(case, course)
     _check_work(case)
     _check_rejects(case)
     _check_digest(case, digest)
@@ -29,12 +32,12 @@ def check(case: Case, digest: str, summary: Callable[[], Mapping[str, Any]]) -> 
         _check_metrics(case, figures)
 
 
-def _check_ends(case: Case) -> None:
-    """Every job is finished or rejected."""
+def _check_ends(case: Case, course: Course) -> None:
+    """Every job is finished or rejected, or the run tells that it was cancelled."""
     case.report(
         "job never ends",
-        ~(case.finished | case.rejected),
-        lambda j: f"job {j} is neither finished nor rejected",
+        ~course.ends(case),
+        lambda j: f"job {j} is neither finished nor rejected, nor was it cancelled",
     )
     case.report(
         "job lost", case.finished & ~case.has_run, lambda j: f"job {j} finished but never ran"
@@ -44,7 +47,7 @@ def _check_ends(case: Case) -> None:
     )
 
 
-def _check_columns(case: Case) -> None:
+def _check_columns(case: Case, course: Course) -> None:
     """The schedule's columns say what the log says."""
     preemptions = case.num_intervals - case.num_resizes - 1
     # The log does not say what a job that did not end was left with: a run cut off counts not.
@@ -64,7 +67,8 @@ def _check_columns(case: Case) -> None:
     }
     for name, truth in expected.items():
         _compare(case, name, truth)
-    if case.flags.preempts is False:
+    # A policy that takes over finds no job running.
+    if case.flags.preempts is False and not course.is_handed_over:
         case.report(
             "non-preemptive policy preempts",
             preemptions > 0,

@@ -25,10 +25,9 @@ def check(case: Case, course: Course) -> None:
     num_arrived = int(np.count_nonzero(~case.rejected))
     num_finished = int(np.count_nonzero(case.finished))
     num_open = len(case.trace) - num_finished - int(np.count_nonzero(case.rejected))
-    events = num_arrived + num_finished
     if not course.is_handed_over:
-        wrong("events", events, events + num_open)
-    if not course.changes:
+        events = num_arrived + num_finished + len(course.cut_off(case))
+        wrong("events", events, events)
         running = case.moments.most_running
         wrong("max_running", running, running)
     least = case.moments.num_instants

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -12,8 +13,9 @@ import numpy as np
 from gpusched.audit.declarations import parameters
 from gpusched.audit.evidence import Case
 from gpusched.audit.rule_book import RuleBook
+from gpusched.base.arrays import Bool, Int64
 
-_CANCELLED: Final = re.compile(r"job (\d+) was cancelled at [-+.e\d]+ s")
+_CANCELLED: Final = re.compile(r"job (\d+) was cancelled at (\d+(?:\.\d{1,6})?) s")
 _HANDED_OVER: Final = re.compile(r"the policy became (.+) at [-+.e\d]+ s")
 
 
@@ -44,29 +46,29 @@ class Course:
     Attributes
     ----------
     cancelled
-        The jobs that were taken back.
+        The jobs that were taken back, with the instant of each in microseconds.
     policies
         The texts of the policies that took over, in order.
     others
         All other warnings.
     """
 
-    cancelled: tuple[int, ...]
+    cancelled: Mapping[int, int]
     policies: tuple[str, ...]
     others: tuple[str, ...]
 
     @classmethod
     def of(cls, case: Case) -> Course:
         """Read it from the warnings."""
-        cancelled, policies, others = list[int](), list[str](), list[str]()
+        cancelled, policies, others = dict[int, int](), list[str](), list[str]()
         for warning in case.schedule.warnings:
             if found := _CANCELLED.fullmatch(warning):
-                cancelled.append(int(found[1]))
+                cancelled[int(found[1])] = int(Decimal(found[2]) * 1_000_000)
             elif found := _HANDED_OVER.fullmatch(warning):
                 policies.append(found[1])
             else:
                 others.append(warning)
-        return cls(tuple(cancelled), tuple(policies), tuple(others))
+        return cls(cancelled, tuple(policies), tuple(others))
 
     @property
     def changes(self) -> bool:
@@ -78,12 +80,32 @@ class Course:
         """Whether another policy decided before."""
         return bool(self.policies)
 
+    def taken_back(self, case: Case) -> tuple[Int64, Int64]:
+        """Return the jobs of the trace that did not end as they were cancelled, and when."""
+        known = [job for job in self.cancelled if job < len(case.trace)]
+        jobs = np.array([job for job in known if not case.finished[job]], np.int64)
+        return jobs, np.array([self.cancelled[job] for job in jobs.tolist()], np.int64)
+
+    def cut_off(self, case: Case) -> Int64:
+        """Return those of them that ran until then."""
+        jobs, _ = self.taken_back(case)
+        num_runs = case.num_intervals[jobs] - case.num_resizes[jobs]
+        cut: Int64 = jobs[case.claimed["preemptions"][jobs] < num_runs]
+        return cut
+
+    def ends(self, case: Case) -> Bool:
+        """Return whether each job of the trace has ended: finished, rejected or cancelled."""
+        ended = case.finished | case.rejected
+        ended[self.taken_back(case)[0]] = True
+        return ended
+
 
 def check(case: Case, course: Course) -> None:
     """Check that what the warnings tell is so, and that nothing is left untold."""
-    for job in course.cancelled:
-        if not 0 <= job < len(case.trace) or case.finished[job] or case.rejected[job]:
-            case.problems.append(f"wrong warning: job {job} was not cancelled")
+    ran = set(course.cut_off(case).tolist())
+    for job, at_us in course.cancelled.items():
+        if not _may_be_cancelled(case, job, at_us, ran=job in ran):
+            case.problems.append(f"wrong warning: job {job} was not cancelled at {at_us} us")
     if course.policies:
         if course.policies[-1] != case.spec.policy:
             case.problems.append(
@@ -110,11 +132,19 @@ def check(case: Case, course: Course) -> None:
             case.problems.append(f"wrong warning: nothing in the log says that {warning!r}")
 
 
+def _may_be_cancelled(case: Case, job: int, at_us: int, *, ran: bool) -> bool:
+    """Whether the log allows it: a job that ran then ends there, one that waited has before."""
+    if job >= len(case.trace) or case.rejected[job] or at_us < case.trace.submit_us[job]:
+        return False
+    end_us = case.last_end_us[job]
+    if ran or case.finished[job]:  # who finishes at that instant has finished
+        return bool(end_us == at_us)
+    return bool(end_us <= at_us)
+
+
 def _check_waiting(case: Case, course: Course) -> None:
     """Jobs that nobody took back and that did not end wait for ever, and that is said."""
-    waits = ~case.finished & ~case.rejected
-    waits[[job for job in course.cancelled if 0 <= job < len(waits)]] = False
-    jobs = np.flatnonzero(waits)
+    jobs = np.flatnonzero(~course.ends(case))
     due: tuple[str, ...] = ()
     if len(jobs):
         many = f"{len(jobs)} job waits" if len(jobs) == 1 else f"{len(jobs)} jobs wait"

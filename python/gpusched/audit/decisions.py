@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpusched.audit.course import Course
 from gpusched.audit.declarations import resolved
 from gpusched.audit.evidence import Case
 from gpusched.audit.log.log_format import LOG_COLUMNS
@@ -25,13 +26,14 @@ from gpusched.audit.readable_run import (
 )
 from gpusched.base.arrays import AnyArray
 from gpusched.readable import BY_DEADLINE, PLACEMENTS, POLICIES, replay
+from gpusched.readable.engine import Change
 from gpusched.readable.packing import OWN as PACKINGS
 
 if TYPE_CHECKING:
     from gpusched.readable.model import Outcome
 
-MOST_LOOKS: Final = 2_500_000
-"""Jobs looked at over all instants, some 300,000 a second: as much of a run is decided again."""
+MOST_LOOKS: Final = 3_500_000
+"""Jobs looked at over all instants, some 600,000 a second: as much of a run is decided again."""
 
 _COLUMNS: Final = (
     "start_us", "finish_us", "held_us", "paid_us", "preemptions", "resizes", "num_servers",
@@ -39,19 +41,19 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
-def check(case: Case, most_looks: int = MOST_LOOKS) -> None:
+def check(case: Case, course: Course, most_looks: int = MOST_LOOKS) -> None:
     """Decide the run again, or its first jobs, and compare what was held when.
 
     What cannot be shown is said in the notes, so that it is never taken for shown.
     """
-    why = _unshown(case)
+    why = _unshown(case, course)
     if why:
         case.notes.append(f"decisions not shown: {why}")
         return
     num_jobs = len(case.trace)
-    count = _affordable(case, most_looks)
+    count = _affordable(case, course, most_looks)
     try:
-        outcome = _decided(case, count)
+        outcome = _decided(case, course, count)
     except (ValueError, RuntimeError) as error:
         case.problems.append(f"decided otherwise: as documented the run fails: {error}")
         return
@@ -68,7 +70,7 @@ def check(case: Case, most_looks: int = MOST_LOOKS) -> None:
     )
 
 
-def _unshown(case: Case) -> str:
+def _unshown(case: Case, course: Course) -> str:
     """Return why the readable engine cannot decide the run; empty if it can."""
     name, _ = resolved(case.spec.policy, case.flags.alias_of)
     if any(thing.role in ("policy", "placement") for thing in case.spec.python):
@@ -79,17 +81,19 @@ def _unshown(case: Case) -> str:
         return f"placement {case.spec.placement} has no readable twin"
     if not case.flags.predicted:
         return f"the trace does not hold what {case.spec.predictor} predicted"
-    if any("cancelled" in w or "policy became" in w for w in case.schedule.warnings):
-        return "the run was changed in its course"
+    if course.is_handed_over:
+        return "another policy decided before"
     return ""
 
 
-def _affordable(case: Case, most_looks: int) -> int:
+def _affordable(case: Case, course: Course, most_looks: int) -> int:
     """Return how many of the first jobs can be decided on again within the bound, one at least."""
     moments, came = case.moments, ~case.rejected
     size = len(moments.us)
     change = np.bincount(moments.submits[came], minlength=size)
     change -= np.bincount(moments.ends[case.closes], minlength=size)
+    jobs, at_us = course.taken_back(case)
+    change -= np.bincount(moments.before(at_us[~case.has_run[jobs]]), minlength=size)
     # Timers are further instants, and the log does not say when they were.
     many = max(1.0, case.schedule.counters.get("instants", size) / size)
     looks = np.cumsum(np.maximum(np.cumsum(change), 0) + 1.0) * many
@@ -99,7 +103,7 @@ def _affordable(case: Case, most_looks: int) -> int:
     return max(1, int(np.count_nonzero(case.trace.submit_us < moments.us[last])))
 
 
-def _decided(case: Case, count: int) -> Outcome:
+def _decided(case: Case, course: Course, count: int) -> Outcome:
     spec = case.spec
     policy, given = resolved(spec.policy, case.flags.alias_of)
     placement, placing = values_of(spec.placement)
@@ -119,6 +123,7 @@ def _decided(case: Case, count: int) -> Outcome:
         contention_params=sharing,
         network=network_of(case.cluster),
         room=room_of(case.cluster),
+        changes=[Change(us, job) for job, us in course.cancelled.items() if job < count],
         max_instants=int(case.schedule.counters.get("instants", 0)) + 1_000 * count,
     )
 

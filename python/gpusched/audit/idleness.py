@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from gpusched.audit.course import Course
 from gpusched.audit.declarations import parameters
 from gpusched.audit.evidence import Case
 from gpusched.audit.log.steps import Steps
@@ -24,10 +25,10 @@ Of short logs more are, so that no more rows are looked at.
 """
 
 
-def check(case: Case) -> None:
+def check(case: Case, course: Course) -> None:
     """Check each instant: who waits behind it, and what is free behind it."""
     order = order_of(case)
-    if order is None or not case.any_waits or case.flags.places:
+    if order is None or case.flags.places or not (case.any_waits or course.cancelled):
         return
     if not (order.head_first or order.leaves_nothing):
         return
@@ -37,7 +38,7 @@ def check(case: Case) -> None:
         return  # what servers have left beside GPUs decides, too
     if not order.leaves_nothing and order.given.get("scan") == "skip":
         return
-    waits = _Waits.behind(case) if order.leaves_nothing else _Waits.ahead(case)
+    waits = (_Waits.behind if order.leaves_nothing else _Waits.ahead)(case, course)
     if not len(waits.job):
         return
     room = _Room(case)
@@ -68,7 +69,7 @@ def _check_kind(case: Case, waits: _Waits, begin_us: Int64, end_us: Int64) -> No
 
 @dataclass(frozen=True)
 class _Waits:
-    """Jobs that get GPUs in the end, and a time in which each might have got them before.
+    """Jobs that get GPUs in the end or are cancelled, and when each might have got them before.
 
     It begins at an instant of the log and ends behind another one, none is empty.
     """
@@ -81,17 +82,26 @@ class _Waits:
         return _Waits(self.job[chosen], self.from_us[chosen], self.until_us[chosen])
 
     @classmethod
-    def behind(cls, case: Case) -> _Waits:
-        """Return all waits, each until a start."""
-        return cls(case.job, case.since_us, case.start_us).of(case.waits)
+    def behind(cls, case: Case, course: Course) -> _Waits:
+        """Return all waits, each until a start or until the job was cancelled."""
+        jobs, at_us = course.taken_back(case)
+        idle = ~case.has_run[jobs]
+        jobs, at_us = jobs[idle], at_us[idle]
+        return cls(
+            np.concatenate((case.job[case.waits], jobs)),
+            np.concatenate((case.since_us[case.waits], case.trace.submit_us[jobs])),
+            np.concatenate((case.start_us[case.waits], at_us)),
+        )
 
     @classmethod
-    def ahead(cls, case: Case) -> _Waits:
-        """Return the waits of the first job by submit, of those before a job's first start."""
-        start_us = case.first_start_us
-        others_us = np.append(-1, np.maximum.accumulate(start_us)[:-1])
+    def ahead(cls, case: Case, course: Course) -> _Waits:
+        """Return the waits of the first job by submit, until it starts or was cancelled."""
+        jobs, at_us = course.taken_back(case)
+        left_us = case.first_start_us.copy()
+        left_us[jobs] = np.where(case.has_run[jobs], left_us[jobs], at_us)
+        others_us = np.append(-1, np.maximum.accumulate(left_us)[:-1])
         from_us = np.maximum(case.trace.submit_us, others_us)
-        return cls(np.arange(len(start_us)), from_us, start_us).of(from_us < start_us)
+        return cls(np.arange(len(left_us)), from_us, left_us).of(from_us < left_us)
 
 
 class _Room:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 Int64 = npt.NDArray[np.int64]
 Int32 = npt.NDArray[np.int32]
+UInt32 = npt.NDArray[np.uint32]
 Float64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 AnyArray = npt.NDArray[Any]

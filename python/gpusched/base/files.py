@@ -18,7 +18,9 @@ from typing import IO, Any, Final
 import msgspec
 
 from gpusched.base.hints import HintedError
+from gpusched.base.memory import NoRoomError, check_fits
 from gpusched.base.native_messages import is_panic
+from gpusched.base.run_warning import warn
 
 MAX_BYTES: Final = 4 << 30
 """Bytes of a file, unpacked, that are read unless a reader is told otherwise: 4 GiB."""
@@ -61,6 +63,8 @@ def naming(path: object, what: str = "") -> Iterator[None]:
     where = f"{name}: {what}" if what else name
     try:
         yield
+    except NoRoomError:
+        raise  # the machine is too small, and the contents may be right
     except HintedError as error:
         told = in_a_line(error.what)
         if told.startswith(where) and told == error.what:
@@ -129,6 +133,8 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
         If it cannot be read.
     ValueError
         If there are more than ``max_bytes``; nothing is read of a file that is too long.
+    NoRoomError
+        Nor of one that cannot fit into memory.
     """
     limit = checked_limit(max_bytes)
     with open(path, "rb") as file:
@@ -136,12 +142,25 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int | None = None) ->
         if stat.S_ISREG(status.st_mode):
             if status.st_size > limit:
                 raise too_long(path, status.st_size, limit)
+            check_room(path, status.st_size)
             data = file.read(limit + 1 if status.st_size == 0 else status.st_size + 1)
         else:
             data = _until(iter(lambda: file.read(_CHUNK), b""), limit)
     if len(data) > limit:
         raise too_long(path, None, limit)
     return data
+
+
+def check_room(path: object, num_bytes: int) -> None:
+    """Warn if what is read next of a file takes more than half of the memory that there is.
+
+    Raises
+    ------
+    NoRoomError
+        If it takes more than there is.
+    """
+    remedy = "read a part of it, give it more memory, or end what else uses it"
+    warn(check_fits(num_bytes, f"{path}: to read it needs", remedy), stacklevel=2)
 
 
 def read_stream(file: IO[Any], name: object, *, max_bytes: int | None = None) -> bytes:

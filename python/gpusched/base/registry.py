@@ -1,15 +1,18 @@
 """Entries by name: the package's own, a file each, and those that other packages add.
 
-A registry loads its own files when it is first looked at, and the packages that extend gpusched
-when a name is unknown or all names are asked for; see :mod:`gpusched.base.entry_points`.
+A registry loads its own files when it is first looked at or somebody else adds an entry, and the
+packages that extend gpusched when a name is unknown or all names are asked for; see
+:mod:`gpusched.base.entry_points`.
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 import threading
 from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Any, Generic, TypeVar
 
 from gpusched.base.entry_points import load_entry_points
@@ -28,7 +31,7 @@ class Registry(Generic[Entry]):
         What an entry is, as messages call it: ``"metric"``.
     home
         The folder of the package's own entries: a dotted name, of which every module is imported
-        before the first look; None if there is none.
+        before the first look, and before others add theirs; None if there is none.
     order
         The key by which entries are listed; by default their names.
     """
@@ -78,6 +81,8 @@ class Registry(Generic[Entry]):
             raise ValueError(
                 f"{self.kind}: the name {name!r} must not be empty or hold ':', ',', '=', space"
             )
+        if not self._is_home_loading():
+            self._load_home()  # so that who takes the name of one of its entries is told so
         if name in self._entries or name in taken:
             raise ValueError(f"{self.kind}: the name {name!r} is taken")
 
@@ -138,6 +143,16 @@ class Registry(Generic[Entry]):
         for module in sorted(module.name for module in pkgutil.iter_modules(package.__path__)):
             importlib.import_module(f"{self._home}.{module}")
         self._is_home_loaded = True
+
+    def _is_home_loading(self) -> bool:
+        """Whether the caller is a module of the home, or one that such a module imports."""
+        frame: FrameType | None = sys._getframe()
+        while frame is not None:
+            is_import = frame.f_code.co_name == "<module>"
+            if is_import and str(frame.f_globals.get("__name__")).startswith(f"{self._home}."):
+                return True
+            frame = frame.f_back
+        return False
 
 
 def told(kind: str, name: str, **texts: str) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Final
 
-from gpusched.base.files import read_bytes, read_stream
+from gpusched.base.files import check_room, read_bytes, read_stream
 from gpusched.base.unpacking import ENDINGS, unpack
 
 _HEAD_BYTES: Final = 65_536
@@ -82,6 +82,8 @@ class Source:
             If it is packed by zstd, and no library can unpack that.
         ValueError
             If the file is empty, damaged or too long, or an archive of several files.
+        NoRoomError
+            If it cannot fit into memory.
         """
         if self._file is None:
             data = read_bytes(self.path, max_bytes=self.max_bytes)
@@ -104,7 +106,10 @@ class Source:
         ------
         ValueError
             If it is not UTF-8 text; the message names the line.
+        NoRoomError
+            If it cannot fit into memory.
         """
+        check_room(self, len(self.data))  # beside what is there
         try:
             text = self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:

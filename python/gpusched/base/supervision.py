@@ -199,6 +199,19 @@ def _listening(run: Callable[[], _Outcome], control: _core.RunControl) -> _Outco
     return run()
 
 
+def listen() -> None:
+    """Hear in a policy, where a decision takes long, whether its run shall stop.
+
+    Raises
+    ------
+    gpusched._core.Stopped
+        If it shall.
+    """
+    control = getattr(_supervised, "control", None)
+    if control is not None:
+        control.check()
+
+
 def attended(run: Callable[[], _Outcome]) -> _Outcome:
     """Run what cannot be asked to stop, a library's solver, so that a stop is heard all the same.
 

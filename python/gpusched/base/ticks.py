@@ -75,10 +75,16 @@ def durations_to_seconds(what: str, durations: AnyArray) -> Float64:
     return seconds
 
 
+def us_to_text(ticks: int) -> str:
+    """Write microseconds as seconds, all digits and no more."""
+    whole, rest = divmod(ticks, US_PER_S)
+    return f"{whole}.{rest:06}".rstrip("0").rstrip(".")
+
+
 @overload
 def us_to_seconds(ticks: int) -> float: ...
 @overload
-def us_to_seconds(ticks: Int64) -> Float64: ...
-def us_to_seconds(ticks: int | Int64) -> float | Float64:
+def us_to_seconds(ticks: Int64 | Float64) -> Float64: ...
+def us_to_seconds(ticks: int | Int64 | Float64) -> float | Float64:
     """Convert microseconds to float seconds (exact to the microsecond up to 285 years)."""
     return ticks / US_PER_S

@@ -15,7 +15,7 @@ from gpusched.base.ticks import US_PER_S
 from gpusched.bounds.bounded_jobs import DeadlineJobs
 from gpusched.bounds.deadline_program import Windows
 from gpusched.bounds.deadline_rates import rates_of
-from gpusched.bounds.registry import DEADLINES_MET, known_bounds
+from gpusched.bounds.registry import DEADLINES_MET, UnsolvedError, known_bounds
 from gpusched.plugins.policy import SpeedChoice
 from gpusched.traces.deadlines import NO_DEADLINE
 
@@ -47,12 +47,15 @@ class DeadlineBound:
         What it is worth to meet them all: ``num_deadlines``, or the sum of values.
     is_possible
         Which jobs could meet their deadlines alone, shape ``(jobs,)``.
+    unsolved
+        Names of bounds that were cut off at their limit of iterations, which are left out.
     """
 
     bounds: dict[str, float]
     num_deadlines: int
     total: float
     is_possible: Bool = field(repr=False)
+    unsolved: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze_columns(self, is_own=True)
@@ -114,7 +117,9 @@ def deadline_bound(
     ``pooled`` needs no more than NumPy. ``typed`` is a linear program that tells types, widths and
     time apart, and is left out where SciPy is not installed (extra: exact). It decides for each
     job how long it runs on which number of GPUs of which type and when; what is relaxed is that a
-    job is met or not, that GPUs come in whole gangs, and the order within a cell of time.
+    job is met or not, that GPUs come in whole gangs, and the order within a cell of time. Its
+    solver may take 10,000 iterations, some twenty are usual; beyond, it is left out and named in
+    ``unsolved``. No bound depends on how long anything takes.
 
     Examples
     --------
@@ -127,14 +132,20 @@ def deadline_bound(
     windows, is_possible = _possible(trace, cluster, speed, values)
     jobs = DeadlineJobs(windows, values, is_brief=False)
     bounds: dict[str, float] = {}
+    unsolved: list[str] = []
     for name, bound in known_bounds(DEADLINES_MET).items():
         if not bounds or len(windows):
-            value = bound.compute(jobs)
+            try:
+                value = bound.compute(jobs)
+            except UnsolvedError:
+                unsolved.append(name)
+                continue
             if value is not None:
                 bounds[name] = float(value)
     has_deadline = trace.deadline_us != NO_DEADLINE
     total = float(_value(trace, values)[has_deadline].sum())
-    return DeadlineBound(bounds, int(np.count_nonzero(has_deadline)), total, is_possible)
+    num_deadlines = int(np.count_nonzero(has_deadline))
+    return DeadlineBound(bounds, num_deadlines, total, is_possible, tuple(unsolved))
 
 
 def dsr_bound(
@@ -197,7 +208,10 @@ class _Certificate:
             if min(self._found.values()) <= met:
                 return
             if bound.name not in self._found:
-                value = bound.compute(jobs)
+                try:
+                    value = bound.compute(jobs)
+                except UnsolvedError:
+                    value = None
                 self._found[bound.name] = math.inf if value is None else float(value)
         self._jobs = None
 

@@ -18,6 +18,13 @@ QUANTITIES: Final = {TOTAL_JCT: "lower", MAKESPAN: "lower", DEADLINES_MET: "uppe
 """What is bounded, and from which side."""
 
 
+class UnsolvedError(Exception):
+    """What a bound raises whose solver was cut off: it is then left out, and named as such.
+
+    Solvers are cut off after so many steps, never after a time: a bound is a function of the jobs.
+    """
+
+
 @dataclass(frozen=True)
 class Bound:
     """A value that no schedule of some jobs is better than.
@@ -37,7 +44,8 @@ class Bound:
     compute
         ``compute(jobs)`` of :class:`~gpusched.bounds.bounded_jobs.BoundedJobs`, or of
         :class:`~gpusched.bounds.bounded_jobs.DeadlineJobs` where deadlines are bounded; a number,
-        or None where it does not apply. A fraction or an integer is exact.
+        or None where it does not apply. A fraction or an integer is exact. Of those of deadlines
+        all but the first may raise :class:`UnsolvedError`.
     rank
         Bounds of one quantity are computed in this order, then by name; of equals the first is
         named.

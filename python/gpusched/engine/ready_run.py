@@ -195,8 +195,10 @@ class Ready:
         if self._learner is None:
             made.append(_core.Run(self.jobs, self.servers, self.description(), control))
             return None
+        from gpusched.engine.iteration_times import tell_iterations
         from gpusched.prediction.online import OnlineRun
 
+        tell_iterations(self._learner, self.trace, self._cluster, self._speed)
         estimate_us = self._columns.get("estimate_us")
         return OnlineRun(
             make_learning_run, self.trace, self._learner, seed=self._seed, estimate_us=estimate_us

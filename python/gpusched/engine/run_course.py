@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpusched import _core
-from gpusched.base.ticks import US_PER_S
+from gpusched.base.ticks import us_to_text
 from gpusched.engine.ready_run import Ready
 from gpusched.engine.seams import Chosen, copied, untouched
 
@@ -83,7 +83,7 @@ class Change:
         what = f"job {self.job} was cancelled"
         if self.policy is not None:
             what = f"the policy became {self.policy.label}"
-        return f"{what} at {self.at_us / US_PER_S:g} s"
+        return f"{what} at {us_to_text(self.at_us)} s"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpusched import _core
-from gpusched.engine.memory import check_fits
+from gpusched.base.memory import check_fits
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster

@@ -9,12 +9,15 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.base.arrays import Float64, Int32, Int64, read_only
+from gpusched.base.arrays import Float64, Int32, Int64, UInt32, read_only
 from gpusched.base.labels import Labels
+from gpusched.base.memory import check_fits
+from gpusched.base.run_warning import warn
 from gpusched.base.suggest import nearest
 from gpusched.base.ticks import MAX_SUBMIT_US, US_PER_S, seconds_to_us, us_to_seconds
 from gpusched.clusters.cluster import Cluster
 from gpusched.generator import laws
+from gpusched.generator.ordering import stable_order
 from gpusched.generator.published_clusters import PROFILES
 from gpusched.traces.assembly import check_horizon
 from gpusched.traces.workload import Trace
@@ -27,6 +30,7 @@ _OWN_SHARE: Final = 0.25
 # Runs of one group lie around a date of its own, mostly within this part of the whole span.
 _GROUP_SPREAD: Final = 0.1
 _MAX_JOBS: Final = 2**31 - 1
+_LEAST_BYTES: Final = 120  # of a job, while its run time is drawn
 
 
 def generate(
@@ -67,12 +71,19 @@ def generate(
     Trace
         Its jobs in order of submission; equal arguments give equal jobs.
 
+    Warns
+    -----
+    RunWarning
+        If they need more than half of the memory that there is.
+
     Raises
     ------
     TypeError
         If ``jobs`` or ``seed`` is not an integer.
     ValueError
         If the name is unknown (the nearest is suggested) or a number is out of range.
+    MemoryError
+        If so many jobs cannot fit into memory; nothing is drawn then.
 
     Examples
     --------
@@ -89,6 +100,9 @@ def generate(
         raise TypeError(f"load: {load!r} must be a number")
     if not (math.isfinite(load) and load > 0):
         raise ValueError(f"load: {load!r} must be finite and positive")
+    what = f"to generate {jobs:,} jobs needs"
+    remedy = "generate fewer jobs, give it more memory, or end what else uses it"
+    warn(check_fits(jobs * _LEAST_BYTES, what, remedy), stacklevel=2)
     cluster = DEFAULT_CLUSTER if cluster is None else cluster
     profile = PROFILES[name]
     # One generator, named: NumPy may change what default_rng stands for.
@@ -148,12 +162,12 @@ def _groups(
     return int(num_groups.sum()), first_group[width_index] + rank
 
 
-def _positions(random: np.random.Generator, num_groups: int, group: Int64) -> Int64:
+def _positions(random: np.random.Generator, num_groups: int, group: Int64) -> UInt32:
     """Return an order of arrival in which the runs of one group lie around one date."""
     date = random.random(num_groups)
     # The difference of two uniform numbers: a hat around the group's date, wrapped at the ends.
     offset = (random.random(len(group)) - random.random(len(group))) * _GROUP_SPREAD
-    return np.argsort(np.mod(date[group] + offset, 1.0), kind="stable")
+    return stable_order(np.mod(date[group] + offset, 1.0))
 
 
 @cache
@@ -182,7 +196,7 @@ def _run_times(
     strata = (np.arange(len(group)) + random.random(len(group))) / len(group)
     service_s = np.empty(len(group), dtype=np.int64)
     quantiles = laws.interpolate(*_run_time_table(name), strata)
-    service_s[np.argsort(score, kind="stable")] = np.rint(quantiles).astype(np.int64)
+    service_s[stable_order(score)] = np.rint(quantiles).astype(np.int64)
     return np.maximum(service_s, 1)
 
 

@@ -13,7 +13,7 @@ from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.base.libraries import need
 from gpusched.base.ticks import MAX_SERVICE_US, US_PER_S
 from gpusched.prediction.features import FEATURES, FeatureTable, mean_log
-from gpusched.prediction.learner import Learner, require, take
+from gpusched.prediction.learner import COUNTS, COUNTS_NOTE, Learner, require, take
 from gpusched.prediction.predictor_store import Header
 from gpusched.prediction.registry import register_predictor
 from gpusched.prediction.trees import Trees
@@ -54,6 +54,7 @@ class Forest(Learner):
     choices: ClassVar = {
         "mode": ("online", "split", "frozen"),
         "target": ("log", "smeared", "mean"),
+        "counts": COUNTS,
     }
     notes: ClassVar = {
         "mode": "online: fit again and again; split: once, on the first part; frozen: never",
@@ -68,6 +69,7 @@ class Forest(Learner):
         "target": "log: the mean of the logarithm, which lies below the mean; smeared: that, times "
         "the mean of exp(residual) of training jobs under the trees that did not draw them (Duan, "
         "1983); mean: the mean of the service in a leaf",
+        "counts": COUNTS_NOTE,
         "batch_jobs": "most jobs predicted together, 0 for 1/500 of those so far (at most 1,000)",
     }
 
@@ -84,8 +86,9 @@ class Forest(Learner):
         fraction: float = 0.5,
         batch_jobs: int = 0,
         target: str = "smeared",
+        counts: str = "service",
     ) -> None:
-        super().__init__()
+        super().__init__(counts)
         self.mode = mode
         self.trees = trees
         self.leaf = leaf

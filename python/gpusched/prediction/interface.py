@@ -23,7 +23,7 @@ UNKNOWN_US: Final = 3600 * US_PER_S
 
 _READ: Final = frozenset({
     "name", "needs_truth", "learns", "limits", "choices", "notes", "batch_jobs", "begin", "observe",
-    "predict", "covered", "cut_us", "source",
+    "predict", "covered", "cut_us", "source", "counts_iterations", "iteration_s",
 })  # fmt: skip
 
 
@@ -59,6 +59,11 @@ class Predictor(ABC):
     batch_jobs
         Most jobs that are predicted together, by what is known at the arrival of the first one;
         0 for 1/500 of the jobs that arrived so far, at least 1 and at most 1,000.
+    counts_iterations
+        Whether it wants to know :attr:`iteration_s` before :meth:`begin`.
+    iteration_s
+        Seconds of an iteration of each job, at its own width where it is fastest, NaN where it can
+        never run; None outside of a run, and unless it is asked for.
     costs
         Reset by :meth:`begin`.
     poll
@@ -73,6 +78,8 @@ class Predictor(ABC):
     choices: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     notes: ClassVar[Mapping[str, str]] = {}
     batch_jobs: int = 0
+    counts_iterations: bool = False
+    iteration_s: Float64 | None = None
     costs: Costs = Costs()
     poll: Callable[[], None] | None = None
 
@@ -185,7 +192,7 @@ class Predictor(ABC):
         'noise:sigma=0.25'
         """
         other = copy.copy(self)
-        other.poll = None
+        other.poll = other.iteration_s = None
         return copy.deepcopy(other)
 
     def predict_trace(self, trace: Trace, seed: int = 0) -> Float64:

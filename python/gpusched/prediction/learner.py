@@ -7,14 +7,14 @@ import hashlib
 import os
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
-from gpusched.base.ticks import us_to_seconds
+from gpusched.base.ticks import MAX_SERVICE_US, us_to_seconds
 from gpusched.prediction.history import CompletionLog
 from gpusched.prediction.interface import UNKNOWN_US, Costs, Predictor
 from gpusched.prediction.keys import LABELS, JobKeys, Records
@@ -22,17 +22,27 @@ from gpusched.prediction.predictor_store import Header, write_model
 from gpusched.prediction.recorded_runs import finish_ticks, replay_history
 from gpusched.traces.workload import Trace
 
+COUNTS: Final = ("service", "iterations")
+"""What is learned of finished jobs."""
+COUNTS_NOTE: Final = (
+    "service: in seconds; iterations: how many, times what one takes on the empty cluster, under "
+    "speeds that know it"
+)
+
 
 class Learner(Predictor):
     """A predictor that learns from finished jobs of the same kind.
 
-    Subclasses write :meth:`_predict`. What it was trained on before (:meth:`train`,
+    Subclasses write :meth:`_predict`. With :attr:`counts_iterations` all that they see of services
+    is their iterations, as if each took a second. What it was trained on before (:meth:`train`,
     :func:`gpusched.prediction.load_predictor`) stays when a run begins; labels are matched by name.
     """
 
     feature_names: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self) -> None:
+    def __init__(self, counts: str = COUNTS[0]) -> None:
+        self.counts = counts
+        self.counts_iterations = counts == "iterations"
         self.records = Records()
         self.trace: Trace | None = None
         self._is_training = False
@@ -44,6 +54,7 @@ class Learner(Predictor):
         self.costs = Costs()
         self.keys = JobKeys.of(self.records, trace)
         self.log = CompletionLog(self.keys)
+        self._unit_s = self._seconds_of_units()
         self._covered = np.zeros(len(trace), np.bool_)
         if len(self.records):
             rows = np.arange(len(self.records), dtype=np.int64)
@@ -52,14 +63,32 @@ class Learner(Predictor):
     def observe(self, jobs: Int64, finish_s: Float64) -> None:
         """Add finished jobs to the histories."""
         assert self.trace is not None, "begin() comes first"
-        self.log.observe(jobs + len(self.records), self.trace.service_us[jobs])
+        service_us = self.trace.service_us[jobs]
+        if self._unit_s is not None:
+            counted = np.rint(service_us / self._unit_s[jobs])
+            service_us = np.clip(counted, 1, MAX_SERVICE_US).astype(np.int64)
+        self.log.observe(jobs + len(self.records), service_us)
 
     def predict(self, jobs: Int64) -> Float64:
         """Predict, and note which jobs are of a kind that has finished before."""
         rows = jobs + len(self.records)
         self._covered[jobs] = self.log.of["kind"].finished(rows) > 0
-        predicted_us = np.maximum(np.rint(self._predict(jobs, rows)), 1)
+        found = self._predict(jobs, rows)
+        if self._unit_s is not None:
+            found = np.minimum(found * self._unit_s[jobs], MAX_SERVICE_US)
+        predicted_us = np.maximum(np.rint(found), 1)
         return us_to_seconds(predicted_us.astype(np.int64))
+
+    def _seconds_of_units(self) -> Float64 | None:
+        """Return the seconds of an iteration of each job, None where seconds are counted."""
+        if not self.counts_iterations:
+            return None
+        if self.iteration_s is None:
+            raise ValueError(
+                f"predictor {self}: how long iterations take is known in a run alone, by its "
+                "cluster and its speed"
+            )
+        return np.where(self.iteration_s > 0, self.iteration_s, 1.0)
 
     @abstractmethod
     def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:
@@ -73,7 +102,7 @@ class Learner(Predictor):
     def clone(self) -> Self:
         """Return a copy with the same records that takes part in no run."""
         other = copy.copy(self)
-        other.trace = other.poll = None
+        other.trace = other.poll = other.iteration_s = None
         other._is_training = False
         return other
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Float64, Int64
-from gpusched.prediction.learner import Learner
+from gpusched.prediction.learner import COUNTS, COUNTS_NOTE, Learner
 from gpusched.prediction.registry import register_predictor
 
 _BATCH = (0, 1_000_000)
@@ -20,10 +20,11 @@ class GroupMean(Learner):
 
     source = "common practice; the order of what is asked is ours"
     limits: ClassVar = {"batch_jobs": _BATCH}
-    notes: ClassVar = {"batch_jobs": _BATCH_NOTE}
+    choices: ClassVar = {"counts": COUNTS}
+    notes: ClassVar = {"batch_jobs": _BATCH_NOTE, "counts": COUNTS_NOTE}
 
-    def __init__(self, batch_jobs: int = 0) -> None:
-        super().__init__()
+    def __init__(self, batch_jobs: int = 0, counts: str = "service") -> None:
+        super().__init__(counts)
         self.batch_jobs = batch_jobs
 
     def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:
@@ -39,10 +40,11 @@ class LastValue(Learner):
 
     source = "common practice (Tsafrir et al., TPDS 2007, average the last two of a user)"
     limits: ClassVar = {"batch_jobs": _BATCH}
-    notes: ClassVar = {"batch_jobs": _BATCH_NOTE}
+    choices: ClassVar = {"counts": COUNTS}
+    notes: ClassVar = {"batch_jobs": _BATCH_NOTE, "counts": COUNTS_NOTE}
 
-    def __init__(self, batch_jobs: int = 0) -> None:
-        super().__init__()
+    def __init__(self, batch_jobs: int = 0, counts: str = "service") -> None:
+        super().__init__(counts)
         self.batch_jobs = batch_jobs
 
     def _predict(self, jobs: Int64, rows: Int64) -> AnyArray:
@@ -64,10 +66,14 @@ class Quantile(Learner):
         "q": "0.5 is the median",
         "window": "of the last so many finished jobs",
         "batch_jobs": _BATCH_NOTE,
+        "counts": COUNTS_NOTE,
     }
+    choices: ClassVar = {"counts": COUNTS}
 
-    def __init__(self, q: float = 0.5, window: int = 100, batch_jobs: int = 0) -> None:
-        super().__init__()
+    def __init__(
+        self, q: float = 0.5, window: int = 100, batch_jobs: int = 0, counts: str = "service"
+    ) -> None:
+        super().__init__(counts)
         self.q = q
         self.window = window
         self.batch_jobs = batch_jobs

@@ -48,6 +48,7 @@ class Cluster:
             self.sizes = {server: gpus for server, (gpus, _) in enumerate(servers)}
             self.types = {server: gpu_type for server, (_, gpu_type) in enumerate(servers)}
         limits = dict(enumerate(room)) if not pooled else {}
+        self.allowed: dict[frozenset[str] | None, list[int]] = {}  # servers, as they were asked for
         self.cpu_milli = dict.fromkeys(self.sizes, UNLIMITED)
         self.memory_mib = dict.fromkeys(self.sizes, UNLIMITED)
         for server, (cpu_milli, memory_mib) in limits.items():
@@ -66,14 +67,20 @@ class Cluster:
 
     def allowed_servers(self, job: Job) -> list[int]:
         """Return the servers whose GPU type the job accepts, in id order."""
-        if not job.allowed:
+        if job.allowed not in self.allowed:
+            self.allowed[job.allowed] = self.servers_of(job.allowed)
+        return self.allowed[job.allowed]
+
+    def servers_of(self, gpu_types: frozenset[str] | None) -> list[int]:
+        """Return the servers of some GPU types, in id order; of all if none are named."""
+        if not gpu_types:
             return list(self.sizes)
         if self.pooled:
-            accepted = job.allowed & set(self.gpu_types)
+            accepted = gpu_types & set(self.gpu_types)
             if accepted and accepted != set(self.gpu_types):
                 raise ValueError("one pool has no types: a job cannot ask for some of several")
             return list(self.sizes) if accepted else []
-        return [server for server in self.sizes if self.types[server] in job.allowed]
+        return [server for server in self.sizes if self.types[server] in gpu_types]
 
     def gpus_of(self, gpu_type: str) -> int:
         """Return the number of GPUs of a type."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from gpusched.readable.easy import HeadReservation
 from gpusched.readable.engine import Engine
 from gpusched.readable.model import Active
@@ -56,11 +58,16 @@ class Conservative(NonPreemptive):
             if job.id in self.reserved:
                 start = max(now, self.reserved[job.id])
                 busy.append((start, start + job.estimate, job.gpus))
-        changes = sorted({time for start, end, _ in busy for time in (start, end) if time > now})
-        for start in [now, *changes]:
-            end = start + wanted.estimate
-            inside = [start, *(time for time in changes if start < time < end)]
-            most = max(sum(g for a, b, g in busy if a <= time < b) for time in inside)
-            if most + wanted.gpus <= engine.cluster.num_gpus:
-                return start
-        raise AssertionError("after the last change all GPUs are free")
+        more: defaultdict[int, int] = defaultdict(int)  # GPUs busy from an instant on
+        for start, end, gpus in busy:
+            more[start] += gpus
+            more[end] -= gpus
+        since, num_busy = now, 0
+        for time in sorted(more):
+            is_room = num_busy + wanted.gpus <= engine.cluster.num_gpus  # until this instant
+            if is_room and since + wanted.estimate <= time:
+                break
+            num_busy += more[time]
+            if not is_room:
+                since = time
+        return since

@@ -67,6 +67,7 @@ class DiscretisedLas(Preemptive):
         now, sigma = engine.now, self.params["promote"]
         keys: dict[int, Any] = {}
         moved: list[int] = []  # into another queue
+        by_entry = self.params["inside"] == "entry"
         for job in engine.active:
             if sigma > 0 and not job.running and self.queue(job, now) > 0:
                 unserved = float(now - job.released)
@@ -78,7 +79,6 @@ class DiscretisedLas(Preemptive):
                     moved.append(job.id)
                 self.seen[job.id] = queue
                 self.entry[job.id] = now
-            by_entry = self.params["inside"] == "entry"
             inside = self.entry[job.id] if by_entry else job.job.submit_us
             keys[job.id] = (queue, inside, job.id)
         if self.params["inside"] == "running":
@@ -101,7 +101,7 @@ class DiscretisedLas(Preemptive):
             return review
         times = [] if review is None else [review]
         for job in engine.running:
-            queue = self.queue(job, engine.now)
+            queue = self.seen[job.id]
             if queue < len(self.limits) and self.params["crossing"] == "floored":
                 missing = self.limits[queue] - self.since_promotion(job, engine.now)
                 whole = max(1, missing // (job.gpus * ticks(1)))

@@ -23,10 +23,12 @@ class HeadReservation:
 
     def find(self, engine: Engine, head: Active) -> tuple[int, Free, Allocation]:
         """Return the head's shadow time, what is free by then, and its GPUs."""
-        ends = {job.id: max(job.since + job.estimate, engine.now + 1) for job in engine.running}
+        ends: dict[int, list[Active]] = {}
+        for job in engine.running:
+            ends.setdefault(max(job.since + job.estimate, engine.now + 1), []).append(job)
         free = engine.free
-        for shadow in sorted(set(ends.values())):
-            free = free.released([job for job in engine.running if ends[job.id] == shadow])
+        for shadow in sorted(ends):
+            free = free.released(ends[shadow])
             reserved = engine.place(head, free)
             if reserved is not None:
                 return shadow, free, reserved
@@ -132,12 +134,11 @@ class Easy(NonPreemptive):
         allocation = engine.place(job)
         if allocation is None:
             return False
-        soonest = min(
-            [promise.shadow for promise in promises] + [begin for begin, _, _, _ in deep.held],
-            default=engine.now + job.estimate,
-        )
-        if not self.params["extra"] and engine.now + job.estimate > soonest:
-            return False
+        if not self.params["extra"]:
+            begins = [promise.shadow for promise in promises]
+            begins += [begin for begin, _, _, _ in deep.held]
+            if any(engine.now + job.estimate > begin for begin in begins):
+                return False
         if not all(promise.admits(engine, job, allocation) for promise in promises):
             return False
         if not deep.admits(engine, job, allocation):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -61,15 +62,14 @@ class Engine:
         network: Network | None = None,
         changes: Sequence[Change] = (),
     ) -> None:
-        in_order = sorted(jobs, key=lambda job: job.submit_us)
-        costs = [scheduler.cost(job, job.gpus) for job in in_order]
-        self.jobs = [Active(i, job, costs[i]) for i, job in enumerate(in_order)]
+        jobs = sorted(jobs, key=lambda job: job.submit_us)
+        self.jobs = [Active(i, job, scheduler.cost(job, job.gpus)) for i, job in enumerate(jobs)]
         self.has_demands = any(job.asks_for_more for job in self.jobs)
         self.cluster = Cluster(servers, placement == "count", room)
         self.scheduler = scheduler
         self.speed = make_speed(self.cluster)
         packed = make_packing(
-            placement, placement_params, self.cluster, in_order, network, seed, self.has_demands
+            placement, placement_params, self.cluster, jobs, network, seed, self.has_demands
         )
         self.placer = Placer(placement, placement_params, self.cluster, seed, self.speed, packed)
         self.restart = restart
@@ -84,7 +84,7 @@ class Engine:
         self.holding: dict[int, Active] = {}  # those that run, by JobId
         self.suspended: list[Active] = []  # running, but others may take what they hold
         for job in self.jobs:
-            job.reason = self.reject_reason(job)
+            job.reason = self.reject_reason(job)  # while all is free
             if not job.reason:
                 job.stretch = stretch(self.speed, job)
 
@@ -95,7 +95,7 @@ class Engine:
             return 1
         if sum(self.cluster.sizes[server] for server in allowed) < job.gpus:
             return 2
-        if not self.placer.place(job, self.cluster.idle()):
+        if not self.placer.place(job, self.free):
             return 3
         return 0 if self.speed.can_run(job) else 4
 
@@ -172,7 +172,7 @@ class Engine:
         job.settle(self.now)
         self.release(job, min(job.done, job.work))
         if self.restart == "work":
-            job.redo += cost
+            job.work += cost
 
     def preempt(self, job: Active) -> None:
         """Stop a running job; it waits again."""
@@ -234,10 +234,11 @@ class Engine:
 
     def run(self) -> Outcome:
         """Replay all jobs."""
-        future = list(self.jobs)
+        future = deque(self.jobs)
         wake: int | None = None
         for _ in range(self.max_instants):
-            instants = [job.finish_tick for job in self.running]
+            running = self.running
+            instants = [job.finish_tick for job in running]
             if future:
                 instants.append(future[0].job.submit_us)
             if wake is not None:
@@ -248,7 +249,7 @@ class Engine:
             self.now = min(instants)
             check_instant(self.now)
 
-            finished = [job for job in self.running if job.finish_tick == self.now]
+            finished = [job for job in running if job.finish_tick == self.now]
             for job in finished:
                 self.release(job, job.work)
                 job.finish = self.now
@@ -258,16 +259,14 @@ class Engine:
             self.is_changed = False
             if self.change(finished, arrived):
                 self.changes = [change for change in self.changes if change.at_us > self.now]
-            new: list[Active] = []
             while future and future[0].job.submit_us == self.now:
-                job = future.pop(0)
+                job = future.popleft()
                 if job.reason:
                     job.status = REJECTED
                 else:
-                    job.redo = getattr(self.scheduler, "overrun", 0)
-                    new.append(job)
-            self.active += new
-            arrived += new
+                    job.work += getattr(self.scheduler, "overrun", 0)
+                    self.active.append(job)
+                    arrived.append(job)
 
             if self.scheduler.is_due(self):
                 self.scheduler.decide(self, finished, arrived)

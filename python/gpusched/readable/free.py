@@ -1,11 +1,15 @@
-"""What is free of a cluster: whole GPUs, parts of others, CPU and memory. Nothing is cached."""
+"""What is free of a cluster: whole GPUs, parts of others, CPU and memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from gpusched.readable.model import WHOLE, Active, Allocation
+
+Guests = dict[int, tuple[Active, Allocation]]
+"""JobId -> a job that has GPUs, and which."""
 
 
 def workers_of(mask: int) -> int:
@@ -23,13 +27,30 @@ class Free:
     """(server, GPU) -> thousandths left, of GPUs that shares are taken of."""
     cpu_milli: dict[int, int]
     memory_mib: dict[int, int]
-    hosted: dict[int, dict[int, int]] = field(default_factory=dict)
-    """Server -> shape -> gangs there. A shape is a gang's width, or minus a share's thousandths."""
+    guests: Guests = field(default_factory=dict)
 
-    @property
+    @cached_property
+    def counts(self) -> dict[int, int]:
+        """Server -> number of its wholly free GPUs."""
+        return {server: mask.bit_count() for server, mask in self.masks.items()}
+
+    @cached_property
     def num_gpus(self) -> int:
         """Number of wholly free GPUs."""
-        return sum(mask.bit_count() for mask in self.masks.values())
+        return sum(self.counts.values())
+
+    @cached_property
+    def hosted(self) -> dict[int, dict[int, int]]:
+        """Server -> shape -> gangs: a gang's width, or minus the thousandths of a share."""
+        hosted: dict[int, dict[int, int]] = {}
+        for job, allocation in self.guests.values():
+            width = sum(mask.bit_count() for mask in allocation.values())
+            shape = -job.job.share_milli if job.is_share else width
+            for server, mask in allocation.items():
+                if mask:
+                    there = hosted.setdefault(server, {})
+                    there[shape] = there.get(shape, 0) + 1
+        return hosted
 
     def has_room(self, server: int, job: Active, workers: int) -> bool:
         """Whether a server has the CPU and memory for so many workers of a job."""
@@ -58,53 +79,44 @@ class Free:
 
     def claimed(self, job: Active, allocation: Allocation) -> Free:
         """Return what is left when the job has taken these GPUs."""
-        return self._moved(job, allocation, -1)
+        after = self._copied()
+        after._move(job, allocation, -1)
+        after.guests[job.id] = job, allocation
+        return after
 
     def released(self, jobs: Iterable[Active]) -> Free:
         """Return what is free when these running jobs have given back what they hold."""
-        free = self
+        after = self._copied()
         for job in jobs:
-            free = free._moved(job, job.allocation or {}, 1)
-        return free
+            after._move(job, job.allocation or {}, 1)
+            after.guests.pop(job.id, None)
+        return after
 
-    def _moved(self, job: Active, allocation: Allocation, sign: int) -> Free:
-        free = self._with_guest(job, allocation, -sign)
-        if job.asks_for_more:
-            free = free._with_room(job, allocation, sign)
-        if job.is_share:
-            return free._with_share(job, allocation, sign)
-        masks = dict(free.masks)
+    def _copied(self) -> Free:
+        """Return another one, which may be changed until somebody has seen it."""
+        return Free(
+            dict(self.masks), dict(self.milli), dict(self.cpu_milli), dict(self.memory_mib),
+            dict(self.guests),
+        )  # fmt: skip
+
+    def _move(self, job: Active, allocation: Allocation, sign: int) -> None:
         for server, mask in allocation.items():
-            masks[server] = masks[server] | mask if sign > 0 else masks[server] & ~mask
-        return replace(free, masks=masks)
+            if job.is_share:
+                self._move_share(job, server, mask, sign)
+            elif sign > 0:
+                self.masks[server] |= mask
+            else:
+                self.masks[server] &= ~mask
+            if job.asks_for_more:
+                self.cpu_milli[server] += sign * job.job.cpu_milli * workers_of(mask)
+                self.memory_mib[server] += sign * job.job.memory_mib * workers_of(mask)
 
-    def _with_guest(self, job: Active, allocation: Allocation, sign: int) -> Free:
-        width = sum(mask.bit_count() for mask in allocation.values())
-        shape = -job.job.share_milli if job.is_share else width
-        hosted = dict(self.hosted)
-        for server, mask in allocation.items():
-            if mask:
-                there = dict(hosted.get(server, {}))
-                there[shape] = there.get(shape, 0) + sign
-                hosted[server] = {known: count for known, count in there.items() if count}
-        return replace(self, hosted=hosted)
-
-    def _with_room(self, job: Active, allocation: Allocation, sign: int) -> Free:
-        cpu_milli, memory_mib = dict(self.cpu_milli), dict(self.memory_mib)
-        for server, mask in allocation.items():
-            cpu_milli[server] += sign * job.job.cpu_milli * workers_of(mask)
-            memory_mib[server] += sign * job.job.memory_mib * workers_of(mask)
-        return replace(self, cpu_milli=cpu_milli, memory_mib=memory_mib)
-
-    def _with_share(self, job: Active, allocation: Allocation, sign: int) -> Free:
-        ((server, mask),) = allocation.items()
+    def _move_share(self, job: Active, server: int, mask: int, sign: int) -> None:
         gpu = mask.bit_length() - 1
         left = self.left(server, gpu) + sign * job.job.share_milli
-        milli, masks = dict(self.milli), dict(self.masks)
-        milli.pop((server, gpu), None)
+        self.milli.pop((server, gpu), None)
         if left == WHOLE:
-            masks[server] |= mask
+            self.masks[server] |= mask
         else:
-            masks[server] &= ~mask
-            milli[server, gpu] = left
-        return replace(self, masks=masks, milli=milli)
+            self.masks[server] &= ~mask
+            self.milli[server, gpu] = left

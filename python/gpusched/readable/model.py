@@ -141,13 +141,38 @@ class Outcome:
     """How often the rate of a running job became another."""
 
 
-@dataclass
+@dataclass(eq=False, slots=True)
 class Active:
-    """A job and what the engine knows about it."""
+    """A job and what the engine knows about it.
+
+    Attributes
+    ----------
+    gpus
+        The gang's own width.
+    service
+        The time that it runs at full speed.
+    work
+        All service that it has to be given, with what preemptions and overruns add.
+    predicted
+        The predicted service, at least one tick.
+    estimate
+        The estimate that easy and conservative use, at least one tick.
+    is_share
+        Whether the job asks for a part of a GPU.
+    asks_for_more
+        Whether the job asks for anything but whole GPUs.
+    """
 
     id: int
     job: Job
     cost: int  # of a restart at its own width
+    gpus: int = field(init=False)
+    service: int = field(init=False)
+    work: int = field(init=False)
+    predicted: int = field(init=False)
+    estimate: int = field(init=False)
+    is_share: bool = field(init=False)
+    asks_for_more: bool = field(init=False)
     status: int = UNFINISHED
     reason: int = 0
     allocation: Allocation | None = None
@@ -160,7 +185,6 @@ class Active:
     finish: int = -1
     held: int = 0
     paid: int = 0
-    redo: int = 0
     preemptions: int = 0
     resizes: int = 0
     num_servers: int = 0
@@ -172,10 +196,13 @@ class Active:
     uncontended: float = 0.0
     rows: list[Row] = field(default_factory=list)
 
-    @property
-    def gpus(self) -> int:
-        """The gang's own width."""
-        return self.job.gpus
+    def __post_init__(self) -> None:
+        job = self.job
+        self.gpus, self.service, self.work = job.gpus, job.service_us, job.service_us
+        self.predicted = max(1, self.service if job.predicted_us is None else job.predicted_us)
+        self.estimate = self.predicted if job.estimate_us is None else max(1, job.estimate_us)
+        self.is_share = job.share_milli < WHOLE
+        self.asks_for_more = self.demand != (WHOLE, 0, 0)
 
     @property
     def width(self) -> int:
@@ -183,49 +210,25 @@ class Active:
         return sum(mask.bit_count() for mask in (self.allocation or {}).values())
 
     @property
-    def is_share(self) -> bool:
-        """Whether the job asks for a part of a GPU."""
-        return self.job.share_milli < WHOLE
-
-    @property
     def demand(self) -> tuple[int, int, int]:
         """What each worker asks for."""
         return self.job.share_milli, self.job.cpu_milli, self.job.memory_mib
-
-    @property
-    def asks_for_more(self) -> bool:
-        """Whether the job asks for anything but whole GPUs."""
-        return self.demand != (WHOLE, 0, 0)
 
     @property
     def running(self) -> bool:
         """Whether the job holds GPUs."""
         return self.allocation is not None
 
-    @property
-    def predicted(self) -> int:
-        """The predicted service, at least one tick."""
-        truth = self.job.service_us
-        return max(1, truth if self.job.predicted_us is None else self.job.predicted_us)
-
-    @property
-    def estimate(self) -> int:
-        """The estimate that easy and conservative use, at least one tick."""
-        return self.predicted if self.job.estimate_us is None else max(1, self.job.estimate_us)
-
-    @property
-    def work(self) -> int:
-        """All service that the job has to be given."""
-        return self.job.service_us + self.redo
-
     def attained(self, now: int) -> int:
         """Return the time spent making progress until ``now``."""
-        progress = max(0, now - self.since - self.pending) if self.running else 0
-        return self.held - self.paid + progress
+        before = self.held - self.paid
+        if self.allocation is None:
+            return before
+        return before + max(0, now - self.since - self.pending)
 
     def progress(self, now: int) -> float:
         """Return the service done until ``now``."""
-        if not self.running or now <= self.counted:
+        if self.allocation is None or now <= self.counted:
             return self.done
         assert self.rate is not None
         return self.done + (now - self.counted) * self.rate
@@ -233,7 +236,7 @@ class Active:
     def remaining(self, now: int) -> int:
         """Return the predicted remaining service, at least one tick."""
         left = max(1, math.ceil(self.work - self.progress(now)))
-        return max(1, left + self.predicted - self.job.service_us)
+        return max(1, left + self.predicted - self.service)
 
     def settle(self, now: int) -> None:
         """Count what was done until ``now``."""

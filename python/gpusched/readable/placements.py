@@ -111,6 +111,13 @@ def lwf(free: Counts, gpus: int, sizes: Counts, kappa: int) -> Counts:
     return chosen
 
 
+def among(servers: list[int], of_all: dict[int, int]) -> dict[int, int]:
+    """Return what there is of these servers."""
+    if len(servers) == len(of_all):
+        return of_all
+    return {server: of_all[server] for server in servers}
+
+
 def random_gpus(free: Allocation, gpus: int, job: Active, seed: int) -> Allocation:
     """GPUs drawn without replacement from the free ones, listed by (server, GPU)."""
     left = [
@@ -172,17 +179,18 @@ class Placer:
         if self.packing is not None:
             return self.packing.place(job, free, gpus, gpu_type)
         width = job.gpus if gpus is None else gpus
+        if free.num_gpus < width:
+            return None
         allowed = self.cluster.allowed_servers(job.job)
         if gpu_type is not None:
             name = self.cluster.gpu_types[gpu_type]
             allowed = [server for server in allowed if self.cluster.types[server] == name]
-        masks = {server: free.masks[server] for server in allowed}
-        counts = {server: mask.bit_count() for server, mask in masks.items()}
+        masks, counts = among(allowed, free.masks), among(allowed, free.counts)
+        sizes = among(allowed, self.cluster.sizes)
         if sum(counts.values()) < width:
             return None
         if self.name == "random":
             return random_gpus(masks, width, job, self.seed)
-        sizes = {server: self.cluster.sizes[server] for server in allowed}
         chosen: Counts | None
         if self.name == "consolidated":
             chosen = consolidated(counts, width, sizes)

@@ -55,35 +55,41 @@ class Preemptive:
 
     def wake(self, engine: Engine) -> int | None:
         """Return the next multiple of the period where the rules ask for one."""
+        if self.period == 0:
+            return None
         in_need = engine.active if self.params["epoch"] == "period" else engine.waiting
-        if self.period == 0 or not in_need:
+        if not in_need:
             return None
         return (engine.now // self.period + 1) * self.period
 
     def keys(self, engine: Engine) -> dict[int, Any]:
         """Return the sort key (key, id) of every active job."""
-        return {job.id: (self.key(job, engine.now, engine.seed), job.id) for job in engine.active}
+        key, now, seed = self.key, engine.now, engine.seed
+        return {job.id: (key(job, now, seed), job.id) for job in engine.active}
 
     def take(self, ranked: list[Active], num_gpus: int) -> list[Active]:
         """Return the jobs that fit a budget of all GPUs, in the order given."""
+        is_strict = self.params["scan"] == "strict"
         taken: list[Active] = []
         for job in ranked:
             if job.gpus <= num_gpus:
                 taken.append(job)
                 num_gpus -= job.gpus
-            elif self.params["scan"] == "strict":
+            elif is_strict or num_gpus == 0:
                 break
         return taken
 
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Decide who runs from now on."""
         key = self.keys(engine)
-        ranked = sorted(engine.active, key=lambda job: key[job.id])
+        ranked = [engine.jobs[number] for number in sorted(key, key=key.__getitem__)]
         taken = {job.id for job in self.take(ranked, engine.cluster.num_gpus)}  # step 1
-        kept = [job for job in ranked if job.running and job.id in taken]  # step 2
-        wanted = [job for job in ranked if not job.running and job.id in taken]
-        bumpable = [job for job in ranked if job.running and job.id not in taken]
-        others = [job for job in ranked if not job.running and job.id not in taken]
+        running = [job for job in ranked if job.id in engine.holding]  # step 2
+        waiting = [job for job in ranked if job.id not in engine.holding]
+        kept = [job for job in running if job.id in taken]
+        wanted = [job for job in waiting if job.id in taken]
+        bumpable = [job for job in running if job.id not in taken]
+        others = [job for job in waiting if job.id not in taken]
 
         if engine.cluster.pooled or self.params["quota"] == "hold":
             for job in bumpable:

@@ -48,7 +48,7 @@ class Speed(Protocol):
         """Whether the job can run on these GPUs."""
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
-        """Return the rate of every running job, all of which are given."""
+        """Return the rates of running jobs, all of which are given; of others they stay."""
 
     def uncontended_rate(self, job: Active) -> float:
         """Return the rate of a running job if it had every link for itself."""
@@ -96,7 +96,7 @@ class Fixed(Anywhere):
 
     def rates(self, running: Sequence[Active]) -> Iterable[tuple[Active, float]]:
         """Return whole ones: ticks of service are then counted exactly, however many they are."""
-        return [(job, 1) for job in running]
+        return [(job, 1) for job in running if job.rate is None]
 
     def uncontended_rate(self, job: Active) -> float:
         """Return one."""

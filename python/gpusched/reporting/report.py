@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from string import Template
 from typing import TYPE_CHECKING
@@ -109,7 +111,7 @@ def render_report(
     """Return the page that :func:`write_report` writes."""
     need("plotly", "the report", "plotly")
     library = library_tag(plotly)
-    comparison = comparison_of(comparison)
+    comparison = _apart(comparison_of(comparison))
     notes = remarks(comparison)
     count = len(comparison.results)
     title = "Scheduling policies compared" if count > 1 else "A scheduling policy"
@@ -130,6 +132,12 @@ def render_report(
         settings=settings_table(comparison),
         definitions=definitions(comparison),
     )
+
+
+def _apart(comparison: Comparison) -> Comparison:
+    """Return the comparison with results that remember apart: what the page needs goes with it."""
+    results = {label: copy.copy(result) for label, result in comparison.results.items()}
+    return replace(comparison, results=results)
 
 
 def _sources(comparison: Comparison) -> list[str]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, Int64
+from gpusched.base.arrays import AnyArray, Int32
+from gpusched.base.memo import Memo
 from gpusched.base.units import WHOLE_GPU
 from gpusched.results.gpu_time import Holdings
 
@@ -32,12 +33,12 @@ class JobGroups:
     Attributes
     ----------
     codes
-        int64, one per job: index into ``names``.
+        int32, one per job: index into ``names``.
     names
         The groups, in an order of their own if ``is_ordered``.
     """
 
-    codes: Int64
+    codes: Int32
     names: tuple[str, ...]
     is_ordered: bool
 
@@ -59,12 +60,15 @@ def job_groups(result: RunLog, by: str) -> JobGroups:
         raise TypeError(f"by: expected text, not {by!r}")
     if by not in GROUPINGS:
         raise ValueError(f"by: unknown {by!r}{nearest(by, list(GROUPINGS))}")
-    return GROUPINGS[by](result)
+    groups = GROUPINGS[by]
+    if by in _OF_RUNS:
+        return groups(result)
+    return _known.of(result.trace, by, lambda: groups(result))
 
 
 def _by_gpus(result: RunLog) -> JobGroups:
     gpus = result.trace.gpus
-    codes = np.searchsorted([1, 2, 9], gpus, side="right").astype(np.int64)
+    codes = np.searchsorted([1, 2, 9], gpus, side="right").astype(np.int32)
     if result.trace.share_milli is not None:
         codes[(gpus == 1) & (result.trace.share_milli < WHOLE_GPU)] = 0
     return JobGroups(codes, _WIDTHS, is_ordered=True)
@@ -76,7 +80,7 @@ def _by_label(column: str) -> Callable[[RunLog], JobGroups]:
         if labels is None:
             raise ValueError(f"by: the trace {result.trace.name} has no column {column}")
         names = tuple(name or NOT_GIVEN for name in labels.names)
-        return JobGroups(labels.codes.astype(np.int64), names, is_ordered=False)
+        return JobGroups(labels.codes, names, is_ordered=False)
 
     return groups
 
@@ -91,7 +95,7 @@ def _by_type(result: RunLog) -> JobGroups:
     names = tuple(
         " + ".join(held.kinds[kind] for kind in np.flatnonzero(row)) or NEVER_RAN for row in sets
     )
-    return JobGroups(codes.reshape(-1).astype(np.int64), names, is_ordered=False)
+    return JobGroups(codes.reshape(-1).astype(np.int32), names, is_ordered=False)
 
 
 def _by_month(result: RunLog) -> JobGroups:
@@ -105,16 +109,24 @@ def _by_month(result: RunLog) -> JobGroups:
     else:
         first = np.datetime64(trace.epoch.replace(tzinfo=None), "us")
         day = first + trace.submit_us.astype("timedelta64[us]")
-        months, index = np.unique(day.astype("datetime64[M]"), return_inverse=True)
+        months, index = _runs_of(day.astype("datetime64[M]"))
         names = tuple(str(month) for month in months)
-    return JobGroups(index.astype(np.int64), names, is_ordered=True)
+    return JobGroups(index, names, is_ordered=True)
 
 
-def _thirty_days(trace: Trace) -> tuple[AnyArray, tuple[str, ...]]:
+def _thirty_days(trace: Trace) -> tuple[Int32, tuple[str, ...]]:
     length = timedelta(days=MONTH_DAYS) // timedelta(microseconds=1)
-    numbers, index = np.unique(trace.submit_us // length, return_inverse=True)
+    numbers, index = _runs_of(trace.submit_us // length)
     begins = [int(number) * MONTH_DAYS for number in numbers]
     return index, tuple(f"days {begin}-{begin + MONTH_DAYS - 1}" for begin in begins)
+
+
+def _runs_of(ascending: AnyArray) -> tuple[AnyArray, Int32]:
+    """Return the distinct values, and which of them each is."""
+    if not len(ascending):
+        return ascending, np.empty(0, dtype=np.int32)
+    begins = np.append(True, ascending[1:] != ascending[:-1])
+    return ascending[begins], np.cumsum(begins, dtype=np.int32) - np.int32(1)
 
 
 GROUPINGS: Final[dict[str, Callable[[RunLog], JobGroups]]] = {
@@ -126,3 +138,7 @@ GROUPINGS: Final[dict[str, Callable[[RunLog], JobGroups]]] = {
     "month": _by_month,
 }
 """By what jobs can be grouped."""
+
+_OF_RUNS: Final = {"type"}
+"""What depends on where jobs ran; all else is the same for all runs of a trace."""
+_known: Memo[Trace, JobGroups] = Memo(len(GROUPINGS))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     import polars
 
+    from gpusched.results.breakdown import JobTimes
     from gpusched.results.cost import Cost
     from gpusched.results.explain import Explanation
     from gpusched.results.run_log import RunLog
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 class ResultAnswers:
     """Methods of :class:`~gpusched.results.result.Result`."""
+
+    @cached_property
+    def _job_times(self) -> JobTimes:
+        from gpusched.results.breakdown import JobTimes
+
+        return JobTimes.of(cast("RunLog", self))
 
     @cached_property
     def _breakdowns(self) -> dict[tuple[str, RunWindow | None], polars.DataFrame]:
@@ -73,7 +80,7 @@ class ResultAnswers:
         log = cast("RunLog", self)
         window = RunWindow.checked(log.trace, warm_up_s, tail_s)
         if not isinstance(by, str) or (by, window) not in self._breakdowns:
-            self._breakdowns[by, window] = breakdown(log, by, window)
+            self._breakdowns[by, window] = breakdown(log, self._job_times, by, window)
         return self._breakdowns[by, window].clone()
 
     def cost(self: RunLog, prices: float | Mapping[str, float]) -> Cost:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -190,24 +190,35 @@ class Jobs:
         """Return all columns as a Polars frame, plus user, queue and group where the trace has
         them; undefined values are null.
         """
+        return self.frame(trace_series(self._trace))
+
+    def frame(self, of_trace: Mapping[str, polars.Series]) -> polars.DataFrame:
+        """Do as :meth:`to_polars`, with what :func:`trace_series` made of the trace."""
         import polars
 
-        data: dict[str, Any] = {}
-        for column in self.columns:
+        data = {column: of_trace.get(column) for column in self.columns}
+        for column, series in data.items():
             if column == "status":
                 data[column] = _decoded(self._schedule.status, STATUSES)
             elif column == "reason":
                 data[column] = _decoded(self._schedule.reason, REJECT_REASONS)
-            else:
-                values = self[column]
-                data[column] = polars.Series(
-                    values.tolist() if values.dtype.kind == "U" else values, nan_to_null=True
-                )
-        for column in ("user", "queue", "group"):
-            labels = getattr(self._trace, column)
-            if labels is not None:
-                data[column] = _decoded(labels.codes, labels.names)
-        return polars.DataFrame(data)
+            elif series is None:
+                data[column] = _series(self[column])
+        return polars.DataFrame(data | dict(of_trace))
+
+
+def trace_series(trace: Trace) -> dict[str, polars.Series]:
+    """Return the columns that all results of a trace share, by their names there."""
+    known: dict[str, AnyArray] = {
+        "id": trace.id, "submit_s": trace.submit_s, "service_s": trace.service_s,
+        "gpus": trace.gpus,
+    }  # fmt: skip
+    found = {column: _series(values) for column, values in known.items()}
+    for column in ("user", "queue", "group"):
+        labels = getattr(trace, column)
+        if labels is not None:
+            found[column] = _decoded(labels.codes, labels.names)
+    return found
 
 
 def _where(defined: Bool, ticks: Int64) -> Float64:
@@ -217,7 +228,19 @@ def _where(defined: Bool, ticks: Int64) -> Float64:
     return read_only(seconds)
 
 
+def _series(values: AnyArray) -> polars.Series:
+    import polars
+
+    if values.dtype.kind == "U":
+        return polars.Series(values.tolist())
+    # Where nothing is undefined the series shares the memory of the column.
+    has_nan = values.dtype.kind == "f" and bool(np.isnan(values).any())
+    return polars.Series(values, nan_to_null=has_nan)
+
+
 def _decoded(codes: AnyArray, names: tuple[str, ...]) -> polars.Series:
     import polars
 
+    if len(codes) and (codes == codes[0]).all():
+        return polars.repeat(names[codes[0]], len(codes), dtype=polars.String, eager=True)
     return polars.Series(names, dtype=polars.String).gather(codes)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from gpusched import _core
 from gpusched.base.arrays import AnyArray, Float64, freeze_columns
-from gpusched.base.numbering import numbered
-from gpusched.base.pairs import sorted_pairs
 from gpusched.base.ticks import us_to_seconds
-from gpusched.schedules.schedule import REJECTED, Schedule, whole_intervals, widths_of
+from gpusched.schedules.schedule import Schedule
 
 if TYPE_CHECKING:
     import polars
@@ -101,56 +99,11 @@ class Series(Steps):
 
 def series_of(trace: Trace, schedule: Schedule, intervals: Mapping[str, AnyArray]) -> Series:
     """Count what happens at each instant, and add up."""
-    first, _ = whole_intervals(intervals)
-    job = intervals["job"][first]
-    end_us = intervals["end_us"][first]
-    queued = np.asarray(schedule.status) != REJECTED
-    # A job whose interval ends before the job does goes back to the queue, at least for an instant.
-    back = end_us != np.asarray(schedule.finish_us)[job]
-    asked, asked_number = numbered(trace.gpus)
-    held, held_number = numbered(widths_of(intervals, first, trace.gpus))
-
-    # What happens is a kind of change and two widths, all told by one small number.
-    def change(kind: AnyArray | int, widths: AnyArray | int, jobs: AnyArray) -> AnyArray:
-        return (asked_number[jobs] * max(1, len(held)) + widths) * len(_QUEUED) + kind
-
-    time_us, code = sorted_pairs(
-        np.concatenate((trace.submit_us[queued], intervals["start_us"][first], end_us)),
-        np.concatenate(
-            (
-                change(_SUBMIT, 0, queued),
-                change(_START, held_number, job),
-                change(np.where(back, _PREEMPTED, _FINISH), held_number, job),
-            )
-        ),
+    time_us, *columns = _core.cluster_series(
+        submit_us=trace.submit_us,
+        gpus=trace.gpus,
+        finish_us=np.asarray(schedule.finish_us),
+        status=np.asarray(schedule.status),
+        **intervals,
     )
-    ones = np.ones((len(asked), max(1, len(held))), dtype=np.int64)
-    of_job = ones * asked[:, np.newaxis]
-
-    def by_code(changes: Sequence[int], widths: AnyArray) -> list[int]:
-        each: list[int] = np.multiply.outer(widths, np.array(changes)).reshape(-1).tolist()
-        return each
-
-    instants_us, (allocated_gpus, queue_jobs, queue_gpus, running_jobs) = _core.running_totals(
-        time_us=time_us,
-        codes=code,
-        changes=[
-            by_code(_RUNNING, ones * held if len(held) else ones),
-            by_code(_QUEUED, ones),
-            by_code(_QUEUED, of_job),
-            by_code(_RUNNING, ones),
-        ],
-    )
-    return Series(
-        time_s=us_to_seconds(instants_us),
-        allocated_gpus=allocated_gpus,
-        queue_jobs=queue_jobs,
-        queue_gpus=queue_gpus,
-        running_jobs=running_jobs,
-    )
-
-
-# What happens to a job, and what that does to the queue and to those that run.
-_SUBMIT, _START, _FINISH, _PREEMPTED = range(4)
-_QUEUED: Final = (1, -1, 0, 1)
-_RUNNING: Final = (0, 1, -1, -1)
+    return Series(us_to_seconds(time_us), *columns)

@@ -183,9 +183,12 @@ class Comparison(ComparisonAnswers):
         """
         import polars as pl
 
+        from gpusched.schedules.jobs_table import trace_series
+
         labels = pl.Enum(list(self.results))
+        of_trace = trace_series(self.trace)
         frames = [
-            result.to_polars().insert_column(0, _constant(label, labels, len(self.trace)))
+            result.jobs.frame(of_trace).insert_column(0, _constant(label, labels, len(self.trace)))
             for label, result in self.results.items()
         ]
         return pl.concat(frames)

@@ -136,14 +136,11 @@ def file_digest(path: str | os.PathLike[str]) -> str:
 
 def source_of(entry: StudyTrace) -> Trace | None:
     """Return the trace that an entry reads or holds; None if it is generated."""
-    from gpusched.traces.workload import Trace
-
     if entry.generate is not None:
         return None
     if entry.trace is not None:
-        if not isinstance(entry.trace, Trace):
-            raise TypeError(f"trace: expected a Trace, not {entry.trace!r}")
-        return entry.trace
+        given: Trace = entry.trace
+        return given
     from gpusched.traces.reading import read_trace
 
     return read_trace(

@@ -107,6 +107,11 @@ class StudyTrace(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
             raise ValueError(f"generate, file or trace: one of them is needed, {said}")
         if self.generate is not None:
             self._check_generated()
+        if self.trace is not None:
+            from gpusched.traces.workload import Trace
+
+            if not isinstance(self.trace, Trace):
+                raise TypeError(f"trace: expected a Trace, not {self.trace!r}")
         for name in ("file", "jobs"):
             if getattr(self, name) == ():
                 raise ValueError(f"{name}: at least one is needed")

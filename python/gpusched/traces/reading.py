@@ -69,12 +69,16 @@ def read_trace(
     Warns
     -----
     RunWarning
-        If rows were left out, once, with their number for each reason.
+        If rows were left out, once, with their number for each reason; if the file takes more than
+        half of the memory that there is.
 
     Raises
     ------
     OSError
         If the file cannot be opened.
+    MemoryError
+        If it cannot fit into memory: before the file is read, before its text is made, and before
+        the columns of Parquet and NumPy files are.
     ImportError
         If it is packed by zstd, and no library can unpack that.
     TypeError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gpusched as gs
+from gpusched.audit.course import Course
 from gpusched.audit.decisions import _affordable
 from gpusched.audit.evidence import Case
 from gpusched.results.audited_names import declared
@@ -56,4 +57,4 @@ def test_a_look_at_each_job_that_is_there_and_one_at_the_instant_are_afforded(
     case = Case(
         trace, CLUSTER, result.spec, result.schedule, result.intervals, declared(result.spec)
     )
-    assert _affordable(case, most_looks) == num_jobs
+    assert _affordable(case, Course.of(case), most_looks) == num_jobs

@@ -9,6 +9,7 @@ import pytest
 
 import gpusched as gs
 from gpusched.audit import decisions
+from gpusched.audit.course import Course
 from gpusched.audit.evidence import Case
 from gpusched.results.audited_names import declared
 from tests.campaigns.tamperings import SHOWN_BY_DECISIONS, campaign, delayed, honest, stored
@@ -37,7 +38,7 @@ def test_a_run_is_decided_again_and_a_consistent_delay_is_named(policy: str, whi
     assert str(result.audit(level="decisions")) == "no problems"
     late = delayed(result, which)
     if late is not None:
-        decisions.check(case := case_of(late))
+        decisions.check(case := case_of(late), Course.of(case))
         assert any(problem.startswith("decided otherwise: ") for problem in case.problems)
 
 
@@ -56,7 +57,7 @@ def test_what_is_not_shown_is_said(how: dict[str, str], why: str) -> None:
 
 def test_of_a_long_run_the_first_jobs_are_decided_again() -> None:
     result = run_of("srtf")
-    decisions.check(case := case_of(result), most_looks=500)
+    decisions.check(case := case_of(result), Course.of(case), most_looks=500)
     assert case.problems == []
     assert case.notes[-1].startswith("decisions shown: those before ")
     rows = {name: values.copy() for name, values in result.schedule.intervals().items()}
@@ -64,7 +65,7 @@ def test_of_a_long_run_the_first_jobs_are_decided_again() -> None:
     rows["mask"][early] <<= np.uint64(1)
     schedule = dataclasses.replace(result.schedule, rows=rows)
     forged = gs.Result(result.trace, result.cluster, result.spec, schedule, 0.0)
-    decisions.check(case := case_of(forged), most_looks=500)
+    decisions.check(case := case_of(forged), Course.of(case), most_looks=500)
     assert case.problems[0].startswith("decided otherwise: the log has job ")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from collections.abc import Iterator
@@ -63,6 +64,29 @@ def test_a_home_is_loaded_at_the_first_look_and_not_before(
     assert list(registry.all()) == ["apple", "pear"]
     assert sys.modules[home].loaded == ["apple", "pear"]
     assert registry.find("pear") == Fruit("pear")
+
+
+@pytest.mark.usefixtures("no_packages")
+def test_a_name_of_the_home_is_refused_though_the_home_was_not_loaded(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry: Registry[Fruit] = Registry("fruit", home)
+    monkeypatch.setitem(globals(), "FRUITS", registry)
+    with pytest.raises(ValueError, match="fruit: the name 'pear' is taken"):
+        registry.add("pear", Fruit("another"))
+    registry.add("fig", Fruit("fig"))
+    assert registry.own() == {name: Fruit(name) for name in ("apple", "fig", "pear")}
+
+
+@pytest.mark.usefixtures("no_packages")
+def test_a_module_of_the_home_that_is_imported_by_itself_loads_no_other(
+    home: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry: Registry[Fruit] = Registry("fruit", home)
+    monkeypatch.setitem(globals(), "FRUITS", registry)
+    importlib.import_module("orchard.pear")
+    assert sys.modules[home].loaded == ["pear"]
+    assert list(registry.own()) == ["apple", "pear"]
 
 
 @pytest.mark.usefixtures("no_packages")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
+from gpusched.bounds import deadline_program
 from gpusched.bounds.bounded_jobs import DeadlineJobs
 from gpusched.bounds.deadline_bounds import _possible, deadline_bound, dsr_bound
 from gpusched.bounds.deadline_program import (
@@ -297,3 +298,37 @@ def test_a_brief_bound_is_coarse_for_more_jobs_than_many_and_no_fewer(
     fine = bound(is_brief=False, many=1)
     assert bound(is_brief=True, many=60) == fine
     assert bound(is_brief=True, many=59) > fine
+
+
+def contended() -> tuple[gs.Trace, gs.Cluster]:
+    """Jobs of which types, GPU time and windows all keep some from their deadlines."""
+    rng = np.random.default_rng(7)
+    rows = zip(*(rng.integers(1, most, 400).tolist() for most in (300, 8, 5, 12, 2)), strict=True)
+    return trace([(*row, 0) for row in rows]), cluster(2)
+
+
+def test_a_bound_is_the_same_whenever_it_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+    options = []
+
+    def noted(*arguments: Any, original: Any = optimize.linprog, **more: Any) -> Any:
+        options.append(more["options"])
+        return original(*arguments, **more)
+
+    monkeypatch.setattr(optimize, "linprog", noted)
+    first, second = (deadline_bound(*contended(), values=True) for _ in range(2))
+    assert first.bounds == second.bounds
+    assert first.bounds["typed"] < first.bounds["pooled"]
+    assert first.unsolved == ()
+    assert options == [{"maxiter": 10_000}] * 2  # steps, and no time
+
+
+def test_a_program_that_is_cut_off_is_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.setattr(deadline_program, "_MOST_ITERATIONS", 3)
+    jobs, servers = contended()
+    found = [deadline_bound(jobs, servers) for _ in range(2)]
+    assert found[0].bounds == found[1].bounds
+    assert list(found[0].bounds) == ["alone", "pooled"]
+    assert found[0].unsolved == ("typed",)
+    assert dsr_bound(jobs, servers, speed="table") == (found[0].dsr, found[0].name)

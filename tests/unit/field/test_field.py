@@ -22,7 +22,7 @@ def few() -> list[Workload]:
     return [
         Workload(
             profile,
-            {"generate": profile, "jobs": 200, "loads": [3.0]},
+            {"generate": profile, "jobs": 60, "loads": [3.0]},
             4,
             is_drawn=True,
             predictor="group-mean",

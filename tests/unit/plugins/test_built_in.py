@@ -50,7 +50,7 @@ def test_a_file_that_is_dropped_in_is_a_policy(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         "False False", "scheduler Starts what fits. non-preemptive", "eager",
-        "['eager', 'gavel']",
+        "['chronus-leases', 'eager', 'gavel']",
     ]  # fmt: skip
 
 

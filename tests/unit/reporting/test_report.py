@@ -48,6 +48,14 @@ def test_the_file_is_one_page_with_one_copy_of_the_chart_library(
     assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="', text)
 
 
+def test_a_page_leaves_nothing_with_the_results(tmp_path: Path) -> None:
+    cluster = gs.Cluster.uniform(2)
+    fresh = gs.compare(gs.generate("philly", 50, cluster=cluster), cluster, ["fifo", "sjf"])
+    known = [sorted(vars(result)) for result in fresh.results.values()]
+    write_report(fresh, tmp_path / "report.html", plotly="plotly.js")
+    assert [sorted(vars(result)) for result in fresh.results.values()] == known
+
+
 def test_beside_the_library_the_page_fetches_nothing(page: str) -> None:
     assert re.findall(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="([^"]*)"', page) == [
         "plotly.js"

@@ -88,30 +88,38 @@ def test_a_run_without_a_started_job_has_no_steps():
     assert len(simulated([job(0, 1, 99)]).series) == 0
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2)), max_size=20))
-@settings(max_examples=100, deadline=None)
-def test_totals_are_sums_of_what_happened_until_then(events):
-    events.sort(key=lambda event: event[0])
-    time_us, codes = np.array(events, dtype=np.int64).reshape(-1, 2).T.copy()
-    changes = [[1, -1, 0], [3, 0, -7]]
-    instants_us, totals = _core.running_totals(time_us=time_us, codes=codes, changes=changes)
-    assert instants_us.tolist() == sorted({time for time, _ in events})
-    for row, total in zip(changes, totals, strict=True):
-        assert total.tolist() == [
-            sum(row[code] for time, code in events if time <= instant) for instant in instants_us
-        ]
+def test_a_long_log_is_counted_as_a_short_one_is():
+    """2,000 intervals and more are sorted by digits; here all hold one GPU for a second."""
+    submit_us = np.arange(5_000) * (SECOND // 4)
+    job = np.arange(5_000)
+    ones = np.ones(5_000, dtype=np.int64)
+    time_us, allocated_gpus, queue_jobs, _, running_jobs = _core.cluster_series(
+        submit_us=submit_us, gpus=ones.astype(np.int32), finish_us=submit_us + SECOND,
+        status=np.zeros(5_000, np.uint8), job=job, start_us=submit_us,
+        end_us=submit_us + SECOND, server=ones * 0, mask=ones.astype(np.uint64),
+    )  # fmt: skip
+    assert np.array_equal(time_us, np.arange(5_004) * (SECOND // 4))
+    assert np.array_equal(running_jobs, np.r_[1:4, [4] * 4_997, 3:-1:-1])
+    assert np.array_equal(allocated_gpus, running_jobs)
+    assert not queue_jobs.any()
 
 
 @pytest.mark.parametrize(
-    ("time_us", "codes", "changes", "message"),
+    ("changed", "message"),
     [
-        ([1, 0], [0, 0], [[1]], r"time_us\[1\]: 0 lies before the one in front of it, 1"),
-        ([0, 1], [0, 1], [[1]], r"codes\[1\]: 1 is none of the 1 with"),
-        ([0], [-1], [[1]], r"codes\[0\]: -1 is none of the 1 with"),
-        ([0], [0, 0], [[1]], "codes: must have a value per time, 1, not 2"),
-        ([0], [0], [[1], [1, 2]], r"changes\[1\]: has 2 codes, others 1"),
+        ({"gpus": np.ones(3, np.int32)}, "gpus: must have 2 values, not 3"),
+        ({"server": np.zeros(2, np.int64)}, "server: must have 1 values, not 2"),
+        ({"submit_us": np.array([1, 0])}, r"submit_us\[1\]: 0 lies before the one in front"),
+        ({"job": np.array([2])}, r"job\[0\]: there is no job 2 of 2"),
+        ({"job": np.array([-1])}, r"job\[0\]: there is no job -1 of 2"),
     ],
 )
-def test_events_that_cannot_be_added_up_are_named(time_us, codes, changes, message):
+def test_columns_that_cannot_be_counted_are_named(changed, message):
+    columns = {
+        "submit_us": np.array([0, 1]), "gpus": np.ones(2, np.int32),
+        "finish_us": np.array([1, 2]), "status": np.zeros(2, np.uint8), "job": np.array([0]),
+        "start_us": np.array([0]), "end_us": np.array([1]), "server": np.array([0]),
+        "mask": np.array([1], np.uint64),
+    }  # fmt: skip
     with pytest.raises(ValueError, match=message):
-        _core.running_totals(time_us=np.array(time_us), codes=np.array(codes), changes=changes)
+        _core.cluster_series(**(columns | changed))

@@ -267,6 +267,14 @@ def test_the_table_has_a_row_per_policy(comparison: Comparison) -> None:
     ]
 
 
+def test_the_jobs_of_a_comparison_are_those_of_its_results(comparison: Comparison) -> None:
+    """Though what all share of the trace is made once."""
+    jobs = comparison.jobs()
+    for label, result in comparison.results.items():
+        own = jobs.filter(pl.col("policy") == label).drop("policy")
+        assert own.equals(result.to_polars())
+
+
 def test_the_jobs_of_all_policies_go_to_one_parquet_file(
     comparison: Comparison, trace: gs.Trace, tmp_path: Path
 ) -> None:

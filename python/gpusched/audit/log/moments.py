@@ -66,6 +66,10 @@ class Moments:
         """Return the numbers of instants."""
         return np.searchsorted(self.us, times).astype(np.int64, copy=False)
 
+    def before(self, times: Int64) -> Int64:
+        """Return the numbers of the instants at times from the first one on, or last before."""
+        return np.searchsorted(self.us, times, side="right").astype(np.int64, copy=False) - 1
+
     def next_us(self, times: Int64) -> Int64:
         """Return the instants that follow on others, but the last."""
         return self.us[np.searchsorted(self.us, times, side="right")]

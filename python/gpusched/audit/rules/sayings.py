@@ -57,6 +57,13 @@ def _of_gavel(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
     ]
 
 
+@SAYING_RULES.register("chronus-leases")
+def _of_leases(case: Case, given: Mapping[str, str]) -> Sequence[Saying]:
+    """Who lost its leases, and which programs were not solved."""
+    unsolved = r"chronus-leases: \d+ of \d+ programs had no solution; .+"
+    return [*_of_shares(case, given), Saying(unsolved)]
+
+
 for _name in ("chronus", "elasticflow"):
     SAYING_RULES.register(_name)(_of_shares)
 for _name in ("sjf-bco", "ff", "ls", "rand"):

@@ -52,11 +52,13 @@ class Recorder(Predictor):
     def __init__(self, text: str) -> None:
         self._inner = predictor(text)
         self.learns = self._inner.learns  # type: ignore[misc]
+        self.counts_iterations = self._inner.counts_iterations
         self.batch_jobs = self._inner.batch_jobs
 
     def begin(self, trace: Trace, seed: int = 0) -> None:
         """Begin with nothing predicted."""
         self.predicted_s = np.zeros(len(trace))
+        self._inner.iteration_s = self.iteration_s
         self._inner.begin(trace, seed)
         self.costs = self._inner.costs
 

@@ -16,6 +16,7 @@ from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS, PREEMPTION
 from gpusched.plugins.schedulers.gavel_parts import Parts, best_parts, want
 from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
 from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
+from gpusched.plugins.schedulers.gavel_waiting import Waiting
 
 
 @built_in("gavel")
@@ -70,6 +71,7 @@ class Gavel(_core.Scheduler):
         self.widths: dict[int, int] = {}
         self.is_whole: dict[int, bool] = {}  # whether some type holds the whole gang
         self.held: dict[int, Parts] = {}
+        self.waiting = Waiting()
         self.restarting: dict[int, int] = {}  # until when a job pays for its restart
         self.started: set[int] = set()
         self.fractions: dict[int, Array] = {}
@@ -143,6 +145,7 @@ class Gavel(_core.Scheduler):
         ):  # fmt: skip
             known.pop(job, None)
         self.started.discard(job)
+        self.waiting.forget(job)
         if self.rounds is not None:
             self.rounds.forget(job)
 
@@ -191,9 +194,10 @@ class Gavel(_core.Scheduler):
         self.is_told |= bool(((rates > 0) & (rates != 1)).any())
         whole = ((rates > 0) & (self.capacity >= widths[:, None])).any(axis=1)
         ids = arrived.tolist()
-        self.rates.update(zip(ids, map(tuple, rates.tolist()), strict=True))
-        self.widths.update(zip(ids, widths.tolist(), strict=True))
-        self.is_whole.update(zip(ids, whole.tolist(), strict=True))
+        kinds = list(zip(widths.tolist(), map(tuple, rates.tolist()), whole.tolist(), strict=True))
+        self.waiting.meet(ids, kinds)
+        for job, (width, rate, is_whole) in zip(ids, kinds, strict=True):
+            self.widths[job], self.rates[job], self.is_whole[job] = width, rate, is_whole
 
     def _solve(self, state: Any) -> None:
         ids = [job for job, is_whole in self.is_whole.items() if is_whole]
@@ -280,22 +284,12 @@ class Gavel(_core.Scheduler):
                     return
 
     def _fill(self, wanted: dict[int, Parts], free: list[int]) -> None:
-        """Give what is left to those who hold it, then to whom it serves best, by JobId."""
+        """Give what is left to those who hold it, then to whom it serves best."""
         for job, parts in self.held.items():
             if job not in wanted:
                 want(wanted, free, job, parts)
-        refused: set[tuple[int, tuple[float, ...]]] = set()
-        for job, rates in self.rates.items():
-            if not any(free):
-                return
-            # What fits no more fits for none of its kind.
-            kind_of_job = (self.widths[job], rates)
-            if job in wanted or kind_of_job in refused:
-                continue
-            if parts := self._parts(job, free):
-                want(wanted, free, job, parts)
-            else:
-                refused.add(kind_of_job)
+        self.waiting.put_back(job for job in self.held if job not in wanted)
+        self.waiting.fill(wanted, free)
 
     def _parts(self, job: int, free: list[int]) -> Parts:
         return best_parts(self.rates[job], self.widths[job], free, is_whole=self.is_whole[job])
@@ -320,6 +314,7 @@ class Gavel(_core.Scheduler):
                 {job: now_us + cost for job, cost in zip(again, costs, strict=True) if cost}
             )
         self.started.update(changed)
+        self.waiting.put_back(job for job in (*before, *wanted) if job not in self.held)
 
     def _start_any(self, state: Any, actions: Any) -> None:
         """Start the first job that finds a place: what was wanted may never fit."""

@@ -11,7 +11,7 @@ from gpusched.base.arrays import AnyArray, Float64, Int64
 from gpusched.base.wording import duration, plural
 from gpusched.reporting.charts.chart import Bars, Gantt, policies_of
 from gpusched.reporting.charts.highlights import chosen
-from gpusched.reporting.charts.time_axis import TimeAxis
+from gpusched.reporting.charts.time_axis import TimeAxis, first_submit_s
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
@@ -71,7 +71,7 @@ def bars(
         begin_us, end_us = _checked(window_s, origin_us)
         why = ""
     begin_s, end_s = (begin_us - origin_us) / _US, (end_us - origin_us) / _US
-    axis = TimeAxis.of(comparison, float(comparison.trace.submit_s[0]) + end_s)
+    axis = TimeAxis.of(comparison, first_submit_s(comparison) + end_s)
     policies, cut = [], 0
     for place, label, result in known:
         table = tables[place]

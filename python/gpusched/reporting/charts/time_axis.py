@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpusched.base.arrays import Float64
+from gpusched.base.memo import Memo
+from gpusched.base.ticks import us_to_seconds
 from gpusched.base.wording import scale_of
 from gpusched.reporting.charts.chart import Axis
 
 if TYPE_CHECKING:
+    from gpusched.results.result import Result
     from gpusched.studies.comparison_result import Comparison
 
 _UNITS: Final = {"d": "days", "h": "hours", "min": "minutes", "s": "seconds"}
@@ -36,8 +41,7 @@ class TimeAxis:
     @classmethod
     def of(cls, comparison: Comparison, end_s: float) -> TimeAxis:
         """Return the axis on which the time until ``end_s`` reads best."""
-        submit_s = comparison.trace.submit_s
-        origin_s = float(submit_s[0]) if len(submit_s) else 0.0
+        origin_s = first_submit_s(comparison)
         unit_s, unit = scale_of("time", [max(end_s - origin_s, 1.0)])
         return cls(origin_s, unit_s, _UNITS[unit])
 
@@ -52,11 +56,22 @@ class TimeAxis:
         return Axis(f"{self.unit} since the first submission", "linear", ends)
 
 
+def first_submit_s(comparison: Comparison) -> float:
+    """When the first job was submitted; 0 where there is none."""
+    submit_us = comparison.trace.submit_us
+    return us_to_seconds(int(submit_us[0])) if len(submit_us) else 0.0
+
+
 def end_of_most(comparison: Comparison) -> float:
     """When 99 % of the jobs have finished under every policy: a few may run on for months."""
-    ends = [float(comparison.trace.submit_s[0])] if len(comparison.trace) else [0.0]
-    for result in comparison.results.values():
-        finish_s = result.jobs.finish_s[result.jobs.is_finished]
-        if len(finish_s):
-            ends.append(float(np.quantile(finish_s, 0.99)))
-    return max(ends)
+    ends = [_ends.of(result, None, partial(_end, result)) for result in comparison.results.values()]
+    return max([first_submit_s(comparison), *ends])
+
+
+def _end(result: Result) -> float:
+    finish_s = result.jobs.finish_s[result.jobs.is_finished]
+    return float(np.quantile(finish_s, 0.99)) if len(finish_s) else -math.inf
+
+
+# Several charts of a page end there.
+_ends: Memo[Result, float] = Memo(1)

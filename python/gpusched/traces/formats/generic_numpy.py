@@ -14,8 +14,9 @@ from typing import Any, Final
 import numpy as np
 
 from gpusched.base.arrays import AnyArray
-from gpusched.base.files import MAX_COLUMNS, too_long, unpacked_limit
+from gpusched.base.files import MAX_COLUMNS, check_room, too_long, unpacked_limit
 from gpusched.base.hints import HintedError
+from gpusched.base.memory import NoRoomError
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
 from gpusched.traces.format_registry import TraceFormat, register_trace_format
@@ -60,7 +61,7 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
 def _arrays(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyArray]:
     try:
         arrays = _members(source, mapped) if source.data.startswith(b"PK") else _fields(source)
-    except HintedError:
+    except (HintedError, NoRoomError):
         raise
     except (ValueError, *_DAMAGE) as error:
         raise ValueError(f"{source}: damaged NumPy file, or pickled objects: {error}") from None
@@ -90,6 +91,7 @@ def _members(source: Source, mapped: Mapping[str, str] | None) -> dict[str, AnyA
             raise ValueError(f"{len(entries):,} columns; there may be {MAX_COLUMNS:,}")
         if (declared := sum(entry.file_size for entry in entries)) > limit:
             raise too_long(source, declared, limit)
+        check_room(source, declared)
         for entry in entries:
             name = entry.filename.removesuffix(".npy")
             if name in members:

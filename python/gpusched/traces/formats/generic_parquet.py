@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from gpusched.base.files import MAX_COLUMNS, naming, too_long, unpacked_limit
+from gpusched.base.files import MAX_COLUMNS, check_room, naming, too_long, unpacked_limit
 from gpusched.base.native_messages import without_panics
 from gpusched.base.rejects import OnBad, Screen
 from gpusched.base.source import Source
@@ -44,6 +44,7 @@ def read(source: Source, *, on_bad: OnBad, columns: Mapping[str, str] | None = N
         limit = unpacked_limit(source.num_packed, source.max_bytes)
         if least > limit:
             raise too_long(source, least, limit)
+        check_room(source, least)
         frame = polars.read_parquet(io.BytesIO(source.data))
     screen = Screen(str(source), np.arange(frame.height, dtype=np.int64))
     data = {name: frame[name] for name in frame.columns}

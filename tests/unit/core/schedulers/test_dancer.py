@@ -54,6 +54,35 @@ def test_a_lone_job_gets_what_its_plan_leaves() -> None:
     assert finish_s(run([(0, 400, 1, 1000)], policy="dancer:slot_s=100,fill=false")) == [400]
 
 
+@pytest.mark.parametrize("placement", ["consolidated", "spread"])
+@pytest.mark.parametrize(
+    ("due_s", "start_s"),
+    [
+        (200, 100),  # at the border of its slot
+        (120, 50),  # which would be too late
+    ],
+)
+def test_a_gang_on_both_types_yields_to_a_promise(
+    due_s: float, start_s: float, placement: str
+) -> None:
+    # No type has six GPUs: the first job is promised nothing, whether it has a deadline or not.
+    for deadline in (None, 500):
+        result = run(
+            [(0, 300, 6, deadline), (50, 60, 4, due_s)], A_AND_B, None, placement=placement
+        )
+        assert result.schedule.start_us.tolist() == [0, start_s * 1e6]
+        assert finish_s(result) == [360, start_s + 60]
+        assert result.schedule.preemptions.tolist() == [1, 0]
+        rows = result.schedule.decisions()
+        told = dict(zip(rows["job"].tolist(), rows["reason"], strict=True))
+        assert told == {1: "admitted"} | ({} if deadline is None else {0: "cannot run"})
+
+
+def test_gangs_on_both_types_run_one_after_the_other() -> None:
+    rows = [(0, 300, 6, None), (10, 60, 6, None), (50, 60, 8, None)]
+    assert finish_s(run(rows, A_AND_B, None)) == [300, 360, 420]
+
+
 def test_a_job_starts_within_a_slot_if_it_can() -> None:
     result = run([(10, 80, 1, 100)])
     assert result.schedule.decisions()["admitted"].tolist() == [1]

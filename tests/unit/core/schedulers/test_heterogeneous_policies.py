@@ -428,7 +428,7 @@ def test_deadlines_come_before_throughput() -> None:
 
 SIMULATED = "gavel:rounds=artefact,reset_s=1920,ties=any"
 HETEROGENEOUS = ("afs", "allox", "gavel", SIMULATED, "optimus", "themis", "themis-greedy")
-ALL = (*HETEROGENEOUS, "chronus", "edf-fastest", "elasticflow")
+ALL = (*HETEROGENEOUS, "chronus", "chronus-leases", "edf-fastest", "elasticflow")
 
 
 @pytest.mark.parametrize("policy", [*ALL, "edf", "llf"])

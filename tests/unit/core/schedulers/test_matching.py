@@ -51,6 +51,15 @@ def test_own_widths_are_kept_where_wider_would_be_faster() -> None:
     assert runs(simulate("matching", cluster, [(0, 100, 2)], curve)) == [(0, 0, 50, 4)]
 
 
+def test_gangs_wider_than_any_type_take_gpus_of_both() -> None:
+    cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"), gs.ServerGroup(1, 4, "B")))
+    jobs = gs.Trace.from_columns([0, 0, 1, 2], [30, 20, 10, 10], [6, 2, 6, 7])
+    result = gs.simulate(jobs, cluster, policy="matching")
+    # The shortest of those that fit goes first; the wide ones take turns beside job 1.
+    assert result.jobs.finish_s.tolist() == [50, 20, 11, 30]
+    assert result.schedule.preemptions.tolist() == [2, 0, 0, 0]
+
+
 def test_elastic_jobs_share_what_there_is_and_the_last_takes_all() -> None:
     cluster = gs.Cluster((gs.ServerGroup(1, 4, "A"),))
     curve = {"A": {1: 1.0, 2: 2.0, 3: 3.0, 4: 4.0}}

@@ -6,12 +6,12 @@
 
 #include "base/check.hpp"
 #include "base/infinity.hpp"
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
+#include "bindings/matching_columns.hpp"
 #include "market/category.hpp"
 #include "market/exchange.hpp"
 #include "market/market.hpp"
 #include "market/price_bound.hpp"
-#include "matching_columns.hpp"
 
 namespace gpusched::bindings {
 

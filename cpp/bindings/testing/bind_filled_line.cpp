@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "solvers/filled_line.hpp"
 
 namespace gpusched::bindings {

@@ -13,6 +13,10 @@ LEAST_LOOKED_UP: Final = 16 << 20
 _NO_LIMIT_V1: Final = 1 << 60
 
 
+class NoRoomError(MemoryError):
+    """What was about to be done cannot fit into memory; nothing of it was begun."""
+
+
 class Available(NamedTuple):
     """Bytes that this process can still have, and what says so."""
 
@@ -41,7 +45,7 @@ def check_fits(needed: int, what: str, remedy: str) -> list[str]:
 
     Raises
     ------
-    MemoryError
+    NoRoomError
         If it needs more than there is; the message names both figures and the ``remedy``.
     """
     if needed < LEAST_LOOKED_UP:
@@ -54,7 +58,7 @@ def check_fits(needed: int, what: str, remedy: str) -> list[str]:
         f"are available ({found.source})"
     )
     if needed > found.num_bytes:
-        raise MemoryError(f"{said}: {remedy}")
+        raise NoRoomError(f"{said}: {remedy}")
     return [f"{said}; should it not suffice: {remedy}"]
 
 

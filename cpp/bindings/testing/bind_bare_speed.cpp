@@ -6,7 +6,7 @@
 
 #include "base/check.hpp"
 #include "base/registry.hpp"
-#include "bindings.hpp"
+#include "bindings/bindings.hpp"
 #include "model/job_columns.hpp"
 #include "seams/speed.hpp"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpusched.engine import memory
+from gpusched.base import memory
 
 MIB = 1 << 20
 

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace gpusched {
+
+/// What is known of a block where nothing is.
+struct NoNote {
+  template <class Entry>
+  void add(const Entry& /*entry*/) noexcept {}
+};
+
+/// Entries in order, all different, in blocks of neighbors: who comes or goes moves the rest of its
+/// block alone, and a walk reads memory in a row. A `Note` says something of all entries of a block,
+/// so that a search may pass over it: it is told who comes, and must stay true when somebody goes.
+template <class Entry, class Note = NoNote>
+class SortedLine {
+ public:
+  struct Block {
+    std::vector<Entry> entries;
+    mutable Note note;
+  };
+
+  /// Goes over the entries in order, while none comes or goes.
+  class Cursor {
+   public:
+    explicit Cursor(const std::vector<Block>& blocks) : blocks_(&blocks) {}
+
+    [[nodiscard]] bool is_at_end() const noexcept { return block_ == blocks_->size(); }
+    [[nodiscard]] const Entry& operator*() const noexcept {
+      return (*blocks_)[block_].entries[at_];
+    }
+    [[nodiscard]] const Entry* operator->() const noexcept { return &**this; }
+    Cursor& operator++() noexcept {
+      if (++at_ == (*blocks_)[block_].entries.size()) {
+        ++block_;
+        at_ = 0;
+      }
+      return *this;
+    }
+
+   private:
+    const std::vector<Block>* blocks_;
+    std::size_t block_ = 0;
+    std::size_t at_ = 0;
+  };
+
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] Cursor begin() const noexcept { return Cursor(blocks_); }
+  /// None is empty.
+  [[nodiscard]] const std::vector<Block>& blocks() const noexcept { return blocks_; }
+
+  void clear() noexcept {
+    blocks_.clear();
+    size_ = 0;
+  }
+
+  void insert(const Entry& entry) {
+    if (blocks_.empty()) blocks_.emplace_back();
+    auto at = block_of(entry);
+    if (at == blocks_.end()) --at;
+    std::vector<Entry>& entries = at->entries;
+    entries.insert(std::lower_bound(entries.begin(), entries.end(), entry), entry);
+    at->note.add(entry);
+    ++size_;
+    if (entries.size() <= kMostOfBlock) return;
+    const auto middle = entries.begin() + static_cast<std::ptrdiff_t>(entries.size() / 2);
+    Block upper = block_with({middle, entries.end()});
+    *at = block_with({entries.begin(), middle});
+    blocks_.insert(at + 1, std::move(upper));
+  }
+
+  /// All of them, which are sorted here.
+  void insert_all(std::vector<Entry>& entries) {
+    if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
+    if (entries.size() < kFew || entries.size() * kFew < size_) {
+      for (const Entry& entry : entries) insert(entry);
+      return;
+    }
+    std::vector<Entry> all;
+    all.reserve(size_ + entries.size());
+    for (const Block& block : blocks_) {
+      all.insert(all.end(), block.entries.begin(), block.entries.end());
+    }
+    all.insert(all.end(), entries.begin(), entries.end());
+    std::inplace_merge(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size_), all.end());
+    size_ = all.size();
+    blocks_.clear();
+    for (std::size_t at = 0; at < size_; at += kMostOfBlock / 2) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
+      const std::size_t num = std::min(kMostOfBlock / 2, size_ - at);
+      blocks_.push_back(block_with({first, first + static_cast<std::ptrdiff_t>(num)}));
+    }
+  }
+
+  /// One that stands in the line.
+  void erase(const Entry& entry) {
+    const auto at = block_of(entry);
+    at->entries.erase(std::lower_bound(at->entries.begin(), at->entries.end(), entry));
+    if (at->entries.empty()) blocks_.erase(at);
+    --size_;
+  }
+
+ private:
+  static constexpr std::size_t kMostOfBlock = 128;
+  /// From so many on, and from this part of the line on, entries that come are merged in one go.
+  static constexpr std::size_t kFew = 16;
+
+  static Block block_with(std::vector<Entry> entries) {
+    Block block{std::move(entries), {}};
+    for (const Entry& entry : block.entries) block.note.add(entry);
+    return block;
+  }
+
+  /// The first block that does not end before the entry; of one that is empty the line consists.
+  [[nodiscard]] auto block_of(const Entry& entry) {
+    return std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& block) {
+      return !block.entries.empty() && block.entries.back() < entry;
+    });
+  }
+
+  std::vector<Block> blocks_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/index_set.hpp"
+#include "model/cluster.hpp"
+
+namespace gpusched {
+
+/// The types that jobs may use, and their width.
+using JobKind = std::pair<TypeMask, int>;
+
+/// Servers that belong together, and how many GPUs they have.
+struct ServerSet {
+  std::vector<ServerId> servers;
+  std::int64_t gpus = 0;
+};
+
+/// Servers that nobody has.
+class FreeServers {
+ public:
+  void begin(const Cluster& cluster);
+
+  /// The first ones of a type that hold a gang, or of several types where it fits no single one.
+  /// One server that holds the gang is better than several before it.
+  [[nodiscard]] std::optional<ServerSet> take(const Cluster& cluster, const JobKind& kind);
+  void give_back(const Cluster& cluster, const ServerSet& set);
+
+ private:
+  [[nodiscard]] std::optional<ServerSet> take_of(const Cluster& cluster, TypeMask types, int gpus);
+  /// The first one of these types behind `after`; -1 if there is none.
+  [[nodiscard]] ServerId next(TypeMask types, ServerId after) const noexcept;
+
+  std::vector<IndexSet> servers_;   // of each type
+  std::vector<std::int64_t> gpus_;  // theirs
+};
+
+}  // namespace gpusched

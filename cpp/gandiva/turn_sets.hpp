@@ -1,0 +1,133 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "gandiva/free_servers.hpp"
+
+namespace gpusched {
+
+/// Servers, and the jobs that take turns there.
+struct TurnSet {
+  std::uint64_t name = 0;  ///< of no other set of the run
+  ServerSet servers;
+  std::size_t capacity = 0;    ///< gangs that run at once
+  std::deque<JobId> line;      ///< of which the first run
+  std::vector<JobId> running;  ///< since the last decision
+  bool has_changed = false;    ///< whether others may have to run now
+
+  [[nodiscard]] std::size_t num_running() const noexcept { return std::min(capacity, line.size()); }
+};
+
+/// The sets of jobs of one width, those with fewer jobs first. The order among equals is that of a
+/// stable sort after each change: they stand by their numbers of jobs, and who joins or leaves a
+/// set moves that one alone.
+class TurnSets {
+ public:
+  using Index = std::uint32_t;
+
+  [[nodiscard]] bool empty() const noexcept { return levels_.empty(); }
+  [[nodiscard]] std::size_t num_sets() const noexcept { return sets_.size() - unused_.size(); }
+  [[nodiscard]] std::int64_t num_jobs() const noexcept { return num_jobs_; }
+  [[nodiscard]] std::int64_t num_waiting() const noexcept { return num_waiting_; }
+  [[nodiscard]] std::int64_t num_gpus() const noexcept { return num_gpus_; }
+  [[nodiscard]] const TurnSet& first() const noexcept {
+    return sets_[levels_.begin()->second.back()];
+  }
+  /// Visits in order the sets where others may have to run since the last time.
+  template <class Visit>
+  void for_each_changed(Visit visit) {
+    if (!has_changed_) return;
+    for_each([&](Index index, TurnSet& set) {
+      if (set.has_changed) visit(index, set);
+      set.has_changed = false;
+    });
+    has_changed_ = false;
+  }
+
+  /// A set without jobs, before all others.
+  void open_first(std::uint64_t name, ServerSet servers, int width);
+  /// The job goes to the first set, behind all there.
+  void join(JobId job);
+  /// The job ends, or is taken back; to be followed by `settle`.
+  void leave(Index set, JobId job);
+  /// Sets that jobs have left stand where they belong.
+  void settle();
+  /// Where others wait those that ran go behind them, but for those that are paying.
+  template <class IsPaying>
+  void take_turns(IsPaying is_paying) {
+    if (num_waiting_ == 0) return;
+    std::vector<JobId> stay;
+    for_each([&](Index, TurnSet& set) {
+      const std::size_t num = set.num_running();
+      if (set.line.size() == num) return;
+      stay.clear();
+      for (std::size_t i = 0; i < num; ++i) {
+        const JobId job = set.line.front();
+        set.line.pop_front();
+        if (is_paying(job)) {
+          stay.push_back(job);
+        } else {
+          set.line.push_back(job);
+        }
+      }
+      set.line.insert(set.line.begin(), stay.begin(), stay.end());
+      mark(set);
+    });
+  }
+  /// Where a job waits; none if it does not.
+  [[nodiscard]] std::optional<Index> find(JobId job) const;
+  /// Opens a set for each of `more`, behind all others, with names from `name` on, and deals all
+  /// jobs out anew.
+  void expand(std::uint64_t name, std::span<ServerSet> more, int width);
+  /// Closes the first `num` sets, and shows each before.
+  template <class Visit>
+  void close_first(std::size_t num, Visit visit) {
+    for (; num > 0; --num) {
+      const Index set = levels_.begin()->second.back();
+      visit(sets_[set]);
+      remove_first();
+      count(sets_[set], -1);
+      num_gpus_ -= sets_[set].servers.gpus;
+      sets_[set] = {};
+      unused_.push_back(set);
+    }
+  }
+  template <class Visit>
+  void close_empty(Visit visit) {
+    while (!empty() && first().line.empty()) close_first(1, visit);
+  }
+
+ private:
+  /// The sets with equally many jobs, the first at the back.
+  using Level = std::deque<Index>;
+
+  template <class Visit>
+  void for_each(Visit visit) {
+    for (const auto& [length, level] : levels_) {
+      for (auto at = level.rbegin(); at != level.rend(); ++at) visit(*at, sets_[*at]);
+    }
+  }
+  void mark(TurnSet& set) noexcept { has_changed_ = set.has_changed = true; }
+  [[nodiscard]] Index make(std::uint64_t name, ServerSet servers, int width);
+  void remove_first();
+  void count(const TurnSet& set, int sign) noexcept;
+
+  std::vector<TurnSet> sets_;
+  std::vector<Index> unused_;
+  std::map<std::size_t, Level> levels_;  // by the number of jobs; none is empty
+  std::map<Index, std::size_t> left_;    // sets that jobs have left, and how many they had
+  std::int64_t num_jobs_ = 0;
+  std::int64_t num_waiting_ = 0;
+  std::int64_t num_gpus_ = 0;
+  bool has_changed_ = false;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,276 @@
+"""Chronus as its authors' program decides: leases for jobs with deadlines, the rest by area."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
+from gpusched.plugins.built_in import built_in
+from gpusched.plugins.schedulers.chronus_jobs import LeaseJob
+from gpusched.plugins.schedulers.chronus_plans import Claim, LeasePlans
+from gpusched.plugins.schedulers.chronus_program import first_leases
+from gpusched.plugins.schedulers.gavel_parts import Parts, best_parts, want
+
+Ids = npt.NDArray[np.int64]
+
+
+@built_in("chronus-leases")
+class ChronusLeases(_core.Scheduler):
+    """Leases for jobs with deadlines as late as they may be; what is left by GPU time.
+
+    GPUs change hands at multiples of ``lease_s`` alone. Then, in this order: admitted jobs give up
+    the first leases that they no longer need, and those without a plan get the last leases with
+    room before their deadlines; who has the lease that begins runs. Who came since is judged, one
+    after the other: a job is admitted if it can have leases together with those admitted before it,
+    beside the plans. GPUs that are left go to all others, by the GPU time that is left; those that
+    can no longer end in time come last.
+    """
+
+    source: ClassVar[str] = (
+        "Gao, Ye, Sun, Wen, Zhang, Chronus, SoCC 2021, as in its program beside ElasticFlow."
+    )
+    flags: ClassVar[tuple[str, ...]] = ("preemptive", "deadlines", "clairvoyant")
+    preemption: ClassVar[Mapping[str, str]] = {
+        "period": "lease_s",
+        "reason": "GPUs change hands where leases begin.",
+    }
+    parameters: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "lease_s": {"minimum": 1.0, "maximum": 1e9, "help": "seconds of a lease"},
+        "margin": {
+            "minimum": 0.0,
+            "maximum": 1e3,
+            "help": "leases are counted for so much more than the predicted service",
+        },
+        "plans": {
+            "choices": ["latest", "program"],
+            "help": "latest: a plan stands, the last leases that have room; program: at each lease "
+            "an integer program plans all anew, with as many GPUs as can be in the lease that "
+            "begins, or as few where a job was turned down that still lives",
+        },
+    }
+
+    def __init__(self, lease_s: float = 240.0, margin: float = 0.1, plans: str = "latest") -> None:
+        super().__init__()
+        self.lease_us = round(lease_s * 1e6)
+        self.margin = margin
+        self.solves = plans == "program"
+
+    def begin(self, state: Any) -> None:
+        """Forget the last run."""
+        self.capacity: list[int] = state.type_gpus.tolist()
+        self.ledgers = [LeasePlans(gpus) for gpus in self.capacity]
+        self.jobs: dict[int, LeaseJob] = {}
+        self.came: list[int] = []
+        self.num_broken = self.num_unsolved = self.num_solved = 0
+
+    def warnings(self) -> list[str]:
+        """Say how many admitted jobs lost their leases, and how many programs were not solved."""
+        lines = []
+        if self.num_broken:
+            lines.append(
+                f"{self.num_broken} admitted jobs fell behind their plans and became best effort"
+            )
+        if self.num_unsolved:
+            lines.append(
+                f"chronus-leases: {self.num_unsolved} of {self.num_solved} programs had no "
+                "solution; the plans stood instead"
+            )
+        return lines
+
+    def withdraw(self, job: int) -> bool:
+        """Forget a waiting job that is cancelled: its leases are free again."""
+        self._forget(job)
+        return True
+
+    def decide(self, state: Any, finished: Ids, arrived: Ids, actions: Any) -> None:
+        """Give all GPUs out anew where a lease begins; in between only listen."""
+        for job in finished.tolist():
+            self._forget(job)
+        self._meet(state, arrived)
+        if not self.jobs:
+            return
+        if state.now_us % self.lease_us == 0:
+            self._update(state)
+            wanted: dict[int, Parts] = {}
+            free = list(self.capacity)
+            self._lease(state.now_us // self.lease_us, wanted, free)
+            self._admit(state)
+            self._fill(state.now_us, wanted, free)
+            actions.reallocate(sorted(wanted.items()))
+            if not len(state.running):
+                self._start_any(state, actions, wanted)
+            self._note_restarts(state, wanted)
+        actions.wake(self._next_change(state.now_us // self.lease_us) * self.lease_us)
+
+    def _next_change(self, lease: int) -> int:
+        """Return the next lease in which somebody may start or stop."""
+        if any(not known.is_admitted for known in self.jobs.values()):
+            return lease + 1
+        firsts = [plan[0] for ledger in self.ledgers for plan in ledger.plans.values() if plan]
+        is_unplanned = len(firsts) < len(self.jobs)
+        return lease + 1 if is_unplanned else max(min(firsts), lease + 1)
+
+    def _forget(self, job: int) -> None:
+        known = self.jobs.pop(job, None)
+        if known is not None and known.kind >= 0:
+            self.ledgers[known.kind].drop(job)
+        if job in self.came:
+            self.came.remove(job)
+
+    def _meet(self, state: Any, arrived: Ids) -> None:
+        deadlines, submits = state.deadline_us[arrived].tolist(), state.submit_us[arrived].tolist()
+        services, costs = state.predicted_us[arrived].tolist(), state.restart_us(arrived).tolist()
+        for at, job in enumerate(arrived.tolist()):
+            gpus, alone = int(state.gpus[job]), arrived[at : at + 1]
+            rates = tuple(
+                float(state.rates(alone, kind, gpus)[0]) for kind in range(len(self.capacity))
+            )
+            fits = [
+                kind for kind, rate in enumerate(rates) if rate > 0 and self.capacity[kind] >= gpus
+            ]
+            # A restart is paid in each lease, at the most.
+            overhead = 1 + costs[at] / self.lease_us
+            self.jobs[job] = LeaseJob(
+                gpus=gpus,
+                rates=rates,
+                is_whole=bool(fits),
+                kind=max(fits, key=lambda kind: (rates[kind], -kind), default=-1),
+                due_us=deadlines[at],
+                came_us=submits[at],
+                service_us=services[at],
+                restart_us=costs[at],
+                estimate_us=int(services[at] * overhead * (1 + self.margin)),
+            )
+            self.came.append(job)
+
+    def _update(self, state: Any) -> None:
+        """Look up what is left of each estimate."""
+        ids = np.fromiter(self.jobs, np.int64, len(self.jobs))
+        for job, attained in zip(ids.tolist(), state.attained_us(ids).tolist(), strict=True):
+            known = self.jobs[job]
+            known.attained_us = attained
+            if known.left_us <= 0 and not known.has_outrun:
+                known.has_outrun, known.is_late = True, False
+                self._turn_down(job)
+
+    def _turn_down(self, job: int) -> None:
+        known = self.jobs[job]
+        known.is_admitted = False
+        if known.kind >= 0:
+            self.ledgers[known.kind].drop(job)
+
+    def _lease(self, lease: int, wanted: dict[int, Parts], free: list[int]) -> None:
+        """Plan who has no plan, and run who has the lease that begins."""
+        for kind, ledger in enumerate(self.ledgers):
+            claims = {
+                job: known.claim(self.lease_us)
+                for job, known in self.jobs.items()
+                if known.is_admitted and known.kind == kind
+            }
+            for job in sorted(claims, key=lambda job: claims[job].order()):
+                claim = claims[job]
+                if job in ledger.plans:
+                    ledger.keep_last(job, claim.leases)
+                    if len(ledger.plans[job]) == claim.leases:
+                        continue
+                    ledger.drop(job)
+                found = ledger.together({job: claim}, lease)
+                if found is None:
+                    self.num_broken += 1
+                    self._turn_down(job)
+                    del claims[job]
+                else:
+                    ledger.adopt(job, claim.gpus, found[job])
+            if self.solves and claims:
+                self._solve(ledger, claims, lease)
+            for job in ledger.now(lease):
+                want(wanted, free, job, [(kind, self.jobs[job].gpus)])
+
+    def _solve(self, ledger: LeasePlans, claims: dict[int, Claim], lease: int) -> None:
+        """Plan all anew by the program, if it is solved."""
+        spares = any(
+            known.due_us >= 0 and not (known.is_admitted or known.is_late)
+            for job, known in self.jobs.items()
+            if job not in self.came
+        )
+        plans = first_leases(list(claims.values()), ledger.capacity, lease, spares=spares)
+        self.num_solved += 1
+        if plans is None:
+            self.num_unsolved += 1
+            return
+        for (job, claim), plan in zip(claims.items(), plans, strict=True):
+            ledger.adopt(job, claim.gpus, plan)
+
+    def _admit(self, state: Any) -> None:
+        """Judge who came since the last lease began, one after the other."""
+        next_lease = state.now_us // self.lease_us + 1
+        lines: list[dict[int, Claim]] = [{} for _ in self.ledgers]
+        for job in self.came:
+            known = self.jobs[job]
+            if known.due_us < 0 or known.kind < 0:
+                continue
+            line = {**lines[known.kind], job: known.claim(self.lease_us)}
+            if self.ledgers[known.kind].together(line, next_lease) is not None:
+                lines[known.kind], known.is_admitted = line, True
+                known.due_us = line[job].until * self.lease_us
+        self.came.clear()
+
+    def _fill(self, now_us: int, wanted: dict[int, Parts], free: list[int]) -> None:
+        """Give what is left to those without a lease, by GPU time left."""
+        for job, known in self.jobs.items():
+            self._look_at_end(now_us, job, known, is_leased=job in wanted)
+        line = [job for job, known in self.jobs.items() if not known.is_admitted]
+        # Where a restart takes longer than a lease, nobody would get on.
+        for job in line:
+            if now_us < self.jobs[job].restarts_until_us:
+                want(wanted, free, job, self.jobs[job].held)
+        for job in sorted(line, key=lambda job: self.jobs[job].place(now_us)):
+            if not any(free):
+                return
+            known = self.jobs[job]
+            if job not in wanted and (parts := self._parts(known, free)):
+                want(wanted, free, job, parts)
+
+    def _parts(self, known: LeaseJob, free: list[int]) -> Parts:
+        parts = best_parts(known.rates, known.gpus, free, is_whole=known.is_whole)
+        return parts if parts or known.is_whole else known.held
+
+    def _look_at_end(self, now_us: int, job: int, known: LeaseJob, *, is_leased: bool) -> None:
+        """Whoever waits and can no longer end in time comes last from now on."""
+        if is_leased or known.due_us < 0 or known.is_late:
+            return
+        rate = max(known.rates)
+        left_us = known.service_us - known.attained_us
+        if rate > 0 and known.due_us < now_us + left_us / rate:
+            known.is_late = True
+            self._turn_down(job)
+
+    def _note_restarts(self, state: Any, wanted: Mapping[int, Parts]) -> None:
+        """Note until when those that have just been given other GPUs pay for it."""
+        running = set(state.running.tolist())
+        for job, known in self.jobs.items():
+            held = wanted.get(job) or state.parts_of(job) if job in running else []
+            if held and held != known.held:
+                cost_us = known.restart_us if known.has_run else 0
+                known.restarts_until_us, known.has_run = state.now_us + cost_us, True
+            known.held = held
+            if not held:
+                known.restarts_until_us = 0
+
+    def _start_any(self, state: Any, actions: Any, wanted: Mapping[int, Parts]) -> None:
+        """Start the first job that finds a place: what was wanted may never fit."""
+        for job, known in self.jobs.items():
+            if known.is_admitted and job not in wanted:
+                continue
+            allocation = state.place(job)
+            if allocation is None:
+                continue
+            try:
+                actions.start(job, allocation)
+            except _core.InvariantError:  # it has just stopped
+                continue
+            return

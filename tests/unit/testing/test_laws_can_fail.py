@@ -1,0 +1,330 @@
+"""Each law of a run names what is wrong: of a schedule that was forged, and of runs that differ."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.plugins.policy import SpeedChoice
+from gpusched.schedules.schedule import FINISHED, REJECTED, UNFINISHED, StoredSchedule
+from gpusched.testing.cases import Case
+from gpusched.testing.subjects import Subject
+from tests.unit.testing import planted_bugs
+
+S = 1_000_000
+# Two servers of two GPUs; the first two jobs run at once, the third and the fourth follow.
+TRACE = gs.Trace.from_columns(
+    submit_s=[0, 0, 1, 2],
+    service_s=[10, 20, 5, 7],
+    gpus=[2, 2, 2, 1],
+    gpu_types=["A", "", "A|B", ""],
+)
+CLUSTER = gs.Cluster((gs.ServerGroup(1, 2, "A"), gs.ServerGroup(1, 2, "B")))
+
+
+class Forged(Case):
+    """A case whose run is what was made of it, and whose other runs are those of other cases."""
+
+    forge: Callable[[Any], None] | None = None
+    other: dict[str, Any] | None = None
+    opens: Callable[[Any], Any] | None = None
+
+    @cached_property
+    def result(self) -> Any:
+        whole = Case.simulate(self)
+        if self.forge is None:
+            return whole
+        schedule = SimpleNamespace(
+            **{field.name: np.array(getattr(StoredSchedule.of(whole.schedule), field.name))
+               for field in dataclasses.fields(StoredSchedule)}
+        )  # fmt: skip
+        made = SimpleNamespace(
+            schedule=schedule,
+            intervals={name: np.array(values) for name, values in whole.intervals.items()},
+            digest=whole.digest,
+        )
+        type(self).forge(made)
+        return made
+
+    def simulate(self, **changed: Any) -> Any:
+        return super().simulate(**{**changed, **(self.other or {})})
+
+    def open(self, **changed: Any) -> Any:
+        run = super().open(**{**changed, **(self.other or {})})
+        return type(self).opens(run) if self.opens else run
+
+
+def case_of(
+    *,
+    policy: Any = "fifo",
+    placement: Any = "consolidated",
+    trace: gs.Trace = TRACE,
+    role: str = "policy",
+    claims: tuple[str, ...] = (),
+    **forged: Any,
+) -> Case:
+    made = type("Made", (Forged,), forged)
+    return made(
+        trace,
+        CLUSTER,
+        Subject.of("policy", policy),
+        Subject.of("placement", placement),
+        SpeedChoice("fixed"),
+        role=role,
+        claims=frozenset(claims),
+    )
+
+
+def fault_of(law: str, case: Case) -> str | None:
+    chosen = gs.testing.laws()[law]
+    assert chosen.applies(case)
+    return chosen.fault(case)
+
+
+def figure(name: str, job: int, value: int) -> Callable[[Any], None]:
+    """Change what the schedule says of a job."""
+
+    def forge(result: Any) -> None:
+        getattr(result.schedule, name)[job] = value
+
+    return forge
+
+
+def row(name: str, at: int, value: int) -> Callable[[Any], None]:
+    """Change a row of the log."""
+
+    def forge(result: Any) -> None:
+        result.intervals[name][at] = value
+
+    return forge
+
+
+def status(job: int, value: int, reason: int = 0) -> Callable[[Any], None]:
+    def forge(result: Any) -> None:
+        result.schedule.status[job], result.schedule.reason[job] = value, reason
+
+    return forge
+
+
+def split(result: Any) -> None:
+    """Job 1 has two rows where there was one."""
+    (at,) = np.flatnonzero(result.intervals["job"] == 1)
+    for name, values in result.intervals.items():
+        result.intervals[name] = np.insert(values, at, values[at])
+    result.intervals["end_us"][at] = result.intervals["start_us"][at + 1] = 3 * S
+
+
+FORGED: list[tuple[str, Callable[[Any], None], str]] = [
+    ("capacity", row("server", 1, 0), "jobs 0 and 1 hold GPU 1 of server 0 at 0 s"),
+    ("real-gpus", row("mask", 0, 12), "job 0 holds GPUs 0b1100 of server 0"),
+    ("real-gpus", row("server", 0, 2), "job 0 holds GPUs 0b11 of server 2"),
+    ("whole-gangs", row("mask", 0, 1), "job 0 asks for 2 GPUs and holds 1 at 0 s"),
+    ("allowed-types", row("server", 0, 1), "job 0 allows ('A',) and runs on B"),
+    ("after-submit", figure("start_us", 2, 0), "job 2 starts 1 s before its submission"),
+    (
+        "full-service",
+        figure("held_us", 1, 19 * S),
+        "job 1 had GPUs for 19 s of its 20 s of service",
+    ),
+    (
+        "full-service",
+        figure("held_us", 1, 21 * S),
+        "job 1 had GPUs for 21 s of its 20 s of service",
+    ),
+    ("ends", status(3, UNFINISHED), "job 3 began and is unfinished"),
+    ("reasons", status(3, REJECTED, 2), "job 3 is rejected and has run"),
+    (
+        "reasons",
+        status(3, FINISHED, 2),
+        "job 3 is not rejected: needs more GPUs than the cluster has",
+    ),
+    ("fits-one-server", status(3, REJECTED, 3), "job 3 of 1 GPUs is rejected"),
+    ("keeps-gpus", figure("preemptions", 1, 2), "job 1 is preempted, 2 times"),
+    ("keeps-gpus", split, "job 1 runs in 2 stretches"),
+    (
+        "accounts",
+        figure("held_us", 1, 19 * S),
+        "job 1 held GPUs for 19000000 us, and shows 20000000",
+    ),
+    ("accounts", figure("finish_us", 1, 3 * S), "job 1 held GPUs for longer than it was there"),
+    ("steady-service", figure("held_us", 1, S), "job 1 holds GPUs for 1000000 us; its service is"),
+]
+
+
+@pytest.mark.parametrize(
+    ("law", "forge", "fault"), FORGED, ids=[f"{law}-{at}" for at, (law, *_) in enumerate(FORGED)]
+)
+def test_a_schedule_that_was_forged_breaks_the_law(law: str, forge: Any, fault: str) -> None:
+    role = "speed" if law == "steady-service" else "policy"
+    assert fault_of(law, case_of(role=role)) is None
+    assert (fault_of(law, case_of(role=role, forge=forge)) or "").startswith(fault)
+
+
+def test_a_pool_that_hands_out_more_than_it_has_breaks_the_law() -> None:
+    jobs = gs.Trace.from_columns(submit_s=[0, 0], service_s=[9, 9], gpus=[4, 3])
+    assert fault_of("capacity", case_of(placement="count", trace=jobs)) is None
+    forged = case_of(placement="count", trace=jobs, forge=row("start_us", 1, 5 * S))
+    assert fault_of("capacity", forged) == "7 GPUs are held at 5 s"
+
+
+def test_a_job_that_is_too_wide_must_be_rejected() -> None:
+    wide = gs.Trace.from_columns(submit_s=[0, 0], service_s=[1, 1], gpus=[5, 1])
+    assert fault_of("too-wide", case_of(trace=wide)) is None
+    forged = case_of(trace=wide, forge=status(0, FINISHED))
+    assert fault_of("too-wide", forged) == "job 0 of 5 GPUs is not rejected"
+
+
+# Runs that are to be alike, where the other one is run under another policy.
+OTHERWISE: list[tuple[str, str]] = [
+    ("repeats", "the second run of the same has another digest"),
+    ("seedless", "the seed 1 gives another digest than 0"),
+    ("stepped", "the digest of the stepped run is another"),
+    ("in-parts", "the digest of the run in parts is another"),
+    ("forks", "the fork at 5.5 s ends with another digest"),
+    ("forks-apart", "jobs were cancelled in forks, and the run ends with another digest"),
+    ("row-order", "latest first, the rows give another digest"),
+    ("ids", "with other ids and users the digest is another"),
+    ("type-names", "with other names of GPU types the digest is another"),
+    ("rejected-unseen", "with a job that is rejected the intervals have another start_us"),
+    ("verified-rates", "the run that is verified has another digest"),
+    ("no-foresight", "jobs [3] are submitted after 1 s, and the digest is another"),
+]
+
+
+@pytest.mark.parametrize(("law", "fault"), OTHERWISE, ids=[law for law, _ in OTHERWISE])
+def test_a_run_that_is_not_the_run_breaks_the_law(law: str, fault: str) -> None:
+    role = "speed" if law == "verified-rates" else "policy"
+    assert fault_of(law, case_of(role=role)) is None
+    assert fault_of(law, case_of(role=role, other={"policy": "sgf"})) == fault
+
+
+@pytest.mark.parametrize(
+    ("column", "fault"),
+    [
+        ("submit_s", "job 0 has started at 500000 us, and later at another time"),
+        ("service_s", "job 0 has finished at 500000 us, and later at another time"),
+    ],
+)
+def test_a_result_of_another_past_breaks_the_law(column: str, fault: str) -> None:
+    columns: dict[str, Any] = {"submit_s": [0, 2], "service_s": [1, 1], "gpus": [1, 1]}
+    jobs = gs.Trace.from_columns(**columns)
+    assert fault_of("partial-results", case_of(trace=jobs)) is None
+    columns[column][0] = 0.5
+    other = gs.Trace.from_columns(**columns)
+    assert fault_of("partial-results", case_of(trace=jobs, other={"trace": other})) == fault
+
+
+class Watched:
+    """An open run that shows or does something else than it is told."""
+
+    def __init__(self, run: Any) -> None:
+        self.run_ = run
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.run_, name)
+
+
+class Deaf(Watched):
+    def cancel(self, job: int) -> None:
+        """Do nothing of that."""
+
+
+class Tied(Watched):
+    """A fork whose jobs are cancelled in the run that it was made of, too."""
+
+    def __init__(self, fork: Any, run: Any) -> None:
+        super().__init__(fork)
+        self.origin = run
+
+    def cancel(self, job: int) -> None:
+        self.run_.cancel(job)
+        self.origin.cancel(job)
+
+
+class Tying(Watched):
+    def fork(self) -> Any:
+        return Tied(self.run_.fork(), self.run_)
+
+
+class Miscounting(Watched):
+    shown: dict[str, Any]
+
+    @property
+    def state(self) -> Any:
+        state = self.run_.state
+        names = (
+            "waiting", "running", "held_server", "held_mask", "free_gpus", "gpus", "num_free",
+            "num_waiting", "num_running", "num_finished", "num_rejected", "num_arrived", "now_s",
+        )  # fmt: skip
+        return SimpleNamespace(**{name: getattr(state, name) for name in names} | self.shown)
+
+
+def miscounting(**shown: Any) -> type:
+    return type("Shown", (Miscounting,), {"shown": shown})
+
+
+OPENED: list[tuple[str, type, str]] = [
+    ("cancelled", Deaf, "job 0 was cancelled at 1 s and is there at 2 s"),
+    ("forks-apart", Tying, "jobs were cancelled in forks, and the run ends with another"),
+    ("sound-states", miscounting(num_free=4), "free and held GPUs are not those of the cluster at"),
+    ("sound-states", miscounting(num_waiting=9), "2 jobs have arrived at 0 s; 11 are known"),
+    (
+        "sound-states",
+        miscounting(waiting=np.array([0]), running=np.array([0])),
+        "a job waits and runs at 0 s",
+    ),
+    (
+        "sound-states",
+        miscounting(free_gpus=np.array([1, 0])),
+        "free and held GPUs are not those of the servers at 0 s",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("law", "opens", "fault"), OPENED, ids=[f"{law}-{at}" for at, (law, *_) in enumerate(OPENED)]
+)
+def test_an_open_run_that_is_not_sound_breaks_the_law(law: str, opens: type, fault: str) -> None:
+    assert fault_of(law, case_of()) is None
+    assert (fault_of(law, case_of(opens=opens)) or "").startswith(fault)
+
+
+@pytest.mark.parametrize(
+    ("law", "policy", "fault"),
+    [
+        ("key-lifetime", planted_bugs.SecretClock, 'and its lifetime is "fixed"'),
+        ("key-of-its-own", planted_bugs.FirstAskedFirst, "asked in another sequence"),
+        ("asking-is-free", planted_bugs.ByAddress, "has keys"),
+        ("takes-over", planted_bugs.Forgetful, "is unfinished"),
+        ("class-unchanged", planted_bugs.SharedMemory, "SharedMemory.served was {"),
+    ],
+    ids=lambda given: given if isinstance(given, str) and " " not in given else None,
+)
+def test_a_mistake_of_a_policy_breaks_the_law(law: str, policy: Any, fault: str) -> None:
+    if law == "class-unchanged":
+        planted_bugs.SharedMemory.served.clear()
+    assert fault in (fault_of(law, case_of(policy=policy)) or "")
+
+
+def test_claims_that_do_not_hold_break_the_law() -> None:
+    blocked = gs.Trace.from_columns(
+        submit_s=[0, 1, 2], service_s=[50, 50, 5], gpus=[2, 4, 1], gpu_types=["A", "", ""]
+    )
+    case = case_of(trace=blocked, claims=("work-conserving", "scale-free", "shift-free"))
+    assert fault_of("work-conserving", case) == "job 2 waits at 2 s; server 1 has 2 GPUs"
+    for law in ("scale-free", "shift-free"):
+        assert fault_of(law, case) is None
+    twice = case_of(trace=blocked, claims=("scale-free", "shift-free"), other={"trace": blocked})
+    assert fault_of("scale-free", twice) == (
+        "times are three times as long, and start_us of job 1 is 50000000 and was 50000000"
+    )
+    assert fault_of("shift-free", twice) == (
+        "times are an hour later, and start_us of job 0 is 0 and was 0"
+    )
