@@ -38,6 +38,7 @@ void bind_plan(py::module_& m);
 void bind_filling(py::module_& m);
 void bind_deadlines(py::module_& m);
 void bind_deadline_parts(py::module_& m);
+void bind_planner_parts(py::module_& m);
 void bind_filled_line(py::module_& m);
 void bind_assignment(py::module_& m);
 void bind_market(py::module_& m);

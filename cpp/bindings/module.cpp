@@ -44,6 +44,7 @@ PYBIND11_MODULE(_core_of_main, m, py::mod_gil_used(), py::multiple_interpreters:
   bindings::bind_filling(m);
   bindings::bind_deadlines(m);
   bindings::bind_deadline_parts(m);
+  bindings::bind_planner_parts(m);
   bindings::bind_filled_line(m);
   bindings::bind_assignment(m);
   bindings::bind_market(m);

@@ -14,6 +14,9 @@ namespace {
 /// Distinct CPU demands, and distinct shares, that are told apart.
 constexpr std::size_t kMaxKinds = 128;
 
+/// A look-up of the CPU demands that a number of milli-CPUs covers begins in one of 2^10 cells.
+constexpr int kCellBits = 10;
+
 /// The least number of so many significant bits that is not below.
 std::int64_t rounded_up(std::int64_t value, int bits) noexcept {
   const int width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value)));
@@ -80,6 +83,7 @@ void Fragmentation::count(std::span<const TaskType> tasks, const Cluster& cluste
   sort_unique(cpu);
   sort_unique(shares);
   cpu_ = cpu;
+  divide_cpu();
   num_ranks_ = cpu_.size() + 1;
   first_width_ = shares.size() + 1;
   stride_ = first_width_ + kMaxGpusPerServer + 1;
@@ -152,9 +156,25 @@ std::vector<TaskType> Fragmentation::most_popular(std::vector<TaskType> tasks, i
   return tasks;
 }
 
+void Fragmentation::divide_cpu() {
+  const auto most = static_cast<std::uint64_t>(cpu_.back());
+  const int width = static_cast<int>(std::bit_width(most));
+  cell_bits_ = static_cast<unsigned>(std::max(0, width - kCellBits));
+  first_rank_.clear();
+  for (std::uint64_t cell = 0; cell <= most >> cell_bits_; ++cell) {
+    const auto least =
+        std::lower_bound(cpu_.begin(), cpu_.end(), static_cast<std::int64_t>(cell << cell_bits_));
+    first_rank_.push_back(static_cast<std::uint16_t>(least - cpu_.begin()));
+  }
+}
+
 std::size_t Fragmentation::rank(std::int64_t cpu_milli) const noexcept {
-  return static_cast<std::size_t>(std::upper_bound(cpu_.begin(), cpu_.end(), cpu_milli) -
-                                  cpu_.begin());
+  if (cpu_milli < 0) return 0;
+  const auto cell = static_cast<std::size_t>(cpu_milli) >> cell_bits_;
+  if (cell >= first_rank_.size()) return cpu_.size();
+  std::size_t rank = first_rank_[cell];
+  while (rank < cpu_.size() && cpu_[rank] <= cpu_milli) ++rank;
+  return rank;
 }
 
 Leftover Fragmentation::leftover(const Occupancy& free, ServerId server) {
@@ -192,16 +212,19 @@ std::int64_t Fragmentation::growth(const Leftover& left, int gpus,
   return usable(left) - still - total_weight_ * kWholeGpu * gpus;
 }
 
-std::int64_t Fragmentation::growth(const Leftover& left, int gpu_milli, int share_milli,
-                                   std::int64_t cpu_milli) const noexcept {
+Fragmentation::Share Fragmentation::share(const Leftover& left, int share_milli,
+                                          std::int64_t cpu_milli) const noexcept {
   const std::int64_t* after = row(left.type, rank(left.cpu_milli - cpu_milli));
-  std::int64_t still = usable(after, left) + part_usable(after, gpu_milli - share_milli);
-  if (gpu_milli == kWholeGpu) {
-    still += whole_usable(after, left.whole_gpus - 1) - whole_usable(after, left.whole_gpus);
-  } else {
-    still -= part_usable(after, gpu_milli);
-  }
-  return usable(left) - still - total_weight_ * share_milli;
+  return {after, usable(left) - usable(after, left) - total_weight_ * share_milli, left.whole_gpus,
+          share_milli};
+}
+
+std::int64_t Fragmentation::growth(const Share& share, int gpu_milli) const noexcept {
+  const std::int64_t without = gpu_milli == kWholeGpu
+                                   ? whole_usable(share.after, share.whole_gpus) -
+                                         whole_usable(share.after, share.whole_gpus - 1)
+                                   : part_usable(share.after, gpu_milli);
+  return share.cpu_growth + without - part_usable(share.after, gpu_milli - share.milli);
 }
 
 std::int64_t Fragmentation::fragments(const Leftover& left) const noexcept {

@@ -64,12 +64,23 @@ class Fragmentation {
   /// By how much fragmentation grows where so many wholly free GPUs are taken, and CPU.
   [[nodiscard]] std::int64_t growth(const Leftover& left, int gpus,
                                     std::int64_t cpu_milli) const noexcept;
-  /// The same where a share is taken of a GPU with so much left: partly used, or wholly free.
-  [[nodiscard]] std::int64_t growth(const Leftover& left, int gpu_milli, int share_milli,
-                                    std::int64_t cpu_milli) const noexcept;
+  /// A share, and CPU, to be taken of a server: of one GPU or another.
+  struct Share {
+    const std::int64_t* after;  // what tasks can use with so much less CPU
+    std::int64_t cpu_growth;    // where the GPUs stay as they are, less the share
+    int whole_gpus;
+    int milli;
+  };
+  [[nodiscard]] Share share(const Leftover& left, int share_milli,
+                            std::int64_t cpu_milli) const noexcept;
+  /// By how much fragmentation grows where it is taken of a GPU with so much left: partly used, or
+  /// wholly free.
+  [[nodiscard]] std::int64_t growth(const Share& share, int gpu_milli) const noexcept;
 
  private:
   void count(std::span<const TaskType> tasks, const Cluster& cluster);
+  void divide_cpu();
+  /// How many of the CPU demands a server with so much can host.
   [[nodiscard]] std::size_t rank(std::int64_t cpu_milli) const noexcept;
   /// Of the tasks that a server of the type with that much CPU can host: the weight of those whose
   /// share is at most `milli`, and of the gangs at most so wide.
@@ -93,6 +104,8 @@ class Fragmentation {
 
   std::int64_t total_weight_ = 0;
   std::vector<std::int64_t> cpu_;  // what some task asks for in all, ascending
+  std::vector<std::uint16_t> first_rank_;  // of the least CPU of each cell
+  unsigned cell_bits_ = 0;
   std::size_t num_ranks_ = 0;
   std::size_t stride_ = 0;
   std::size_t first_width_ = 0;

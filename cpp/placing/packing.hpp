@@ -7,55 +7,14 @@
 
 #include "base/parameters.hpp"
 #include "model/allocation.hpp"
-#include "placing/capacities.hpp"
+#include "placing/hosts.hpp"
 #include "placing/packing_index.hpp"
+#include "placing/packing_rule.hpp"
 #include "placing/placement_parts.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
 
 namespace gpusched {
-
-/// The lowest free GPUs of the server; for a share the partly used GPU with the least left that
-/// holds it, else a free one.
-[[nodiscard]] Piece tight_piece(const Occupancy& free, ServerId server, const Ask& ask) noexcept;
-/// The same with the most left, a free GPU above all.
-[[nodiscard]] Piece loose_piece(const Occupancy& free, ServerId server, const Ask& ask) noexcept;
-
-/// What a rule of packing has where it says nothing else. A rule scores one server by what is
-/// free there and on it alone; the least score wins, the lowest server of equals:
-///
-///     double score(const Occupancy& free, ServerId server, const Ask& ask) const;
-///
-/// is asked of servers that can host the ask, and LeastScore::kNever where the rule refuses.
-struct PackingRule {
-  /// Whether it scores equal parts of gangs of different widths differently.
-  static constexpr bool kTellsGangs = false;
-
-  /// Whether the least score wins; else every server has one that can host the ask, and `choose`
-  /// picks one of them.
-  static constexpr bool kTakesLeast = true;
-
-  /// Whether a score takes much longer than to tell whether the server can host the ask.
-  static constexpr bool kIsCostly = false;
-
-  /// Before a run, and before each placement.
-  void begin(const PlacementSetup& /*setup*/) {}
-  void start(const Request& /*request*/) {}
-
-  /// A server with a score, -1 if there is none.
-  [[nodiscard]] ServerId choose(const LeastScore& scores) { return scores.best(); }
-  [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) {
-    return tight_piece(free, server, ask);
-  }
-};
-
-/// The server with the least free GPUs, whatever else it has.
-struct LeastFreeGpus : PackingRule {
-  [[nodiscard]] double score(const Occupancy& free, ServerId server,
-                             const Ask& /*ask*/) const noexcept {
-    return static_cast<double>(Capacities::free_milli(free, server));
-  }
-};
 
 /// Places by a rule in all resources. A gang that the largest server of its types could hold goes
 /// to one server; a wider one takes whole servers of that size, one after the other by the rule,
@@ -127,10 +86,17 @@ class Packer {
  private:
   /// What the scores would give, without them.
   ServerId look_once(const Occupancy& free, const Ask& ask) {
+    if constexpr (BoundsByLevel<Rule>) {
+      if (ask.workers > 0) {
+        return least_host(
+            free, ask, [&](int level) { return rule_.least_score(level, ask); },
+            [&](ServerId server) { return rule_.score(free, server, ask); });
+      }
+    }
     if constexpr (Rule::kTakesLeast) {
       ServerId best = -1;
       double least = LeastScore::kNever;
-      PackingIndex::for_each_host(free, ask, [&](ServerId server) {
+      for_each_host(free, ask, [&](ServerId server) {
         const double score = rule_.score(free, server, ask);
         if (score < least || (score == least && server < best)) {
           least = score;

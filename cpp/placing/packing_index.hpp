@@ -10,26 +10,10 @@
 #include "base/clone.hpp"
 #include "base/ids.hpp"
 #include "base/infinity.hpp"
-#include "model/demand.hpp"
+#include "placing/hosts.hpp"
 #include "seams/occupancy.hpp"
 
 namespace gpusched {
-
-/// What is asked of one server: some workers, all of them on it.
-struct Ask {
-  TypeMask types;
-  int workers;  ///< 0: a task without GPUs, one worker for CPU and memory
-  /// Whether the server must have just so many GPUs, all of them free: a whole server's worth of a
-  /// gang that spans several.
-  bool is_whole;
-  Demand demand;
-  int gang;  ///< what tells gangs of different widths apart where that matters
-
-  friend bool operator==(const Ask&, const Ask&) = default;
-};
-
-/// Whether the server could take them now.
-[[nodiscard]] bool can_host(const Occupancy& free, ServerId server, const Ask& ask) noexcept;
 
 /// The server of least score, the lowest one of equals: minima over blocks of servers, over blocks
 /// of those, and so on.
@@ -116,24 +100,6 @@ class PackingIndex {
   /// is cheaper to look once at the servers that have the GPUs. `is_costly`: a score takes much
   /// longer than to tell whether a server can host the ask.
   [[nodiscard]] bool pays(const Occupancy& free, const Ask& ask, bool is_costly);
-
-  /// Visits the servers that can host the ask, in no order.
-  template <class Visit>
-  static void for_each_host(const Occupancy& free, const Ask& ask, Visit visit) {
-    const auto look = [&](ServerId server) {
-      if (can_host(free, server, ask)) visit(server);
-    };
-    if (ask.workers == 0) {
-      for (ServerId server = 0; server < free.cluster().num_servers(); ++server) look(server);
-      return;
-    }
-    const bool has_demands = free.has_demands();
-    free.for_each_server(ask.types, ask.workers, [&](ServerId server) {
-      if (has_demands && !free.has_room(server, ask.demand, ask.workers)) return;
-      if (!ask.is_whole || free.cluster().gpus(server) == ask.workers) visit(server);
-    });
-    if (ask.demand.is_share()) free.for_each_shared_only(ask.types, look);
-  }
 
  private:
   struct Entry {

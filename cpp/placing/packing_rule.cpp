@@ -1,4 +1,4 @@
-#include "placing/packing.hpp"
+#include "placing/packing_rule.hpp"
 
 #include <bit>
 

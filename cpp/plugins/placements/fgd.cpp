@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <optional>
@@ -34,46 +35,55 @@ struct FgdRule : PackingRule {
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
-    const std::int64_t cost = least_growth(free, server, ask).cost;
+    const std::int64_t cost = least_cost(free, server, ask);
     if (order.is_asked()) return order.score(PercentOrder::kMost - cost, server);
     return static_cast<double>(cost) * 65536.0 +
            static_cast<double>(Capacities::free_milli(free, server));
   }
 
+  /// A share goes to the GPU of least cost, the lowest of equals.
   [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
     if (!ask.demand.is_share()) return tight_piece(free, server, ask);
-    return {server, GpuMask{1} << least_growth(free, server, ask).gpu, 1};
+    const std::int64_t least = least_cost(free, server, ask);
+    int best = kMaxGpusPerServer;
+    for_each_growth(free, server, ask.demand, [&](int gpu, std::int64_t growth) {
+      if (gpu < best && cost(growth) == least) best = gpu;
+    });
+    return {server, GpuMask{1} << best, 1};
   }
 
-  struct Growth {
-    int gpu;  // of a share
-    std::int64_t cost;  // in steps
-  };
-
-  /// The growth, for a share on the GPU where it is least, the lowest of equals.
-  [[nodiscard]] Growth least_growth(const Occupancy& free, ServerId server,
-                                    const Ask& ask) const noexcept {
-    const Leftover left = Fragmentation::leftover(free, server);
+  /// For a share on the GPU where it is least.
+  [[nodiscard]] std::int64_t least_cost(const Occupancy& free, ServerId server,
+                                        const Ask& ask) const noexcept {
     const Demand& demand = ask.demand;
     if (!demand.is_share()) {
       const std::int64_t cpu_milli = demand.cpu_milli * std::max(1, ask.workers);
-      return {-1, cost(fragmentation->growth(left, ask.workers, cpu_milli))};
+      const Leftover left = Fragmentation::leftover(free, server);
+      return cost(fragmentation->growth(left, ask.workers, cpu_milli));
     }
-    Growth best{-1, std::numeric_limits<std::int64_t>::max()};
-    const auto look = [&](int gpu) {
-      const int milli = free.free_milli(server, gpu);
-      if (milli < demand.share_milli) return;
-      const std::int64_t own =
-          cost(fragmentation->growth(left, milli, demand.share_milli, demand.cpu_milli));
-      if (own < best.cost || (own == best.cost && gpu < best.gpu)) best = {gpu, own};
-    };
-    for (GpuMask rest = free.shared_mask(server); rest != 0; rest &= rest - 1) {
-      look(std::countr_zero(rest));
-    }
-    if (free.free_gpus(server) > 0) look(std::countr_zero(free.free_mask(server)));
-    return best;
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for_each_growth(free, server, demand,
+                    [&](int /*gpu*/, std::int64_t growth) { least = std::min(least, growth); });
+    return cost(least);
   }
 
+  /// Visits the partly used GPUs that can take the share, and the lowest that is wholly free.
+  template <class Visit>
+  void for_each_growth(const Occupancy& free, ServerId server, const Demand& demand,
+                       Visit visit) const noexcept {
+    const Fragmentation::Share share = fragmentation->share(Fragmentation::leftover(free, server),
+                                                            demand.share_milli, demand.cpu_milli);
+    for (GpuMask rest = free.shared_mask(server); rest != 0; rest &= rest - 1) {
+      const int gpu = std::countr_zero(rest);
+      const int milli = free.free_milli(server, gpu);
+      if (milli >= demand.share_milli) visit(gpu, fragmentation->growth(share, milli));
+    }
+    if (free.free_gpus(server) > 0) {
+      visit(std::countr_zero(free.free_mask(server)), fragmentation->growth(share, kWholeGpu));
+    }
+  }
+
+  /// Never less of more growth.
   [[nodiscard]] std::int64_t cost(std::int64_t growth) const noexcept {
     if (order.is_asked()) return PercentOrder::kMost - percent(-growth);
     return growth > 0 ? (growth + step - 1) / step : -(-growth / step);

@@ -11,6 +11,7 @@ struct AnyServer : PackingRule {
                              const Ask& /*ask*/) const noexcept {
     return 0;
   }
+  [[nodiscard]] double least_score(int /*level*/, const Ask& /*ask*/) const noexcept { return 0; }
 };
 
 class FirstFit final : public DemandPlacement<AnyServer> {

@@ -29,6 +29,22 @@ def test_a_promise_that_is_broken_is_counted_and_told() -> None:
     assert "seed 1: 3.0 is above 2.0" in told
 
 
+def test_pieces_of_a_run_are_the_instances_of_the_whole_run() -> None:
+    seen: list[int] = []
+
+    def check(seed: int) -> float:
+        seen.append(seed)
+        return 1.0
+
+    theorem = Theorem("t", "says", "1", "nothing", check)
+    row(theorem, 5, seed=2)
+    whole = seen.copy()
+    seen.clear()
+    row(theorem, 2, seed=2)
+    row(theorem, 3, seed=2, first=2)
+    assert seen == whole
+
+
 def test_the_command_prints_a_table_and_refuses_unknown_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

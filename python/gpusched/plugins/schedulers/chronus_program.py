@@ -37,7 +37,10 @@ def first_leases(
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     gpus = np.array([claim.gpus for claim in claims], dtype=float)
-    windows = np.array([claim.until - start for claim in claims])
+    # Of as many leases as all need together and one more, the others leave a job as many as it
+    # needs without the first: what it holds later can be held there.
+    longest = 1 + sum(claim.leases for claim in claims)
+    windows = np.array([min(claim.until - start, longest) for claim in claims])
     if min(windows) < 1:
         return None
     jobs = np.repeat(np.arange(len(claims)), windows)
