@@ -60,7 +60,7 @@ COMMANDS = {
     "sweep": "sweep study.toml",
     "tune": "tune study.toml --space space.toml --metric mean_jct_s --trials 4",
     "size": "size jobs.csv -p fifo --goal mean_wait_s<=600",
-    "fidelity": "fidelity jobs.csv --servers 8",
+    "fidelity": "fidelity log.csv --servers 8",
     "whatif": "whatif jobs.csv --servers 8 --base fifo --change policy=sjf",
     "decide": "decide --state cluster.json --policy sjf",
     "decide --stream": "decide --stream --policy easy",
@@ -81,7 +81,10 @@ def prepared(folder: Path) -> None:
     """Write what the commands read."""
     jobs = gs.generate("philly", 3_000, load=0.9, cluster=gs.Cluster.uniform(8, 8), seed=2)
     jobs.to_polars().write_csv(folder / "jobs.csv")
-    gs.simulate(jobs, gs.Cluster.uniform(8, 8)).save(folder / "result.npz")
+    result = gs.simulate(jobs, gs.Cluster.uniform(8, 8))
+    result.save(folder / "result.npz")
+    wait_s = (result.schedule.start_us - jobs.submit_us) / 1e6
+    jobs.to_polars().with_columns(source_wait_s=wait_s).write_csv(folder / "log.csv")
     (folder / "study.toml").write_text(STUDY)
     (folder / "space.toml").write_text(SPACE)
     (folder / "cluster.json").write_text(json.dumps(crowded()))
