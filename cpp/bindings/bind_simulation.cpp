@@ -228,9 +228,9 @@ void bind_simulation(py::module_& m) {
           "What has happened since the last call: (what, job), in that order.")
       .def("state", &state_of,
            "Columns of the jobs that wait and run, of the GPUs that they hold and of those free.")
-      .def("so_far", &Run::so_far,
-           "What was done until a stop, or an error of a policy; only once. What held GPUs then\n"
-           "held them until then, and is unfinished.");
+      .def("so_far", &Run::so_far, py::arg("why"),
+           "What was done until a stop or an error, with why as its warning; only once. What held\n"
+           "GPUs then held them until then, and is unfinished.");
 }
 
 }  // namespace gpusched::bindings

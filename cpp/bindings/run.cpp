@@ -220,10 +220,10 @@ Schedule Run::finish() {
   return run_->simulation().finish();
 }
 
-Schedule Run::so_far() {
+Schedule Run::so_far(std::string why) {
   if (phase_ != Phase::stopped) throw InvalidInput("the run was not stopped");
   phase_ = Phase::over;
-  return run_->simulation().finish();
+  return run_->simulation().finish().warned(std::move(why));
 }
 
 }  // namespace gpusched::bindings

@@ -27,8 +27,9 @@ class Run {
   std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> take_finished();
   /// Goes on to the end.
   Schedule finish();
-  /// What was done until a stop, once: what held GPUs held them until then.
-  Schedule so_far();
+  /// What was done until a stop, once: what held GPUs held them until then. Its only warning is
+  /// why it ended; that jobs wait is no wonder then.
+  Schedule so_far(std::string why);
 
   /// Whether it ended with an error that leaves `so_far`.
   [[nodiscard]] bool is_stopped() const noexcept { return phase_ == Phase::stopped; }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.hpp"
@@ -64,6 +65,11 @@ class Schedule {
   [[nodiscard]] const std::vector<Decision>& decisions() const noexcept { return decisions_; }
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
   [[nodiscard]] const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+  /// The same with this as its only warning.
+  [[nodiscard]] Schedule warned(std::string why) && {
+    warnings_.assign(1, std::move(why));
+    return std::move(*this);
+  }
   /// How often a job held GPUs for a while, on one server or several.
   [[nodiscard]] std::size_t num_intervals() const noexcept { return log_.size(); }
   [[nodiscard]] std::vector<IntervalRow> intervals() const { return log_.rows(num_jobs_); }

@@ -620,10 +620,10 @@ class Run:
         """
         Handles at most so many instants before the limit; returns how many there were.
         """
-    def so_far(self) -> Schedule:
+    def so_far(self, why: str) -> Schedule:
         """
-        What was done until a stop, or an error of a policy; only once. What held GPUs then
-        held them until then, and is unfinished.
+        What was done until a stop or an error, with why as its warning; only once. What held
+        GPUs then held them until then, and is unfinished.
         """
     def state(self) -> dict[str, typing.Any]:
         """

@@ -30,9 +30,8 @@ GPUSCHED_REGISTER(
     .summary = "Leases set aside for jobs with deadlines, by slack; best effort fills the rest.",
     .source = "Gao, Ye, Sun, Wen, Zhang, Chronus, SoCC 2021.",
     .differs =
-        "Leases are set aside early and by slack, and best effort waits in the order of submit; the "
-        "authors' program sets the last ones aside, those of wide jobs first, and asks an integer "
-        "program: chronus-leases. No job is profiled.",
+        "Sets leases aside early and by slack; the authors' program takes the last ones, those of wide "
+        "jobs first, and asks an integer program (chronus-leases). No job is profiled.",
     .flags = {Flag::preemptive, Flag::deadlines, Flag::clairvoyant},
     .preemption =
         {.at_arrivals = true,

@@ -171,13 +171,13 @@ class Ready:
             if done:
                 error.result = self.result(*done[0], wall_s)
             elif made:
-                schedule = _so_far(made[-1], str(error))
+                schedule = made[-1].so_far(str(error))
                 error.result = self.result(schedule, None, wall_s, is_partial=True)
             raise
         except _core.LogLimitError as error:
             wall_s = time.perf_counter() - begin
             ended: Any = error
-            schedule = _so_far(made[-1], "the run ended at the limit of its log")
+            schedule = made[-1].so_far("the run ended at the limit of its log")
             ended.result = self.result(schedule, None, wall_s, is_partial=True)
             raise
         finally:
@@ -291,8 +291,3 @@ class Ready:
         return is_true and (
             policy.has("clairvoyant") or (policy.has("estimate") and self.trace.estimate_us is None)
         )
-
-
-def _so_far(run: _core.Run, why: str) -> Schedule:
-    """Return what was done until the stop; that jobs wait is no wonder then."""
-    return dataclasses.replace(StoredSchedule.of(run.so_far()), warnings=(why,))

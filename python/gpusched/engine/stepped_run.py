@@ -20,7 +20,7 @@ from gpusched.engine.run_course import Course, opened, proceed
 from gpusched.plugins.policy import ContentionChoice, PlacementChoice, Policy, SpeedChoice
 from gpusched.results.result import Result
 from gpusched.results.run_remarks import unserved
-from gpusched.schedules.schedule import StoredSchedule
+from gpusched.schedules.schedule import Schedule, StoredSchedule
 from gpusched.specs.run_spec import RunSpec
 from gpusched.traces.workload import Trace
 
@@ -63,7 +63,7 @@ class SteppedRun:
         self._run, self._online = run, online
         self.cluster = ready.spec.cluster
         self._clock_us = 0
-        self._ended: StoredSchedule | None = None
+        self._ended: Schedule | None = None
         self._wall_s = 0.0
         self._listeners = Listeners()
         self._is_warned = False
@@ -275,10 +275,9 @@ class SteppedRun:
 
     def _schedule(self) -> tuple[Any, bool]:
         if self._run.is_stopped:
-            self._ended = StoredSchedule.of(self._run.so_far())
+            self._ended = self._run.so_far(f"the run ended with an error at {self.now:g} s")
         if self._ended is not None:
-            why = f"the run ended with an error at {self.now:g} s"
-            return replace(self._ended, warnings=(why,)), True
+            return self._ended, True
         is_partial = not self.done
         schedule = self._run.glimpse()
         if not (is_partial or self._course.changes):

@@ -30,7 +30,7 @@ _OWN_SHARE: Final = 0.25
 # Runs of one group lie around a date of its own, mostly within this part of the whole span.
 _GROUP_SPREAD: Final = 0.1
 _MAX_JOBS: Final = 2**31 - 1
-_LEAST_BYTES: Final = 120  # of a job, while its run time is drawn
+_LEAST_BYTES: Final = 110  # of a job, while its run time is drawn
 
 
 def generate(

@@ -8,6 +8,7 @@ import pytest
 import gpusched as gs
 from gpusched.prediction import predictor
 from gpusched.prediction.interface import UNKNOWN_US
+from gpusched.prediction.learner import Learner
 
 CLUSTER = gs.Cluster.uniform(3, 4).with_bandwidth(nic_gbps=25, intra_gbps=400)
 MODELS = [
@@ -75,8 +76,10 @@ def test_a_speed_without_iterations_is_refused() -> None:
 
 
 def test_what_knows_no_cluster_is_refused() -> None:
+    counting = predictor("last-value:counts=iterations")
+    assert isinstance(counting, Learner)
     with pytest.raises(ValueError, match="known in a run alone"):
-        predictor("last-value:counts=iterations").train(trace())
+        counting.train(trace())
 
 
 def test_two_runs_of_one_predictor_do_not_share_what_they_know() -> None:
