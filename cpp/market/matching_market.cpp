@@ -29,6 +29,7 @@ constexpr std::int32_t kPriceSeeds = 3;
 }  // namespace
 
 void MatchingMarket::listen_to(StopCheck* stop) noexcept {
+  stop_ = stop;
   model_.listen_to(stop);
   market_.listen_to(stop);
   bounding_.listen_to(stop);
@@ -94,9 +95,8 @@ GPUSCHED_WRAPS_AROUND bool MatchingMarket::remember(std::span<const std::int32_t
   for (const std::int32_t workers : category) {
     hash = detail::mix(hash + static_cast<std::uint64_t>(workers) * detail::kGolden);
   }
-  if (std::find(seen_.begin(), seen_.end(), hash) != seen_.end()) return false;
-  seen_.push_back(hash);
-  return true;
+  if (stop_ != nullptr) stop_->count(category.size());
+  return seen_.insert(hash).second;
 }
 
 void MatchingMarket::look_at(std::span<const std::int32_t> category) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <vector>
 
+#include "base/clone.hpp"
+#include "base/stop_check.hpp"
 #include "market/category.hpp"
 #include "market/exchange.hpp"
 #include "market/market.hpp"
@@ -103,9 +106,10 @@ class MatchingMarket {
   std::vector<std::int32_t> best_, start_, kept_, free_;
   std::vector<std::int32_t> category_, drawn_;
   std::vector<double> weight_, wanted_, equal_s_, estimate_;
-  std::vector<std::uint64_t> seen_;
+  std::set<std::uint64_t> seen_;  // hashes of categories
   std::vector<Step> steps_;
   Decision decision_;
+  Ref<StopCheck> stop_;
 };
 
 }  // namespace gpusched

@@ -58,6 +58,7 @@ def interrupted(code: str) -> tuple[float, str, int]:
         return time.monotonic() - asked, output, child.returncode
     finally:
         child.kill()
+        child.communicate()
 
 
 @posix
