@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from gpusched.plugins.schedulers.chronus_plans import Claim
-from gpusched.plugins.schedulers.gavel_parts import Parts
+from gpusched.plugins.schedulers.type_parts import Parts
 
 
 @dataclass

@@ -13,7 +13,7 @@ from gpusched.plugins.built_in import built_in
 from gpusched.plugins.schedulers.chronus_jobs import LeaseJob
 from gpusched.plugins.schedulers.chronus_plans import Claim, LeasePlans
 from gpusched.plugins.schedulers.chronus_program import first_leases
-from gpusched.plugins.schedulers.gavel_parts import Parts, best_parts, want
+from gpusched.plugins.schedulers.type_parts import Parts, best_parts, start_first, want
 
 Ids = npt.NDArray[np.int64]
 
@@ -263,14 +263,5 @@ class ChronusLeases(_core.Scheduler):
 
     def _start_any(self, state: Any, actions: Any, wanted: Mapping[int, Parts]) -> None:
         """Start the first job that finds a place: what was wanted may never fit."""
-        for job, known in self.jobs.items():
-            if known.is_admitted and job not in wanted:
-                continue
-            allocation = state.place(job)
-            if allocation is None:
-                continue
-            try:
-                actions.start(job, allocation)
-            except _core.InvariantError:  # it has just stopped
-                continue
-            return
+        may_run = (j for j, known in self.jobs.items() if j in wanted or not known.is_admitted)
+        start_first(state, actions, may_run)

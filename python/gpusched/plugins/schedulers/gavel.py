@@ -13,10 +13,10 @@ from gpusched.plugins.built_in import built_in
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
 from gpusched.plugins.schedulers.gavel_keepers import keeper
 from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS, PREEMPTION
-from gpusched.plugins.schedulers.gavel_parts import Parts, best_parts, want
 from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
 from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
 from gpusched.plugins.schedulers.gavel_waiting import Waiting
+from gpusched.plugins.schedulers.type_parts import Parts, best_parts, start_first, want
 
 
 @built_in("gavel")
@@ -318,14 +318,8 @@ class Gavel(_core.Scheduler):
 
     def _start_any(self, state: Any, actions: Any) -> None:
         """Start the first job that finds a place: what was wanted may never fit."""
-        for job in self.rates:
-            allocation = state.place(job)
-            if allocation is None:
-                continue
-            try:
-                actions.start(job, allocation)
-            except _core.InvariantError:  # it has just stopped
-                continue
+        job = start_first(state, actions, self.rates)
+        if job is None:
+            actions.wake(state.now_us + 1)
+        else:
             self.held[job] = state.parts_of(job)
-            return
-        actions.wake(state.now_us + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-from gpusched.plugins.schedulers.gavel_parts import Parts, best_parts, want
+from gpusched.plugins.schedulers.type_parts import Parts, best_parts, want
 
 Kind = tuple[int, tuple[float, ...], bool]
 """A width, how fast a job is on each GPU type, and whether some type holds the whole gang."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gpusched import _core
 
 Parts = list[tuple[int, int]]
 """Pairs of a GPU type and a number of GPUs, by type."""
@@ -30,6 +33,20 @@ def best_parts(rates: Sequence[float], width: int, free: Sequence[int], *, is_wh
             parts.append((kind, taken))
             missing -= taken
     return parts if missing == 0 else []
+
+
+def start_first(state: Any, actions: Any, jobs: Iterable[int]) -> int | None:
+    """Start the first of these jobs that finds a place, and return it; None if none does."""
+    for job in jobs:
+        allocation = state.place(job)
+        if allocation is None:
+            continue
+        try:
+            actions.start(job, allocation)
+        except _core.InvariantError:  # it has just stopped
+            continue
+        return job
+    return None
 
 
 def want(wanted: dict[int, Parts], free: list[int], job: int, parts: Parts) -> None:
