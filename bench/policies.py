@@ -167,7 +167,7 @@ class TimedPolicy:
 
     def __init__(self, name: str) -> None:
         made = gs.policies()[name].python_class
-        ns = self.ns = list[int]()
+        ns = list[int]()
 
         class Native(_core._testing.TimedScheduler):
             def __init__(self) -> None:
@@ -180,12 +180,12 @@ class TimedPolicy:
                 ns.append(time.thread_time_ns() - begin)
 
         self.policy: Any = Written() if made else Native()
+        self._ns = ns if made else None
 
     def decisions_ms(self) -> NDArray[np.float64]:
         """Milliseconds of each decision of the run."""
-        if self.ns:
-            return np.array(self.ns) / 1e6
-        return np.asarray(self.policy.times()["decision_ns"]) / 1e6
+        ns = self.policy.times()["decision_ns"] if self._ns is None else self._ns
+        return np.asarray(ns, dtype=np.float64) / 1e6
 
 
 def section(jobs: int, servers: int, limit_s: float, only: frozenset[str] = frozenset()) -> Section:

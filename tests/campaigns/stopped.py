@@ -73,6 +73,8 @@ def main() -> None:
             some, others = run_round(given.tool, Path(name), limit_s, digests)
             finished, stopped = finished + some, stopped + others
     print(f"{len(digests)} cases: finished in all threads {finished:,} times, stopped {stopped:,}")
+    if not (finished and stopped):
+        raise SystemExit("this shows nothing: some runs must end and some be stopped; see --jobs")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ What papers publish beside what our runs of their experiments give, written by o
 {meanings}
 
 *Verdict*: {rule}
+
+*Seconds*: of the call that finished the paper; what an earlier call had kept is not in them.
 """
 
 
