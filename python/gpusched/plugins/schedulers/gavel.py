@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gpusched import _core
+from gpusched.base.supervision import listen
 from gpusched.plugins.built_in import built_in
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
 from gpusched.plugins.schedulers.gavel_keepers import keeper
@@ -185,6 +186,7 @@ class Gavel(_core.Scheduler):
         widths = state.gpus[arrived]
         rates = np.zeros((len(arrived), len(self.types)))
         for width in np.unique(widths).tolist():
+            listen()
             alike = widths == width
             for kind in self.types.tolist():
                 rates[alike, kind] = state.rates(arrived[alike], kind, width)
@@ -193,6 +195,7 @@ class Gavel(_core.Scheduler):
                 self.rounds.meet(job)
         self.is_told |= bool(((rates > 0) & (rates != 1)).any())
         whole = ((rates > 0) & (self.capacity >= widths[:, None])).any(axis=1)
+        listen()
         ids = arrived.tolist()
         kinds = list(zip(widths.tolist(), map(tuple, rates.tolist()), whole.tolist(), strict=True))
         self.waiting.meet(ids, kinds)
@@ -288,6 +291,7 @@ class Gavel(_core.Scheduler):
         for job, parts in self.held.items():
             if job not in wanted:
                 want(wanted, free, job, parts)
+        listen()
         self.waiting.put_back(job for job in self.held if job not in wanted)
         self.waiting.fill(wanted, free)
 
@@ -295,8 +299,10 @@ class Gavel(_core.Scheduler):
         return best_parts(self.rates[job], self.widths[job], free, is_whole=self.is_whole[job])
 
     def _apply(self, state: Any, actions: Any, wanted: dict[int, Parts]) -> None:
+        listen()
         now_us, before = state.now_us, dict(self.held)
         refused = set(actions.reallocate(sorted(wanted.items())))
+        listen()
         running = set(state.running.tolist())
         self.held = {
             job: before.get(job, wanted[job]) if job in refused else wanted[job]
@@ -305,6 +311,7 @@ class Gavel(_core.Scheduler):
         }
         if not running:
             self._start_any(state, actions)
+        listen()
         changed = [job for job, parts in self.held.items() if before.get(job) != parts]
         again = [job for job in changed if job in self.started]
         self.restarting = {job: t for job, t in self.restarting.items() if job in self.held}
