@@ -202,8 +202,8 @@ class Gandiva final : public Scheduler {
   /// Looks at those sets alone where others may have to run.
   void carry_out(const State& state, Actions& actions) {
     for (auto& [kind, own] : classes_) {
-      own.sets.for_each_changed([&](TurnSets::Index index, TurnSet& set) {
-        changed_.push_back({&set, index, kind.second});
+      own.sets.for_each_changed([this, width = kind.second](TurnSets::Index index, TurnSet& set) {
+        changed_.push_back({&set, index, width});
         for (const JobId job : set.running) ran_.push_back({job, set.name});
       });
     }
