@@ -17,10 +17,11 @@ import pytest
 import gpusched as gs
 from gpusched.base.replacing import PARTIAL
 
-pytestmark = pytest.mark.long
-
 KILLS = int(os.environ.get("GPUSCHED_KILLS", "8"))
 """Of each command. GPUSCHED_KILLS asks for more."""
+LIMIT_S = 120 + 20 * KILLS
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(60 + LIMIT_S)]
 
 # Forked, so that the libraries are loaded once. Three of four are killed after the first change of
 # the folder, within the time that the rest takes when nobody kills it.
@@ -157,7 +158,7 @@ def test_a_killed_command_leaves_whole_files(command: str, tmp_path: Path) -> No
     prepare(tmp_path)
     made = subprocess.run(
         [sys.executable, "-c", KILLER, "target", str(KILLS), *COMMANDS[command]],
-        cwd=tmp_path, capture_output=True, text=True, timeout=120 + 20 * KILLS,
+        cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     for kill in range(KILLS):
