@@ -24,7 +24,7 @@ What papers publish beside what our runs of their experiments give, written by o
 
 *Verdict*: {rule}
 
-*Seconds*: of the call that finished the paper; what an earlier call had kept is not in them.
+*Seconds*: processor time of all parts of the paper's study, whichever call ran them and kept them.
 """
 
 
@@ -38,8 +38,9 @@ class Part:
         Of the paper.
     command
         What runs it alone.
-    seconds
-        How long the call took that finished it; it depends on the machine.
+    processor_s
+        Processor time of all parts, also of those that an earlier call had run and kept; it depends
+        on the machine.
     rows
         Its comparisons.
     left_out
@@ -50,7 +51,7 @@ class Part:
     title: str
     source: str
     command: str
-    seconds: float
+    processor_s: float
     rows: list[Row]
     left_out: str = ""
 
@@ -62,7 +63,7 @@ def overview(parts: Sequence[Part]) -> Table:
     for part in parts:
         given = [row.verdict for row in part.rows]
         counts = ["" if part.left_out else str(given.count(word)) for word in words]
-        rows.append((part.name, *counts, f"`{part.command}`", f"{part.seconds:.0f}"))
+        rows.append((part.name, *counts, f"`{part.command}`", f"{part.processor_s:.0f}"))
     left = [f"{part.name} is left out: {part.left_out}" for part in parts if part.left_out]
     return table("Verdicts", ("system", *words, "command", "seconds"), rows, left)
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from gpusched.base.failures import Failures
@@ -17,8 +18,21 @@ from gpusched.papers.common.reproduction import Progress
 Given = TypeVar("Given", bound=tuple[Any, ...])
 Made = TypeVar("Made")
 
+
+@dataclass
+class Spent:
+    """Processor time of the parts of stages, in seconds; of kept ones what they took when run."""
+
+    processor_s: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a part."""
+        self.processor_s += seconds
+
+
 _executor: ContextVar[Any] = ContextVar("executor", default=None)
 _kept: ContextVar[KeptRuns | None] = ContextVar("kept", default=None)
+_spent: ContextVar[Spent | None] = ContextVar("spent", default=None)
 
 
 @contextmanager
@@ -41,6 +55,17 @@ def running(executor: Any = None, folder: str | os.PathLike[str] | None = None) 
         finally:
             _executor.reset(tokens[0])
             _kept.reset(tokens[1])
+
+
+@contextmanager
+def measured() -> Iterator[Spent]:
+    """Count the processor time of all parts of the stages that are run here."""
+    spent = Spent()
+    token = _spent.set(spent)
+    try:
+        yield spent
+    finally:
+        _spent.reset(token)
 
 
 def run_stage(
@@ -74,7 +99,7 @@ def run_stage(
     def fail(task: Given, error: Exception) -> None:
         failures.errors.setdefault(name(task), error)
 
-    where = _executor.get() or "processes"
+    where, spent = _executor.get() or "processes", _spent.get()
     with opened("threads:1" if is_timed or (len(tasks) == 1) else where) as backend:
         yield from run_tasks(
             run,
@@ -83,6 +108,7 @@ def run_stage(
             arguments=_spread,
             kept=_kept.get(),
             on_failure=fail,
+            on_spent=None if spent is None else spent.add,
             progress=lambda told: progress(stage, told.done, len(tasks)),
         )
 
