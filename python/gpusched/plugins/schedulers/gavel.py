@@ -183,6 +183,9 @@ class Gavel(_core.Scheduler):
 
     def _meet(self, state: Any, arrived: Array) -> None:
         """Look up how fast the jobs that have just arrived are on each type."""
+        listen()
+        if not len(arrived):
+            return
         widths = state.gpus[arrived]
         rates = np.zeros((len(arrived), len(self.types)))
         for width in np.unique(widths).tolist():

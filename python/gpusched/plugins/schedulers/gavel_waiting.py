@@ -39,6 +39,8 @@ class Waiting:
     def fill(self, wanted: dict[int, Parts], free: list[int]) -> None:
         """Give free GPUs to whom they serve best of those that want none, by JobId."""
         self.waiting.difference_update(wanted)
+        if not any(free):
+            return
         heads = [(line[0], kind) for kind in self.lines if (line := self._line(kind))]
         heapify(heads)
         while heads and any(free):
