@@ -41,7 +41,7 @@ class Waiting:
         self.waiting.difference_update(wanted)
         if not any(free):
             return
-        heads = [(line[0], kind) for kind in self.lines if (line := self._line(kind))]
+        heads = [(line[0], kind) for kind in list(self.lines) if (line := self._line(kind))]
         heapify(heads)
         while heads and any(free):
             job, kind = heappop(heads)
@@ -53,8 +53,10 @@ class Waiting:
                     heappush(heads, (line[0], kind))
 
     def _line(self, kind: Kind) -> list[int]:
-        """Return the line, without those at its head that are gone."""
+        """Return the line, without those at its head that are gone; drop it if nobody is left."""
         line = self.lines[kind]
         while line and line[0] not in self.waiting:
             heappop(line)
+        if not line:
+            del self.lines[kind]
         return line
