@@ -108,7 +108,7 @@ def run(
         title=paper.title,
         source=paper.source,
         command=_command(paper, seeds, quick, exact),
-        processor_s=spent.processor_s,
+        stages=spent.stages,
         rows=rows,
         left_out=" ".join(str(failures.errors.get(name, "")).split()),
     )

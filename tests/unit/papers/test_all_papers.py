@@ -114,7 +114,9 @@ def test_seconds_are_those_of_all_parts_whichever_call_ran_them(
     monkeypatch.setattr(sys.modules[__name__], "reproduce", staged)
     papers["fine"].reproduce(seeds=2, keep=tmp_path / "fine", executor="threads:1")
     fine, _ = reproduce_all(seeds=3, keep=tmp_path, executor="threads:1")
+    assert fine.stages["s"].parts == 3
     assert 3.0 <= fine.processor_s < 4.0
+    assert f"| fine | s | 3 | {fine.processor_s:.0f} |" in page([fine], "c")
 
 
 def test_ctrl_c_leaves_what_was_done(
@@ -123,7 +125,7 @@ def test_ctrl_c_leaves_what_was_done(
     def stop(name: str, *rest: object, **more: object) -> Part:
         if name == "lost":
             raise Interrupted(None)
-        return Part(name, "T", "A", "c", 1.0, [])
+        return Part(name, "T", "A", "c", {}, [])
 
     stop.__annotations__["return"] = Part
     stop.__module__ = __name__

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from gpusched.base.failures import Failures
@@ -14,21 +14,10 @@ from gpusched.execution.choosing import opened
 from gpusched.execution.driver import run_tasks
 from gpusched.execution.kept_runs import KeptRuns
 from gpusched.papers.common.reproduction import Progress
+from gpusched.papers.common.spent import Spent
 
 Given = TypeVar("Given", bound=tuple[Any, ...])
 Made = TypeVar("Made")
-
-
-@dataclass
-class Spent:
-    """Processor time of the parts of stages, in seconds; of kept ones what they took when run."""
-
-    processor_s: float = 0.0
-
-    def add(self, seconds: float) -> None:
-        """Count a part."""
-        self.processor_s += seconds
-
 
 _executor: ContextVar[Any] = ContextVar("executor", default=None)
 _kept: ContextVar[KeptRuns | None] = ContextVar("kept", default=None)
@@ -108,7 +97,7 @@ def run_stage(
             arguments=_spread,
             kept=_kept.get(),
             on_failure=fail,
-            on_spent=None if spent is None else spent.add,
+            on_spent=None if spent is None else partial(spent.add, stage),
             progress=lambda told: progress(stage, told.done, len(tasks)),
         )
 
