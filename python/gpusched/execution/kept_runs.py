@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from types import GenericAlias
 from typing import Any, Final
 
 import msgspec
@@ -41,7 +42,7 @@ class KeptRuns:
         with suppress(FileNotFoundError, msgspec.MsgspecError, ValueError):
             data = self._path_of(run, task).read_bytes()
             if hashlib.sha256(data[_SUM:]).digest() == data[:_SUM]:
-                kind = tuple[float, _type_of(run)]  # type: ignore[misc]
+                kind = GenericAlias(tuple, (float, _type_of(run)))
                 spent_s, made = msgspec.msgpack.decode(data[_SUM:], type=kind, dec_hook=_array_of)
                 return Outcome(made, processor_s=spent_s)
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -32,12 +32,12 @@ class Level:
     fractions
         Of the time on each type, float64[n, types].
     binds
-        Which jobs hold it there: they have no more in any solution, bool[n]; None: nobody asked.
+        Which jobs hold it there: they have no more in any solution, bool[n]; empty: nobody asked.
     """
 
     height: float
     fractions: Array
-    binds: Array | None = None
+    binds: Array = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
 
 def level(
