@@ -80,10 +80,10 @@ void SlotBorder::replan(const State& state) {
     DancerJob& own = book_->jobs[book_->live[replan_turn_++ % book_->live.size()]];
     const PlanQuery query = own.query(state);
     book_->planner->withdraw(query, own.steps);
+    const double most = book_->planner->cost_of(query, own.steps) * kCheaper;
     double cost = 0.0;
     // Not by doing later what can be done now: nobody may want the GPUs of this slot.
-    if (book_->planner->find_affordable(query, steps_, cost) &&
-        cost < book_->planner->cost_of(query, own.steps) * kCheaper &&
+    if (book_->planner->find_affordable(query, most, steps_, cost) && cost < most &&
         (own.steps.empty() || steps_.back().end <= own.steps.back().end) &&
         (configuration_at(own.steps, book_->slot) < 0 ||
          configuration_at(steps_, book_->slot) >= 0)) {

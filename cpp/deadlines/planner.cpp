@@ -184,11 +184,11 @@ bool DeadlinePlanner::solve(const PlanQuery& query, double work, double limit,
   return true;
 }
 
-bool DeadlinePlanner::is_too_dear(const PlanQuery& query) {
+bool DeadlinePlanner::is_too_dear(const PlanQuery& query, double limit) {
   const PlanWindow window = window_of(query);
   if (window.end <= window.begin) return false;
   segments_.cut(window, query.change);
-  return segments_.costs_at_least(query, needed(query, 0.0), query.value);
+  return segments_.costs_at_least(query, needed(query, 0.0), limit);
 }
 
 PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>& steps,
@@ -200,9 +200,9 @@ PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>&
   return find_below(query, kInfinity, true, steps, cost);
 }
 
-bool DeadlinePlanner::find_affordable(const PlanQuery& query, std::vector<PlanStep>& steps,
-                                      double& cost) {
-  return !is_too_dear(query) &&
+bool DeadlinePlanner::find_affordable(const PlanQuery& query, double limit,
+                                      std::vector<PlanStep>& steps, double& cost) {
+  return !is_too_dear(query, std::min(limit, query.value)) &&
          find_below(query, query.value, true, steps, cost) == PlanVerdict::found;
 }
 

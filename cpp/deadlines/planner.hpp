@@ -48,11 +48,16 @@ class DeadlinePlanner {
   /// `steps` and `cost` are set if one was found; `cost` too where it is too dear.
   [[nodiscard]] PlanVerdict find(const PlanQuery& query, std::vector<PlanStep>& steps,
                                  double& cost);
-  /// Whether a bound says that every plan costs the value or more; much faster than to look.
-  [[nodiscard]] bool is_too_dear(const PlanQuery& query);
-  /// Whether it costs less than the value; faster where it does not.
+  /// Whether a bound says that every plan costs `limit` or more; much faster than to look.
+  [[nodiscard]] bool is_too_dear(const PlanQuery& query, double limit);
+  /// Whether it costs less than the value; faster where it does not. Of no interest where it costs
+  /// `limit` or more: then it may not be found.
+  [[nodiscard]] bool find_affordable(const PlanQuery& query, double limit,
+                                     std::vector<PlanStep>& steps, double& cost);
   [[nodiscard]] bool find_affordable(const PlanQuery& query, std::vector<PlanStep>& steps,
-                                     double& cost);
+                                     double& cost) {
+    return find_affordable(query, query.value, steps, cost);
+  }
   /// What the steps cost at present prices; they are not promised at the time.
   [[nodiscard]] double cost_of(const PlanQuery& query, std::span<const PlanStep> steps) const;
   /// Ticks of service that steps must do: the work, a little for rounding, and the reserve.

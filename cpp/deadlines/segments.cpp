@@ -164,14 +164,15 @@ bool DeadlineSegments::prune(int quanta, double limit) {
 
 // With a tick of service at a price, each segment could choose for itself what to run, and would
 // run nothing that costs more than it is worth: the Lagrangian relaxation, a bound from below at
-// any price. It is concave in the price, and its slope is the work that is left over. Slots cost no
-// less than the cheapest one of their segment, so it holds whatever is dropped at a plan's end.
+// any price. It is concave in the price, and its slope is the work that is left over. A plan runs
+// through whole segments, but drops what it does not need at its end: in one segment slots may cost
+// no more than the cheapest of them.
 bool DeadlineSegments::costs_at_least(const PlanQuery& query, double work, double limit) const {
   if (!(work > 0.0 && limit < kInfinity)) return false;
   Relaxed low{0.0, 0.0, work};
   Relaxed high = relax(query, limit / work, work);
   for (int cut = 0; cut < kMostCuts; ++cut) {
-    if (std::max(low.cost, high.cost) * kSurelyDearer >= limit) return true;
+    if (std::max(low.bound(), high.bound()) * kSurelyDearer >= limit) return true;
     if (high.left > 0.0) {  // the segments do all the work at a higher price only
       low = high;
       high = relax(query, kPriceStep * high.price, work);
@@ -195,22 +196,30 @@ DeadlineSegments::Relaxed DeadlineSegments::relax(const PlanQuery& query, double
   const double slot = ticks_of(options_->slot);
   Relaxed found{price, price * work, work};
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    double gain = 0.0;  // of a tick
+    const Time begin = std::max(window_.begin, options_->slot * segments_[i].begin);
+    const Time end = std::min(window_.end, options_->slot * segments_[i].end);
+    if (end <= begin) continue;
+    const double ticks = ticks_of(end - begin);
+    double gain = 0.0;
     double rate = 0.0;
+    double gain_of_part = 0.0;
     for (const PlanConfiguration& c : query.configurations) {
       const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
-      if (sum.least + c.gpus > prices_->gpus(c.type)) continue;
-      const double own =
-          price * c.rate - prices_->of(c.type, sum.least) / slot * static_cast<double>(c.gpus);
+      const int gpus = prices_->gpus(c.type);
+      if (sum.least + c.gpus > gpus) continue;
+      const double width = static_cast<double>(c.gpus);
+      const double of_part =
+          (price * c.rate - prices_->of(c.type, sum.least) / slot * width) * ticks;
+      gain_of_part = std::max(gain_of_part, of_part);
+      const bool fits = sum.most + c.gpus <= gpus;  // in all slots
+      const double own = fits ? price * c.rate * ticks - sum.price * width : of_part;
       if (own <= gain) continue;
       gain = own;
       rate = c.rate;
     }
-    const Time begin = std::max(window_.begin, options_->slot * segments_[i].begin);
-    const Time end = std::min(window_.end, options_->slot * segments_[i].end);
-    if (end <= begin) continue;
-    found.cost -= gain * ticks_of(end - begin);
-    found.left -= rate * ticks_of(end - begin);
+    found.cost -= gain;
+    found.left -= rate * ticks;
+    found.saved = std::max(found.saved, gain_of_part - gain);
   }
   return found;
 }

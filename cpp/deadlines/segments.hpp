@@ -78,8 +78,11 @@ class DeadlineSegments {
   /// What segments choose if a tick of service is worth `price`.
   struct Relaxed {
     double price;
-    double cost;  ///< no plan costs less
+    double cost;  ///< no plan of whole segments costs less
     double left;  ///< of the work; negative: they do more
+    double saved = 0.0;  ///< at most, by leaving the last segment early
+
+    [[nodiscard]] double bound() const noexcept { return cost - saved; }
   };
 
   void sum_up();

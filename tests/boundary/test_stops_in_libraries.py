@@ -13,18 +13,26 @@ from tests.golden import workload as golden
 WATCHDOG_S = 60.0
 
 
-def test_a_stop_does_not_wait_for_the_linear_program_of_gavel(monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("solver", "objective"), [("milp", "max-min"), ("linprog", "water-filling")]
+)
+def test_a_stop_does_not_wait_for_the_linear_program_of_gavel(
+    solver: str, objective: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stop, is_over = threading.Event(), threading.Event()
 
     def slow(*_args, **_options):
         stop.set()
         assert is_over.wait(WATCHDOG_S), "the run waited for its solver"
 
-    monkeypatch.setattr(scipy.optimize, "linprog", slow)
+    monkeypatch.setattr(scipy.optimize, solver, slow)
     try:
         with pytest.raises(gs.Cancelled):
             gs.simulate(
-                golden.trace(is_typed=False), golden.networked_cluster(), policy="gavel", stop=stop
+                golden.trace(is_typed=False),
+                golden.networked_cluster(),
+                policy=f"gavel:objective={objective}",
+                stop=stop,
             )
     finally:
         is_over.set()

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import gpusched as gs
+from gpusched.execution.calls import Outcome
 from gpusched.execution.kept_runs import KeptRuns
 from gpusched.sweeping.run_store import RunStore
 from tests.changed_files import BYTES, swapped_case
@@ -104,13 +105,14 @@ def made_here(task: int) -> dict[str, list[float]]:
 def paper(num: int, seed: int, folder: Path) -> Iterator[str]:
     """Change a kept run of a paper; yield what was taken for whole."""
     kept = KeptRuns(folder)
-    kept.keep(made_here, 7, made_here(7))
+    whole_run = Outcome(made_here(7), processor_s=0.5)
+    kept.keep(made_here, 7, whole_run)
     (path,) = folder.glob("*.run")
     whole = path.read_bytes()
-    assert kept.find(made_here, 7) == (True, made_here(7))
+    assert kept.find(made_here, 7) == whole_run
     for what, made in changes(whole, num, seed, "paper"):
         path.write_bytes(made)
-        if kept.find(made_here, 7) != (False, None):
+        if kept.find(made_here, 7) is not None:
             yield what
 
 

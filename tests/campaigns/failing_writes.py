@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import gpusched as gs
+from gpusched.execution.calls import Outcome
 from gpusched.execution.kept_runs import KeptRuns
 from gpusched.sweeping.run_store import RunStore
 from gpusched.traces.writers import write_trace
@@ -146,11 +147,11 @@ def stores(failing: Failing) -> tuple[int, list[str]]:
                 folder = Path(os.path.realpath(name))
                 store, kept = RunStore(folder), KeptRuns(folder / "kept")
                 store.add([{**row, "run": f"{1:032x}"}])
-                kept.keep(made_here, 1, made_here(1))
+                kept.keep(made_here, 1, Outcome(made_here(1)))
                 failing.after(folder, count, code)
                 for add in (
                     lambda store=store: store.add([row]),
-                    lambda kept=kept: kept.keep(made_here, 2, made_here(2)),
+                    lambda kept=kept: kept.keep(made_here, 2, Outcome(made_here(2))),
                 ):
                     try:
                         add()
@@ -162,7 +163,7 @@ def stores(failing: Failing) -> tuple[int, list[str]]:
                 read = RunStore(folder)
                 if len(read.read()) not in (1, 2) or read.damaged:
                     faults.append(f"{where}: {read.damaged}")
-                if kept.find(made_here, 1) != (True, made_here(1)):
+                if kept.find(made_here, 1) != Outcome(made_here(1)):
                     faults.append(f"{where}: a run that was kept is gone")
                 if list(folder.rglob("*.tmp")):
                     faults.append(f"{where}: a temporary file is left")

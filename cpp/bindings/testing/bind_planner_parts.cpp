@@ -58,7 +58,7 @@ void bind_planner_parts(py::module_& m) {
       .def("see",
            [](DeadlinePlanner& planner, const AskedPlan& asked) { planner.see(asked.query); })
       .def("is_too_dear", [](DeadlinePlanner& planner,
-                             const AskedPlan& asked) { return planner.is_too_dear(asked.query); })
+                             const AskedPlan& asked) { return planner.is_too_dear(asked.query, asked.query.value); })
       .def("find",
            [](DeadlinePlanner& planner, const AskedPlan& asked) {
              std::vector<PlanStep> plan;

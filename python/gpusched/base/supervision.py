@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, TypeVar
 
 from gpusched import _core
+from gpusched.base.attendants import apart
 from gpusched.base.progress import OnProgress, Progress, checked
 from gpusched.base.stop_scopes import StopScope, scope_here
 
@@ -230,16 +231,7 @@ def attended(run: Callable[[], _Outcome]) -> _Outcome:
     control = getattr(_supervised, "control", None)
     if control is None and threading.current_thread() is not threading.main_thread():
         return run()
-    future: Future[_Outcome] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(run())
-        except BaseException as error:
-            future.set_exception(error)
-
-    # Unlike those of a pool, a daemon does not keep the process from ending.
-    threading.Thread(target=work, name="gpusched-solver", daemon=True).start()
+    future = apart(run)
     while True:
         try:
             return future.result(timeout=_POLL_SECONDS)

@@ -14,7 +14,7 @@ from gpusched.cli.places import worker_pipes
 from gpusched.cli.progress import ProgressDisplay
 from gpusched.papers import registry as papers
 from gpusched.papers.all_papers import forget_all, reproduce_all
-from gpusched.papers.common.page import by_system, overview, page
+from gpusched.papers.common.page import by_stage, by_system, overview, page
 from gpusched.papers.common.plain_values import plain
 
 _PAGE: Final = "reproductions.md"
@@ -49,7 +49,7 @@ def every_paper(
     if json:
         show_json(plain(parts=parts))
     else:
-        for table in (overview(parts), *by_system(parts)):
+        for table in (overview(parts), by_stage(parts), *by_system(parts)):
             show_paper_table(table)
     if out is not None and kept is not None:
         write_text(out / _PAGE, page(parts, _command(seeds, quick, exact)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,16 +14,25 @@ from gpusched.base.stop_scopes import StopScope
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call made, or its error."""
+    """What a call made, or its error.
+
+    Attributes
+    ----------
+    processor_s
+        Processor time of its process while it ran: its own where nothing else ran there.
+    """
 
     made: Any = None
     error: Exception | None = None
+    processor_s: float = 0.0
 
 
 def outcome_of(call: Callable[..., Any], *args: Any) -> Outcome:
     """Call, and return an error as a value; whatever else is raised comes from the worker."""
+    began_s = time.process_time()
     try:
-        return Outcome(call(*args))
+        made = call(*args)
+        return Outcome(made, processor_s=time.process_time() - began_s)
     except Exception as error:
         return Outcome(error=error)
     except BaseException as error:  # sys.exit() in a policy ends its run, and not the worker

@@ -24,6 +24,7 @@ from gpusched.execution.threads import Threads
 Task = TypeVar("Task")
 Made = TypeVar("Made")
 OnFailure = Callable[[Task, Exception], None]
+OnSpent = Callable[[float], None]
 
 # How often the driver looks up while it waits, and tells how far it is.
 _POLL_SECONDS: Final = 0.1
@@ -40,6 +41,7 @@ def run_tasks(
     name: Callable[[Task], str] = str,
     kept: KeptRuns | None = None,
     on_failure: OnFailure[Task] | None = None,
+    on_spent: OnSpent | None = None,
     progress: OnProgress | None = None,
     stop: threading.Event | None = None,
 ) -> Generator[tuple[Task, Made], None, None]:
@@ -64,6 +66,9 @@ def run_tasks(
     on_failure
         Called with a task that failed and its error. None: errors are raised once all others are
         done, see :func:`~gpusched.base.failures.raise_named`.
+    on_spent
+        Called with the processor time of each task that is done, in seconds; of a task that was
+        kept it is what it took when it was run.
     progress
         As for :func:`gpusched.simulate`, in tasks; their number is 0 where ``tasks`` has no length.
     stop
@@ -83,7 +88,10 @@ def run_tasks(
     def collect(task: Task, error: Exception) -> None:
         failures.errors[name(task)] = error
 
-    driver = _Driver(run, tasks, backend, arguments or _alone, kept, on_failure or collect, stop)
+    driver = _Driver(
+        run, tasks, backend, arguments or _alone, kept,
+        on_failure or collect, on_spent or _dropped, stop,
+    )  # fmt: skip
     try:
         with held_interrupts() as interrupt:
             yield from driver.results(interrupt, progress)
@@ -95,6 +103,10 @@ def run_tasks(
 
 def _alone(task: Any) -> tuple[Any, ...]:
     return (task,)
+
+
+def _dropped(_: float) -> None:
+    pass
 
 
 @dataclass(slots=True)
@@ -116,6 +128,7 @@ class _Driver(Generic[Task, Made]):
         arguments: Callable[[Task], tuple[Any, ...]],
         kept: KeptRuns | None,
         on_failure: OnFailure[Task],
+        on_spent: OnSpent,
         stop: threading.Event | None,
     ) -> None:
         self._run = run
@@ -125,6 +138,7 @@ class _Driver(Generic[Task, Made]):
         self._arguments = arguments
         self._kept = kept
         self._on_failure = on_failure
+        self._on_spent = on_spent
         self._stop = stop
         self._call = outcome_of if isinstance(backend, Threads) else portable_outcome_of
         self._pending: dict[Future[Outcome], _Attempt[Task]] = {}
@@ -167,7 +181,7 @@ class _Driver(Generic[Task, Made]):
             for future in done if self._kept is not None else ():
                 outcome = None if future.exception() else future.result()
                 if outcome is not None and outcome.error is None:
-                    self._keep(self._pending[future].task, outcome.made)
+                    self._keep(self._pending[future].task, outcome)
         finally:
             for future in self._pending:
                 future.cancel()
@@ -190,10 +204,9 @@ class _Driver(Generic[Task, Made]):
                 task = next(self._left)
             except StopIteration:
                 return
-            known, made = (False, None) if self._kept is None else self._kept.find(self._run, task)
-            if known:
-                self._num_done += 1
-                yield task, cast(Made, made)
+            known = None if self._kept is None else self._kept.find(self._run, task)
+            if known is not None:
+                yield task, self._done_with(known)
                 continue
             try:
                 args = self._arguments(task)
@@ -231,13 +244,17 @@ class _Driver(Generic[Task, Made]):
         if outcome.error is not None:
             self._fail(attempt.task, outcome.error)
             return
-        self._keep(attempt.task, outcome.made)
-        self._num_done += 1
-        yield attempt.task, cast(Made, outcome.made)
+        self._keep(attempt.task, outcome)
+        yield attempt.task, self._done_with(outcome)
 
-    def _keep(self, task: Task, made: Made) -> None:
+    def _keep(self, task: Task, outcome: Outcome) -> None:
         if self._kept is not None:
-            self._kept.keep(self._run, task, made)
+            self._kept.keep(self._run, task, outcome)
+
+    def _done_with(self, outcome: Outcome) -> Made:
+        self._num_done += 1
+        self._on_spent(outcome.processor_s)
+        return cast(Made, outcome.made)
 
     def _lost(self, attempt: _Attempt[Task], fate: Fate, error: BaseException) -> None:
         attempt.num_lost += 1

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from types import GenericAlias
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -17,9 +18,8 @@ import numpy as np
 from gpusched.base.object_digests import ObjectReader
 from gpusched.base.real_data import PUBLISHED, data_folder
 from gpusched.base.replacing import PARTIAL, write_bytes
+from gpusched.execution.calls import Outcome
 from gpusched.execution.code_digest import code_digest
-
-Made = TypeVar("Made")
 
 _ENDING: Final = ".run"
 _SUM: Final = hashlib.sha256().digest_size
@@ -37,18 +37,19 @@ class KeptRuns:
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
 
-    def find(self, run: Callable[..., Made], task: Any) -> tuple[bool, Made | None]:
-        """Return whether what ``run`` made of a task is kept, and it; a damaged file is none."""
+    def find(self, run: Callable[..., Any], task: Any) -> Outcome | None:
+        """Return what is kept of ``run`` and a task, None if nothing is; a damaged file is none."""
         with suppress(FileNotFoundError, msgspec.MsgspecError, ValueError):
             data = self._path_of(run, task).read_bytes()
             if hashlib.sha256(data[_SUM:]).digest() == data[:_SUM]:
-                made = msgspec.msgpack.decode(data[_SUM:], type=_type_of(run), dec_hook=_array_of)
-                return True, made
-        return False, None
+                kind = GenericAlias(tuple, (float, _type_of(run)))
+                spent_s, made = msgspec.msgpack.decode(data[_SUM:], type=kind, dec_hook=_array_of)
+                return Outcome(made, processor_s=spent_s)
+        return None
 
-    def keep(self, run: Callable[..., Made], task: Any, made: Made) -> None:
-        """Keep what ``run`` made of a task."""
-        data = msgspec.msgpack.encode(made, enc_hook=_plain)
+    def keep(self, run: Callable[..., Any], task: Any, outcome: Outcome) -> None:
+        """Keep what ``run`` made of a task, and the processor time that it took."""
+        data = msgspec.msgpack.encode((outcome.processor_s, outcome.made), enc_hook=_plain)
         write_bytes(self._path_of(run, task), hashlib.sha256(data).digest() + data)
 
     def _path_of(self, run: Callable[..., Any], task: Any) -> Path:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any, Final
 
 from gpusched.base.failures import Failures
 from gpusched.base.progress import OnProgress
 from gpusched.base.real_data import data_at
+from gpusched.execution.calls import Outcome
 from gpusched.execution.kept_runs import KeptRuns, forget
 from gpusched.papers.common.page import Part
 from gpusched.papers.common.reproduction import Judged
+from gpusched.papers.common.stages import measured
 from gpusched.papers.common.verdicts import row_of
 from gpusched.papers.registry import Paper, known_papers
 
@@ -57,13 +58,15 @@ def reproduce_all(
     for paper in known_papers().values():
         task = (paper.name, seeds, quick, exact and paper.has_exact)
         with data_at(data):
-            found, part = kept.find(run, task) if kept else (False, None)
-        if not found or part is None:
+            found = kept.find(run, task) if kept else None
+        if found is not None:
+            part = found.made
+        else:
             place = None if folder is None else folder / paper.name
             part = run(*task, data=data, keep=place, executor=executor, progress=progress)
             if kept and not part.left_out:
                 with data_at(data):
-                    kept.keep(run, task, part)
+                    kept.keep(run, task, Outcome(part, processor_s=part.processor_s))
                 forget(folder / paper.name)  # type: ignore[operator]
         made.append(part)
     return made
@@ -91,10 +94,9 @@ def run(
 ) -> Part:
     """Reproduce one paper for the page; an error is told in its part, and stops no other."""
     paper = known_papers()[name]
-    began = time.perf_counter()
     failures = Failures()
     rows = []
-    with failures.part(name):
+    with measured() as spent, failures.part(name):
         found = paper.reproduce(
             seeds=seeds, quick=quick, exact=exact, data=data,
             keep=keep, executor=executor, progress=progress,
@@ -106,7 +108,7 @@ def run(
         title=paper.title,
         source=paper.source,
         command=_command(paper, seeds, quick, exact),
-        seconds=time.perf_counter() - began,
+        stages=spent.stages,
         rows=rows,
         left_out=" ".join(str(failures.errors.get(name, "")).split()),
     )

@@ -152,6 +152,27 @@ def test_tasks_are_kept_as_they_come(tmp_path: Path) -> None:
     assert calls in ([3], [])
 
 
+def busy(task: int) -> int:
+    """Take some processor time, the longer the greater the task is."""
+    until_s = time.process_time() + 0.01 * task
+    while time.process_time() < until_s:
+        pass
+    return task
+
+
+def test_a_kept_task_tells_the_processor_time_that_it_took_when_it_was_run(tmp_path: Path) -> None:
+    told: list[list[float]] = []
+    for tasks in ([1], [1, 2]):
+        told.append([])
+        with opened("threads:1") as backend:
+            kept = KeptRuns(tmp_path)
+            done = run_tasks(busy, tasks, backend=backend, kept=kept, on_spent=told[-1].append)
+            assert sorted(task for task, _ in done) == tasks
+    (first,), (kept_s, second) = told
+    assert kept_s == first >= 0.01
+    assert second >= 0.02
+
+
 def test_what_is_done_is_kept_where_the_caller_leaves(tmp_path: Path) -> None:
     with opened("threads:1") as backend:
         begun = run_tasks(logged, [1, 2, 3], backend=backend, kept=KeptRuns(tmp_path))

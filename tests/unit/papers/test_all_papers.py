@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from gpusched.base.failures import Failures
 from gpusched.cli import app
+from gpusched.execution.calls import Outcome
+from gpusched.execution.kept_runs import KeptRuns
 from gpusched.papers import all_papers
 from gpusched.papers.all_papers import forget_all, reproduce_all
 from gpusched.papers.common.page import Part, page
 from gpusched.papers.common.published import Claim
-from gpusched.papers.common.reproduction import Interrupted
+from gpusched.papers.common.reproduction import Interrupted, Progress
+from gpusched.papers.common.stages import run_stage
 from gpusched.papers.common.text_table import Table
 from gpusched.papers.common.verdicts import Comparison, beside, compare
 from gpusched.papers.registry import Paper, known_papers
@@ -85,13 +92,40 @@ def test_what_is_done_is_kept_and_what_failed_is_tried_again(
     assert len(ran) == 3
 
 
+def square(number: int) -> int:
+    return number**2
+
+
+def test_seconds_are_those_of_all_parts_whichever_call_ran_them(
+    papers: dict[str, Paper], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def staged(*, seeds: int, progress: Progress, **_: object) -> Study:
+        tasks = [(seed,) for seed in range(seeds)]
+        squares = run_stage("s", square, tasks, progress, Failures(), name=str)
+        assert sorted(made for _, made in squares) == [seed**2 for seed in range(seeds)]
+        return JudgedStudy()
+
+    actual = KeptRuns.keep
+
+    def kept_with_seconds(self: KeptRuns, run: Any, task: Any, outcome: Outcome) -> None:
+        actual(self, run, task, dataclasses.replace(outcome, processor_s=1.5))
+
+    monkeypatch.setattr(KeptRuns, "keep", kept_with_seconds)
+    monkeypatch.setattr(sys.modules[__name__], "reproduce", staged)
+    papers["fine"].reproduce(seeds=2, keep=tmp_path / "fine", executor="threads:1")
+    fine, _ = reproduce_all(seeds=3, keep=tmp_path, executor="threads:1")
+    assert fine.stages["s"].parts == 3
+    assert 3.0 <= fine.processor_s < 4.0
+    assert f"| fine | s | 3 | {fine.processor_s:.0f} |" in page([fine], "c")
+
+
 def test_ctrl_c_leaves_what_was_done(
     papers: dict[str, Paper], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def stop(name: str, *rest: object, **more: object) -> Part:
         if name == "lost":
             raise Interrupted(None)
-        return Part(name, "T", "A", "c", 1.0, [])
+        return Part(name, "T", "A", "c", {}, [])
 
     stop.__annotations__["return"] = Part
     stop.__module__ = __name__

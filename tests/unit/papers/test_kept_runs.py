@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpusched.cli import app
+from gpusched.execution.calls import Outcome
 from gpusched.execution.kept_runs import KeptRuns, num_kept
 from gpusched.papers import registry as papers
 
@@ -36,12 +37,12 @@ def test_an_interrupted_reproduction_shows_what_is_done_and_goes_on(
 ) -> None:
     actual, runs = KeptRuns.keep, []
 
-    def stopped(self: KeptRuns, run: Any, task: tuple[Any, ...], made: Any) -> None:
+    def stopped(self: KeptRuns, run: Any, task: tuple[Any, ...], made: Outcome) -> None:
         if task[0] == 3:
             raise KeyboardInterrupt
         actual(self, run, task, made)
 
-    def counted(self: KeptRuns, run: Any, task: tuple[Any, ...], made: Any) -> None:
+    def counted(self: KeptRuns, run: Any, task: tuple[Any, ...], made: Outcome) -> None:
         runs.append(task[0])
         actual(self, run, task, made)
 

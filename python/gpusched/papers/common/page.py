@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from gpusched.papers.common.published import MEANINGS
+from gpusched.papers.common.spent import StageTime
 from gpusched.papers.common.text_table import Table, table
 from gpusched.papers.common.verdicts import RULE, Row, Verdict, table_of
 
@@ -24,7 +25,7 @@ What papers publish beside what our runs of their experiments give, written by o
 
 *Verdict*: {rule}
 
-*Seconds*: of the call that finished the paper; what an earlier call had kept is not in them.
+*Seconds*: processor time of all parts, whichever call ran them and kept them.
 """
 
 
@@ -38,8 +39,9 @@ class Part:
         Of the paper.
     command
         What runs it alone.
-    seconds
-        How long the call took that finished it; it depends on the machine.
+    stages
+        Parts and processor time of each stage, also of what an earlier call had run and kept; it
+        depends on the machine.
     rows
         Its comparisons.
     left_out
@@ -50,9 +52,14 @@ class Part:
     title: str
     source: str
     command: str
-    seconds: float
+    stages: dict[str, StageTime]
     rows: list[Row]
     left_out: str = ""
+
+    @property
+    def processor_s(self) -> float:
+        """Processor time of all stages, in seconds."""
+        return sum(stage.processor_s for stage in self.stages.values())
 
 
 def overview(parts: Sequence[Part]) -> Table:
@@ -62,9 +69,21 @@ def overview(parts: Sequence[Part]) -> Table:
     for part in parts:
         given = [row.verdict for row in part.rows]
         counts = ["" if part.left_out else str(given.count(word)) for word in words]
-        rows.append((part.name, *counts, f"`{part.command}`", f"{part.seconds:.0f}"))
+        rows.append((part.name, *counts, f"`{part.command}`", f"{part.processor_s:.0f}"))
     left = [f"{part.name} is left out: {part.left_out}" for part in parts if part.left_out]
     return table("Verdicts", ("system", *words, "command", "seconds"), rows, left)
+
+
+def by_stage(parts: Sequence[Part]) -> Table:
+    """Return the processor time of each stage of each paper, and of all."""
+    rows = [
+        (part.name, stage, str(time.parts), f"{time.processor_s:.0f}")
+        for part in parts
+        for stage, time in part.stages.items()
+    ]
+    everything = sum(part.processor_s for part in parts)
+    rows.append(("all", "", "", f"{everything:.0f}"))
+    return table("Seconds", ("system", "stage", "parts", "seconds"), rows)
 
 
 def by_system(parts: Sequence[Part]) -> list[Table]:
@@ -84,5 +103,5 @@ def page(parts: Sequence[Part], command: str) -> str:
     """
     meanings = "\n".join(f"- *{word}*: {meaning};" for word, meaning in MEANINGS.items())
     head = _HEAD.format(command=command, meanings=meanings.removesuffix(";") + ".", rule=RULE)
-    body = (overview(parts), *by_system(parts))
+    body = (overview(parts), by_stage(parts), *by_system(parts))
     return "\n".join((head, *(one.to_markdown() for one in body)))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, TypeVar
 
 from gpusched.base.failures import Failures
@@ -13,12 +14,14 @@ from gpusched.execution.choosing import opened
 from gpusched.execution.driver import run_tasks
 from gpusched.execution.kept_runs import KeptRuns
 from gpusched.papers.common.reproduction import Progress
+from gpusched.papers.common.spent import Spent
 
 Given = TypeVar("Given", bound=tuple[Any, ...])
 Made = TypeVar("Made")
 
 _executor: ContextVar[Any] = ContextVar("executor", default=None)
 _kept: ContextVar[KeptRuns | None] = ContextVar("kept", default=None)
+_spent: ContextVar[Spent | None] = ContextVar("spent", default=None)
 
 
 @contextmanager
@@ -41,6 +44,17 @@ def running(executor: Any = None, folder: str | os.PathLike[str] | None = None) 
         finally:
             _executor.reset(tokens[0])
             _kept.reset(tokens[1])
+
+
+@contextmanager
+def measured() -> Iterator[Spent]:
+    """Count the processor time of all parts of the stages that are run here."""
+    spent = Spent()
+    token = _spent.set(spent)
+    try:
+        yield spent
+    finally:
+        _spent.reset(token)
 
 
 def run_stage(
@@ -74,7 +88,7 @@ def run_stage(
     def fail(task: Given, error: Exception) -> None:
         failures.errors.setdefault(name(task), error)
 
-    where = _executor.get() or "processes"
+    where, spent = _executor.get() or "processes", _spent.get()
     with opened("threads:1" if is_timed or (len(tasks) == 1) else where) as backend:
         yield from run_tasks(
             run,
@@ -83,6 +97,7 @@ def run_stage(
             arguments=_spread,
             kept=_kept.get(),
             on_failure=fail,
+            on_spent=None if spent is None else partial(spent.add, stage),
             progress=lambda told: progress(stage, told.done, len(tasks)),
         )
 

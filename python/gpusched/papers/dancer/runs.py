@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusched.bounds.deadline_bounds import deadline_bound
+from gpusched.bounds.deadline_bounds import dsr_bound
 from gpusched.engine.simulation import simulate_quietly as simulate
 from gpusched.papers.dancer.settings import PLACEMENT, SPEED, Arm, Setting
 from gpusched.papers.dancer.workload import workload
@@ -66,7 +66,7 @@ class Run:
 def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Run]:
     """Run all policies on the same jobs."""
     trace, cluster = workload(setting, seed), setting.place.cluster()
-    bound = deadline_bound(trace, cluster, speed=SPEED)
+    bound, name = dsr_bound(trace, cluster, speed=SPEED)  # which the summaries take as well
     made = []
     for arm in arms:
         policy = arm.text(setting)
@@ -79,7 +79,7 @@ def run_arms(setting: Setting, arms: tuple[Arm, ...], seed: int) -> list[Run]:
             predictor="estimate" if setting.error else "oracle",
             seed=seed,
         )
-        made.append(_measures(setting, arm.name, policy, seed, result, bound.dsr, bound.name))
+        made.append(_measures(setting, arm.name, policy, seed, result, bound, name))
     return made
 
 

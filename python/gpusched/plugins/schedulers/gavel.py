@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, u
 from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
 from gpusched.plugins.schedulers.gavel_waiting import Waiting
 from gpusched.plugins.schedulers.type_parts import Parts, best_parts, start_first, want
+
+_NOWHERE: Final = -1  # beside the types: of a job without fractions
+_SEVERAL: Final = -2
 
 
 @built_in("gavel")
@@ -76,6 +79,7 @@ class Gavel(_core.Scheduler):
         self.restarting: dict[int, int] = {}  # until when a job pays for its restart
         self.started: set[int] = set()
         self.fractions: dict[int, Array] = {}
+        self.only: dict[int, int] = {}  # the type of those that have a fraction of no other
         self.received: dict[int, Array] = {}  # microseconds on each type since the solution
         self.solved_us = self.counted_us = state.now_us
         last = len(self.prices) - 1  # which holds for all further types
@@ -119,6 +123,9 @@ class Gavel(_core.Scheduler):
             self._decide_as_simulator(state, self.rounds, actions)
             return
         is_due = state.now_us % self.round_us == 0
+        if is_due and self._is_at_rest(state):
+            actions.wake(state.now_us + self.round_us)
+            return
         free: list[int] = self.capacity.tolist()
         wanted: dict[int, Parts] = {}
         for job, parts in self.held.items():
@@ -133,6 +140,16 @@ class Gavel(_core.Scheduler):
         self._apply(state, actions, wanted)
         actions.wake((state.now_us // self.round_us + 1) * self.round_us)
 
+    def _is_at_rest(self, state: Any) -> bool:
+        """Whether all jobs run, and each on the one type that the program has for it, if any."""
+        if self.is_stale or not len(self.held) == len(self.rates) == len(state.running):
+            return False
+        for job, parts in self.held.items():
+            kind = self.only.get(job, _NOWHERE)
+            if kind != _NOWHERE and parts != [(kind, self.widths[job])]:
+                return False
+        return True
+
     def withdraw(self, job: int) -> bool:
         """Forget a waiting job that is cancelled: the next reset solves the program without it."""
         self._forget(job)
@@ -141,8 +158,8 @@ class Gavel(_core.Scheduler):
 
     def _forget(self, job: int) -> None:
         for known in (
-            self.rates, self.widths, self.is_whole, self.held, self.fractions, self.received,
-            self.restarting,
+            self.rates, self.widths, self.is_whole, self.held, self.fractions, self.only,
+            self.received, self.restarting,
         ):  # fmt: skip
             known.pop(job, None)
         self.started.discard(job)
@@ -183,6 +200,9 @@ class Gavel(_core.Scheduler):
 
     def _meet(self, state: Any, arrived: Array) -> None:
         """Look up how fast the jobs that have just arrived are on each type."""
+        listen()
+        if not len(arrived):
+            return
         widths = state.gpus[arrived]
         rates = np.zeros((len(arrived), len(self.types)))
         for width in np.unique(widths).tolist():
@@ -204,7 +224,7 @@ class Gavel(_core.Scheduler):
 
     def _solve(self, state: Any) -> None:
         ids = [job for job, is_whole in self.is_whole.items() if is_whole]
-        self.fractions, self.received = {}, {}
+        self.fractions, self.only, self.received = {}, {}, {}
         self.solved_us, self.is_stale = state.now_us, False
         if not ids:
             return
@@ -250,6 +270,9 @@ class Gavel(_core.Scheduler):
     def _take(self, ids: list[int], fractions: Array) -> None:
         """Follow these fractions from now on."""
         self.fractions = dict(zip(ids, fractions, strict=True))
+        many = np.count_nonzero(fractions > 0, axis=1)
+        only = np.select([many == 0, many == 1], [_NOWHERE, fractions.argmax(axis=1)], _SEVERAL)
+        self.only = dict(zip(ids, only.tolist(), strict=True))
         self.received = {job: np.zeros(len(self.capacity)) for job in ids}
 
     def _iterations(self, state: Any, jobs: Array) -> Array:

@@ -53,8 +53,9 @@ def water_filling(jobs: Jobs) -> Array:
     floor, rises = np.zeros(len(alike)), np.ones(len(alike), np.bool_)
     while True:
         found = level(
-            gain, rises.astype(float), gpus, count, jobs.capacity, floor=floor * _LESS, tie=0.0
-        )
+            gain, rises.astype(float), gpus, count, jobs.capacity, floor=floor * _LESS, tie=0.0,
+            asks_who_binds=True,
+        )  # fmt: skip
         stays = found.binds & rises
         floor[stays] = found.height
         rises &= ~stays
@@ -193,10 +194,13 @@ def _groups(jobs: Jobs) -> tuple[Array, Array, Array]:
     if jobs.iterations is not None:
         columns.append(jobs.iterations)
     key = np.column_stack(columns)
-    _, alike, group, count = np.unique(
-        key, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
-    return alike, group.reshape(-1), count.astype(float)
+    order = np.lexsort(key.T[::-1])  # stable: of each kind the first job comes first
+    key = key[order]
+    is_first = np.append(True, (key[1:] != key[:-1]).any(axis=1))
+    begin = np.flatnonzero(is_first)
+    group = np.empty(len(order), dtype=np.int64)
+    group[order] = np.cumsum(is_first) - 1
+    return order[begin], group, np.diff(begin, append=len(order)).astype(float)
 
 
 def _equal(gpus: Array, count: Array, capacity: Array) -> Array:

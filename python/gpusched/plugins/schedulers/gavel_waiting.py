@@ -39,7 +39,9 @@ class Waiting:
     def fill(self, wanted: dict[int, Parts], free: list[int]) -> None:
         """Give free GPUs to whom they serve best of those that want none, by JobId."""
         self.waiting.difference_update(wanted)
-        heads = [(line[0], kind) for kind in self.lines if (line := self._line(kind))]
+        if not any(free):
+            return
+        heads = [(line[0], kind) for kind in list(self.lines) if (line := self._line(kind))]
         heapify(heads)
         while heads and any(free):
             job, kind = heappop(heads)
@@ -51,8 +53,10 @@ class Waiting:
                     heappush(heads, (line[0], kind))
 
     def _line(self, kind: Kind) -> list[int]:
-        """Return the line, without those at its head that are gone."""
+        """Return the line, without those at its head that are gone; drop it if nobody is left."""
         line = self.lines[kind]
         while line and line[0] not in self.waiting:
             heappop(line)
+        if not line:
+            del self.lines[kind]
         return line

@@ -51,7 +51,9 @@ def start_first(state: Any, actions: Any, jobs: Iterable[int]) -> int | None:
 
 def want(wanted: dict[int, Parts], free: list[int], job: int, parts: Parts) -> None:
     """Give the job these GPUs, if all of them are free."""
-    if all(free[kind] >= gpus for kind, gpus in parts):
-        wanted[job] = parts
-        for kind, gpus in parts:
-            free[kind] -= gpus
+    for kind, gpus in parts:
+        if free[kind] < gpus:
+            return
+    wanted[job] = parts
+    for kind, gpus in parts:
+        free[kind] -= gpus

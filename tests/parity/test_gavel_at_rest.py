@@ -1,0 +1,37 @@
+"""A round of gavel in which all jobs would go on as they are is passed over, and no other one."""
+
+from __future__ import annotations
+
+import pytest
+
+import gpusched as gs
+from gpusched.plugins.schedulers.gavel import Gavel
+from tests.golden import workload as golden
+
+OBJECTIVES = (
+    "max-min", "water-filling", "ftf", "makespan", "throughput", "deadlines", "allox", "fifo",
+)  # fmt: skip
+CLUSTER = golden.cluster()
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("load", [0.2, 1.2])
+def test_a_run_that_passes_over_rounds_is_one_that_goes_through_all(
+    objective: str, load: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+    is_at_rest = Gavel._is_at_rest
+
+    def watched(self: Gavel, state: object) -> bool:
+        asked.append(is_at_rest(self, state))
+        return asked[-1]
+
+    trace = golden.urgent(is_typed=False).head(80).with_load(load, CLUSTER.num_gpus)
+    policy = f"gavel:objective={objective},round_s=60"
+    runs = []
+    for rule in (watched, lambda *_: False):
+        monkeypatch.setattr(Gavel, "_is_at_rest", rule)
+        runs.append(gs.simulate(trace, CLUSTER, policy=policy, speed="table", seed=3))
+    assert runs[0].digest == runs[1].digest
+    assert any(asked)
+    assert not all(asked)
