@@ -49,11 +49,12 @@ def _names_tests(config: pytest.Config) -> bool:
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """Let no test hang a run."""
     watch = item.config.stash[_WATCH]
-    watch.begin()
+    own = item.get_closest_marker("timeout")
+    watch.begin(own.args[0] if own else None)
     try:
         return (yield)
     finally:
-        if nextitem is None:
+        if own or nextitem is None:
             watch.end()
 
 

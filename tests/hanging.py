@@ -21,18 +21,17 @@ class Watch:
     spare_s: float
     # Capturing replaces the descriptor 2, not this one.
     stderr: int = field(default_factory=lambda: os.dup(2))
-    _set_at: float | None = None
+    _ends_at: float | None = None
 
-    def begin(self) -> None:
-        """Give what begins now its time."""
+    def begin(self, limit_s: float | None = None) -> None:
+        """Give what begins now its time, or one of its own."""
+        limit_s = self.limit_s if limit_s is None else limit_s
         now = time.monotonic()
-        if self._set_at is None or now > self._set_at + self.spare_s:
-            self._set_at = now
-            faulthandler.dump_traceback_later(
-                self.limit_s + self.spare_s, exit=True, file=self.stderr
-            )
+        if self._ends_at is None or now + limit_s > self._ends_at:
+            self._ends_at = now + limit_s + self.spare_s
+            faulthandler.dump_traceback_later(limit_s + self.spare_s, exit=True, file=self.stderr)
 
     def end(self) -> None:
         """Let what comes now take as long as it likes."""
-        self._set_at = None
+        self._ends_at = None
         faulthandler.cancel_dump_traceback_later()

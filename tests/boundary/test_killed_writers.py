@@ -21,7 +21,7 @@ KILLS = int(os.environ.get("GPUSCHED_KILLS", "8"))
 """Of each command. GPUSCHED_KILLS asks for more."""
 LIMIT_S = 120 + 20 * KILLS
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(60 + LIMIT_S)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(LIMIT_S + 60)]
 
 # Forked, so that the libraries are loaded once. Three of four are killed after the first change of
 # the folder, within the time that the rest takes when nobody kills it.

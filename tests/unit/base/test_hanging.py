@@ -48,4 +48,5 @@ def test_the_timer_is_set_anew_once_its_spare_time_is_over(monkeypatch: pytest.M
         watch.begin()
     watch.end()
     watch.begin()
-    assert set_to == [(100.0, 660), (161.0, 660), None, (200.0, 660)]
+    watch.begin(limit_s=3_000)
+    assert set_to == [(100.0, 660), (161.0, 660), None, (200.0, 660), (200.0, 3_060)]
