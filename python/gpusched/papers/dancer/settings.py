@@ -226,7 +226,7 @@ def requests(quick: bool) -> dict[Setting, tuple[Arm, ...]]:
 
     for workload in WORKLOADS:
         for load in LOADS:
-            # Its linear programs take more time than all others together.
+            # Its linear programs took more time than all others together.
             slow = () if load == MIDDLE else (GAVEL_DEADLINES,)
             want(Setting(workload, load), tuple(arm for arm in everyone if arm not in slow))
         few = tuple(arm for arm in everyone if arm != GAVEL_DEADLINES)

@@ -231,8 +231,9 @@ def effort(summary: Summary, settings: Sequence[Setting]) -> Table:
         rows,
         (
             "Means over all settings of the main comparison. Promises are those that stood when "
-            "the job came or later. Changes are preemptions and resizes. Decision: the run's time "
-            "over its arrivals and finishes, slots included; it depends on the machine.",
+            "the job came or later. Changes are preemptions and resizes. Decision: the run's "
+            "processor time over its arrivals and finishes, slots included; it depends on the "
+            "machine.",
         ),
     )  # fmt: skip
 
