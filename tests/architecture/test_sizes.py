@@ -36,7 +36,7 @@ LARGER_FILES = {
     "cpp/preemption/preemptive_scheduler.cpp": 411,
     "cpp/seams/state.hpp": 217,
     "python/gpusched/deciding/states/formats/slurm.py": 306,
-    "python/gpusched/plugins/schedulers/gavel.py": 332,
+    "python/gpusched/plugins/schedulers/gavel.py": 328,
     "python/gpusched/readable/engine.py": 303,
 }
 LARGER_ROOMS = {

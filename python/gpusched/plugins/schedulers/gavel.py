@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gpusched import _core
 from gpusched.base.supervision import listen
 from gpusched.plugins.built_in import built_in
+from gpusched.plugins.schedulers.gavel_fractions import Fractions
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
 from gpusched.plugins.schedulers.gavel_keepers import keeper
 from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS, PREEMPTION
@@ -18,9 +19,6 @@ from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, u
 from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
 from gpusched.plugins.schedulers.gavel_waiting import Waiting
 from gpusched.plugins.schedulers.type_parts import Parts, best_parts, start_first, want
-
-_NOWHERE: Final = -1  # beside the types: of a job without fractions
-_SEVERAL: Final = -2
 
 
 @built_in("gavel")
@@ -78,10 +76,8 @@ class Gavel(_core.Scheduler):
         self.waiting = Waiting()
         self.restarting: dict[int, int] = {}  # until when a job pays for its restart
         self.started: set[int] = set()
-        self.fractions: dict[int, Array] = {}
-        self.only: dict[int, int] = {}  # the type of those that have a fraction of no other
-        self.received: dict[int, Array] = {}  # microseconds on each type since the solution
-        self.solved_us = self.counted_us = state.now_us
+        self.fractions = Fractions(len(self.capacity), state.now_us)
+        self.counted_us = state.now_us
         last = len(self.prices) - 1  # which holds for all further types
         self.price = np.array([self.prices[min(kind, last)] for kind in self.types.tolist()])
         self.rounds = None
@@ -132,7 +128,7 @@ class Gavel(_core.Scheduler):
             if not is_due or state.now_us <= self.restarting.get(job, -1):
                 want(wanted, free, job, parts)
         if is_due:
-            past_us = state.now_us - self.solved_us
+            past_us = state.now_us - self.fractions.solved_us
             if self.is_stale and (not self.num_solved or past_us >= self.reset_us):
                 self._solve(state)
             self._follow(wanted, free)
@@ -144,11 +140,7 @@ class Gavel(_core.Scheduler):
         """Whether all jobs run, and each on the one type that the program has for it, if any."""
         if self.is_stale or not len(self.held) == len(self.rates) == len(state.running):
             return False
-        for job, parts in self.held.items():
-            kind = self.only.get(job, _NOWHERE)
-            if kind != _NOWHERE and parts != [(kind, self.widths[job])]:
-                return False
-        return True
+        return self.fractions.are_held(self.held, self.widths)
 
     def withdraw(self, job: int) -> bool:
         """Forget a waiting job that is cancelled: the next reset solves the program without it."""
@@ -157,11 +149,9 @@ class Gavel(_core.Scheduler):
         return True
 
     def _forget(self, job: int) -> None:
-        for known in (
-            self.rates, self.widths, self.is_whole, self.held, self.fractions, self.only,
-            self.received, self.restarting,
-        ):  # fmt: skip
+        for known in (self.rates, self.widths, self.is_whole, self.held, self.restarting):
             known.pop(job, None)
+        self.fractions.forget(job)
         self.started.discard(job)
         self.waiting.forget(job)
         if self.rounds is not None:
@@ -174,14 +164,14 @@ class Gavel(_core.Scheduler):
             actions.wake(rounds.ends_us)
             return
         if self.is_stale and rounds.may_reset(now_us, is_idle=is_idle):
-            rounds.reset(now_us, self.fractions)
+            rounds.reset(now_us, self.fractions.given)
             self._solve(state)
         free: list[int] = self.capacity.tolist()
         wanted: dict[int, Parts] = {}
         for job, parts in self.held.items():
             if now_us <= self.restarting.get(job, -1):
                 want(wanted, free, job, parts)
-        rounds.fill(wanted, free, self.fractions, self.rates, self.widths)
+        rounds.fill(wanted, free, self.fractions.given, self.rates, self.widths)
         for job, is_whole in self.is_whole.items():
             if not is_whole and job not in wanted and (parts := self._parts(job, free)):
                 want(wanted, free, job, parts)
@@ -194,8 +184,8 @@ class Gavel(_core.Scheduler):
         for job, parts in self.held.items():
             if self.rounds is not None and len(parts) == 1:
                 self.rounds.count(job, parts[0][0], now_us - self.counted_us)
-            elif job in self.received and len(parts) == 1:
-                self.received[job][parts[0][0]] += now_us - self.counted_us
+            elif len(parts) == 1:
+                self.fractions.count(job, parts[0][0], now_us - self.counted_us)
         self.counted_us = now_us
 
     def _meet(self, state: Any, arrived: Array) -> None:
@@ -224,8 +214,8 @@ class Gavel(_core.Scheduler):
 
     def _solve(self, state: Any) -> None:
         ids = [job for job, is_whole in self.is_whole.items() if is_whole]
-        self.fractions, self.only, self.received = {}, {}, {}
-        self.solved_us, self.is_stale = state.now_us, False
+        self.fractions.clear(state.now_us)
+        self.is_stale = False
         if not ids:
             return
         jobs, now_us = np.array(ids, dtype=np.int64), state.now_us
@@ -241,7 +231,7 @@ class Gavel(_core.Scheduler):
         else:
             remaining = np.ones(len(ids))
         if self.keeper is not None:
-            self._take(ids, self.keeper.solve(ids, rates, gpus, remaining, self.capacity))
+            self.fractions.take(ids, self.keeper.solve(ids, rates, gpus, remaining, self.capacity))
             return
         fractions, instead = solved(
             self.objective,
@@ -265,15 +255,7 @@ class Gavel(_core.Scheduler):
         if instead:
             self.unsolved[instead] += 1
         fractions[truth <= 0] = 0.0
-        self._take(ids, fractions)
-
-    def _take(self, ids: list[int], fractions: Array) -> None:
-        """Follow these fractions from now on."""
-        self.fractions = dict(zip(ids, fractions, strict=True))
-        many = np.count_nonzero(fractions > 0, axis=1)
-        only = np.select([many == 0, many == 1], [_NOWHERE, fractions.argmax(axis=1)], _SEVERAL)
-        self.only = dict(zip(ids, only.tolist(), strict=True))
-        self.received = {job: np.zeros(len(self.capacity)) for job in ids}
+        self.fractions.take(ids, fractions)
 
     def _iterations(self, state: Any, jobs: Array) -> Array:
         """Iterations for a second of service of each job."""
@@ -291,19 +273,10 @@ class Gavel(_core.Scheduler):
 
     def _follow(self, wanted: dict[int, Parts], free: list[int]) -> None:
         """Take pairs of a job and a type by their fraction over what they have had."""
-        ids = [job for job in self.fractions if job not in wanted]
+        ids = [job for job in self.fractions.given if job not in wanted]
         if not ids:
             return
-        fractions = np.array([self.fractions[job] for job in ids])
-        elapsed = max(1, self.counted_us - self.solved_us)
-        had = np.array([self.received[job] for job in ids]) / elapsed
-        priority = np.where(had > 0, fractions / np.maximum(had, 1e-12), fractions * 1e9)
-        on = [self.held[job][0][0] if len(self.held.get(job, ())) == 1 else -1 for job in ids]
-        is_new = np.array(on)[:, None] != self.types
-        rows, kinds = np.nonzero(fractions > 0)
-        order = np.lexsort((kinds, rows, is_new[rows, kinds], -priority[rows, kinds]))
-        for row, kind in zip(rows[order].tolist(), kinds[order].tolist(), strict=True):
-            job = ids[row]
+        for job, kind in self.fractions.by_priority(ids, self.held, self.counted_us):
             if job not in wanted:
                 want(wanted, free, job, [(kind, self.widths[job])])
                 if not any(free):
