@@ -3,16 +3,19 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/check.hpp"
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "bindings.hpp"
+#include "columns.hpp"
 #include "data.hpp"
 #include "gangs/bound_scheduler.hpp"
 #include "gangs/gang_plan.hpp"
 #include "model/cluster.hpp"
+#include "promises/lease_line.hpp"
 
 namespace gpusched::bindings {
 namespace {
@@ -48,6 +51,23 @@ py::array_t<Value> column_of_shares(const GangPlan& plan, Value GangShare::* fie
   return column_of(std::move(values));
 }
 
+std::unique_ptr<LeaseLine> lease_line(std::int64_t num_gpus, const Column<std::int32_t>& taken,
+                                      const Column<std::int64_t>& gpus,
+                                      const Column<std::int64_t>& leases,
+                                      const Column<std::int64_t>& until) {
+  const auto widths = view(gpus, "gpus");
+  const auto counts = view(leases, "leases");
+  const auto ends = view(until, "until");
+  if (counts.size() != widths.size() || ends.size() != widths.size()) {
+    throw py::value_error("gpus, leases and until: lengths differ");
+  }
+  std::vector<LeaseLine::Claim> claims;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    claims.push_back({static_cast<int>(widths[i]), counts[i], ends[i]});
+  }
+  return std::make_unique<LeaseLine>(num_gpus, view(taken, "taken"), std::move(claims));
+}
+
 }  // namespace
 
 void bind_plan(py::module_& m) {
@@ -71,6 +91,22 @@ void bind_plan(py::module_& m) {
         py::arg("policy_values"), py::arg("seed"), py::arg("tolerance"), py::arg("control"),
         "Binds all jobs, as if they came at one instant, as the policy does: under its theta_s,\n"
         "or, where that is 0, under the tightest cap that bisection finds.");
+  py::class_<LeaseLine>(
+      m, "LeaseLine",
+      "Claims to leases, each planned the last ones with room before its end, in their order.")
+      .def(
+          py::init(&lease_line), py::arg("num_gpus"), py::arg("taken").noconvert(),
+          py::arg("gpus").noconvert(), py::arg("leases").noconvert(), py::arg("until").noconvert(),
+          "`taken`: GPUs that are not to be had, by lease; `until`: the first lease that ends too\n"
+          "late. Leases are counted from the first that may be planned.")
+      .def(
+          "try_join",
+          [](LeaseLine& self, std::size_t place) {
+            if (place >= self.size()) throw py::index_error("place: there are fewer claims");
+            return self.try_join(place);
+          },
+          py::arg("place"),
+          "Whether the claim could have leases together with all that joined before; it joins then.");
 }
 
 }  // namespace gpusched::bindings

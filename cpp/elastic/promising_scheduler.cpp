@@ -35,7 +35,7 @@ void PromisingScheduler::begin(const Setup& setup) {
   ledgers_.clear();
   lines_.clear();
   for (int type = 0; type < jobs_.num_types(); ++type) {
-    ledgers_.emplace_back(jobs_.total(type), rules_.slot.count());
+    ledgers_.emplace_back(jobs_.total(type), rules_.slot.count(), takes_slow_twins);
     lines_.emplace_back(jobs_.total(type), rules_.slot.count(), takes_slow_twins);
   }
   promises_.clear();
@@ -138,9 +138,10 @@ std::int64_t PromisingScheduler::find_blocked(const State& state, int type) cons
 }
 
 /// Plans the candidate and all promises of its type anew; where that fails, the candidate alone
-/// beside the plans that stand. Candidates of an instant come in the order of JobId, as promises
+/// beside the plans that stand: if its plan takes less than `limit` GPU slots. Candidates of an instant come in the order of JobId, as promises
 /// with one key do.
-bool PromisingScheduler::try_join(const State& state, const Promise& candidate) {
+bool PromisingScheduler::try_join(const State& state, const Promise& candidate,
+                                  std::int64_t limit) {
   FilledLine& own = line(candidate.type);
   if (!own.is_open()) {
     find_promises(candidate.type);
@@ -148,7 +149,7 @@ bool PromisingScheduler::try_join(const State& state, const Promise& candidate) 
     for (Promise* known : line_) members.push_back({&known->claim, &known->plan, known->key});
     own.open(state.now().count(), find_blocked(state, candidate.type), members);
   }
-  return own.try_join(candidate.claim, candidate.key);
+  return own.try_join(candidate.claim, candidate.key, limit);
 }
 
 void PromisingScheduler::close_lines() {
@@ -156,7 +157,7 @@ void PromisingScheduler::close_lines() {
 }
 
 bool PromisingScheduler::could_meet(const State& state, Promise& candidate, bool& is_cut_off) {
-  ProgressiveFilling empty(jobs_.total(candidate.type), rules_.slot.count());
+  ProgressiveFilling empty(jobs_.total(candidate.type), rules_.slot.count(), takes_slow_twins);
   empty.open(state.now().count());
   const bool is_met = empty.find(candidate.claim, candidate.plan);
   is_cut_off = is_cut_off || (!is_met && empty.is_cut_off());
@@ -177,7 +178,7 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
 
   Promise best{};
   best.type = -1;
-  std::int64_t least = 0;
+  std::int64_t least = FilledLine::kNoLimit;
   bool is_possible = false;
   bool is_cut_off = false;  // alone
   Promise candidate{};
@@ -193,10 +194,8 @@ void PromisingScheduler::consider(const State& state, ElasticJobs::Job& job) {
     if (!could_meet(state, candidate, is_cut_off)) continue;
     is_possible = true;
     decision.type = type;
-    if (!try_join(state, candidate)) continue;
-    const std::int64_t slots = ledger(type).gpu_slots(line(type).plan());
-    if (best.type >= 0 && slots >= least) continue;
-    least = slots;
+    if (!try_join(state, candidate, least)) continue;
+    least = ledger(type).gpu_slots(line(type).plan());
     best = candidate;
   }
   if (best.type < 0) {

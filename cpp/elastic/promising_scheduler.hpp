@@ -10,10 +10,10 @@
 #include "base/clone.hpp"
 #include "base/heap.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "promises/filled_line.hpp"
+#include "promises/progressive_filling.hpp"
 #include "seams/placement.hpp"
 #include "seams/scheduler.hpp"
-#include "solvers/filled_line.hpp"
-#include "solvers/progressive_filling.hpp"
 
 namespace gpusched {
 
@@ -72,7 +72,7 @@ class PromisingScheduler : public Scheduler {
   void consider_batch(const State& state);
   /// Alone. Sets `is_cut_off` where it is not known, as the plan would be too long.
   [[nodiscard]] bool could_meet(const State& state, Promise& candidate, bool& is_cut_off);
-  [[nodiscard]] bool try_join(const State& state, const Promise& candidate);
+  [[nodiscard]] bool try_join(const State& state, const Promise& candidate, std::int64_t limit);
   void close_lines();
   void set_claim(const State& state, Promise& promise) const;
   void find_promises(int type);

@@ -7,7 +7,7 @@ import numpy
 import numpy.typing
 import typing
 _testing: typing.Any
-__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'cluster_series', 'decided', 'exact_matching', 'fill', 'flags', 'group_times', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_order', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
+__all__: list[str] = ['Actions', 'Allocation', 'AskingLanes', 'Assignment', 'Cluster', 'DeadlinePlans', 'ExactMatching', 'FreeGpus', 'GangPlan', 'InvariantError', 'JOB_COLUMNS', 'JobColumn', 'JobTable', 'LeaseLine', 'LogLimitError', 'MatchingDecision', 'MatchingMarket', 'MatchingProblem', 'Order', 'Part', 'Placement', 'REJECT_REASONS', 'Request', 'Run', 'RunControl', 'RunDescription', 'RunMeasures', 'Schedule', 'Scheduler', 'Standing', 'State', 'Stopped', 'Transportation', 'assign', 'auction', 'busy_times', 'can_place', 'cluster_series', 'decided', 'exact_matching', 'fill', 'flags', 'group_times', 'iteration_limits', 'least_costs', 'least_run_bytes', 'list_parameters', 'list_preemption', 'longest_job', 'mean_busy_time', 'plan_deadlines', 'plan_gangs', 'priced_times', 'registry', 'run_measures', 'schedule_measures', 'split_batch', 'split_whole_batch', 'squashed_srpt', 'standing_of', 'time_order', 'time_there_us', 'total_work', 'until_start', 'wide_gangs']
 class InvariantError(RuntimeError):
     """
     A policy or a placement asked for something impossible, or the engine broke a rule of its
@@ -742,6 +742,21 @@ class GangPlan:
     def server(self) -> numpy.typing.NDArray[numpy.int32]:
         """
         The server of each share.
+        """
+class LeaseLine:
+    """
+    Claims to leases, each planned the last ones with room before its end, in their order.
+    """
+    def __init__(self, num_gpus: typing.SupportsInt | typing.SupportsIndex, taken: numpy.typing.NDArray[numpy.int32], gpus: numpy.typing.NDArray[numpy.int64], leases: numpy.typing.NDArray[numpy.int64], until: numpy.typing.NDArray[numpy.int64]) -> None:
+        """
+        `taken`: GPUs that are not to be had, by lease; `until`: the first lease that ends too
+        late. Leases are counted from the first that may be planned.
+        """
+    def __reduce__(self) -> typing.NoReturn:
+        ...
+    def try_join(self, place: typing.SupportsInt | typing.SupportsIndex) -> bool:
+        """
+        Whether the claim could have leases together with all that joined before; it joins then.
         """
 class DeadlinePlans:
     """

@@ -15,6 +15,7 @@ ROOMS = (
     "model",
     "bounds",
     "solvers",
+    "promises",
     "market",
     "deadlines",
     "seams",
@@ -36,7 +37,7 @@ ROOMS = (
     "tools",
 )
 FLOOR = {room: floor for floor, room in enumerate(ROOMS)}
-PURE = {"bounds", "solvers", "market", "deadlines"}
+PURE = {"bounds", "solvers", "promises", "market", "deadlines"}
 
 TOOLS = [path for path in CPP_FILES if path.relative_to(CPP).parts[0] == "tools"]
 

@@ -112,8 +112,11 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
         "unit/deciding/test_assignment.py", "property/test_bounds_hold.py",
         "property/test_graph_cut_gaps.py", "property/test_contention_laws.py",
-        "unit/papers/test_sjf_bco.py", "property/test_filled_line_laws.py",
-        "parity/test_promises_equal_slow_twins.py",
+        "unit/papers/test_sjf_bco.py",
+    ),
+    "promises": (
+        "property/test_filled_line_laws.py", "parity/test_promises_equal_slow_twins.py",
+        "unit/core/schedulers/test_chronus_leases.py",
     ),
     "bindings/bind_a": (
         "unit/gym", "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",
@@ -130,7 +133,8 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "bindings/bind_filling": ("unit/deciding/test_filling.py",),
     "bindings/bind_market": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
-    "bindings/bind_plan": ("property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py"),
+    "bindings/bind_plan": ("property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py",
+        "unit/core/schedulers/test_chronus_leases.py"),
     "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
     "bindings/bind_s": (
         "unit/bounds/test_certificates.py", "unit/deciding/test_cluster_state.py",

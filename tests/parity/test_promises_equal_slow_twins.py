@@ -9,7 +9,7 @@ import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.parity.slow_twins import slow_twins
 
-TYPES = ("A", "B")
+TYPES = ("A", "B", "C")
 POLICIES = (
     "elasticflow:slot_s=20",
     "elasticflow:slot_s=20,types=pinned",
@@ -17,32 +17,36 @@ POLICIES = (
     "chronus:lease_s=20",
 )
 # Speeds on each type beside the first one, and how they grow: GPUs ** exponent.
-MODELS = ((1.0, 0.5, 0.9), (0.7, 1.0, 0.6), (1.0, 1.0, 0.4))
+MODELS = ((1.0, 0.5, 0.12, 0.95), (0.7, 1.0, 0.3, 0.8), (1.0, 1.0, 1.0, 0.4))
+WIDTHS = (1, 2, 4, 8, 16)
 BURSTS_S = (0, 13, 140, 300)
 
 
-def crowds(seed: int, jobs: int) -> gs.Trace:
+def crowds(seed: int, jobs: int, restart_s: float | None = None, bursts: int = 4) -> gs.Trace:
     """Draw jobs that come in a few bursts, with and without deadlines and costs of restarts."""
     rng = np.random.default_rng(seed)
-    submit_s = np.sort(rng.choice(BURSTS_S, jobs, p=[0.4, 0.2, 0.3, 0.1])).astype(float)
+    shares = np.array([0.4, 0.2, 0.3, 0.1])[:bursts]
+    submit_s = np.sort(rng.choice(BURSTS_S[:bursts], jobs, p=shares / shares.sum())).astype(float)
     service_s = rng.choice([5, 20, 20, 45, 90, 300], jobs) + rng.integers(0, 30, jobs).astype(float)
     slack = rng.uniform(0.9, rng.choice([1.5, 4.0]), jobs)
     deadline_s = np.where(rng.random(jobs) < 0.9, submit_s + slack * service_s, np.nan)
+    if restart_s is None:
+        restart_s = float(rng.choice([0.0, 0.0, 4.0, 25.0]))
     return gs.Trace.from_columns(
         submit_s,
         service_s,
         rng.choice([1, 1, 1, 2, 4, 8], jobs),
         deadline_s=np.ceil(deadline_s),
-        restart_s=rng.choice([0.0, 0.0, 4.0, 25.0]) * np.ones(jobs),
+        restart_s=np.full(jobs, restart_s),
         profiles=[
             gs.models.JobProfile(
                 f"model{index}",
                 throughput={
-                    name: {width: speed * width**exponent for width in (1, 2, 4, 8)}
-                    for name, speed in zip(TYPES, (first, second), strict=True)
+                    name: {width: speed * width**exponent for width in WIDTHS}
+                    for name, speed in zip(TYPES, speeds, strict=True)
                 },
             )
-            for index, (first, second, exponent) in enumerate(MODELS)
+            for index, (*speeds, exponent) in enumerate(MODELS)
         ],
         profile=rng.integers(0, len(MODELS), jobs),
     )
@@ -84,3 +88,13 @@ def test_a_crowd_is_promised_what_it_is_promised_when_all_is_planned_anew(
     ]
     if "batch" not in policy:  # it turns down all of a burst
         assert min(promised) > 5
+
+
+@pytest.mark.parametrize("restart_s", [0.0, 4.0])
+@pytest.mark.parametrize("policy", ["elasticflow:slot_s=20", "chronus:lease_s=20"])
+def test_many_arrivals_at_one_instant_on_several_types_are_promised_alike(
+    policy: str, restart_s: float
+) -> None:
+    for seed in range(4):
+        trace = crowds(seed, 300, restart_s, bursts=1)
+        assert 5 < assert_equal_runs(trace, policy, "table", "best-fit") < 250

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bindings/bindings.hpp"
-#include "solvers/filled_line.hpp"
+#include "promises/filled_line.hpp"
 
 namespace gpusched::bindings {
 namespace {

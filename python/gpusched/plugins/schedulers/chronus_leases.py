@@ -211,12 +211,12 @@ class ChronusLeases(_core.Scheduler):
         lines: list[dict[int, Claim]] = [{} for _ in self.ledgers]
         for job in self.came:
             known = self.jobs[job]
-            if known.due_us < 0 or known.kind < 0:
-                continue
-            line = {**lines[known.kind], job: known.claim(self.lease_us)}
-            if self.ledgers[known.kind].together(line, next_lease) is not None:
-                lines[known.kind], known.is_admitted = line, True
-                known.due_us = line[job].until * self.lease_us
+            if known.due_us >= 0 and known.kind >= 0:
+                lines[known.kind][job] = known.claim(self.lease_us)
+        for ledger, line in zip(self.ledgers, lines, strict=True):
+            for job in ledger.admitted(line, next_lease):
+                self.jobs[job].is_admitted = True
+                self.jobs[job].due_us = line[job].until * self.lease_us
         self.came.clear()
 
     def _fill(self, now_us: int, wanted: dict[int, Parts], free: list[int]) -> None:

@@ -7,10 +7,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
+
+from gpusched import _core
 from gpusched.base.supervision import listen
 
 LONGEST: Final = 32_768
 """Leases of one job at most."""
+FURTHEST: Final = 1 << 20
+"""Leases ahead up to which claims are judged by the core, which counts them all."""
 
 
 @dataclass
@@ -83,6 +89,47 @@ class LeasePlans:
             found[job] = leases
             extra.update(dict.fromkeys(leases, claims[job].gpus))
         return found
+
+    def admitted(self, claims: dict[int, Claim], start: int) -> list[int]:
+        """Return who can have leases together with those admitted before it, judged in turn."""
+        judged = {
+            job: claim
+            for job, claim in claims.items()
+            if 0 < claim.leases <= min(claim.until - start, LONGEST)
+        }
+        if not judged:
+            return []
+        ahead = max(claim.until for claim in judged.values()) - start
+        if ahead > FURTHEST:
+            return self.admitted_by_planning(judged, start)
+        line = sorted(judged, key=lambda job: judged[job].order())
+        columns = [(judged[job].gpus, judged[job].leases, judged[job].until) for job in line]
+        gpus, leases, until = np.array(columns, np.int64).T.copy()
+        core = _core.LeaseLine(
+            self.capacity, self._taken(start, ahead), gpus, leases, until - start
+        )
+        places = {job: place for place, job in enumerate(line)}
+        found = []
+        for job in judged:
+            listen()
+            if core.try_join(places[job]):
+                found.append(job)
+        return found
+
+    def admitted_by_planning(self, claims: dict[int, Claim], start: int) -> list[int]:
+        """Return the same, all that were admitted planned again for each: the slow twin."""
+        line: dict[int, Claim] = {}
+        for job, claim in claims.items():
+            if self.together({**line, job: claim}, start) is not None:
+                line[job] = claim
+        return list(line)
+
+    def _taken(self, start: int, leases: int) -> npt.NDArray[np.int32]:
+        taken = np.zeros(leases, np.int32)
+        for lease, gpus in self.taken.items():
+            if start <= lease < start + leases:
+                taken[lease - start] = gpus
+        return taken
 
     def adopt(self, job: int, gpus: int, leases: list[int]) -> None:
         """Set leases aside for a job instead of those that it had."""

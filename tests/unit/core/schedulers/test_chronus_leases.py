@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from itertools import combinations, product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpusched as gs
-from gpusched.plugins.schedulers.chronus_plans import LONGEST, Claim, LeasePlans
+from gpusched.plugins.schedulers.chronus_plans import FURTHEST, LONGEST, Claim, LeasePlans
 from gpusched.plugins.schedulers.chronus_program import first_leases
 from tests.unit.core.schedulers.two_types import NONE, random_workload, runs
 
@@ -149,3 +150,31 @@ def test_plans_never_pass_the_capacity_and_dropped_leases_are_free_again() -> No
 def test_a_plan_of_too_many_leases_is_none() -> None:
     ledger = LeasePlans(1)
     assert ledger.together({0: Claim(1, LONGEST + 1, 10**9)}, 0) is None
+
+
+@given(st.integers(0, 1 << 30), st.sampled_from([3, 12, 60, 200]))
+@settings(deadline=None)
+def test_a_crowd_is_admitted_as_if_all_were_planned_again_for_each(seed: int, crowd: int) -> None:
+    rng = random.Random(seed)
+    start = rng.choice([0, 5, 1000])
+    ledger = LeasePlans(rng.randint(1, 16))
+    for job in range(rng.randint(0, 4)):
+        leases = sorted(rng.sample(range(start - 5, start + 40), rng.randint(1, 20)))
+        ledger.adopt(-1 - job, rng.randint(1, ledger.capacity // 4 + 1), leases)
+    furthest = rng.choice([10, 60, crowd])
+    claims = {
+        job: Claim(
+            min(rng.choice([1, 1, 2, 4, 8]), ledger.capacity),
+            rng.randint(1, rng.choice([3, 12])),
+            start + rng.randint(1, furthest),
+        )
+        for job in rng.sample(range(crowd), rng.randint(1, crowd))
+    }
+    admitted = ledger.admitted(claims, start)
+    assert admitted == ledger.admitted_by_planning(claims, start)
+
+
+def test_claims_far_ahead_are_admitted_alike() -> None:
+    ledger = LeasePlans(1)
+    claims = {job: Claim(1, 2, until) for job, until in enumerate((3, 3, 2 * FURTHEST))}
+    assert ledger.admitted(claims, 0) == [0, 2]

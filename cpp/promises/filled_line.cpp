@@ -1,4 +1,4 @@
-#include "solvers/filled_line.hpp"
+#include "promises/filled_line.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -7,31 +7,7 @@
 namespace gpusched {
 namespace {
 
-constexpr std::size_t kEntriesInBlock = 12;
-
-/// Adds what the plan takes in the slots [low, high) to `used`, which begins with slot `low`.
-void add_plan(std::span<std::int64_t> used, const SlotPlan& plan, std::int64_t low,
-              std::int64_t high, std::int64_t sign) noexcept {
-  std::int64_t begin = 0;
-  for (const SlotPlan::Stretch& known : plan.stretches) {
-    if (begin >= high) return;
-    const std::int64_t end = std::min(known.end, high);
-    if (known.gpus > 0) {
-      for (std::int64_t slot = std::max(begin, low); slot < end; ++slot) {
-        used[static_cast<std::size_t>(slot - low)] += sign * known.gpus;
-      }
-    }
-    begin = known.end;
-  }
-}
-
-std::int64_t at(const std::vector<std::int64_t>& used, std::int64_t slot) noexcept {
-  return static_cast<std::size_t>(slot) < used.size() ? used[static_cast<std::size_t>(slot)] : 0;
-}
-
-void reach(std::vector<std::int64_t>& used, std::int64_t slots) {
-  if (used.size() < static_cast<std::size_t>(slots)) used.resize(static_cast<std::size_t>(slots));
-}
+constexpr std::size_t kEntriesInBlock = 8;
 
 }  // namespace
 
@@ -53,7 +29,7 @@ void FilledLine::open(std::int64_t now, std::int64_t blocked, std::span<const Me
     if (blocks_.back().entries.size() == kEntriesInBlock) blocks_.emplace_back();
     blocks_.back().entries.push_back({member});
   }
-  refill();
+  fill_all();
 }
 
 void FilledLine::open_filling() {
@@ -62,7 +38,7 @@ void FilledLine::open_filling() {
 }
 
 /// Plans all anew, up to the first that fails.
-void FilledLine::refill() {
+void FilledLine::fill_all() {
   open_filling();
   bool is_complete = true;
   for (Block& block : blocks_) {
@@ -79,11 +55,11 @@ void FilledLine::refill() {
 }
 
 /// As progressive filling does when it has come to the claim.
-void FilledLine::fill(const Claim& claim, Entry& entry) {
-  const bool is_planned = filling_.fill(claim, entry.plan);
+void FilledLine::fill(const Claim& claim, Entry& entry, std::size_t first) {
+  const bool is_planned = filling_.fill(claim, entry.plan, first);
   entry.outcome = is_planned ? Outcome::planned : Outcome::failed;
   entry.share = filling_.share();
-  entry.has_failed = !is_planned || filling_.has_failed();
+  entry.shortfall = filling_.shortfall();
 }
 
 void FilledLine::describe(Block& block) const {
@@ -121,21 +97,33 @@ bool FilledLine::is_planned_before(const Place& place) const {
          is_planned(blocks_[place.block - 1].entries.back());
 }
 
-bool FilledLine::try_join(const Claim& claim, double key) {
+bool FilledLine::try_join(const Claim& claim, double key, std::int64_t limit) {
   place_ = place_of(key);
   changes_.clear();
-  clear_shift();
+  shift_.clear();
   own_ = {};
   must_refill_ = false;
-  is_replanned_ = is_slow_ ? replan_all(claim) : is_planned_before(place_) && replan(claim);
-  if (is_replanned_) {
-    plan_ = own_.plan;
-    return true;
+  is_replanned_ = false;
+  if (is_slow_) {
+    is_replanned_ = replan_all(claim);
+  } else if (is_planned_before(place_) && plan_own(claim)) {
+    // Where that plan is too long, those behind matter only if the claim could stand beside all.
+    const bool is_short = filling_.gpu_slots(own_.plan) < limit;
+    if (!is_short && !stands_beside(claim, limit)) return false;
+    is_replanned_ = replan_others(claim);
+    if (!is_short) return !is_replanned_;
   }
-  return standing_.find(claim, plan_);
+  if (!is_replanned_) return stands_beside(claim, limit);
+  plan_ = own_.plan;
+  return filling_.gpu_slots(plan_) < limit;
 }
 
-/// All one after the other: the slow twin of `replan`.
+/// Whether it could have a plan of less than so many GPU slots beside the plans that stand.
+bool FilledLine::stands_beside(const Claim& claim, std::int64_t limit) {
+  return standing_.find(claim, plan_) && standing_.gpu_slots(plan_) < limit;
+}
+
+/// All one after the other: the slow twin of `plan_own` and `replan_others`.
 bool FilledLine::replan_all(const Claim& claim) {
   must_refill_ = true;
   open_filling();
@@ -151,16 +139,15 @@ bool FilledLine::replan_all(const Claim& claim) {
   return true;
 }
 
-bool FilledLine::replan(const Claim& claim) {
+bool FilledLine::plan_own(const Claim& claim) {
   come_to(place_, filling_.slots_until(claim.deadline));
   fill(claim, own_);
-  if (own_.outcome == Outcome::failed) return false;
-  shift(own_.plan, 1);
-  return replan_others(claim);
+  return own_.outcome == Outcome::planned;
 }
 
 /// Those behind the new claim; false at the first that fails.
 bool FilledLine::replan_others(const Claim& claim) {
+  shift_.replace({}, own_.plan);
   for (Place place = place_; place.block < blocks_.size(); ++place.block, place.index = 0) {
     if (place.block > place_.block) {
       if (is_unchanged(place.block)) continue;
@@ -176,13 +163,12 @@ bool FilledLine::replan_others(const Claim& claim) {
       }
       changes_.push_back({place, {entry.member}});
       Entry& now = changes_.back().entry;
-      fill(*entry.member.claim, now);
+      refill(entry, now);
       if (now.outcome == Outcome::failed) return false;
       // What failed found a way where something else was free: seldom, and what comes behind it is
       // open.
       if (entry.outcome == Outcome::failed) return replan_all(claim);
-      shift(entry.plan, -1);
-      shift(now.plan, 1);
+      shift_.replace(entry.plan, now.plan);
     }
   }
   return true;
@@ -195,103 +181,13 @@ void FilledLine::come_to(const Place& place, std::int64_t slots) {
   const auto known = std::min(block.before.size(), static_cast<std::size_t>(slots));
   filling_.open(now_, std::span(block.before).first(known));
   for (std::size_t i = 0; i < place.index; ++i) filling_.add(block.entries[i].plan);
-  const std::int64_t end = std::min(high_, slots);
-  if (low_ >= end) return;
-  filling_.add(low_, std::span(shift_).subspan(static_cast<std::size_t>(low_),
-                                               static_cast<std::size_t>(end - low_)));
-}
-
-/// Whether all entries of the block keep their plans.
-bool FilledLine::is_unchanged(std::size_t index) const {
-  const Block& block = blocks_[index];
-  if (block.entries.empty()) return true;
-  if (block.entries.back().outcome != Outcome::planned) return false;
-  const auto& after = index + 1 < blocks_.size() ? blocks_[index + 1].before : all_;
-  for (std::int64_t slot = low_; slot < high_; ++slot) {
-    const std::int64_t shift = shift_[static_cast<std::size_t>(slot)];
-    if (shift == 0) continue;
-    const std::int64_t most = at(after, slot) + std::max<std::int64_t>(0, shift);
-    const std::int64_t least = at(block.before, slot) + std::min<std::int64_t>(0, shift);
-    if (most + block.most <= num_gpus_) continue;  // all that is looked for fits, as it did
-    if (least + block.least > num_gpus_) continue;  // nothing does, as it did not
-    if (block.is_monotone && shift > 0 && most <= num_gpus_) continue;  // what was taken fits
-    return false;
-  }
-  return true;
-}
-
-/// The same of one entry to which the filling has come.
-bool FilledLine::is_unchanged(const Entry& entry) const {
-  if (!frees_ && entry.is_monotone()) return fits_as_planned(entry);
-  const std::int64_t size = entry.plan.size();
-  const std::int64_t until =
-      std::min(high_, entry.has_failed ? filling_.slots_until(entry.member.claim->deadline) : size);
-  std::int64_t begin = 0;
-  const auto is_kept = [&](std::int64_t end, int gpus) {
-    for (std::int64_t slot = std::max(begin, low_); slot < std::min(end, until); ++slot) {
-      if (!is_unchanged_at(entry, gpus, slot)) return false;
-    }
-    begin = end;
-    return true;
-  };
-  for (const SlotPlan::Stretch& known : entry.plan.stretches) {
-    if (!is_kept(known.end, known.gpus)) return false;
-  }
-  return is_kept(until, 0);
-}
-
-/// Whether what it has is still free. So it is where nothing more is taken.
-bool FilledLine::fits_as_planned(const Entry& entry) const {
-  std::int64_t begin = 0;
-  for (const SlotPlan::Stretch& known : entry.plan.stretches) {
-    const std::int64_t end = std::min(known.end, high_);
-    for (std::int64_t slot = std::max(begin, low_); slot < end; ++slot) {
-      if (filling_.free_at(static_cast<std::size_t>(slot)) < known.gpus) return false;
-    }
-    begin = known.end;
-  }
-  return true;
-}
-
-bool FilledLine::is_unchanged_at(const Entry& entry, int gpus, std::int64_t slot) const {
-  const std::int64_t shift = shift_[static_cast<std::size_t>(slot)];
-  if (shift == 0) return true;
-  const std::int64_t now = filling_.free_at(static_cast<std::size_t>(slot));
-  if (shift > 0 && entry.is_monotone()) return gpus <= now;
-  const Claim& claim = *entry.member.claim;
-  const auto fits_alike = [&](int width) { return (width <= now) == (width <= now + shift); };
-  const auto widths = claim.widths.first(entry.share + 1);
-  return fits_alike(claim.width) &&
-         std::all_of(widths.begin(), widths.end(),
-                     [&](const WidthRate& width) { return fits_alike(width.gpus); });
-}
-
-void FilledLine::shift(const SlotPlan& plan, int sign) {
-  const std::int64_t end = plan.size();
-  if (end == 0) return;
-  reach(shift_, end);
-  add_plan(shift_, plan, 0, end, sign);
-  low_ = 0;
-  high_ = std::max(high_, end);
-  const auto is_zero = [&](std::int64_t slot) {
-    return shift_[static_cast<std::size_t>(slot)] == 0;
-  };
-  while (low_ < high_ && is_zero(low_)) ++low_;
-  while (low_ < high_ && is_zero(high_ - 1)) --high_;
-  frees_ = std::any_of(shift_.begin() + low_, shift_.begin() + high_,
-                       [](std::int64_t more) { return more < 0; });
-}
-
-void FilledLine::clear_shift() noexcept {
-  for (; low_ < high_; ++low_) shift_[static_cast<std::size_t>(low_)] = 0;
-  low_ = high_ = 0;
-  frees_ = false;
+  filling_.add(shift_.begin(), shift_.before(slots));
 }
 
 void FilledLine::join(const Member& member) {
   if (must_refill_) {
     insert(member);
-    refill();
+    fill_all();
   } else {
     apply(member);
   }
@@ -316,8 +212,8 @@ void FilledLine::join(const Member& member) {
 /// Brings the entries to where all are planned anew beside the new claim, up to the first that
 /// fails.
 void FilledLine::apply(const Member& member) {
-  clear_shift();
-  if (own_.outcome == Outcome::planned) shift(own_.plan, 1);
+  shift_.clear();
+  if (own_.outcome == Outcome::planned) shift_.replace({}, own_.plan);
   const bool stands = is_replanned_ && stands_as_filled_;
   auto change = changes_.begin();
   bool has_failed = own_.outcome != Outcome::planned;
@@ -326,8 +222,7 @@ void FilledLine::apply(const Member& member) {
     const bool is_touched = change != changes_.end() && change->place.block == index;
     for (; change != changes_.end() && change->place.block == index; ++change) {
       Entry& entry = blocks_[index].entries[change->place.index];
-      shift(entry.plan, -1);
-      shift(change->entry.plan, 1);
+      shift_.replace(entry.plan, change->entry.plan);
       if (stands) {
         standing_.add(entry.plan, -1);
         standing_.add(change->entry.plan);
@@ -342,10 +237,7 @@ void FilledLine::apply(const Member& member) {
     if (has_failed || !is_planned_before({index + 1, 0})) break;
     const bool is_last = index + 1 == blocks_.size();
     auto& next = is_last ? all_ : blocks_[index + 1].before;
-    reach(next, high_);
-    for (std::int64_t slot = low_; slot < high_; ++slot) {
-      next[static_cast<std::size_t>(slot)] += shift_[static_cast<std::size_t>(slot)];
-    }
+    add_taken(next, shift_.begin(), shift_.before(shift_.end()));
     if (is_last) break;
   }
   insert(member);
@@ -370,8 +262,7 @@ void FilledLine::split(std::size_t index) {
   first.entries.erase(middle, first.entries.end());
   second.before = first.before;
   for (const Entry& entry : first.entries) {
-    reach(second.before, entry.plan.size());
-    add_plan(second.before, entry.plan, 0, entry.plan.size(), 1);
+    entry.plan.add_to(second.before);
   }
   describe(second);
   blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(index) + 1, std::move(second));

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
-#include "solvers/progressive_filling.hpp"
+#include "promises/plan_shift.hpp"
+#include "promises/progressive_filling.hpp"
 
 namespace gpusched {
 
@@ -15,6 +17,8 @@ namespace gpusched {
 /// width of it fits that did not fit before, and none stops to fit that it took or might have taken.
 class FilledLine {
  public:
+  static constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
   /// A claim that joined, and where its plan stands. Both outlive the line.
   struct Member {
     const Claim* claim = nullptr;
@@ -25,9 +29,10 @@ class FilledLine {
   /// `is_slow`: as its slow twin.
   FilledLine(std::int64_t num_gpus, std::int64_t slot_ticks, bool is_slow)
       : num_gpus_(num_gpus),
+        slot_ticks_(slot_ticks),
         is_slow_(is_slow),
-        standing_(num_gpus, slot_ticks),
-        filling_(num_gpus, slot_ticks) {}
+        standing_(num_gpus, slot_ticks, is_slow),
+        filling_(num_gpus, slot_ticks, is_slow) {}
 
   /// Whether it has members, or has none at this instant.
   [[nodiscard]] bool is_open() const noexcept { return is_open_; }
@@ -35,9 +40,9 @@ class FilledLine {
   void open(std::int64_t now, std::int64_t blocked, std::span<const Member> members);
   void close() noexcept;
 
-  /// Whether the claim could join: beside all others, planned anew, or else beside the plans that
-  /// stand. Valid until the next call of any of these.
-  [[nodiscard]] bool try_join(const Claim& claim, double key);
+  /// Whether the claim could join with a plan of less than `limit` GPU slots: beside all others,
+  /// planned anew, or else beside the plans that stand. Valid until the next call of any of these.
+  [[nodiscard]] bool try_join(const Claim& claim, double key, std::int64_t limit = kNoLimit);
   /// The plan of the last claim that could.
   [[nodiscard]] const SlotPlan& plan() const noexcept { return plan_; }
   /// The last claim joins, its plan stands, and those of the others as they were found.
@@ -49,17 +54,27 @@ class FilledLine {
     Member member;
     SlotPlan plan{};  ///< if all are planned anew: of those before the first that fails
     Outcome outcome = Outcome::unknown;
-    std::size_t share = 0;    ///< no width beyond it was looked for
-    bool has_failed = false;  ///< a share that did not suffice looked at all until the deadline
+    std::size_t share = 0;  ///< no width beyond it was looked for
+    /// What the widest share that did not suffice leaves undone, at least; it looked at all until
+    /// the deadline. 0: none was tried.
+    double shortfall = 0;
 
+    /// Where changes cost something less may be more.
+    [[nodiscard]] bool is_free_to_change() const noexcept {
+      return member.claim->restart == 0 && member.claim->debt == 0;
+    }
     /// Whether it keeps its plan where less is free, as long as all that it has is: it takes what
-    /// is widest, and what fails fails with less. Where changes cost something less may be more.
+    /// is widest, and what fails fails with less.
     [[nodiscard]] bool is_monotone() const noexcept {
-      return !has_failed || (member.claim->restart == 0 && member.claim->debt == 0);
+      return shortfall == 0 || is_free_to_change();
+    }
+    /// Shares that did not suffice or could not.
+    [[nodiscard]] std::size_t num_failed() const noexcept {
+      return outcome == Outcome::failed ? member.claim->widths.size() : share;
     }
   };
   struct Block {
-    std::vector<std::int64_t> before;  ///< taken from the present slot on, by all entries before
+    std::vector<Taken> before;  ///< taken from the present slot on, by all entries before
     std::vector<Entry> entries;
     std::int64_t slots = 0;  ///< until the last deadline
     int most = 0;  ///< of the widths that its claims look for
@@ -77,26 +92,29 @@ class FilledLine {
 
   [[nodiscard]] Place place_of(double key) const;
   [[nodiscard]] bool is_planned_before(const Place& place) const;
-  [[nodiscard]] bool replan(const Claim& claim);
+  [[nodiscard]] bool plan_own(const Claim& claim);
+  [[nodiscard]] bool stands_beside(const Claim& claim, std::int64_t limit);
   [[nodiscard]] bool replan_all(const Claim& claim);
   [[nodiscard]] bool replan_others(const Claim& claim);
   [[nodiscard]] bool is_unchanged(std::size_t block) const;
   [[nodiscard]] bool is_unchanged(const Entry& entry) const;
+  [[nodiscard]] bool chooses_as_planned(const Entry& entry) const;
   [[nodiscard]] bool fits_as_planned(const Entry& entry) const;
   [[nodiscard]] bool is_unchanged_at(const Entry& entry, int gpus, std::int64_t slot) const;
-  void fill(const Claim& claim, Entry& entry);
+  void fill(const Claim& claim, Entry& entry, std::size_t first = 0);
+  void refill(const Entry& before, Entry& entry);
+  [[nodiscard]] double gained(const Claim& claim, std::size_t num_widths, std::int64_t begin) const;
   void come_to(const Place& place, std::int64_t slots);
-  void shift(const SlotPlan& plan, int sign);
-  void clear_shift() noexcept;
   void apply(const Member& member);
   void insert(const Member& member);
   void forget_from(Place place);
   void split(std::size_t block);
   void describe(Block& block) const;
   void open_filling();
-  void refill();
+  void fill_all();
 
   std::int64_t num_gpus_;
+  std::int64_t slot_ticks_;
   bool is_slow_;
   ProgressiveFilling standing_;  // what the standing plans take
   ProgressiveFilling filling_;
@@ -105,7 +123,7 @@ class FilledLine {
   bool is_open_ = false;
   bool stands_as_filled_ = false;  // the standing plans are those of the entries
   std::vector<Block> blocks_;  // never empty while open; after the last: `all_`
-  std::vector<std::int64_t> all_;  // taken by all entries, if all are planned
+  std::vector<Taken> all_;  // taken by all entries, if all are planned
 
   // The last claim that tried to join.
   Place place_;
@@ -114,11 +132,7 @@ class FilledLine {
   bool is_replanned_ = false;
   bool must_refill_ = false;
   std::vector<Change> changes_;
-  // By how much more is taken than before, in the slots [low_, high_) from the present one on.
-  std::vector<std::int64_t> shift_;
-  std::int64_t low_ = 0;
-  std::int64_t high_ = 0;
-  bool frees_ = false;  // less is taken in some slot
+  PlanShift shift_;
 };
 
 }  // namespace gpusched

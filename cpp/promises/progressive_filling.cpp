@@ -1,6 +1,8 @@
-#include "solvers/progressive_filling.hpp"
+#include "promises/progressive_filling.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 namespace gpusched {
 namespace {
@@ -12,6 +14,8 @@ struct Walk {
   double debt;
   int width;
   bool has_run;
+  double error = 0;  ///< by how much `left` may differ from what is left slot by slot
+  bool is_unclear = false;  ///< whether it did so much that it may have been done a slot earlier
 
   Walk(const Claim& of, double work)
       : claim(of), left(work), debt(of.debt), width(of.width), has_run(of.has_run) {}
@@ -24,22 +28,40 @@ struct Walk {
 
   void run(const WidthRate& on, double ticks) noexcept {
     const double unpaid = cost(on.gpus);
+    if (error > 0) error += left * 0x1p-52;
     left -= std::max(0.0, ticks - unpaid) * on.rate;
     debt = std::max(0.0, unpaid - ticks);
     width = on.gpus;
     has_run = true;
   }
 
-  /// As `run` in so many slots one after the other, nothing being unpaid; stops when the work is
-  /// done, and returns in how many it ran.
-  std::int64_t run_on(double rate, double ticks, std::int64_t slots) noexcept {
-    const double done = ticks * rate;
-    std::int64_t ran = 0;
-    while (ran < slots && left > 0) {
-      left -= done;
-      ++ran;
+  /// As `run` in so many slots one after the other, of which each does so much, nothing being
+  /// unpaid.
+  void run_on(double done_each, std::int64_t slots) noexcept {
+    const auto count = static_cast<double>(slots);
+    const double done = count * done_each;
+    error += (count + 4) * (left + done) * 0x1p-52;
+    left -= done;
+  }
+
+  /// The same until the work is done, in at most so many slots; in how many it ran.
+  std::int64_t finish_on(double done_each, std::int64_t slots) noexcept {
+    if (slots == 0) return 0;
+    const double needed = std::ceil(left / done_each);
+    if (needed > static_cast<double>(slots)) {
+      run_on(done_each, slots);
+      return slots;
     }
+    const auto ran = static_cast<std::int64_t>(needed);
+    const double before = left - (needed - 1) * done_each;
+    run_on(done_each, ran);
+    is_unclear = before <= error;
     return ran;
+  }
+  /// Whether the work is done, if that is certain.
+  [[nodiscard]] std::optional<bool> is_done() const noexcept {
+    if (is_unclear || (error > 0 && std::abs(left) <= error)) return std::nullopt;
+    return left <= 0;
   }
 
   void idle() noexcept {
@@ -57,7 +79,19 @@ int widest(std::span<const WidthRate> widths, std::int64_t gpus) noexcept {
 
 }  // namespace
 
-void ProgressiveFilling::open(std::int64_t now, std::span<const std::int64_t> used) {
+void SlotPlan::add_to(std::vector<Taken>& taken) const {
+  const auto slots = static_cast<std::size_t>(size());
+  if (taken.size() < slots) taken.resize(slots);
+  std::int64_t begin = 0;
+  for (const Stretch& known : stretches) {
+    for (std::int64_t slot = begin; slot < known.end && known.gpus > 0; ++slot) {
+      taken[static_cast<std::size_t>(slot)] += known.gpus;
+    }
+    begin = known.end;
+  }
+}
+
+void ProgressiveFilling::open(std::int64_t now, std::span<const Taken> used) {
   now_ = now;
   used_.assign(used.begin(), used.end());
 }
@@ -71,45 +105,50 @@ void ProgressiveFilling::add(const SlotPlan& plan, int sign) {
   }
   std::int64_t begin = 0;
   for (const SlotPlan::Stretch& known : plan.stretches) {
-    for (std::int64_t i = std::max(begin, gone); i < known.end && known.gpus > 0; ++i) {
-      used_[static_cast<std::size_t>(i - gone)] += sign * known.gpus;
+    const Taken gpus = sign * known.gpus;
+    for (std::int64_t i = std::max(begin, gone); i < known.end && gpus != 0; ++i) {
+      used_[static_cast<std::size_t>(i - gone)] += gpus;
     }
     begin = known.end;
   }
 }
 
-void ProgressiveFilling::add(std::int64_t first, std::span<const std::int64_t> gpus) {
-  const auto begin = static_cast<std::size_t>(first);
-  if (used_.size() < begin + gpus.size()) used_.resize(begin + gpus.size());
-  for (std::size_t i = 0; i < gpus.size(); ++i) used_[begin + i] += gpus[i];
+void ProgressiveFilling::add(std::int64_t first, std::span<const Taken> gpus) {
+  add_taken(used_, first, gpus);
 }
 
 void ProgressiveFilling::block(std::int64_t gpus) {
   if (used_.empty()) used_.resize(1);
-  used_.front() += gpus;
+  used_.front() += static_cast<Taken>(gpus);
 }
 
-bool ProgressiveFilling::fill(const Claim& claim, SlotPlan& plan) {
-  if (!find(claim, plan)) return false;
+bool ProgressiveFilling::fill(const Claim& claim, SlotPlan& plan, std::size_t first) {
+  if (!find(claim, plan, first)) return false;
   add(plan);
   return true;
 }
 
-bool ProgressiveFilling::find(const Claim& claim, SlotPlan& plan) {
-  is_cut_off_ = has_failed_ = false;
+bool ProgressiveFilling::find(const Claim& claim, SlotPlan& plan, std::size_t first) {
+  is_cut_off_ = false;
+  shortfall_ = 0;
   share_ = claim.widths.size() - 1;
-  for (std::size_t share = 0; share < claim.widths.size(); ++share) {
+  for (std::size_t share = first; share < claim.widths.size(); ++share) {
     const double window = static_cast<double>(claim.deadline - now_);
     if (window * claim.widths[share].rate < claim.work) continue;
     share_ = share;
     if (find_share(claim, share, plan)) return true;
-    has_failed_ = true;
   }
   plan.stretches.clear();
   return false;
 }
 
 bool ProgressiveFilling::find_share(const Claim& claim, std::size_t share, SlotPlan& plan) {
+  const std::optional<bool> is_found = walk(claim, share, plan, is_slow_);
+  return is_found ? *is_found : *walk(claim, share, plan, true);
+}
+
+std::optional<bool> ProgressiveFilling::walk(const Claim& claim, std::size_t share, SlotPlan& plan,
+                                             bool by_slot) {
   const auto widths = claim.widths.first(share + 1);
   const double rate = widths.back().rate;
   // Remaining work and finishes are rounded up to ticks; a move may cost one restart.
@@ -123,13 +162,13 @@ bool ProgressiveFilling::find_share(const Claim& claim, std::size_t share, SlotP
     begin = end;
     const std::int64_t free = free_at(i);
     const int chosen = widest(widths, free);
-    // Whole slots behind this one in which nothing else is free.
-    const std::int64_t whole = std::min<std::int64_t>((claim.deadline - end) / slot_ticks_,
-                                                      kMaxSlots - 1 - static_cast<std::int64_t>(i));
+    // Whole slots behind this one in which it would choose the same.
     ++i;
+    const std::int64_t left = kMaxSlots - static_cast<std::int64_t>(i);
+    const std::int64_t whole = by_slot ? 0 : std::min((claim.deadline - end) / slot_ticks_, left);
     if (chosen < 0) {
       walk.idle();
-      const std::int64_t idle = alike(i - 1, whole);
+      const std::int64_t idle = alike(static_cast<std::int64_t>(i), whole, widths, chosen);
       plan.push(0, 1 + idle);
       i += static_cast<std::size_t>(idle);
       begin += idle * slot_ticks_;
@@ -149,36 +188,37 @@ bool ProgressiveFilling::find_share(const Claim& claim, std::size_t share, SlotP
     }
     walk.run(on, ticks);
     plan.push(on.gpus, 1);
-    if (walk.left <= 0) return true;
-    // It came with what it has and owed nothing: so it goes on while as much is free.
+    const auto is_done = walk.is_done();
+    if (!is_done || *is_done) return is_done;
+    // It came with what it has and owed nothing: so it goes on.
     if (!is_steady || before != on.gpus || end > claim.deadline) continue;
-    const auto slot_length = static_cast<double>(slot_ticks_);
-    const std::int64_t ran = walk.run_on(on.rate, slot_length, alike(i - 1, whole));
+    const double done_each = static_cast<double>(slot_ticks_) * on.rate;
+    const std::int64_t slots = alike(static_cast<std::int64_t>(i), whole, widths, chosen);
+    const std::int64_t ran = walk.finish_on(done_each, slots);
     if (ran == 0) continue;
     plan.push(on.gpus, ran);
-    if (walk.left <= 0) return true;
+    const auto is_done_now = walk.is_done();
+    if (!is_done_now || *is_done_now) return is_done_now;
     i += static_cast<std::size_t>(ran);
     begin += ran * slot_ticks_;
   }
   is_cut_off_ = is_cut_off_ || begin < claim.deadline;
+  shortfall_ = walk.left;
   return false;
 }
 
-std::int64_t ProgressiveFilling::alike(std::size_t i, std::int64_t most) const noexcept {
-  if (most <= 0) return 0;
-  const std::int64_t taken = i < used_.size() ? used_[i] : 0;
-  const std::size_t end = std::min(used_.size(), i + 1 + static_cast<std::size_t>(most));
-  std::size_t next = i + 1;
-  while (next < end && used_[next] == taken) ++next;
-  // Behind the ledger nothing is taken.
-  if (next >= used_.size() && taken == 0) return most;
-  return static_cast<std::int64_t>(next - i - 1);
+std::int64_t ProgressiveFilling::alike(std::int64_t begin, std::int64_t most,
+                                       std::span<const WidthRate> widths,
+                                       int chosen) const noexcept {
+  const auto wider = static_cast<std::size_t>(chosen + 1);
+  // What may be taken at most, and at least, where it chooses the same.
+  const Taken high = chosen < 0 ? kMostTaken : most_beside(widths[wider - 1].gpus);
+  const Taken low = wider < widths.size() ? most_beside(widths[wider].gpus) + 1 : -kMostTaken;
+  return slots_within(used_, begin, most, low, high);
 }
 
 bool ProgressiveFilling::suffices(const Claim& claim, const SlotPlan& plan, double lost) const {
   Walk walk(claim, claim.work);
-  // By how much the work left may differ from what is left slot by slot.
-  double error = 0;
   std::int64_t begin = now_;
   std::int64_t at = slot();
   if (at < plan.first) {
@@ -208,10 +248,7 @@ bool ProgressiveFilling::suffices(const Claim& claim, const SlotPlan& plan, doub
       }
       const std::int64_t whole = std::min(stop - at, (claim.deadline - begin) / slot_ticks_);
       if (walk.width == on.gpus && walk.debt == 0 && begin == at * slot_ticks_ && whole > 1) {
-        const auto slots = static_cast<double>(whole);
-        const double done = slots * (static_cast<double>(slot_ticks_) * on.rate);
-        error += (slots + 4) * (walk.left + done) * 0x1p-52;
-        walk.left -= done;
+        walk.run_on(static_cast<double>(slot_ticks_) * on.rate, whole);
         at += whole;
         begin = at * slot_ticks_;
       } else {
@@ -220,8 +257,9 @@ bool ProgressiveFilling::suffices(const Claim& claim, const SlotPlan& plan, doub
         ++at;
         begin = end;
       }
-      if (walk.left < -error || (walk.left <= 0 && error == 0)) return true;
-      if (walk.left <= error) return suffices_by_slot(claim, plan, lost);
+      const auto is_done = walk.is_done();
+      if (!is_done) return suffices_by_slot(claim, plan, lost);
+      if (*is_done) return true;
     }
   }
   return false;
