@@ -1,218 +1,234 @@
 #include "reserving/free_profile.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <memory>
 #include <utility>
 
 namespace gpusched {
-namespace {
-
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-
-}  // namespace
-
-void FreeProfile::Summary::add_up(const Block& block) noexcept {
-  std::int64_t level = 0;
-  least = kMost;
-  greatest = -kMost;
-  for (int i = 0; i < block.size; ++i) {
-    level += block.steps[static_cast<std::size_t>(i)].change;
-    least = std::min(least, level);
-    greatest = std::max(greatest, level);
-  }
-  is_added_up = true;
-}
 
 void FreeProfile::reset(std::int64_t num_gpus) {
   now_ = Time{0};
-  level_ = num_gpus;
   blocks_.clear();
-  summaries_.clear();
+  blocks_.push_back(std::make_unique<Block>());
+  blocks_.front()->steps[0] = {Time{0}, num_gpus, {}};
+  blocks_.front()->size = 1;
+  summaries_.assign(1, Summary{});
   sliding_.clear();
-  num_sliding_ = 0;
 }
 
-void FreeProfile::slide(Time length, std::int64_t gpus) {
-  num_sliding_ += gpus;
-  const auto step = std::lower_bound(sliding_.begin(), sliding_.end(), length,
-                                     [](const Step& a, Time time) { return a.at < time; });
-  if (step == sliding_.end() || step->at != length) {
-    sliding_.insert(step, {length, gpus});
-  } else if ((step->change += gpus) == 0) {
-    sliding_.erase(step);
+FreeProfile::Place FreeProfile::find(Time at) const noexcept {
+  const auto after = std::upper_bound(summaries_.begin() + 1, summaries_.end(), at,
+                                      [](Time time, const Summary& a) { return time < a.first; });
+  const auto block = static_cast<std::size_t>(after - summaries_.begin()) - 1;
+  const Block& steps = *blocks_[block];
+  const Step* base = steps.steps.data();
+  for (int left = steps.size; left > 1;) {
+    const int half = left / 2;
+    base += base[half].at <= at ? half : 0;
+    left -= half;
   }
+  return {block, static_cast<int>(base - steps.steps.data())};
 }
 
 void FreeProfile::advance(Time now) {
+  for (const Sliding& each : sliding_) take(now_ + each.length, now + each.length, each.gpus);
   now_ = now;
-  std::ptrdiff_t num_over = 0;
-  for (const Summary& each : summaries_) {
-    if (each.last > now) break;
-    level_ += each.sum;
-    ++num_over;
-  }
-  if (num_over > 0) {
+  const Place present = find(now);
+  if (present.block > 0) {
+    const auto num_over = static_cast<std::ptrdiff_t>(present.block);
     blocks_.erase(blocks_.begin(), blocks_.begin() + num_over);
     summaries_.erase(summaries_.begin(), summaries_.begin() + num_over);
   }
-  if (blocks_.empty()) return;
-  Block& first = *blocks_.front();
-  const auto begin = first.steps.begin();
-  const auto end = begin + first.size;
-  auto kept = begin;
-  std::int64_t over = 0;
-  while (kept->at <= now) over += (kept++)->change;
-  if (kept == begin) return;
-  level_ += over;
-  std::copy(kept, end, begin);
-  first.size -= static_cast<int>(kept - begin);
-  summaries_.front().sum -= over;
-  summaries_.front().is_added_up = false;
+  if (present.step > 0) {
+    Block& first = *blocks_.front();
+    const auto begin = first.steps.begin();
+    std::copy(begin + present.step, begin + first.size, begin);
+    first.size -= present.step;
+    summaries_.front().is_known = false;
+  }
+  blocks_.front()->steps[0].at = now;
+  summaries_.front().first = now;
 }
 
-void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
-  if (end <= now_) return;
-  add(begin, -gpus);
-  add(end, gpus);
+void FreeProfile::slide(Time length, std::int64_t gpus) {
+  take(now_, now_ + length, gpus);
+  const auto each = std::lower_bound(sliding_.begin(), sliding_.end(), length,
+                                     [](const Sliding& a, Time time) { return a.length < time; });
+  if (each == sliding_.end() || each->length != length) {
+    sliding_.insert(each, {length, gpus});
+  } else if ((each->gpus += gpus) == 0) {
+    sliding_.erase(each);
+  }
 }
 
-void FreeProfile::split(std::size_t at) {
-  Block& lower = *blocks_[at];
+FreeProfile::Place FreeProfile::split(Place place) {
+  Block& lower = *blocks_[place.block];
   auto upper = std::make_unique<Block>();
   constexpr int kHalf = kCapacity / 2;
   std::copy(lower.steps.begin() + kHalf, lower.steps.end(), upper->steps.begin());
   upper->size = kCapacity - kHalf;
   lower.size = kHalf;
-  Summary half{lower.steps[kHalf - 1].at};
-  for (int i = 0; i < kHalf; ++i) half.sum += lower.steps[static_cast<std::size_t>(i)].change;
-  summaries_[at].sum -= half.sum;
-  summaries_[at].is_added_up = false;
-  const auto offset = static_cast<std::ptrdiff_t>(at);
-  summaries_.insert(summaries_.begin() + offset, half);
-  blocks_.insert(blocks_.begin() + offset + 1, std::move(upper));
+  Summary& summary = summaries_[place.block];
+  summary.is_known = false;
+  const Summary half{upper->steps[0].at, summary.added};
+  const auto next = static_cast<std::ptrdiff_t>(place.block) + 1;
+  summaries_.insert(summaries_.begin() + next, half);
+  blocks_.insert(blocks_.begin() + next, std::move(upper));
+  return place.step < kHalf ? place : Place{place.block + 1, place.step - kHalf};
 }
 
-void FreeProfile::add(Time at, std::int64_t change) {
-  if (at <= now_) {
-    level_ += change;
-    return;
+FreeProfile::Place FreeProfile::put(Time at) {
+  Place place = find(at);
+  if (step(place).at >= at) return place;
+  if (blocks_[place.block]->size == kCapacity) place = split(place);
+  Block& block = *blocks_[place.block];
+  const auto here = block.steps.begin() + place.step;
+  std::copy_backward(here + 1, block.steps.begin() + block.size,
+                     block.steps.begin() + block.size + 1);
+  *(here + 1) = {at, here->level, {}};
+  ++block.size;
+  return {place.block, place.step + 1};
+}
+
+void FreeProfile::tidy(Place place) {
+  if (step(place).starts.first != Starts::kNone) return;
+  if (place.step > 0) {
+    if (step({place.block, place.step - 1}).level != step(place).level) return;
+  } else {
+    if (place.block == 0) return;  // the present
+    const Place before{place.block - 1, blocks_[place.block - 1]->size - 1};
+    if (level(before) != level(place)) return;
   }
-  if (blocks_.empty()) {
-    blocks_.push_back(std::make_unique<Block>());
-    summaries_.push_back({at});
-  }
-  const auto found = std::lower_bound(summaries_.begin(), summaries_.end(), at,
-                                      [](const Summary& a, Time time) { return a.last < time; });
-  auto place = std::min(static_cast<std::size_t>(found - summaries_.begin()), blocks_.size() - 1);
-  if (blocks_[place]->size == kCapacity) {
-    split(place);
-    if (summaries_[place].last < at) ++place;
-  }
-  Block& block = *blocks_[place];
-  const auto begin = block.steps.begin();
-  const auto end = begin + block.size;
-  const auto step =
-      std::lower_bound(begin, end, at, [](const Step& a, Time time) { return a.at < time; });
-  if (step == end || step->at != at) {
-    std::copy_backward(step, end, end + 1);
-    *step = {at, change};
-    ++block.size;
-  } else if ((step->change += change) == 0) {
-    std::copy(step + 1, end, step);
-    --block.size;
-  }
-  if (block.size == 0) {
-    const auto offset = static_cast<std::ptrdiff_t>(place);
+  Block& block = *blocks_[place.block];
+  const auto here = block.steps.begin() + place.step;
+  std::copy(here + 1, block.steps.begin() + block.size, here);
+  if (--block.size == 0) {
+    const auto offset = static_cast<std::ptrdiff_t>(place.block);
     blocks_.erase(blocks_.begin() + offset);
     summaries_.erase(summaries_.begin() + offset);
     return;
   }
-  Summary& summary = summaries_[place];
-  summary.last = block.steps[static_cast<std::size_t>(block.size) - 1].at;
-  summary.sum += change;
-  summary.is_added_up = false;
+  summaries_[place.block].first = block.steps[0].at;
 }
 
-FreeProfile::Place FreeProfile::seek(Time from, bool takes_own) const {
-  Place place{0, 0, sliding_.begin(), level_ - num_sliding_};
-  const auto is_taken = [=](Time at) { return takes_own ? at <= from : at < from; };
-  for (; place.block < blocks_.size(); ++place.block) {
-    if (!is_taken(summaries_[place.block].last)) break;
-    place.level += summaries_[place.block].sum;
-  }
-  if (place.block < blocks_.size()) {
-    const Block& block = *blocks_[place.block];
-    for (; is_taken(block.steps[place.step].at); ++place.step) {
-      place.level += block.steps[place.step].change;
+void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
+  if (end <= now_ || gpus == 0) return;
+  put(end);
+  const Place first = put(begin);
+  Place place = first;
+  for (;; place = {place.block + 1, 0}) {
+    Summary& summary = summaries_[place.block];
+    Block& block = *blocks_[place.block];
+    const bool is_last =
+        place.block + 1 == blocks_.size() || summaries_[place.block + 1].first > end;
+    if (place.step == 0 && !is_last) {
+      summary.added -= gpus;
+      summary.least -= gpus;
+      summary.greatest -= gpus;
+      continue;
     }
+    summary.is_known = false;
+    for (; place.step < block.size; ++place.step) {
+      Step& each = block.steps[static_cast<std::size_t>(place.step)];
+      if (each.at >= end) break;
+      each.level -= gpus;
+    }
+    if (is_last) break;
   }
-  for (; place.sliding != sliding_.end() && is_taken(now_ + place.sliding->at); ++place.sliding) {
-    place.level += place.sliding->change;
+  tidy(place);
+  tidy(first);
+}
+
+FreeProfile::Starts FreeProfile::starts_at(Time at) const {
+  const Step& found = step(find(at));
+  return found.at == at ? found.starts : Starts{};
+}
+
+void FreeProfile::set_starts(Time at, const Starts& starts) {
+  const Place place = put(at);
+  step(place).starts = starts;
+  summaries_[place.block].is_known = false;
+}
+
+void FreeProfile::add_up(std::size_t block) const noexcept {
+  Summary& summary = summaries_[block];
+  const Block& steps = *blocks_[block];
+  summary.least = summary.greatest = steps.steps[0].level;
+  std::int32_t narrowest = Starts::kNobody;
+  for (int i = 0; i < steps.size; ++i) {
+    const Step& each = steps.steps[static_cast<std::size_t>(i)];
+    summary.least = std::min(summary.least, each.level);
+    summary.greatest = std::max(summary.greatest, each.level);
+    narrowest = std::min(narrowest, each.starts.narrowest);
   }
-  return place;
+  summary.least += summary.added;
+  summary.greatest += summary.added;
+  summary.has_starts = narrowest != Starts::kNobody;
+  summary.is_known = true;
+}
+
+Time FreeProfile::first_start() const {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (!summaries_[i].is_known) add_up(i);
+    if (!summaries_[i].has_starts) continue;
+    const Step* each = blocks_[i]->steps.data();
+    while (each->starts.first == Starts::kNone) ++each;
+    return each->at;
+  }
+  return kNever;
 }
 
 Time FreeProfile::search(const Search& search) const {
   const std::int64_t gpus = search.gpus;
-  const Time length = search.length;
-  const Time limit = search.limit;
-  const Place place = seek(search.from, true);
-  std::size_t step = place.step;
-  std::int64_t level = place.level;
-  auto sliding = place.sliding;
-  Time start = level < gpus ? kNever : search.from;
-  const auto change = [&](Time at, std::int64_t by) {
-    level += by;
-    if (level < gpus) {
-      start = kNever;
-    } else if (start == kNever) {
-      start = at;
-    }
-  };
+  const Place place = find(search.from);
+  Time start = level(place) < gpus ? kNever : search.from;
+  auto step = static_cast<std::size_t>(place.step) + 1;
   for (std::size_t i = place.block; i < blocks_.size(); ++i, step = 0) {
-    Summary& summary = summaries_[i];
     const Block& block = *blocks_[i];
-    auto given = sliding;  // the first that gives nothing back within the block
-    std::int64_t given_back = 0;
-    for (; given != sliding_.end() && now_ + given->at <= summary.last; ++given) {
-      given_back += given->change;
+    if (step == 0) {
+      const Summary& summary = summaries_[i];
+      if (start != kNever && summary.first - start >= search.length) return start;
+      if (summary.first >= search.limit) break;
+      if (!summary.is_known) add_up(i);
+      if (start != kNever ? summary.least >= gpus : summary.greatest < gpus) continue;
     }
-    if (!summary.is_added_up) summary.add_up(block);
-    const bool is_open = start != kNever;
-    const std::int64_t most = level + given_back + std::max<std::int64_t>(summary.greatest, 0);
-    if (step == 0 && (is_open ? level + summary.least >= gpus : most < gpus)) {
-      if (is_open && summary.last >= start + length) return start;
-      level += summary.sum + given_back;
-      sliding = given;
-      continue;
-    }
-    const auto size = static_cast<std::size_t>(block.size);
-    auto end = size;
-    if (summary.last >= limit) {
-      while (end > step && block.steps[end - 1].at >= limit) --end;
-    }
-    for (auto j = step; j < end; ++j) {
-      const Step& each = block.steps[j];
-      for (; sliding != given && now_ + sliding->at < each.at; ++sliding) {
-        change(now_ + sliding->at, sliding->change);
+    const std::int64_t need = gpus - summaries_[i].added;
+    for (; step < static_cast<std::size_t>(block.size); ++step) {
+      const Step& each = block.steps[step];
+      if ((each.level >= need) == (start != kNever)) continue;
+      if (each.at >= search.limit) return std::min(start, search.limit);
+      if (start == kNever) {
+        start = each.at;
+      } else if (each.at - start >= search.length) {
+        return start;
+      } else {
+        start = kNever;
       }
-      if (start != kNever && each.at >= start + length) return start;
-      std::int64_t by = each.change;
-      if (sliding != given && now_ + sliding->at == each.at) by += (sliding++)->change;
-      change(each.at, by);
     }
-    if (end < size) break;
   }
-  for (; sliding != sliding_.end() && start == kNever; ++sliding) {
-    change(now_ + sliding->at, sliding->change);
-  }
-  return std::min(start, limit);
+  return std::min(start, search.limit);
 }
 
 Time FreeProfile::earliest(Time length, std::int64_t gpus) const {
   return search({gpus, length, now_, kNever});
 }
 
-std::int64_t FreeProfile::free_before(Time at) const { return seek(at, false).level; }
+Time FreeProfile::free_since(Time at, std::int64_t gpus) const {
+  Place place = find(at - kTick);
+  Time since = at;
+  for (;;) {
+    if (level(place) < gpus) return since;
+    since = step(place).at;
+    if (--place.step >= 0) continue;
+    do {
+      if (place.block-- == 0) return since;
+      const Summary& summary = summaries_[place.block];
+      if (!summary.is_known) add_up(place.block);
+      if (summary.least < gpus) break;
+      since = summary.first;
+    } while (true);
+    place.step = blocks_[place.block]->size - 1;
+  }
+}
 
 }  // namespace gpusched

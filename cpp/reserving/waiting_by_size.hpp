@@ -1,0 +1,42 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace gpusched {
+
+/// Who waits, by width and by the power of two of its length: room that has come free finds those
+/// who may fit without a look at the others.
+class WaitingBySize {
+ public:
+  using Slot = std::int32_t;
+  /// Where one stands; it moves when others leave.
+  using Place = std::uint32_t;
+
+  /// Those of one width.
+  struct Width {
+    std::int64_t gpus;
+    std::uint64_t filled = 0;                     ///< which lists are not empty
+    std::array<std::vector<Slot>, 64> by_length;  ///< by the power of two at or below the length
+  };
+
+  void clear() noexcept { widths_.clear(); }
+  /// All there have been, narrowest first.
+  [[nodiscard]] const std::vector<Width>& widths() const noexcept { return widths_; }
+  [[nodiscard]] static int list_of(Time length) noexcept;
+
+  Place add(Slot slot, std::int64_t gpus, Time length);
+  /// Who takes its place now; the same if nobody does.
+  Slot remove(Place place, std::int64_t gpus, Time length);
+
+ private:
+  [[nodiscard]] std::size_t find(std::int64_t gpus) const noexcept;
+
+  std::vector<Width> widths_;
+};
+
+}  // namespace gpusched
