@@ -1,57 +1,128 @@
 #include "reserving/free_profile.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <utility>
 
 namespace gpusched {
 
+namespace {
+
+/// How many of the instants, which rise, are at or before one; at least 1 is. Without branches that
+/// would be mispredicted.
+std::size_t count_until(const Time* instants, std::size_t size, Time at) noexcept {
+  const Time* base = instants;
+  for (std::size_t left = size; left > 1;) {
+    const std::size_t half = left / 2;
+    base += static_cast<std::size_t>(base[half] <= at) * half;
+    left -= half;
+  }
+  return static_cast<std::size_t>(base - instants) + 1;
+}
+
+}  // namespace
+
+void FreeProfile::Block::copy(const Block& from, int begin, int end, int to) noexcept {
+  const auto num = static_cast<std::size_t>(end - begin);
+  std::memmove(&at[static_cast<std::size_t>(to)], &from.at[static_cast<std::size_t>(begin)],
+               num * sizeof(Time));
+  std::memmove(&steps[static_cast<std::size_t>(to)], &from.steps[static_cast<std::size_t>(begin)],
+               num * sizeof(Step));
+}
+
 void FreeProfile::reset(std::int64_t num_gpus) {
   now_ = Time{0};
   blocks_.clear();
   blocks_.push_back(std::make_unique<Block>());
-  blocks_.front()->steps[0] = {Time{0}, num_gpus, {}};
+  blocks_.front()->at[0] = Time{0};
+  blocks_.front()->steps[0] = {num_gpus, {}};
   blocks_.front()->size = 1;
+  firsts_.assign(1, Time{0});
   summaries_.assign(1, Summary{});
   sliding_.clear();
+  slid_ = overdrawn_ = Time{0};
+  last_ = {0, 0};
+}
+
+bool FreeProfile::finds_near(Time at) const noexcept {
+  constexpr int kNear = 4;
+  if (last_.block >= blocks_.size()) return false;
+  const Block& block = *blocks_[last_.block];
+  int step = std::min(last_.step, block.size - 1);
+  const auto instant = [&](int i) { return block.at[static_cast<std::size_t>(i)]; };
+  if (instant(step) <= at) {
+    const int end = std::min(step + kNear, block.size);
+    while (step + 1 < end && instant(step + 1) <= at) ++step;
+    if (step + 1 == block.size) {
+      if (last_.block + 1 < firsts_.size() && firsts_[last_.block + 1] <= at) return false;
+    } else if (instant(step + 1) <= at) {
+      return false;
+    }
+  } else {
+    const int end = std::max(step - kNear, 0);
+    while (step > end && instant(step) > at) --step;
+    if (instant(step) > at) return false;
+  }
+  last_.step = step;
+  return true;
 }
 
 FreeProfile::Place FreeProfile::find(Time at) const noexcept {
-  const auto after = std::upper_bound(summaries_.begin() + 1, summaries_.end(), at,
-                                      [](Time time, const Summary& a) { return time < a.first; });
-  const auto block = static_cast<std::size_t>(after - summaries_.begin()) - 1;
+  if (finds_near(at)) return last_;
+  const std::size_t block = count_until(firsts_.data(), firsts_.size(), at) - 1;
   const Block& steps = *blocks_[block];
-  const Step* base = steps.steps.data();
-  for (int left = steps.size; left > 1;) {
-    const int half = left / 2;
-    base += base[half].at <= at ? half : 0;
-    left -= half;
-  }
-  return {block, static_cast<int>(base - steps.steps.data())};
+  const auto size = static_cast<std::size_t>(steps.size);
+  return last_ = {block, static_cast<int>(count_until(steps.at.data(), size, at)) - 1};
+}
+
+void FreeProfile::erase(std::size_t begin, std::size_t end) {
+  const auto from = static_cast<std::ptrdiff_t>(begin);
+  const auto to = static_cast<std::ptrdiff_t>(end);
+  blocks_.erase(blocks_.begin() + from, blocks_.begin() + to);
+  firsts_.erase(firsts_.begin() + from, firsts_.begin() + to);
+  summaries_.erase(summaries_.begin() + from, summaries_.begin() + to);
 }
 
 void FreeProfile::advance(Time now) {
-  for (const Sliding& each : sliding_) take(now_ + each.length, now + each.length, each.gpus);
+  if (now == now_) return;
   now_ = now;
   const Place present = find(now);
-  if (present.block > 0) {
-    const auto num_over = static_cast<std::ptrdiff_t>(present.block);
-    blocks_.erase(blocks_.begin(), blocks_.begin() + num_over);
-    summaries_.erase(summaries_.begin(), summaries_.begin() + num_over);
-  }
+  if (present.block > 0) erase(0, present.block);
+  Block& first = *blocks_.front();
   if (present.step > 0) {
-    Block& first = *blocks_.front();
-    const auto begin = first.steps.begin();
-    std::copy(begin + present.step, begin + first.size, begin);
+    first.copy(first, present.step, first.size, 0);
     first.size -= present.step;
     summaries_.front().is_known = false;
   }
-  blocks_.front()->steps[0].at = now;
-  summaries_.front().first = now;
+  firsts_.front() = first.at[0] = now;
+}
+
+void FreeProfile::move_sliding() {
+  // The longest first: none runs into the next.
+  for (auto each = sliding_.rbegin(); each != sliding_.rend(); ++each) {
+    extend(slid_ + each->length, now_ + each->length, each->gpus);
+  }
+  slid_ = now_;
+  if (!sliding_.empty()) overdrawn_ = std::max(overdrawn_, now_ + sliding_.back().length);
+}
+
+void FreeProfile::extend(Time from, Time to, std::int64_t gpus) {
+  const Place place = find(from);
+  const bool is_alone = place.step > 0 && at(place) == from &&
+                        step(place).starts.first == Starts::kNone &&
+                        step(place).level - step({place.block, place.step - 1}).level == gpus;
+  if (is_alone && place.step + 1 < blocks_[place.block]->size &&
+      at({place.block, place.step + 1}) > to) {
+    at(place) = to;
+  } else {
+    take(from, to, gpus);
+  }
 }
 
 void FreeProfile::slide(Time length, std::int64_t gpus) {
-  take(now_, now_ + length, gpus);
+  take(now_, slid_ + length, gpus);
+  overdrawn_ = std::max(overdrawn_, now_ + length);
   const auto each = std::lower_bound(sliding_.begin(), sliding_.end(), length,
                                      [](const Sliding& a, Time time) { return a.length < time; });
   if (each == sliding_.end() || each->length != length) {
@@ -65,29 +136,29 @@ FreeProfile::Place FreeProfile::split(Place place) {
   Block& lower = *blocks_[place.block];
   auto upper = std::make_unique<Block>();
   constexpr int kHalf = kCapacity / 2;
-  std::copy(lower.steps.begin() + kHalf, lower.steps.end(), upper->steps.begin());
+  upper->copy(lower, kHalf, kCapacity, 0);
   upper->size = kCapacity - kHalf;
   lower.size = kHalf;
-  Summary& summary = summaries_[place.block];
-  summary.is_known = false;
-  const Summary half{upper->steps[0].at, summary.added};
+  summaries_[place.block].is_known = false;
+  const Summary half{.added = summaries_[place.block].added};
   const auto next = static_cast<std::ptrdiff_t>(place.block) + 1;
   summaries_.insert(summaries_.begin() + next, half);
+  firsts_.insert(firsts_.begin() + next, upper->at[0]);
   blocks_.insert(blocks_.begin() + next, std::move(upper));
   return place.step < kHalf ? place : Place{place.block + 1, place.step - kHalf};
 }
 
-FreeProfile::Place FreeProfile::put(Time at) {
-  Place place = find(at);
-  if (step(place).at >= at) return place;
+FreeProfile::Place FreeProfile::put(Time instant) {
+  Place place = find(instant);
+  if (at(place) >= instant) return place;
   if (blocks_[place.block]->size == kCapacity) place = split(place);
   Block& block = *blocks_[place.block];
-  const auto here = block.steps.begin() + place.step;
-  std::copy_backward(here + 1, block.steps.begin() + block.size,
-                     block.steps.begin() + block.size + 1);
-  *(here + 1) = {at, here->level, {}};
+  const Place next{place.block, place.step + 1};
+  block.copy(block, next.step, block.size, next.step + 1);
+  at(next) = instant;
+  step(next) = {step(place).level, {}};
   ++block.size;
-  return {place.block, place.step + 1};
+  return next;
 }
 
 void FreeProfile::tidy(Place place) {
@@ -100,15 +171,12 @@ void FreeProfile::tidy(Place place) {
     if (level(before) != level(place)) return;
   }
   Block& block = *blocks_[place.block];
-  const auto here = block.steps.begin() + place.step;
-  std::copy(here + 1, block.steps.begin() + block.size, here);
+  block.copy(block, place.step + 1, block.size, place.step);
   if (--block.size == 0) {
-    const auto offset = static_cast<std::ptrdiff_t>(place.block);
-    blocks_.erase(blocks_.begin() + offset);
-    summaries_.erase(summaries_.begin() + offset);
-    return;
+    erase(place.block, place.block + 1);
+  } else {
+    firsts_[place.block] = block.at[0];
   }
-  summaries_[place.block].first = block.steps[0].at;
 }
 
 void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
@@ -119,8 +187,7 @@ void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
   for (;; place = {place.block + 1, 0}) {
     Summary& summary = summaries_[place.block];
     Block& block = *blocks_[place.block];
-    const bool is_last =
-        place.block + 1 == blocks_.size() || summaries_[place.block + 1].first > end;
+    const bool is_last = place.block + 1 == blocks_.size() || firsts_[place.block + 1] > end;
     if (place.step == 0 && !is_last) {
       summary.added -= gpus;
       summary.least -= gpus;
@@ -129,9 +196,9 @@ void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
     }
     summary.is_known = false;
     for (; place.step < block.size; ++place.step) {
-      Step& each = block.steps[static_cast<std::size_t>(place.step)];
-      if (each.at >= end) break;
-      each.level -= gpus;
+      const auto each = static_cast<std::size_t>(place.step);
+      if (block.at[each] >= end) break;
+      block.steps[each].level -= gpus;
     }
     if (is_last) break;
   }
@@ -139,15 +206,10 @@ void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
   tidy(first);
 }
 
-FreeProfile::Starts FreeProfile::starts_at(Time at) const {
-  const Step& found = step(find(at));
-  return found.at == at ? found.starts : Starts{};
-}
-
-void FreeProfile::set_starts(Time at, const Starts& starts) {
+FreeProfile::Starts& FreeProfile::starts_at(Time at) {
   const Place place = put(at);
-  step(place).starts = starts;
   summaries_[place.block].is_known = false;
+  return step(place).starts;
 }
 
 void FreeProfile::add_up(std::size_t block) const noexcept {
@@ -171,9 +233,10 @@ Time FreeProfile::first_start() const {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     if (!summaries_[i].is_known) add_up(i);
     if (!summaries_[i].has_starts) continue;
-    const Step* each = blocks_[i]->steps.data();
-    while (each->starts.first == Starts::kNone) ++each;
-    return each->at;
+    const Block& block = *blocks_[i];
+    std::size_t step = 0;
+    while (block.steps[step].starts.first == Starts::kNone) ++step;
+    return block.at[step];
   }
   return kNever;
 }
@@ -187,19 +250,19 @@ Time FreeProfile::search(const Search& search) const {
     const Block& block = *blocks_[i];
     if (step == 0) {
       const Summary& summary = summaries_[i];
-      if (start != kNever && summary.first - start >= search.length) return start;
-      if (summary.first >= search.limit) break;
+      if (start != kNever && firsts_[i] - start >= search.length) return start;
+      if (firsts_[i] >= search.limit) break;
       if (!summary.is_known) add_up(i);
       if (start != kNever ? summary.least >= gpus : summary.greatest < gpus) continue;
     }
     const std::int64_t need = gpus - summaries_[i].added;
     for (; step < static_cast<std::size_t>(block.size); ++step) {
-      const Step& each = block.steps[step];
-      if ((each.level >= need) == (start != kNever)) continue;
-      if (each.at >= search.limit) return std::min(start, search.limit);
+      if ((block.steps[step].level >= need) == (start != kNever)) continue;
+      const Time at = block.at[step];
+      if (at >= search.limit) return std::min(start, search.limit);
       if (start == kNever) {
-        start = each.at;
-      } else if (each.at - start >= search.length) {
+        start = at;
+      } else if (at - start >= search.length) {
         return start;
       } else {
         start = kNever;
@@ -213,19 +276,19 @@ Time FreeProfile::earliest(Time length, std::int64_t gpus) const {
   return search({gpus, length, now_, kNever});
 }
 
-Time FreeProfile::free_since(Time at, std::int64_t gpus) const {
-  Place place = find(at - kTick);
-  Time since = at;
+Time FreeProfile::free_since(Time until, std::int64_t gpus) const {
+  Place place = find(until - kTick);
+  Time since = until;
   for (;;) {
     if (level(place) < gpus) return since;
-    since = step(place).at;
+    since = at(place);
     if (--place.step >= 0) continue;
     do {
       if (place.block-- == 0) return since;
       const Summary& summary = summaries_[place.block];
       if (!summary.is_known) add_up(place.block);
       if (summary.least < gpus) break;
-      since = summary.first;
+      since = firsts_[place.block];
     } while (true);
     place.step = blocks_[place.block]->size - 1;
   }

@@ -30,6 +30,8 @@ class FreeProfile {
 
   /// What lies before `now` is over.
   void advance(Time now);
+  /// To be said before one asks for what is free.
+  void move_sliding();
   [[nodiscard]] Time now() const noexcept { return now_; }
 
   /// Takes GPUs from `begin` until `end`, a later instant; a negative number gives them back. What
@@ -39,9 +41,8 @@ class FreeProfile {
   /// Takes GPUs from now on for so long, whenever now is; a negative number gives them back.
   void slide(Time length, std::int64_t gpus);
 
-  /// Those that start at an instant from now on.
-  [[nodiscard]] Starts starts_at(Time at) const;
-  void set_starts(Time at, const Starts& starts);
+  /// Those that start at an instant from now on, to be changed at once. A step that has any stays.
+  [[nodiscard]] Starts& starts_at(Time at);
   /// The first instant at which somebody starts; kNever if nobody does.
   [[nodiscard]] Time first_start() const;
 
@@ -58,23 +59,29 @@ class FreeProfile {
   /// The first instant with as many free for so long or until the limit; the limit if none.
   [[nodiscard]] Time search(const Search& search) const;
 
-  /// From when on as many are free until `at`, an instant after now; `at` if fewer are just before.
-  [[nodiscard]] Time free_since(Time at, std::int64_t gpus) const;
+  /// From when on as many are free until an instant after now; this one if fewer are just before.
+  [[nodiscard]] Time free_since(Time until, std::int64_t gpus) const;
+  /// Whether more are taken than there are, somewhere between two instants from the next tick on.
+  [[nodiscard]] bool is_overdrawn(Time begin, Time end) const {
+    return begin < overdrawn_ && search({0, end - begin, begin, kNever}) != begin;
+  }
 
  private:
   struct Step {
-    Time at;
     std::int64_t level;  // less what is added to the whole block
     Starts starts;
   };
   static constexpr int kCapacity = 64;
   struct Block {
     int size = 0;
+    std::array<Time, kCapacity> at;
     std::array<Step, kCapacity> steps;
+
+    /// Copies steps of a block to a place from which on there is room for them.
+    void copy(const Block& from, int begin, int end, int to) noexcept;
   };
   /// What a search must know to pass over a block; found when one asks.
   struct Summary {
-    Time first{0};
     std::int64_t added = 0;  // to the level of each step
     std::int64_t least = 0;  // of the levels, with what is added
     std::int64_t greatest = 0;
@@ -95,14 +102,16 @@ class FreeProfile {
       enter();
     }
 
-    [[nodiscard]] Time at() const noexcept { return step().at; }
+    [[nodiscard]] Time at() const noexcept {
+      return block_->at[static_cast<std::size_t>(place_.step)];
+    }
     /// Free GPUs from this step until the next.
     [[nodiscard]] std::int64_t level() const noexcept { return step().level + added_; }
     [[nodiscard]] const Starts& starts() const noexcept { return step().starts; }
 
     /// False at the last step.
     bool next() noexcept {
-      if (++place_.step < size_) return true;
+      if (++place_.step < block_->size) return true;
       if (place_.block + 1 == profile_->blocks_.size()) return false;
       place_ = {place_.block + 1, 0};
       enter();
@@ -111,19 +120,16 @@ class FreeProfile {
 
    private:
     [[nodiscard]] const Step& step() const noexcept {
-      return steps_[static_cast<std::size_t>(place_.step)];
+      return block_->steps[static_cast<std::size_t>(place_.step)];
     }
     void enter() noexcept {
-      const Block& block = *profile_->blocks_[place_.block];
-      steps_ = block.steps.data();
-      size_ = block.size;
+      block_ = profile_->blocks_[place_.block].get();
       added_ = profile_->summaries_[place_.block].added;
     }
 
     const FreeProfile* profile_;
     Place place_;
-    const Step* steps_ = nullptr;
-    int size_ = 0;
+    const Block* block_ = nullptr;
     std::int64_t added_ = 0;
   };
 
@@ -131,27 +137,38 @@ class FreeProfile {
   [[nodiscard]] Step& step(Place place) const noexcept {
     return blocks_[place.block]->steps[static_cast<std::size_t>(place.step)];
   }
+  [[nodiscard]] Time& at(Place place) const noexcept {
+    return blocks_[place.block]->at[static_cast<std::size_t>(place.step)];
+  }
   [[nodiscard]] std::int64_t level(Place place) const noexcept {
     return step(place).level + summaries_[place.block].added;
   }
   /// The last step at or before an instant from now on.
   [[nodiscard]] Place find(Time at) const noexcept;
+  [[nodiscard]] bool finds_near(Time at) const noexcept;
   /// A step at this instant, which may be one that changes nothing.
-  Place put(Time at);
+  Place put(Time instant);
   Place split(Place place);
+  void erase(std::size_t begin, std::size_t end);
+  /// Moves what takes GPUs until `from` on to a later instant.
+  void extend(Time from, Time to, std::int64_t gpus);
   /// Drops a step that changes nothing and at which nobody starts.
   void tidy(Place place);
   void add_up(std::size_t block) const noexcept;
 
   Time now_{0};
   std::vector<Boxed<Block>> blocks_;
-  mutable std::vector<Summary> summaries_;  // of each block
+  std::vector<Time> firsts_;  // of each block
+  mutable std::vector<Summary> summaries_;
   /// By length; what these take they only give back as time goes on.
   struct Sliding {
     Time length;
     std::int64_t gpus;
   };
   std::vector<Sliding> sliding_;
+  Time slid_{0};       // as if they had begun there
+  Time overdrawn_{0};  // nobody has taken what is not there from here on
+  mutable Place last_{0, 0};  // found last: mostly the next is near
 };
 
 }  // namespace gpusched

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace gpusched {
 namespace {
@@ -34,7 +35,7 @@ void HeldReservations::add(JobId job, std::int32_t gpus, Time length) {
   const Time from = profile_.earliest(length, gpus);
   profile_.take(from, from + length, gpus);
   Waiting& waiting = at(slot);
-  waiting = {.held = {job, gpus, from, length}, .place = sizes_.add(slot, gpus, length)};
+  waiting = {.held = {job, gpus, from, length}, .place = sizes_.add(slot, gpus, length, from)};
   if (job >= slot_of_.size()) slot_of_.resize(std::size_t{job} + 1, kNone);
   slot_of_[job] = slot;
   enter(slot);
@@ -43,30 +44,24 @@ void HeldReservations::add(JobId job, std::int32_t gpus, Time length) {
 
 void HeldReservations::enter(Slot slot) {
   Waiting& waiting = at(slot);
-  FreeProfile::Starts starts = profile_.starts_at(waiting.held.at);
+  FreeProfile::Starts& starts = profile_.starts_at(waiting.held.at);
   waiting.previous = kNone;
   waiting.next = starts.first;
   if (starts.first != kNone) at(starts.first).previous = slot;
-  profile_.set_starts(waiting.held.at, {slot, std::min(starts.narrowest, waiting.held.gpus)});
+  starts = {slot, std::min(starts.narrowest, waiting.held.gpus)};
 }
 
 void HeldReservations::leave(Slot slot) {
-  Waiting& waiting = at(slot);
-  FreeProfile::Starts starts = profile_.starts_at(waiting.held.at);
+  const Waiting& waiting = at(slot);
+  FreeProfile::Starts& starts = profile_.starts_at(waiting.held.at);
   if (waiting.next != kNone) at(waiting.next).previous = waiting.previous;
-  if (waiting.previous != kNone) {
-    at(waiting.previous).next = waiting.next;
-  } else {
-    starts.first = waiting.next;
+  (waiting.previous != kNone ? at(waiting.previous).next : starts.first) = waiting.next;
+  if (starts.narrowest < waiting.held.gpus) return;
+  starts.narrowest = FreeProfile::Starts::kNobody;
+  for (Slot other = starts.first; other != kNone; other = at(other).next) {
+    starts.narrowest = std::min(starts.narrowest, at(other).held.gpus);
+    if (starts.narrowest == waiting.held.gpus) break;
   }
-  if (starts.narrowest == waiting.held.gpus) {
-    starts.narrowest = FreeProfile::Starts::kNobody;
-    for (Slot other = starts.first; other != kNone; other = at(other).next) {
-      starts.narrowest = std::min(starts.narrowest, at(other).held.gpus);
-      if (starts.narrowest == waiting.held.gpus) break;
-    }
-  }
-  profile_.set_starts(waiting.held.at, starts);
 }
 
 void HeldReservations::drop(Slot slot) {
@@ -81,14 +76,13 @@ void HeldReservations::drop(Slot slot) {
 std::span<const HeldReservations::Held> HeldReservations::pop() {
   const Time first = profile_.first_start();
   popped_.clear();
-  Slot slot = profile_.starts_at(first).first;
+  Slot slot = std::exchange(profile_.starts_at(first), {}).first;
   while (slot != kNone) {
     popped_.push_back(at(slot).held);
     const Slot next = at(slot).next;
     drop(slot);
     slot = next;
   }
-  profile_.set_starts(first, {});
   std::sort(popped_.begin(), popped_.end(),
             [](const Held& a, const Held& b) { return a.job < b.job; });
   return popped_;
@@ -129,14 +123,18 @@ void HeldReservations::list_starts(const FreeProfile::Starts& starts, std::int64
   }
 }
 
-void HeldReservations::list_sizes(std::size_t width, Time begin, Time end) {
-  const WaitingBySize::Width& those = sizes_.widths()[width];
+void HeldReservations::list_sizes(WaitingBySize::Width& width, Time begin, Time end) {
   const Time length = end - begin;
   const int longest = WaitingBySize::list_of(length);
-  std::uint64_t filled = those.filled & (~std::uint64_t{0} >> (63 - longest));
+  std::uint64_t filled = width.filled & (~std::uint64_t{0} >> (63 - longest));
   for (; filled != 0; filled &= filled - 1) {
-    for (const Slot slot : those.by_length[static_cast<std::size_t>(std::countr_zero(filled))]) {
+    WaitingBySize::List& those =
+        width.by_length[static_cast<std::size_t>(std::countr_zero(filled))];
+    if (those.latest <= begin) continue;
+    those.latest = Time{0};
+    for (const Slot slot : those.slots) {
       const Held& held = at(slot).held;
+      those.latest = std::max(those.latest, held.at);
       if (held.at > begin && held.length <= length) list(slot, begin);
     }
   }
@@ -156,7 +154,7 @@ void HeldReservations::give_back(Time begin, Time end, std::int64_t gpus) {
   profile_.take(begin, end, -gpus);
   if (looks_at_all_) return;
   begin = std::max(begin, profile_.now());
-  const auto& widths = sizes_.widths();
+  auto& widths = sizes_.widths();
   rooms_.resize(widths.size());
   FreeProfile::Walk walk(profile_, begin);
   std::int64_t level = walk.level();
@@ -170,12 +168,13 @@ void HeldReservations::give_back(Time begin, Time end, std::int64_t gpus) {
   const auto shut = [&](std::size_t width, Time until) {
     if (!rooms_[width].is_new) return;
     --num_new;
-    if (widths[width].filled == 0) return;
+    WaitingBySize::Width& those = widths[width];
     Time since = rooms_[width].begin;
     if (since == kNever) {
-      since = begin > profile_.now() ? profile_.free_since(begin, widths[width].gpus) : begin;
+      since = begin > profile_.now() ? profile_.free_since(begin, those.gpus) : begin;
     }
-    list_sizes(width, since, until);
+    those.ruled_out.give_back(since, until);
+    list_sizes(those, since, until);
   };
   bool is_inside = true;
   while (walk.next()) {
@@ -221,17 +220,27 @@ void HeldReservations::move_up(const RunControl& control) {
 Time HeldReservations::earliest_fit(Slot slot) {
   const Waiting& waiting = at(slot);
   const Held& held = waiting.held;
-  Time from = std::max(waiting.from, profile_.now());
-  // The room that was found there may have grown since, to the front.
-  if (from > profile_.now()) from = profile_.free_since(from, held.gpus);
-  const Time to = profile_.search({held.gpus, held.length, from, held.at});
+  const Time to = room_for(held, std::max(waiting.from, profile_.now()));
   const Time end = to + held.length;
   if (to == held.at || end <= held.at) return to;
   // Later on it takes its own: enough unless others want more than there is. It is tried again in
   // each pass then, as that may change where nobody looks.
-  if (profile_.search({0, end - held.at, held.at, kNever}) == held.at) return to;
+  if (!profile_.is_overdrawn(held.at, end)) return to;
   list(slot, held.at);
   return held.at;
+}
+
+Time HeldReservations::room_for(const Held& held, Time from) {
+  RuledOut& ruled_out = sizes_.width(held.gpus).ruled_out;
+  from = std::max(from, ruled_out.until(held.length));
+  if (from >= held.at) {
+    return held.at > profile_.now() ? profile_.free_since(held.at, held.gpus) : held.at;
+  }
+  // What was found there may have grown since, to the front.
+  if (from > profile_.now()) from = profile_.free_since(from, held.gpus);
+  const Time to = profile_.search({held.gpus, held.length, from, held.at});
+  ruled_out.rule_out(held.length, to);
+  return to;
 }
 
 Time HeldReservations::fit_without(const Held& held) {

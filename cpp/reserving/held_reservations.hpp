@@ -74,9 +74,11 @@ class HeldReservations {
   /// It may fit from there on; known until it is tried.
   void list(Slot slot, Time from);
   void list_starts(const FreeProfile::Starts& starts, std::int64_t free_before);
-  void list_sizes(std::size_t width, Time begin, Time end);
+  void list_sizes(WaitingBySize::Width& width, Time begin, Time end);
   void list_all();
   [[nodiscard]] Time earliest_fit(Slot slot);
+  /// The first from there on; where it stands if there is none before.
+  [[nodiscard]] Time room_for(const Held& held, Time from);
   [[nodiscard]] Time fit_without(const Held& held);
   void move(Slot slot, Time to);
 

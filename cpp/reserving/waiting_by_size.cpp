@@ -15,23 +15,24 @@ std::size_t WaitingBySize::find(std::int64_t gpus) const noexcept {
   return static_cast<std::size_t>(found - widths_.begin());
 }
 
-WaitingBySize::Place WaitingBySize::add(Slot slot, std::int64_t gpus, Time length) {
+WaitingBySize::Place WaitingBySize::add(Slot slot, std::int64_t gpus, Time length, Time start) {
   const std::size_t at = find(gpus);
   if (at == widths_.size() || widths_[at].gpus != gpus) {
-    widths_.insert(widths_.begin() + static_cast<std::ptrdiff_t>(at), Width{gpus, 0, {}});
+    widths_.insert(widths_.begin() + static_cast<std::ptrdiff_t>(at), Width{gpus, 0, {}, {}});
   }
   Width& width = widths_[at];
   const int list = list_of(length);
   width.filled |= std::uint64_t{1} << list;
-  auto& slots = width.by_length[static_cast<std::size_t>(list)];
-  slots.push_back(slot);
-  return static_cast<Place>(slots.size() - 1);
+  List& those = width.by_length[static_cast<std::size_t>(list)];
+  those.latest = std::max(those.latest, start);
+  those.slots.push_back(slot);
+  return static_cast<Place>(those.slots.size() - 1);
 }
 
 WaitingBySize::Slot WaitingBySize::remove(Place place, std::int64_t gpus, Time length) {
   Width& width = widths_[find(gpus)];
   const int list = list_of(length);
-  auto& slots = width.by_length[static_cast<std::size_t>(list)];
+  auto& slots = width.by_length[static_cast<std::size_t>(list)].slots;
   const Slot last = slots.back();
   slots[place] = last;
   slots.pop_back();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "reserving/ruled_out.hpp"
 
 namespace gpusched {
 
@@ -17,19 +18,25 @@ class WaitingBySize {
   /// Where one stands; it moves when others leave.
   using Place = std::uint32_t;
 
+  struct List {
+    std::vector<Slot> slots;
+    Time latest{0};  ///< none starts later, as starts only move up
+  };
   /// Those of one width.
   struct Width {
     std::int64_t gpus;
-    std::uint64_t filled = 0;                     ///< which lists are not empty
-    std::array<std::vector<Slot>, 64> by_length;  ///< by the power of two at or below the length
+    std::uint64_t filled = 0;        ///< which lists are not empty
+    std::array<List, 64> by_length;  ///< by the power of two at or below the length
+    RuledOut ruled_out;
   };
 
   void clear() noexcept { widths_.clear(); }
   /// All there have been, narrowest first.
-  [[nodiscard]] const std::vector<Width>& widths() const noexcept { return widths_; }
+  [[nodiscard]] std::vector<Width>& widths() noexcept { return widths_; }
+  [[nodiscard]] Width& width(std::int64_t gpus) noexcept { return widths_[find(gpus)]; }
   [[nodiscard]] static int list_of(Time length) noexcept;
 
-  Place add(Slot slot, std::int64_t gpus, Time length);
+  Place add(Slot slot, std::int64_t gpus, Time length, Time start);
   /// Who takes its place now; the same if nobody does.
   Slot remove(Place place, std::int64_t gpus, Time length);
 
