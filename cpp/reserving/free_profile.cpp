@@ -98,7 +98,15 @@ void FreeProfile::advance(Time now) {
   firsts_.front() = first.at[0] = now;
 }
 
+bool FreeProfile::is_behind(Time begin, Time end) const noexcept {
+  if (slid_ == now_) return false;
+  const auto first = std::upper_bound(sliding_.begin(), sliding_.end(), begin - now_,
+                                      [](Time time, const Sliding& a) { return time < a.length; });
+  return first != sliding_.end() && slid_ + first->length < end;
+}
+
 void FreeProfile::move_sliding() {
+  if (slid_ == now_) return;
   // The longest first: none runs into the next.
   for (auto each = sliding_.rbegin(); each != sliding_.rend(); ++each) {
     extend(slid_ + each->length, now_ + each->length, each->gpus);
@@ -121,6 +129,7 @@ void FreeProfile::extend(Time from, Time to, std::int64_t gpus) {
 }
 
 void FreeProfile::slide(Time length, std::int64_t gpus) {
+  if (gpus > 0) move_sliding();
   take(now_, slid_ + length, gpus);
   overdrawn_ = std::max(overdrawn_, now_ + length);
   const auto each = std::lower_bound(sliding_.begin(), sliding_.end(), length,

@@ -30,8 +30,10 @@ class FreeProfile {
 
   /// What lies before `now` is over.
   void advance(Time now);
-  /// To be said before one asks for what is free.
+  /// To be said before one asks for what is free: until then more may seem to be.
   void move_sliding();
+  /// Whether that would change what is free between two instants.
+  [[nodiscard]] bool is_behind(Time begin, Time end) const noexcept;
   [[nodiscard]] Time now() const noexcept { return now_; }
 
   /// Takes GPUs from `begin` until `end`, a later instant; a negative number gives them back. What

@@ -32,7 +32,11 @@ void HeldReservations::add(JobId job, std::int32_t gpus, Time length) {
     slot = spare_.back();
     spare_.pop_back();
   }
-  const Time from = profile_.earliest(length, gpus);
+  Time from = profile_.earliest(length, gpus);
+  if (profile_.is_behind(from, from + length)) {
+    profile_.move_sliding();
+    from = profile_.earliest(length, gpus);
+  }
   profile_.take(from, from + length, gpus);
   Waiting& waiting = at(slot);
   waiting = {.held = {job, gpus, from, length}, .place = sizes_.add(slot, gpus, length, from)};
@@ -199,6 +203,7 @@ void HeldReservations::give_back(Time begin, Time end, std::int64_t gpus) {
 }
 
 void HeldReservations::move_up(const RunControl& control) {
+  profile_.move_sliding();
   if (looks_at_all_) list_all();
   for (const Candidate& candidate : later_) {
     if (at(candidate.slot).held.job == candidate.job) candidates_.push(candidate);

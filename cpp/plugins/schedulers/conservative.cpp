@@ -79,7 +79,6 @@ class Conservative final : public Scheduler {
     // Who runs for longer than estimated does so until the next tick, whenever one asks.
     const Time now = state.now();
     const std::int64_t overdue = head_.running().sum_until(now);
-    ahead_.profile().move_sliding();
     ahead_.profile().take(now, now + kTick, overdue);
     if (is_early) ahead_.move_up(*control_);
     for (const JobId job : arrived) {
