@@ -107,12 +107,25 @@ bool FreeProfile::is_behind(Time begin, Time end) const noexcept {
 
 void FreeProfile::move_sliding() {
   if (slid_ == now_) return;
+  slid_ = now_;
+  if (sliding_.empty()) return;
   // The longest first: none runs into the next.
   for (auto each = sliding_.rbegin(); each != sliding_.rend(); ++each) {
-    extend(slid_ + each->length, now_ + each->length, each->gpus);
+    if (each->since == now_) continue;
+    extend(each->since + each->length, now_ + each->length, each->gpus);
+    each->since = now_;
   }
-  slid_ = now_;
-  if (!sliding_.empty()) overdrawn_ = std::max(overdrawn_, now_ + sliding_.back().length);
+  // Those that are as long are one now.
+  auto last = sliding_.begin();
+  for (auto each = last + 1; each != sliding_.end(); ++each) {
+    if (each->length == last->length) {
+      last->gpus += each->gpus;
+    } else {
+      *++last = *each;
+    }
+  }
+  sliding_.erase(last + 1, sliding_.end());
+  overdrawn_ = std::max(overdrawn_, now_ + last->length);
 }
 
 void FreeProfile::extend(Time from, Time to, std::int64_t gpus) {
@@ -129,16 +142,23 @@ void FreeProfile::extend(Time from, Time to, std::int64_t gpus) {
 }
 
 void FreeProfile::slide(Time length, std::int64_t gpus) {
-  if (gpus > 0) move_sliding();
-  take(now_, slid_ + length, gpus);
+  const auto [begin, end] =
+      std::equal_range(sliding_.begin(), sliding_.end(), Sliding{length, 0, Time{0}},
+                       [](const Sliding& a, const Sliding& b) { return a.length < b.length; });
   overdrawn_ = std::max(overdrawn_, now_ + length);
-  const auto each = std::lower_bound(sliding_.begin(), sliding_.end(), length,
-                                     [](const Sliding& a, Time time) { return a.length < time; });
-  if (each == sliding_.end() || each->length != length) {
-    sliding_.insert(each, {length, gpus});
-  } else if ((each->gpus += gpus) == 0) {
-    sliding_.erase(each);
+  if (gpus > 0) {
+    take(now_, now_ + length, gpus);
+    sliding_.insert(end, {length, gpus, now_});
+    return;
   }
+  for (auto each = begin; each != end; ++each) {
+    const std::int64_t part = std::min(each->gpus, -gpus);
+    take(now_, each->since + length, -part);
+    each->gpus -= part;
+    gpus += part;
+  }
+  sliding_.erase(std::remove_if(begin, end, [](const Sliding& each) { return each.gpus == 0; }),
+                 end);
 }
 
 FreeProfile::Place FreeProfile::split(Place place) {

@@ -166,9 +166,10 @@ class FreeProfile {
   struct Sliding {
     Time length;
     std::int64_t gpus;
+    Time since;  // as if they had begun there
   };
   std::vector<Sliding> sliding_;
-  Time slid_{0};       // as if they had begun there
+  Time slid_{0};       // when all were moved; none is behind that
   Time overdrawn_{0};  // nobody has taken what is not there from here on
   mutable Place last_{0, 0};  // found last: mostly the next is near
 };

@@ -9,7 +9,7 @@ from gpusched.readable import Job, replay
 from tests.parity.core import assert_same, run_core
 
 SECOND = 1_000_000
-SERVERS = [(4, "")] * 3
+SERVERS = [(4, "V100")] * 3
 
 
 def loose_jobs(seed: int, num_jobs: int = 120) -> list[Job]:
