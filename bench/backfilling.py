@@ -8,6 +8,7 @@ import statistics
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 import gpusched as gs
 from bench.table import Bar, Section
@@ -15,22 +16,24 @@ from bench.workloads import SEED, philly
 
 SERVERS = 64
 ENOUGH = 200.0  # thousands of jobs per second
-LOOSE = 4.0  # times the service that an estimate is at most
+HOUR_US = 3_600_000_000
 METHOD = (
     "`conservative` on {servers} servers of 8 GPUs, Philly-like jobs at load 0.9; estimates are "
-    "the service (`exact`), or 1 to {loose:g} times as long, uniformly drawn (`loose`): then every "
-    "early end lets those that wait move up. Medians of the processor time of a run without its "
-    "summary."
+    "the service (`exact`), up to so many times as long, uniformly drawn, or the next full hour: "
+    "then every early end lets those that wait move up. Medians of the processor time of a run "
+    "without its summary."
 )
+LOOSE = {"1 to 3 times": 3.0, "1 to 4 times": 4.0, "1 to 10 times": 10.0}
 COLUMNS = ("jobs", "estimates", "placement", "seconds", "k jobs/s")
 
 
 def section(jobs: int, repeats: int) -> Section:
-    """Measure both kinds of estimates, in a pool and on servers."""
-    out = Section("Backfilling", METHOD.format(servers=SERVERS, loose=LOOSE), COLUMNS)
+    """Measure each kind of estimates, in a pool and on servers."""
+    out = Section("Backfilling", METHOD.format(servers=SERVERS), COLUMNS)
     made = philly(jobs, SERVERS)
-    for estimates, most in (("exact", 1.0), ("loose", LOOSE)):
-        trace = _estimated(made.trace, most)
+    for estimates, estimate_us in _estimates(made.trace.service_us).items():
+        estimate_us.flags.writeable = False
+        trace = dataclasses.replace(made.trace, estimate_us=estimate_us)
         for placement in ("count", "consolidated"):
             seconds = _seconds(trace, made.cluster, placement, repeats)
             rate = jobs / seconds / 1e3
@@ -41,13 +44,15 @@ def section(jobs: int, repeats: int) -> Section:
     return out
 
 
-def _estimated(trace: gs.Trace, most: float) -> gs.Trace:
-    """Return the jobs with estimates of 1 to ``most`` times their service."""
-    random = np.random.Generator(np.random.PCG64(SEED))
-    times = random.uniform(1.0, most, len(trace))
-    estimate_us = np.ceil(trace.service_us * times).astype(np.int64)
-    estimate_us.flags.writeable = False
-    return dataclasses.replace(trace, estimate_us=estimate_us)
+def _estimates(service_us: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Return what users may have said of each job, by the kind of estimates."""
+    out = {"exact": service_us.copy()}
+    for kind, most in LOOSE.items():
+        random = np.random.Generator(np.random.PCG64(SEED))
+        times = random.uniform(1.0, most, len(service_us))
+        out[kind] = np.ceil(service_us * times).astype(np.int64)
+    out["full hours"] = -(-service_us // HOUR_US) * HOUR_US
+    return out
 
 
 def _seconds(trace: gs.Trace, cluster: gs.Cluster, placement: str, repeats: int) -> float:

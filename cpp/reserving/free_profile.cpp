@@ -1,218 +1,326 @@
 #include "reserving/free_profile.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cstring>
+#include <memory>
 #include <utility>
 
 namespace gpusched {
+
 namespace {
 
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+/// How many of the instants, which rise, are at or before one; at least 1 is. Without branches that
+/// would be mispredicted.
+std::size_t count_until(const Time* instants, std::size_t size, Time at) noexcept {
+  const Time* base = instants;
+  for (std::size_t left = size; left > 1;) {
+    const std::size_t half = left / 2;
+    base += static_cast<std::size_t>(base[half] <= at) * half;
+    left -= half;
+  }
+  return static_cast<std::size_t>(base - instants) + 1;
+}
 
 }  // namespace
 
-void FreeProfile::Summary::add_up(const Block& block) noexcept {
-  std::int64_t level = 0;
-  least = kMost;
-  greatest = -kMost;
-  for (int i = 0; i < block.size; ++i) {
-    level += block.steps[static_cast<std::size_t>(i)].change;
-    least = std::min(least, level);
-    greatest = std::max(greatest, level);
-  }
-  is_added_up = true;
+void FreeProfile::Block::copy(const Block& from, int begin, int end, int to) noexcept {
+  const auto num = static_cast<std::size_t>(end - begin);
+  std::memmove(&at[static_cast<std::size_t>(to)], &from.at[static_cast<std::size_t>(begin)],
+               num * sizeof(Time));
+  std::memmove(&steps[static_cast<std::size_t>(to)], &from.steps[static_cast<std::size_t>(begin)],
+               num * sizeof(Step));
 }
 
 void FreeProfile::reset(std::int64_t num_gpus) {
   now_ = Time{0};
-  level_ = num_gpus;
   blocks_.clear();
-  summaries_.clear();
+  blocks_.push_back(std::make_unique<Block>());
+  blocks_.front()->at[0] = Time{0};
+  blocks_.front()->steps[0] = {num_gpus, {}};
+  blocks_.front()->size = 1;
+  firsts_.assign(1, Time{0});
+  summaries_.assign(1, Summary{});
   sliding_.clear();
-  num_sliding_ = 0;
+  slid_ = overdrawn_ = Time{0};
+  last_ = {0, 0};
 }
 
-void FreeProfile::slide(Time length, std::int64_t gpus) {
-  num_sliding_ += gpus;
-  const auto step = std::lower_bound(sliding_.begin(), sliding_.end(), length,
-                                     [](const Step& a, Time time) { return a.at < time; });
-  if (step == sliding_.end() || step->at != length) {
-    sliding_.insert(step, {length, gpus});
-  } else if ((step->change += gpus) == 0) {
-    sliding_.erase(step);
+bool FreeProfile::finds_near(Time at) const noexcept {
+  constexpr int kNear = 4;
+  if (last_.block >= blocks_.size()) return false;
+  const Block& block = *blocks_[last_.block];
+  int step = std::min(last_.step, block.size - 1);
+  const auto instant = [&](int i) { return block.at[static_cast<std::size_t>(i)]; };
+  if (instant(step) <= at) {
+    const int end = std::min(step + kNear, block.size);
+    while (step + 1 < end && instant(step + 1) <= at) ++step;
+    if (step + 1 == block.size) {
+      if (last_.block + 1 < firsts_.size() && firsts_[last_.block + 1] <= at) return false;
+    } else if (instant(step + 1) <= at) {
+      return false;
+    }
+  } else {
+    const int end = std::max(step - kNear, 0);
+    while (step > end && instant(step) > at) --step;
+    if (instant(step) > at) return false;
   }
+  last_.step = step;
+  return true;
+}
+
+FreeProfile::Place FreeProfile::find(Time at) const noexcept {
+  if (finds_near(at)) return last_;
+  const std::size_t block = count_until(firsts_.data(), firsts_.size(), at) - 1;
+  const Block& steps = *blocks_[block];
+  const auto size = static_cast<std::size_t>(steps.size);
+  return last_ = {block, static_cast<int>(count_until(steps.at.data(), size, at)) - 1};
+}
+
+void FreeProfile::erase(std::size_t begin, std::size_t end) {
+  const auto from = static_cast<std::ptrdiff_t>(begin);
+  const auto to = static_cast<std::ptrdiff_t>(end);
+  blocks_.erase(blocks_.begin() + from, blocks_.begin() + to);
+  firsts_.erase(firsts_.begin() + from, firsts_.begin() + to);
+  summaries_.erase(summaries_.begin() + from, summaries_.begin() + to);
 }
 
 void FreeProfile::advance(Time now) {
+  if (now == now_) return;
   now_ = now;
-  std::ptrdiff_t num_over = 0;
-  for (const Summary& each : summaries_) {
-    if (each.last > now) break;
-    level_ += each.sum;
-    ++num_over;
-  }
-  if (num_over > 0) {
-    blocks_.erase(blocks_.begin(), blocks_.begin() + num_over);
-    summaries_.erase(summaries_.begin(), summaries_.begin() + num_over);
-  }
-  if (blocks_.empty()) return;
+  const Place present = find(now);
+  if (present.block > 0) erase(0, present.block);
   Block& first = *blocks_.front();
-  const auto begin = first.steps.begin();
-  const auto end = begin + first.size;
-  auto kept = begin;
-  std::int64_t over = 0;
-  while (kept->at <= now) over += (kept++)->change;
-  if (kept == begin) return;
-  level_ += over;
-  std::copy(kept, end, begin);
-  first.size -= static_cast<int>(kept - begin);
-  summaries_.front().sum -= over;
-  summaries_.front().is_added_up = false;
+  if (present.step > 0) {
+    first.copy(first, present.step, first.size, 0);
+    first.size -= present.step;
+    summaries_.front().is_known = false;
+  }
+  firsts_.front() = first.at[0] = now;
+}
+
+bool FreeProfile::is_behind(Time begin, Time end) const noexcept {
+  if (slid_ == now_) return false;
+  const auto first = std::upper_bound(sliding_.begin(), sliding_.end(), begin - now_,
+                                      [](Time time, const Sliding& a) { return time < a.length; });
+  return first != sliding_.end() && slid_ + first->length < end;
+}
+
+void FreeProfile::move_sliding() {
+  if (slid_ == now_) return;
+  slid_ = now_;
+  if (sliding_.empty()) return;
+  // The longest first: none runs into the next.
+  for (auto each = sliding_.rbegin(); each != sliding_.rend(); ++each) {
+    if (each->since == now_) continue;
+    extend(each->since + each->length, now_ + each->length, each->gpus);
+    each->since = now_;
+  }
+  // Those that are as long are one now.
+  auto last = sliding_.begin();
+  for (auto each = last + 1; each != sliding_.end(); ++each) {
+    if (each->length == last->length) {
+      last->gpus += each->gpus;
+    } else {
+      *++last = *each;
+    }
+  }
+  sliding_.erase(last + 1, sliding_.end());
+  overdrawn_ = std::max(overdrawn_, now_ + last->length);
+}
+
+void FreeProfile::extend(Time from, Time to, std::int64_t gpus) {
+  const Place place = find(from);
+  const bool is_alone = place.step > 0 && at(place) == from &&
+                        step(place).starts.first == Starts::kNone &&
+                        step(place).level - step({place.block, place.step - 1}).level == gpus;
+  if (is_alone && place.step + 1 < blocks_[place.block]->size &&
+      at({place.block, place.step + 1}) > to) {
+    at(place) = to;
+  } else {
+    take(from, to, gpus);
+  }
+}
+
+void FreeProfile::slide(Time length, std::int64_t gpus) {
+  const auto [begin, end] =
+      std::equal_range(sliding_.begin(), sliding_.end(), Sliding{length, 0, Time{0}},
+                       [](const Sliding& a, const Sliding& b) { return a.length < b.length; });
+  overdrawn_ = std::max(overdrawn_, now_ + length);
+  if (gpus > 0) {
+    take(now_, now_ + length, gpus);
+    sliding_.insert(end, {length, gpus, now_});
+    return;
+  }
+  for (auto each = begin; each != end; ++each) {
+    const std::int64_t part = std::min(each->gpus, -gpus);
+    take(now_, each->since + length, -part);
+    each->gpus -= part;
+    gpus += part;
+  }
+  sliding_.erase(std::remove_if(begin, end, [](const Sliding& each) { return each.gpus == 0; }),
+                 end);
+}
+
+FreeProfile::Place FreeProfile::split(Place place) {
+  Block& lower = *blocks_[place.block];
+  auto upper = std::make_unique<Block>();
+  constexpr int kHalf = kCapacity / 2;
+  upper->copy(lower, kHalf, kCapacity, 0);
+  upper->size = kCapacity - kHalf;
+  lower.size = kHalf;
+  summaries_[place.block].is_known = false;
+  const Summary half{.added = summaries_[place.block].added};
+  const auto next = static_cast<std::ptrdiff_t>(place.block) + 1;
+  summaries_.insert(summaries_.begin() + next, half);
+  firsts_.insert(firsts_.begin() + next, upper->at[0]);
+  blocks_.insert(blocks_.begin() + next, std::move(upper));
+  return place.step < kHalf ? place : Place{place.block + 1, place.step - kHalf};
+}
+
+FreeProfile::Place FreeProfile::put(Time instant) {
+  Place place = find(instant);
+  if (at(place) >= instant) return place;
+  if (blocks_[place.block]->size == kCapacity) place = split(place);
+  Block& block = *blocks_[place.block];
+  const Place next{place.block, place.step + 1};
+  block.copy(block, next.step, block.size, next.step + 1);
+  at(next) = instant;
+  step(next) = {step(place).level, {}};
+  ++block.size;
+  return next;
+}
+
+void FreeProfile::tidy(Place place) {
+  if (step(place).starts.first != Starts::kNone) return;
+  if (place.step > 0) {
+    if (step({place.block, place.step - 1}).level != step(place).level) return;
+  } else {
+    if (place.block == 0) return;  // the present
+    const Place before{place.block - 1, blocks_[place.block - 1]->size - 1};
+    if (level(before) != level(place)) return;
+  }
+  Block& block = *blocks_[place.block];
+  block.copy(block, place.step + 1, block.size, place.step);
+  if (--block.size == 0) {
+    erase(place.block, place.block + 1);
+  } else {
+    firsts_[place.block] = block.at[0];
+  }
 }
 
 void FreeProfile::take(Time begin, Time end, std::int64_t gpus) {
-  if (end <= now_) return;
-  add(begin, -gpus);
-  add(end, gpus);
-}
-
-void FreeProfile::split(std::size_t at) {
-  Block& lower = *blocks_[at];
-  auto upper = std::make_unique<Block>();
-  constexpr int kHalf = kCapacity / 2;
-  std::copy(lower.steps.begin() + kHalf, lower.steps.end(), upper->steps.begin());
-  upper->size = kCapacity - kHalf;
-  lower.size = kHalf;
-  Summary half{lower.steps[kHalf - 1].at};
-  for (int i = 0; i < kHalf; ++i) half.sum += lower.steps[static_cast<std::size_t>(i)].change;
-  summaries_[at].sum -= half.sum;
-  summaries_[at].is_added_up = false;
-  const auto offset = static_cast<std::ptrdiff_t>(at);
-  summaries_.insert(summaries_.begin() + offset, half);
-  blocks_.insert(blocks_.begin() + offset + 1, std::move(upper));
-}
-
-void FreeProfile::add(Time at, std::int64_t change) {
-  if (at <= now_) {
-    level_ += change;
-    return;
-  }
-  if (blocks_.empty()) {
-    blocks_.push_back(std::make_unique<Block>());
-    summaries_.push_back({at});
-  }
-  const auto found = std::lower_bound(summaries_.begin(), summaries_.end(), at,
-                                      [](const Summary& a, Time time) { return a.last < time; });
-  auto place = std::min(static_cast<std::size_t>(found - summaries_.begin()), blocks_.size() - 1);
-  if (blocks_[place]->size == kCapacity) {
-    split(place);
-    if (summaries_[place].last < at) ++place;
-  }
-  Block& block = *blocks_[place];
-  const auto begin = block.steps.begin();
-  const auto end = begin + block.size;
-  const auto step =
-      std::lower_bound(begin, end, at, [](const Step& a, Time time) { return a.at < time; });
-  if (step == end || step->at != at) {
-    std::copy_backward(step, end, end + 1);
-    *step = {at, change};
-    ++block.size;
-  } else if ((step->change += change) == 0) {
-    std::copy(step + 1, end, step);
-    --block.size;
-  }
-  if (block.size == 0) {
-    const auto offset = static_cast<std::ptrdiff_t>(place);
-    blocks_.erase(blocks_.begin() + offset);
-    summaries_.erase(summaries_.begin() + offset);
-    return;
-  }
-  Summary& summary = summaries_[place];
-  summary.last = block.steps[static_cast<std::size_t>(block.size) - 1].at;
-  summary.sum += change;
-  summary.is_added_up = false;
-}
-
-FreeProfile::Place FreeProfile::seek(Time from, bool takes_own) const {
-  Place place{0, 0, sliding_.begin(), level_ - num_sliding_};
-  const auto is_taken = [=](Time at) { return takes_own ? at <= from : at < from; };
-  for (; place.block < blocks_.size(); ++place.block) {
-    if (!is_taken(summaries_[place.block].last)) break;
-    place.level += summaries_[place.block].sum;
-  }
-  if (place.block < blocks_.size()) {
-    const Block& block = *blocks_[place.block];
-    for (; is_taken(block.steps[place.step].at); ++place.step) {
-      place.level += block.steps[place.step].change;
+  if (end <= now_ || gpus == 0) return;
+  put(end);
+  const Place first = put(begin);
+  Place place = first;
+  for (;; place = {place.block + 1, 0}) {
+    Summary& summary = summaries_[place.block];
+    Block& block = *blocks_[place.block];
+    const bool is_last = place.block + 1 == blocks_.size() || firsts_[place.block + 1] > end;
+    if (place.step == 0 && !is_last) {
+      summary.added -= gpus;
+      summary.least -= gpus;
+      summary.greatest -= gpus;
+      continue;
     }
+    summary.is_known = false;
+    for (; place.step < block.size; ++place.step) {
+      const auto each = static_cast<std::size_t>(place.step);
+      if (block.at[each] >= end) break;
+      block.steps[each].level -= gpus;
+    }
+    if (is_last) break;
   }
-  for (; place.sliding != sliding_.end() && is_taken(now_ + place.sliding->at); ++place.sliding) {
-    place.level += place.sliding->change;
+  tidy(place);
+  tidy(first);
+}
+
+FreeProfile::Starts& FreeProfile::starts_at(Time at) {
+  const Place place = put(at);
+  summaries_[place.block].is_known = false;
+  return step(place).starts;
+}
+
+void FreeProfile::add_up(std::size_t block) const noexcept {
+  Summary& summary = summaries_[block];
+  const Block& steps = *blocks_[block];
+  summary.least = summary.greatest = steps.steps[0].level;
+  std::int32_t narrowest = Starts::kNobody;
+  for (int i = 0; i < steps.size; ++i) {
+    const Step& each = steps.steps[static_cast<std::size_t>(i)];
+    summary.least = std::min(summary.least, each.level);
+    summary.greatest = std::max(summary.greatest, each.level);
+    narrowest = std::min(narrowest, each.starts.narrowest);
   }
-  return place;
+  summary.least += summary.added;
+  summary.greatest += summary.added;
+  summary.has_starts = narrowest != Starts::kNobody;
+  summary.is_known = true;
+}
+
+Time FreeProfile::first_start() const {
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    if (!summaries_[i].is_known) add_up(i);
+    if (!summaries_[i].has_starts) continue;
+    const Block& block = *blocks_[i];
+    std::size_t step = 0;
+    while (block.steps[step].starts.first == Starts::kNone) ++step;
+    return block.at[step];
+  }
+  return kNever;
 }
 
 Time FreeProfile::search(const Search& search) const {
   const std::int64_t gpus = search.gpus;
-  const Time length = search.length;
-  const Time limit = search.limit;
-  const Place place = seek(search.from, true);
-  std::size_t step = place.step;
-  std::int64_t level = place.level;
-  auto sliding = place.sliding;
-  Time start = level < gpus ? kNever : search.from;
-  const auto change = [&](Time at, std::int64_t by) {
-    level += by;
-    if (level < gpus) {
-      start = kNever;
-    } else if (start == kNever) {
-      start = at;
-    }
-  };
+  const Place place = find(search.from);
+  Time start = level(place) < gpus ? kNever : search.from;
+  auto step = static_cast<std::size_t>(place.step) + 1;
   for (std::size_t i = place.block; i < blocks_.size(); ++i, step = 0) {
-    Summary& summary = summaries_[i];
     const Block& block = *blocks_[i];
-    auto given = sliding;  // the first that gives nothing back within the block
-    std::int64_t given_back = 0;
-    for (; given != sliding_.end() && now_ + given->at <= summary.last; ++given) {
-      given_back += given->change;
+    if (step == 0) {
+      const Summary& summary = summaries_[i];
+      if (start != kNever && firsts_[i] - start >= search.length) return start;
+      if (firsts_[i] >= search.limit) break;
+      if (!summary.is_known) add_up(i);
+      if (start != kNever ? summary.least >= gpus : summary.greatest < gpus) continue;
     }
-    if (!summary.is_added_up) summary.add_up(block);
-    const bool is_open = start != kNever;
-    const std::int64_t most = level + given_back + std::max<std::int64_t>(summary.greatest, 0);
-    if (step == 0 && (is_open ? level + summary.least >= gpus : most < gpus)) {
-      if (is_open && summary.last >= start + length) return start;
-      level += summary.sum + given_back;
-      sliding = given;
-      continue;
-    }
-    const auto size = static_cast<std::size_t>(block.size);
-    auto end = size;
-    if (summary.last >= limit) {
-      while (end > step && block.steps[end - 1].at >= limit) --end;
-    }
-    for (auto j = step; j < end; ++j) {
-      const Step& each = block.steps[j];
-      for (; sliding != given && now_ + sliding->at < each.at; ++sliding) {
-        change(now_ + sliding->at, sliding->change);
+    const std::int64_t need = gpus - summaries_[i].added;
+    for (; step < static_cast<std::size_t>(block.size); ++step) {
+      if ((block.steps[step].level >= need) == (start != kNever)) continue;
+      const Time at = block.at[step];
+      if (at >= search.limit) return std::min(start, search.limit);
+      if (start == kNever) {
+        start = at;
+      } else if (at - start >= search.length) {
+        return start;
+      } else {
+        start = kNever;
       }
-      if (start != kNever && each.at >= start + length) return start;
-      std::int64_t by = each.change;
-      if (sliding != given && now_ + sliding->at == each.at) by += (sliding++)->change;
-      change(each.at, by);
     }
-    if (end < size) break;
   }
-  for (; sliding != sliding_.end() && start == kNever; ++sliding) {
-    change(now_ + sliding->at, sliding->change);
-  }
-  return std::min(start, limit);
+  return std::min(start, search.limit);
 }
 
 Time FreeProfile::earliest(Time length, std::int64_t gpus) const {
   return search({gpus, length, now_, kNever});
 }
 
-std::int64_t FreeProfile::free_before(Time at) const { return seek(at, false).level; }
+Time FreeProfile::free_since(Time until, std::int64_t gpus) const {
+  Place place = find(until - kTick);
+  Time since = until;
+  for (;;) {
+    if (level(place) < gpus) return since;
+    since = at(place);
+    if (--place.step >= 0) continue;
+    do {
+      if (place.block-- == 0) return since;
+      const Summary& summary = summaries_[place.block];
+      if (!summary.is_known) add_up(place.block);
+      if (summary.least < gpus) break;
+      since = firsts_[place.block];
+    } while (true);
+    place.step = blocks_[place.block]->size - 1;
+  }
+}
 
 }  // namespace gpusched

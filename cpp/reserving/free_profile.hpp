@@ -1,8 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <limits>
 #include <vector>
 
 #include "base/clone.hpp"
@@ -11,20 +12,41 @@
 namespace gpusched {
 
 /// Free GPUs from now on, as steps in time: a sorted list in blocks, each with the least and the
-/// greatest level that it reaches, so that a search passes over blocks that decide nothing.
+/// greatest level that it reaches, so that a search passes over blocks that decide nothing. A step
+/// also knows who is to start there.
 class FreeProfile {
  public:
+  /// Those that are to start at one instant: a list that whoever uses the profile keeps.
+  struct Starts {
+    static constexpr std::int32_t kNone = -1;
+    static constexpr std::int32_t kNobody = std::numeric_limits<std::int32_t>::max();
+
+    std::int32_t first = kNone;
+    std::int32_t narrowest = kNobody;  ///< the least width of them
+  };
+
   /// All GPUs are free, at all times from 0 on.
   void reset(std::int64_t num_gpus);
 
   /// What lies before `now` is over.
   void advance(Time now);
+  /// To be said before one asks for what is free: until then more may seem to be.
+  void move_sliding();
+  /// Whether that would change what is free between two instants.
+  [[nodiscard]] bool is_behind(Time begin, Time end) const noexcept;
+  [[nodiscard]] Time now() const noexcept { return now_; }
+
   /// Takes GPUs from `begin` until `end`, a later instant; a negative number gives them back. What
   /// lies before the present is left out.
   void take(Time begin, Time end, std::int64_t gpus);
 
   /// Takes GPUs from now on for so long, whenever now is; a negative number gives them back.
   void slide(Time length, std::int64_t gpus);
+
+  /// Those that start at an instant from now on, to be changed at once. A step that has any stays.
+  [[nodiscard]] Starts& starts_at(Time at);
+  /// The first instant at which somebody starts; kNever if nobody does.
+  [[nodiscard]] Time first_start() const;
 
   /// The first instant from now on with `gpus` free for `length`. There must be one.
   [[nodiscard]] Time earliest(Time length, std::int64_t gpus) const;
@@ -39,50 +61,117 @@ class FreeProfile {
   /// The first instant with as many free for so long or until the limit; the limit if none.
   [[nodiscard]] Time search(const Search& search) const;
 
-  /// Free GPUs just before an instant after now.
-  [[nodiscard]] std::int64_t free_before(Time at) const;
+  /// From when on as many are free until an instant after now; this one if fewer are just before.
+  [[nodiscard]] Time free_since(Time until, std::int64_t gpus) const;
+  /// Whether more are taken than there are, somewhere between two instants from the next tick on.
+  [[nodiscard]] bool is_overdrawn(Time begin, Time end) const {
+    return begin < overdrawn_ && search({0, end - begin, begin, kNever}) != begin;
+  }
 
  private:
   struct Step {
-    Time at;
-    std::int64_t change;
+    std::int64_t level;  // less what is added to the whole block
+    Starts starts;
   };
   static constexpr int kCapacity = 64;
   struct Block {
     int size = 0;
+    std::array<Time, kCapacity> at;
     std::array<Step, kCapacity> steps;
+
+    /// Copies steps of a block to a place from which on there is room for them.
+    void copy(const Block& from, int begin, int end, int to) noexcept;
   };
-  /// What a search must know to pass over a block. Levels count from that before it, and are found
-  /// when one asks.
+  /// What a search must know to pass over a block; found when one asks.
   struct Summary {
-    Time last{0};
-    std::int64_t sum = 0;
-    std::int64_t least = 0;
+    std::int64_t added = 0;  // to the level of each step
+    std::int64_t least = 0;  // of the levels, with what is added
     std::int64_t greatest = 0;
-    bool is_added_up = false;
-
-    void add_up(const Block& block) noexcept;
+    bool has_starts = false;
+    bool is_known = false;
   };
-
-  /// Where a walk over the steps stands, and what is free there.
   struct Place {
-    std::size_t block = 0;
-    std::size_t step = 0;
-    std::vector<Step>::const_iterator sliding;
-    std::int64_t level;
+    std::size_t block;
+    int step;
   };
-  /// At `from`, whose own steps are taken or are still to come.
-  [[nodiscard]] Place seek(Time from, bool takes_own) const;
-  void add(Time at, std::int64_t change);
-  void split(std::size_t at);
+
+ public:
+  /// A walk over the steps, as long as nothing changes.
+  class Walk {
+   public:
+    Walk(const FreeProfile& profile, Time from) noexcept
+        : profile_(&profile), place_(profile.find(from)) {
+      enter();
+    }
+
+    [[nodiscard]] Time at() const noexcept {
+      return block_->at[static_cast<std::size_t>(place_.step)];
+    }
+    /// Free GPUs from this step until the next.
+    [[nodiscard]] std::int64_t level() const noexcept { return step().level + added_; }
+    [[nodiscard]] const Starts& starts() const noexcept { return step().starts; }
+
+    /// False at the last step.
+    bool next() noexcept {
+      if (++place_.step < block_->size) return true;
+      if (place_.block + 1 == profile_->blocks_.size()) return false;
+      place_ = {place_.block + 1, 0};
+      enter();
+      return true;
+    }
+
+   private:
+    [[nodiscard]] const Step& step() const noexcept {
+      return block_->steps[static_cast<std::size_t>(place_.step)];
+    }
+    void enter() noexcept {
+      block_ = profile_->blocks_[place_.block].get();
+      added_ = profile_->summaries_[place_.block].added;
+    }
+
+    const FreeProfile* profile_;
+    Place place_;
+    const Block* block_ = nullptr;
+    std::int64_t added_ = 0;
+  };
+
+ private:
+  [[nodiscard]] Step& step(Place place) const noexcept {
+    return blocks_[place.block]->steps[static_cast<std::size_t>(place.step)];
+  }
+  [[nodiscard]] Time& at(Place place) const noexcept {
+    return blocks_[place.block]->at[static_cast<std::size_t>(place.step)];
+  }
+  [[nodiscard]] std::int64_t level(Place place) const noexcept {
+    return step(place).level + summaries_[place.block].added;
+  }
+  /// The last step at or before an instant from now on.
+  [[nodiscard]] Place find(Time at) const noexcept;
+  [[nodiscard]] bool finds_near(Time at) const noexcept;
+  /// A step at this instant, which may be one that changes nothing.
+  Place put(Time instant);
+  Place split(Place place);
+  void erase(std::size_t begin, std::size_t end);
+  /// Moves what takes GPUs until `from` on to a later instant.
+  void extend(Time from, Time to, std::int64_t gpus);
+  /// Drops a step that changes nothing and at which nobody starts.
+  void tidy(Place place);
+  void add_up(std::size_t block) const noexcept;
 
   Time now_{0};
-  std::int64_t level_ = 0;  // now
   std::vector<Boxed<Block>> blocks_;
-  mutable std::vector<Summary> summaries_;  // of each block
-  // By length; what these take they only give back as time goes on.
-  std::vector<Step> sliding_;
-  std::int64_t num_sliding_ = 0;
+  std::vector<Time> firsts_;  // of each block
+  mutable std::vector<Summary> summaries_;
+  /// By length; what these take they only give back as time goes on.
+  struct Sliding {
+    Time length;
+    std::int64_t gpus;
+    Time since;  // as if they had begun there
+  };
+  std::vector<Sliding> sliding_;
+  Time slid_{0};       // when all were moved; none is behind that
+  Time overdrawn_{0};  // nobody has taken what is not there from here on
+  mutable Place last_{0, 0};  // found last: mostly the next is near
 };
 
 }  // namespace gpusched

@@ -1,66 +1,268 @@
 #include "reserving/held_reservations.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace gpusched {
 namespace {
 
-constexpr std::size_t kFew = 64;  // of which it does not matter that some are gone
+constexpr WaitingBySize::Slot kNone = FreeProfile::Starts::kNone;
 
 }  // namespace
 
-void HeldReservations::clear() noexcept {
-  by_job_.clear();
-  by_instant_.clear();
+void HeldReservations::begin(std::int64_t num_gpus, bool looks_at_all) {
+  profile_.reset(num_gpus);
+  looks_at_all_ = looks_at_all;
+  slots_.clear();
+  spare_.clear();
+  slot_of_.clear();
   num_held_ = 0;
+  sizes_.clear();
+  candidates_.clear();
+  later_.clear();
+  passed_ = kNoJob;
 }
 
-void HeldReservations::add(const Held& held) {
-  const auto place = std::upper_bound(by_job_.begin(), by_job_.end(), held.job,
-                                      [](JobId job, const Held& each) { return job < each.job; });
-  by_job_.insert(place, held);
-  by_instant_.push({held.at, held.job});
+void HeldReservations::add(JobId job, std::int32_t gpus, Time length) {
+  Slot slot = static_cast<Slot>(slots_.size());
+  if (spare_.empty()) {
+    slots_.emplace_back();
+  } else {
+    slot = spare_.back();
+    spare_.pop_back();
+  }
+  Time from = profile_.earliest(length, gpus);
+  if (profile_.is_behind(from, from + length)) {
+    profile_.move_sliding();
+    from = profile_.earliest(length, gpus);
+  }
+  profile_.take(from, from + length, gpus);
+  Waiting& waiting = at(slot);
+  waiting = {.held = {job, gpus, from, length}, .place = sizes_.add(slot, gpus, length, from)};
+  if (job >= slot_of_.size()) slot_of_.resize(std::size_t{job} + 1, kNone);
+  slot_of_[job] = slot;
+  enter(slot);
   ++num_held_;
 }
 
-void HeldReservations::move(Held& held, Time at) {
-  held.at = at;
-  by_instant_.push({at, held.job});
-  if (by_instant_.size() <= 2 * num_held_ + kFew) return;
-  by_instant_.remove_if([this](const Entry& entry) { return is_stale(entry); });
+void HeldReservations::enter(Slot slot) {
+  Waiting& waiting = at(slot);
+  FreeProfile::Starts& starts = profile_.starts_at(waiting.held.at);
+  waiting.previous = kNone;
+  waiting.next = starts.first;
+  if (starts.first != kNone) at(starts.first).previous = slot;
+  starts = {slot, std::min(starts.narrowest, waiting.held.gpus)};
 }
 
-HeldReservations::Held* HeldReservations::find(JobId job) noexcept {
-  const auto found = std::lower_bound(by_job_.begin(), by_job_.end(), job,
-                                      [](const Held& each, JobId id) { return each.job < id; });
-  return found != by_job_.end() && found->job == job ? &*found : nullptr;
-}
-
-bool HeldReservations::is_stale(const Entry& entry) noexcept {
-  const Held* held = find(entry.job);
-  return held == nullptr || held->at != entry.at;
-}
-
-Time HeldReservations::first() noexcept {
-  while (by_instant_.size() > num_held_ && is_stale(by_instant_.top())) by_instant_.pop();
-  return by_instant_.top().at;
-}
-
-HeldReservations::Held HeldReservations::pop() {
-  first();  // drops what is stale
-  const JobId job = by_instant_.top().job;
-  by_instant_.pop();
-  return remove(job);
-}
-
-HeldReservations::Held HeldReservations::remove(JobId job) {
-  Held* const found = find(job);
-  const Held held = *found;
-  found->at = kNever;
-  if (by_job_.size() > 2 * --num_held_ + kFew) {
-    std::erase_if(by_job_, [](const Held& each) { return each.at == kNever; });
+void HeldReservations::leave(Slot slot) {
+  const Waiting& waiting = at(slot);
+  FreeProfile::Starts& starts = profile_.starts_at(waiting.held.at);
+  if (waiting.next != kNone) at(waiting.next).previous = waiting.previous;
+  (waiting.previous != kNone ? at(waiting.previous).next : starts.first) = waiting.next;
+  if (starts.narrowest < waiting.held.gpus) return;
+  starts.narrowest = FreeProfile::Starts::kNobody;
+  for (Slot other = starts.first; other != kNone; other = at(other).next) {
+    starts.narrowest = std::min(starts.narrowest, at(other).held.gpus);
+    if (starts.narrowest == waiting.held.gpus) break;
   }
-  return held;
+}
+
+void HeldReservations::drop(Slot slot) {
+  Waiting& waiting = at(slot);
+  const Slot moved = sizes_.remove(waiting.place, waiting.held.gpus, waiting.held.length);
+  at(moved).place = waiting.place;
+  waiting.held.job = kNoJob;
+  spare_.push_back(slot);
+  --num_held_;
+}
+
+std::span<const HeldReservations::Held> HeldReservations::pop() {
+  const Time first = profile_.first_start();
+  popped_.clear();
+  Slot slot = std::exchange(profile_.starts_at(first), {}).first;
+  while (slot != kNone) {
+    popped_.push_back(at(slot).held);
+    const Slot next = at(slot).next;
+    drop(slot);
+    slot = next;
+  }
+  std::sort(popped_.begin(), popped_.end(),
+            [](const Held& a, const Held& b) { return a.job < b.job; });
+  return popped_;
+}
+
+void HeldReservations::withdraw(JobId job) {
+  const Slot slot = slot_of_[job];
+  const Held held = at(slot).held;
+  leave(slot);
+  drop(slot);
+  give_back(held.at, held.at + held.length, held.gpus);
+}
+
+void HeldReservations::stop_sliding(Time length, std::int64_t gpus) {
+  const Time now = profile_.now();
+  profile_.slide(length, -gpus);
+  profile_.take(now, now + length, gpus);
+  give_back(now, now + length, gpus);
+}
+
+void HeldReservations::list(Slot slot, Time from) {
+  Waiting& waiting = at(slot);
+  waiting.from = waiting.is_listed ? std::min(waiting.from, from) : from;
+  if (waiting.is_listed) return;
+  waiting.is_listed = true;
+  const Candidate candidate{waiting.held.job, slot};
+  if (passed_ != kNoJob && candidate.job > passed_) {
+    candidates_.push(candidate);
+  } else {
+    later_.push_back(candidate);
+  }
+}
+
+void HeldReservations::list_starts(const FreeProfile::Starts& starts, std::int64_t free_before) {
+  if (starts.narrowest > free_before) return;
+  for (Slot slot = starts.first; slot != kNone; slot = at(slot).next) {
+    if (at(slot).held.gpus <= free_before) list(slot, at(slot).held.at);
+  }
+}
+
+void HeldReservations::list_sizes(WaitingBySize::Width& width, Time begin, Time end) {
+  const Time length = end - begin;
+  const int longest = WaitingBySize::list_of(length);
+  std::uint64_t filled = width.filled & (~std::uint64_t{0} >> (63 - longest));
+  for (; filled != 0; filled &= filled - 1) {
+    WaitingBySize::List& those =
+        width.by_length[static_cast<std::size_t>(std::countr_zero(filled))];
+    if (those.latest <= begin) continue;
+    those.latest = Time{0};
+    for (const Slot slot : those.slots) {
+      const Held& held = at(slot).held;
+      those.latest = std::max(those.latest, held.at);
+      if (held.at > begin && held.length <= length) list(slot, begin);
+    }
+  }
+}
+
+void HeldReservations::list_all() {
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    if (slots_[slot].held.job != kNoJob) list(static_cast<Slot>(slot), profile_.now());
+  }
+}
+
+/// Who starts where more are free just before may begin earlier, and so may whoever finds room that
+/// was not there: a stretch in which enough are free for its width that reaches into what is given
+/// back, and is long enough.
+void HeldReservations::give_back(Time begin, Time end, std::int64_t gpus) {
+  if (end <= profile_.now() || gpus == 0) return;
+  profile_.take(begin, end, -gpus);
+  if (looks_at_all_) return;
+  begin = std::max(begin, profile_.now());
+  auto& widths = sizes_.widths();
+  rooms_.resize(widths.size());
+  FreeProfile::Walk walk(profile_, begin);
+  std::int64_t level = walk.level();
+  std::size_t open = 0;      // as many widths, the narrowest, have room
+  std::size_t num_new = 0;   // and of these so many room that is new
+  while (open < widths.size() && widths[open].gpus <= level) {
+    const bool is_new = widths[open].gpus > level - gpus;
+    rooms_[open++] = {kNever, is_new};
+    num_new += is_new ? 1 : 0;
+  }
+  const auto shut = [&](std::size_t width, Time until) {
+    if (!rooms_[width].is_new) return;
+    --num_new;
+    WaitingBySize::Width& those = widths[width];
+    Time since = rooms_[width].begin;
+    if (since == kNever) {
+      since = begin > profile_.now() ? profile_.free_since(begin, those.gpus) : begin;
+    }
+    those.ruled_out.give_back(since, until);
+    list_sizes(those, since, until);
+  };
+  bool is_inside = true;
+  while (walk.next()) {
+    const Time at = walk.at();
+    if (is_inside) list_starts(walk.starts(), level);
+    if (at >= end) is_inside = false;
+    if (!is_inside && num_new == 0) return;
+    level = walk.level();
+    while (open > 0 && widths[open - 1].gpus > level) shut(--open, at);
+    if (!is_inside) continue;
+    for (std::size_t width = open; width-- > 0 && widths[width].gpus > level - gpus;) {
+      num_new += rooms_[width].is_new ? 0 : 1;
+      rooms_[width].is_new = true;
+    }
+    for (; open < widths.size() && widths[open].gpus <= level; ++open) {
+      const bool is_new = widths[open].gpus > level - gpus;
+      rooms_[open] = {at, is_new};
+      num_new += is_new ? 1 : 0;
+    }
+  }
+  while (open > 0) shut(--open, kNever);
+}
+
+void HeldReservations::move_up(const RunControl& control) {
+  profile_.move_sliding();
+  if (looks_at_all_) list_all();
+  for (const Candidate& candidate : later_) {
+    if (at(candidate.slot).held.job == candidate.job) candidates_.push(candidate);
+  }
+  later_.clear();
+  while (!candidates_.empty()) {
+    control.check();
+    const Candidate candidate = candidates_.top();
+    candidates_.pop();
+    passed_ = candidate.job;
+    Waiting& waiting = at(candidate.slot);
+    waiting.is_listed = false;
+    const Time to = looks_at_all_ ? fit_without(waiting.held) : earliest_fit(candidate.slot);
+    if (to < waiting.held.at) move(candidate.slot, to);
+  }
+  passed_ = kNoJob;
+}
+
+Time HeldReservations::earliest_fit(Slot slot) {
+  const Waiting& waiting = at(slot);
+  const Held& held = waiting.held;
+  const Time to = room_for(held, std::max(waiting.from, profile_.now()));
+  const Time end = to + held.length;
+  if (to == held.at || end <= held.at) return to;
+  // Later on it takes its own: enough unless others want more than there is. It is tried again in
+  // each pass then, as that may change where nobody looks.
+  if (!profile_.is_overdrawn(held.at, end)) return to;
+  list(slot, held.at);
+  return held.at;
+}
+
+Time HeldReservations::room_for(const Held& held, Time from) {
+  RuledOut& ruled_out = sizes_.width(held.gpus).ruled_out;
+  from = std::max(from, ruled_out.until(held.length));
+  if (from >= held.at) {
+    return held.at > profile_.now() ? profile_.free_since(held.at, held.gpus) : held.at;
+  }
+  // What was found there may have grown since, to the front.
+  if (from > profile_.now()) from = profile_.free_since(from, held.gpus);
+  const Time to = profile_.search({held.gpus, held.length, from, held.at});
+  ruled_out.rule_out(held.length, to);
+  return to;
+}
+
+Time HeldReservations::fit_without(const Held& held) {
+  profile_.take(held.at, held.at + held.length, -held.gpus);
+  const Time at = profile_.earliest(held.length, held.gpus);
+  profile_.take(held.at, held.at + held.length, held.gpus);
+  return at;
+}
+
+void HeldReservations::move(Slot slot, Time to) {
+  leave(slot);
+  Held& held = at(slot).held;
+  const Time before = held.at;
+  held.at = to;
+  profile_.take(to, std::min(to + held.length, before), held.gpus);
+  enter(slot);
+  give_back(std::max(before, to + held.length), before + held.length, held.gpus);
 }
 
 }  // namespace gpusched

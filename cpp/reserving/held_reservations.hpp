@@ -7,11 +7,15 @@
 
 #include "base/heap.hpp"
 #include "base/ids.hpp"
+#include "base/run_control.hpp"
 #include "base/time.hpp"
+#include "reserving/free_profile.hpp"
+#include "reserving/waiting_by_size.hpp"
 
 namespace gpusched {
 
-/// HeldReservations that have not come: by JobId for who moves up, by instant for who is due.
+/// Reservations that have not come, in a profile of what is free. Who may move up is known by what
+/// has come free since it last could not: the step just before it, or room of its size.
 class HeldReservations {
  public:
   struct Held {
@@ -21,38 +25,82 @@ class HeldReservations {
     Time length;
   };
 
-  void clear() noexcept;
+  /// `looks_at_all`: whether each pass makes every reservation anew.
+  void begin(std::int64_t num_gpus, bool looks_at_all);
+
+  [[nodiscard]] FreeProfile& profile() noexcept { return profile_; }
   [[nodiscard]] bool empty() const noexcept { return num_held_ == 0; }
-  void add(const Held& held);
 
-  /// All of them by JobId, and maybe some whose instant is kNever, which are gone.
-  [[nodiscard]] std::span<Held> by_job() noexcept { return by_job_; }
-  void move(Held& held, Time at);
+  /// At the earliest fit.
+  void add(JobId job, std::int32_t gpus, Time length);
+  /// GPUs that were taken are free after all, as when a job ends early.
+  void give_back(Time begin, Time end, std::int64_t gpus);
+  /// Of what slides in the profile.
+  void stop_sliding(Time length, std::int64_t gpus);
+  /// Each by JobId takes the earliest fit among all the others.
+  void move_up(const RunControl& control);
 
-  /// The first instant; there must be a reservation.
-  Time first() noexcept;
-  /// Takes out the first by instant and JobId; there must be one.
-  Held pop();
-  /// Takes out the reservation of a job that has one.
-  Held remove(JobId job);
+  /// The first instant; kNever without a reservation.
+  [[nodiscard]] Time first() const { return profile_.first_start(); }
+  /// Takes out all that start at the first instant, by JobId, until the next call; their GPUs stay
+  /// taken.
+  [[nodiscard]] std::span<const Held> pop();
+  /// Gives back the reservation of a job that has one.
+  void withdraw(JobId job);
 
  private:
-  /// As it stood once: stale if it has moved since.
-  struct Entry {
-    Time at;
-    JobId job;
+  using Slot = WaitingBySize::Slot;
 
-    friend bool operator<(const Entry& a, const Entry& b) noexcept {
-      return a.at != b.at ? a.at < b.at : a.job < b.job;
-    }
+  struct Waiting {
+    Held held{};
+    Slot next{};  // of those that start at the same instant
+    Slot previous{};
+    WaitingBySize::Place place{};
+    Time from{};  // nothing fits that begins before
+    bool is_listed = false;
+  };
+  struct Candidate {
+    JobId job;
+    Slot slot;
+
+    friend bool operator<(const Candidate& a, const Candidate& b) noexcept { return a.job < b.job; }
   };
 
-  [[nodiscard]] Held* find(JobId job) noexcept;
-  [[nodiscard]] bool is_stale(const Entry& entry) noexcept;
+  [[nodiscard]] Waiting& at(Slot slot) noexcept { return slots_[static_cast<std::size_t>(slot)]; }
+  void enter(Slot slot);
+  void leave(Slot slot);
+  void drop(Slot slot);
 
-  std::vector<Held> by_job_;
-  Heap<Entry> by_instant_;
-  std::size_t num_held_ = 0;  // as many of the entries are not stale
+  /// It may fit from there on; known until it is tried.
+  void list(Slot slot, Time from);
+  void list_starts(const FreeProfile::Starts& starts, std::int64_t free_before);
+  void list_sizes(WaitingBySize::Width& width, Time begin, Time end);
+  void list_all();
+  [[nodiscard]] Time earliest_fit(Slot slot);
+  /// The first from there on; where it stands if there is none before.
+  [[nodiscard]] Time room_for(const Held& held, Time from);
+  [[nodiscard]] Time fit_without(const Held& held);
+  void move(Slot slot, Time to);
+
+  FreeProfile profile_;
+  bool looks_at_all_ = false;
+  std::vector<Waiting> slots_;
+  std::vector<Slot> spare_;
+  std::vector<Slot> slot_of_;  // by JobId, of those that are held
+  std::size_t num_held_ = 0;
+  WaitingBySize sizes_;
+
+  Heap<Candidate> candidates_;
+  std::vector<Candidate> later_;  // for the next pass
+  JobId passed_ = kNoJob;         // up to which jobs a pass has come
+
+  /// Room for a width, while the profile is walked along.
+  struct Room {
+    Time begin;
+    bool is_new;
+  };
+  std::vector<Room> rooms_;
+  std::vector<Held> popped_;
 };
 
 }  // namespace gpusched

@@ -61,9 +61,11 @@ def test_a_reservation_that_is_kept_is_the_one_found_from_now(
 
 
 @pytest.mark.parametrize("placement", ["count", "consolidated"])
-@pytest.mark.parametrize(("least", "most"), [(1.0, 4.0), (0.5, 2.0)])
+@pytest.mark.parametrize(
+    ("least", "most", "unit_s"), [(1.0, 4.0, 1), (0.5, 2.0, 1), (1.0, 10.0, 1), (1.0, 1.5, 60)]
+)
 def test_reservations_move_up_as_if_each_were_made_anew(
-    placement: str, least: float, most: float
+    placement: str, least: float, most: float, unit_s: int
 ) -> None:
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -72,7 +74,7 @@ def test_reservations_move_up_as_if_each_were_made_anew(
             submit_s=np.sort(rng.integers(0, 600, 600)).astype(float),
             service_s=service_s,
             gpus=rng.choice([1, 1, 1, 2, 3, 4, 8, 24], 600),
-            estimate_s=np.maximum(service_s * rng.uniform(least, most, 600), 1.0).round(),
+            estimate_s=np.ceil(service_s * rng.uniform(least, most, 600) / unit_s) * unit_s,
         )
         cluster = gs.Cluster.uniform(servers=SERVERS, gpus=GPUS)
         with unwarned():

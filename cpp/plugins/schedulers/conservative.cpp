@@ -6,9 +6,7 @@
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "listing/head_reservation.hpp"
-#include "reserving/free_profile.hpp"
 #include "reserving/held_reservations.hpp"
-#include "reserving/ruled_out.hpp"
 #include "seams/scheduler.hpp"
 #include "seams/slow_twins.hpp"
 
@@ -23,23 +21,21 @@ class Conservative final : public Scheduler {
   void begin(const Setup& setup) override {
     placement_ = &setup.placement;
     control_ = &setup.control;
-    is_slow_ = takes_slow_twins;
     come_.clear();
-    ahead_.clear();
-    profile_.reset(setup.state.cluster().num_gpus());
+    ahead_.begin(setup.state.cluster().num_gpus(), takes_slow_twins);
     head_.begin(setup);
     has_gap_ = false;
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
     const Time now = state.now();
-    profile_.advance(now);
+    ahead_.profile().advance(now);
     bool is_early = std::exchange(has_gap_, false);
     for (const JobId job : instant.finished) {
       const Time end = HeadReservation::expected_end(state, job);
       head_.finish(state, job);
       if (end <= now) continue;
-      profile_.take(now, end, -state.jobs().gpus(job));
+      ahead_.give_back(now, end, state.jobs().gpus(job));
       is_early = true;
     }
     const bool is_idle = come_.empty() && ahead_.empty();
@@ -58,10 +54,9 @@ class Conservative final : public Scheduler {
     const int gpus = state.jobs().gpus(job);
     const auto is_it = [&](const Reservation& held) { return held.job == job; };
     if (std::erase_if(come_, is_it) > 0) {
-      profile_.slide(length, -gpus);
+      ahead_.stop_sliding(length, gpus);
     } else {
-      const HeldReservations::Held held = ahead_.remove(job);
-      profile_.take(held.at, held.at + held.length, -held.gpus);
+      ahead_.withdraw(job);
     }
     has_gap_ = true;
     return true;
@@ -82,66 +77,22 @@ class Conservative final : public Scheduler {
 
   void reserve(const State& state, std::span<const JobId> arrived, bool is_early) {
     // Who runs for longer than estimated does so until the next tick, whenever one asks.
-    const std::int64_t overdue = head_.running().sum_until(state.now());
-    if (overdue > 0) profile_.slide(kTick, overdue);
-    if (is_early) move_up(state);
+    const Time now = state.now();
+    const std::int64_t overdue = head_.running().sum_until(now);
+    ahead_.profile().take(now, now + kTick, overdue);
+    if (is_early) ahead_.move_up(*control_);
     for (const JobId job : arrived) {
       control_->check();
-      const Time length = state.jobs().estimate(job);
-      const int gpus = state.jobs().gpus(job);
-      const Time at = profile_.earliest(length, gpus);
-      profile_.take(at, at + length, gpus);
-      ahead_.add({job, gpus, at, length});
+      ahead_.add(job, state.jobs().gpus(job), state.jobs().estimate(job));
     }
-    if (overdue > 0) profile_.slide(kTick, -overdue);
-  }
-
-  /// Each by JobId takes the earliest fit among all the others.
-  void move_up(const State& state) {
-    ruled_out_.begin(state.now());
-    for (HeldReservations::Held& held : ahead_.by_job()) {
-      control_->check();
-      if (held.at == kNever || held.at <= state.now()) continue;
-      const Time at = is_slow_ ? fit_without(held) : earliest_fit(held);
-      if (at >= held.at) continue;
-      const Time given_back = std::max(held.at, at + held.length);
-      profile_.take(held.at, held.at + held.length, -held.gpus);
-      profile_.take(at, at + held.length, held.gpus);
-      ahead_.move(held, at);
-      ruled_out_.give_back(given_back, profile_.free_before(given_back));
-    }
-  }
-
-  /// Hardly any can move: nothing that is long enough is free before its own GPUs are.
-  Time earliest_fit(const HeldReservations::Held& held) {
-    Time from = ruled_out_.from(held.gpus, held.length, held.at);
-    if (from == held.at) {
-      if (profile_.free_before(held.at) < held.gpus) return held.at;
-      from = ruled_out_.from_before(held.gpus, held.length, held.at);
-    }
-    const Time at = profile_.search({held.gpus, held.length, from, held.at});
-    ruled_out_.rule_out(held.gpus, held.length, at);
-    const Time end = at + held.length;
-    if (at == held.at || end <= held.at) return at;
-    // Later on it takes its own: enough unless others want more than there is.
-    const Time rest = end - held.at;
-    const bool is_fit = profile_.search({0, rest, held.at, kNever}) == held.at;
-    return is_fit ? at : fit_without(held);
-  }
-
-  Time fit_without(const HeldReservations::Held& held) {
-    profile_.take(held.at, held.at + held.length, -held.gpus);
-    const Time at = profile_.earliest(held.length, held.gpus);
-    profile_.take(held.at, held.at + held.length, held.gpus);
-    return at;
+    ahead_.give_back(now, now + kTick, overdue);
   }
 
   void start_due(const State& state, Actions& actions) {
     const Time now = state.now();
     const auto num_before = static_cast<std::ptrdiff_t>(come_.size());
-    while (!ahead_.empty() && ahead_.first() <= now) {
-      const HeldReservations::Held held = ahead_.pop();
-      come_.push_back({held.job, held.at});
+    while (ahead_.first() <= now) {
+      for (const HeldReservations::Held& held : ahead_.pop()) come_.push_back({held.job, held.at});
     }
     if (!come_.empty()) {
       std::inplace_merge(come_.begin(), come_.begin() + num_before, come_.end());
@@ -160,11 +111,11 @@ class Conservative final : public Scheduler {
     const int gpus = state.jobs().gpus(held.job);
     const bool starts_in_time = held.is_kept && held.at == state.now();
     if (held.has_started && starts_in_time) return;
-    if (held.is_kept) profile_.take(held.at, held.at + length, -gpus);
-    if (held.has_started) profile_.take(state.now(), state.now() + length, gpus);
+    if (held.is_kept) ahead_.profile().take(held.at, held.at + length, -gpus);
+    if (held.has_started) ahead_.profile().take(state.now(), state.now() + length, gpus);
     const bool slid = !held.is_kept;
     const bool slides = !held.has_started;
-    if (slid != slides) profile_.slide(length, slides ? gpus : -gpus);
+    if (slid != slides) ahead_.profile().slide(length, slides ? gpus : -gpus);
     held.is_kept = false;
   }
 
@@ -205,13 +156,10 @@ class Conservative final : public Scheduler {
 
   Ref<Placement> placement_;
   Ref<const RunControl> control_;
-  bool is_slow_ = false;
   HeldReservations ahead_;
-  RuledOut ruled_out_;
   std::vector<Reservation> come_;  // by instant and JobId
   HeadReservation head_;
   std::vector<Time> longest_;  // of each class: who is longer cannot start now
-  FreeProfile profile_;
   Allocation allocation_;
   bool has_gap_ = false;  // a reservation was given up since the last decision
 };
