@@ -57,8 +57,10 @@ void bind_planner_parts(py::module_& m) {
            py::arg("type_gpus"), py::kw_only(), py::arg("slot_us"), py::arg("quanta"))
       .def("see",
            [](DeadlinePlanner& planner, const AskedPlan& asked) { planner.see(asked.query); })
-      .def("is_too_dear", [](DeadlinePlanner& planner,
-                             const AskedPlan& asked) { return planner.is_too_dear(asked.query, asked.query.value); })
+      .def("is_too_dear",
+           [](DeadlinePlanner& planner, const AskedPlan& asked) {
+             return planner.is_too_dear(asked.query, asked.query.value);
+           })
       .def("find",
            [](DeadlinePlanner& planner, const AskedPlan& asked) {
              std::vector<PlanStep> plan;
