@@ -13,7 +13,8 @@ Capacities::Capacities(const Cluster& cluster) {
   }
 }
 
-double Capacities::match(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
+double Capacities::match(const Occupancy& free, ServerId server, std::int64_t cpu_milli,
+                         std::int64_t memory_mib, const Ask& ask) const noexcept {
   const Demand& demand = ask.demand;
   const auto asked = [&](std::int64_t of_worker, double most) {
     return static_cast<double>(of_worker * std::max(1, ask.workers)) / most;
@@ -23,10 +24,10 @@ double Capacities::match(const Occupancy& free, ServerId server, const Ask& ask)
                (static_cast<double>(free_milli(free, server)) / gpu_milli_);
   if (!free.has_demands()) return sum;
   if (cpu_milli_ > 0) {
-    sum += asked(demand.cpu_milli, cpu_milli_) * part(free.free_cpu_milli(server), cpu_milli_);
+    sum += asked(demand.cpu_milli, cpu_milli_) * part(cpu_milli, cpu_milli_);
   }
   if (memory_mib_ > 0) {
-    sum += asked(demand.memory_mib, memory_mib_) * part(free.free_memory_mib(server), memory_mib_);
+    sum += asked(demand.memory_mib, memory_mib_) * part(memory_mib, memory_mib_);
   }
   return sum;
 }

@@ -24,7 +24,14 @@ class Capacities {
     return sum;
   }
   /// The same with each part times what is asked of it.
-  [[nodiscard]] double match(const Occupancy& free, ServerId server, const Ask& ask) const noexcept;
+  [[nodiscard]] double match(const Occupancy& free, ServerId server,
+                             const Ask& ask) const noexcept {
+    if (!free.has_demands()) return match(free, server, 0, 0, ask);
+    return match(free, server, free.free_cpu_milli(server), free.free_memory_mib(server), ask);
+  }
+  /// The same of a server that had so much CPU and memory free.
+  [[nodiscard]] double match(const Occupancy& free, ServerId server, std::int64_t cpu_milli,
+                             std::int64_t memory_mib, const Ask& ask) const noexcept;
 
   /// Of CPU and GPUs alone, as parts of the largest server's, CPU first, on average: what would be
   /// left of the server, and what is free there times what is asked of it.

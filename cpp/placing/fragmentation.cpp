@@ -205,16 +205,16 @@ std::int64_t Fragmentation::usable(const Leftover& left) const noexcept {
 }
 
 std::int64_t Fragmentation::growth(const Leftover& left, int gpus,
-                                   std::int64_t cpu_milli) const noexcept {
-  const std::int64_t* after = row(left.type, rank(left.cpu_milli - cpu_milli));
+                                   std::int64_t cpu_left_milli) const noexcept {
+  const std::int64_t* after = row(left.type, rank(cpu_left_milli));
   const std::int64_t still = usable(after, left) - whole_usable(after, left.whole_gpus) +
                              whole_usable(after, left.whole_gpus - gpus);
   return usable(left) - still - total_weight_ * kWholeGpu * gpus;
 }
 
 Fragmentation::Share Fragmentation::share(const Leftover& left, int share_milli,
-                                          std::int64_t cpu_milli) const noexcept {
-  const std::int64_t* after = row(left.type, rank(left.cpu_milli - cpu_milli));
+                                          std::int64_t cpu_left_milli) const noexcept {
+  const std::int64_t* after = row(left.type, rank(cpu_left_milli));
   return {after, usable(left) - usable(after, left) - total_weight_ * share_milli, left.whole_gpus,
           share_milli};
 }

@@ -61,10 +61,11 @@ class Fragmentation {
 
   [[nodiscard]] static Leftover leftover(const Occupancy& free, ServerId server);
 
-  /// By how much fragmentation grows where so many wholly free GPUs are taken, and CPU.
+  /// By how much fragmentation grows where so many wholly free GPUs are taken, and so much CPU is
+  /// left. It does not fall with the CPU that there was, and does not grow with what is left.
   [[nodiscard]] std::int64_t growth(const Leftover& left, int gpus,
-                                    std::int64_t cpu_milli) const noexcept;
-  /// A share, and CPU, to be taken of a server: of one GPU or another.
+                                    std::int64_t cpu_left_milli) const noexcept;
+  /// A share, and CPU, to be taken of a server: of one GPU or another. Of CPU the same is true.
   struct Share {
     const std::int64_t* after;  // what tasks can use with so much less CPU
     std::int64_t cpu_growth;    // where the GPUs stay as they are, less the share
@@ -72,7 +73,7 @@ class Fragmentation {
     int milli;
   };
   [[nodiscard]] Share share(const Leftover& left, int share_milli,
-                            std::int64_t cpu_milli) const noexcept;
+                            std::int64_t cpu_left_milli) const noexcept;
   /// By how much fragmentation grows where it is taken of a GPU with so much left: partly used, or
   /// wholly free.
   [[nodiscard]] std::int64_t growth(const Share& share, int gpu_milli) const noexcept;

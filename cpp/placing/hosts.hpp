@@ -20,6 +20,8 @@ struct Ask {
   friend bool operator==(const Ask&, const Ask&) = default;
 };
 
+/// Whether the server has the GPUs, wholly free or a part of one, whatever else it has.
+[[nodiscard]] bool has_gpus(const Occupancy& free, ServerId server, const Ask& ask) noexcept;
 /// Whether the server could take them now.
 [[nodiscard]] bool can_host(const Occupancy& free, ServerId server, const Ask& ask) noexcept;
 

@@ -11,6 +11,7 @@
 #include "placing/packing_index.hpp"
 #include "placing/packing_rule.hpp"
 #include "placing/placement_parts.hpp"
+#include "placing/shelves.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
 
@@ -27,7 +28,9 @@ class Packer {
 
   void begin(const PlacementSetup& setup) {
     rule_.begin(setup);
-    index_.begin(setup.state.occupancy().changes().history());
+    const std::uint64_t own = setup.state.occupancy().changes().history();
+    index_.begin(own);
+    shelves_.begin(own);
   }
 
   /// Kept out of placements that seldom need it.
@@ -61,6 +64,10 @@ class Packer {
   }
   /// Adds up to `count` servers that `out` does not have, each for one ask; returns how many.
   int add(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    if constexpr (Shelved<Rule>) {
+      if (shelves_.follow(free) && rule_.has_shelves())
+        return add_from_shelves(free, ask, count, out);
+    }
     if (count == 1 && out.pieces.empty() && !index_.pays(free, ask, Rule::kIsCostly)) {
       const ServerId server = look_once(free, ask);
       if (server < 0) return 0;
@@ -84,6 +91,21 @@ class Packer {
   }
 
  private:
+  int add_from_shelves(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    shelves_.refresh(free, rule_);
+    for (const Piece& piece : out.pieces) shelves_.take_down(piece.server);
+    int num_added = 0;
+    while (num_added < count) {
+      const ServerId server = shelves_.find(free, ask, rule_);
+      if (server < 0) break;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      if (++num_added < count) shelves_.take_down(server);
+    }
+    const std::size_t num_down = out.pieces.size() - (num_added == count ? 1 : 0);
+    for (std::size_t i = 0; i < num_down; ++i) shelves_.put_back(out.pieces[i].server);
+    return num_added;
+  }
+
   /// What the scores would give, without them.
   ServerId look_once(const Occupancy& free, const Ask& ask) {
     if constexpr (BoundsByLevel<Rule>) {
@@ -120,6 +142,7 @@ class Packer {
 
   Rule rule_;
   PackingIndex index_;
+  Shelves shelves_;
   std::vector<std::pair<ServerId, double>> hidden_;
   std::vector<ServerId> hosts_;
 };

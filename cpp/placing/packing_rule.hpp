@@ -6,6 +6,7 @@
 #include "placing/capacities.hpp"
 #include "placing/hosts.hpp"
 #include "placing/packing_index.hpp"
+#include "placing/shelf_key.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
 
@@ -33,6 +34,15 @@ struct PackingRule {
 
   /// Whether a score takes much longer than to tell whether the server can host the ask.
   static constexpr bool kIsCostly = false;
+
+  /// How servers are told apart on shelves: of those that are alike, the first that has room has the
+  /// least score, whatever is asked. They stand there by `standing`, then by id.
+  static constexpr Likeness kLikeness = Likeness::counts;
+  static constexpr bool kStandsByScore = true;
+  [[nodiscard]] bool has_shelves() const noexcept { return true; }
+  [[nodiscard]] double standing(const Occupancy& /*free*/, ServerId /*server*/) const noexcept {
+    return 0;
+  }
 
   /// Before a run, and before each placement.
   void begin(const PlacementSetup& /*setup*/) {}
@@ -62,5 +72,9 @@ template <class Rule>
 concept BoundsByLevel = requires(const Rule& rule, const Ask& ask) {
   { rule.least_score(1, ask) } -> std::same_as<double>;
 };
+
+/// A rule for which servers stand on shelves.
+template <class Rule>
+concept Shelved = Rule::kTakesLeast && !BoundsByLevel<Rule>;
 
 }  // namespace gpusched

@@ -20,6 +20,10 @@ struct TightServer : PackingRule {
     return capacities.room(free, server);
   }
 
+  [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
+    return capacities.room(free, server);
+  }
+
   Capacities capacities;
 };
 

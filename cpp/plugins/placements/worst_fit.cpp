@@ -12,6 +12,9 @@ struct MostRoom : PackingRule {
                              const Ask& /*ask*/) const noexcept {
     return -capacities.room(free, server);
   }
+  [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
+    return -capacities.room(free, server);
+  }
   [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
     return loose_piece(free, server, ask);
   }

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "seams/occupancy.hpp"
+
+namespace gpusched {
+
+/// What servers have alike that stand on one shelf: their type, their size, what is left of each
+/// partly used GPU, and
+enum class Likeness {
+  counts,  ///< how many GPUs are wholly free,
+  masks,   ///< or which,
+  hosted,  ///< or how many, and the shapes of the gangs there.
+};
+
+using ShelfKey = std::vector<std::int32_t>;
+
+void describe(const Occupancy& free, ServerId server, Likeness likeness, ShelfKey& out);
+
+struct ShelfKeyHash {
+  [[nodiscard]] std::size_t operator()(const ShelfKey& key) const noexcept;
+};
+
+}  // namespace gpusched

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.hpp"
+#include "base/infinity.hpp"
+#include "placing/hosts.hpp"
+#include "placing/shelf.hpp"
+#include "placing/shelf_key.hpp"
+#include "seams/occupancy.hpp"
+
+namespace gpusched {
+
+/// Servers on shelves by what is free of their GPUs, for one who looks for that of least score: a
+/// shelf is passed over where its best can score no less than what has been found. A server is
+/// moved only where it has changed.
+class Shelves {
+ public:
+  /// Follows the occupancy with that history, and no copy of it.
+  void begin(std::uint64_t history) {
+    history_ = history;
+    is_filled_ = false;
+  }
+  [[nodiscard]] bool follow(const Occupancy& free) const noexcept {
+    return free.changes().is_kept() && free.changes().history() == history_;
+  }
+
+  /// Brings the shelves up to date.
+  template <class Rule>
+  void refresh(const Occupancy& free, const Rule& rule) {
+    const ChangeLog& changes = free.changes();
+    const auto renew = [&](ServerId server) {
+      describe(free, server, Rule::kLikeness, key_);
+      move(free, server, rule.standing(free, server));
+    };
+    if (!is_filled_ || changes.num_changes() - seen_ > changes.num_kept() || has_many_empty()) {
+      clear(free.cluster().num_servers());
+      for (ServerId server = 0; server < free.cluster().num_servers(); ++server) renew(server);
+    } else {
+      for (std::uint64_t at = seen_; at < changes.num_changes(); ++at) {
+        if (changes.is_last(at)) renew(changes.server(at));
+      }
+    }
+    seen_ = changes.num_changes();
+  }
+
+  /// The server of least score that can host the ask, the lowest one of equals; -1 if there is none.
+  template <class Rule>
+  [[nodiscard]] ServerId find(const Occupancy& free, const Ask& ask, const Rule& rule) const {
+    const int workers = std::max(1, ask.workers);
+    const std::int64_t cpu = ask.demand.cpu_milli * workers;
+    const std::int64_t memory = ask.demand.memory_mib * workers;
+    Best best;
+    for (const std::uint32_t id : in_use_) {
+      const Shelf& shelf = shelves_[id].shelf;
+      const ServerId first = shelf.first().server;
+      if (!has_gpus(free, first, ask)) continue;
+      if constexpr (Rule::kStandsByScore) {
+        if (!best.is_above(rule.score(free, first, ask), first)) continue;
+        const ServerId server = shelf.first_with_room(cpu, memory);
+        if (server >= 0) best.take(rule.score(free, server, ask), server);
+      } else {
+        for (const Shelf::Block& block : shelf.blocks()) {
+          if (!block.may_have_room(cpu, memory)) continue;
+          if (rule.least_score(free, first, block.range, ask) > best.score) continue;
+          for (int i = 0; i < block.size; ++i) {
+            const Shelf::Entry& entry = block.entries[i];
+            if (!entry.has_room(cpu, memory)) continue;
+            best.take(rule.score(free, entry.server, ask), entry.server);
+          }
+        }
+      }
+    }
+    return best.server;
+  }
+
+  /// Both for a server that shall not be found for now.
+  void take_down(ServerId server);
+  void put_back(ServerId server);
+
+ private:
+  struct Best {
+    double score = kInfinity;
+    ServerId server = -1;
+
+    [[nodiscard]] bool is_above(double other, ServerId id) const noexcept {
+      return other < score || (other == score && id < server);
+    }
+    void take(double other, ServerId id) noexcept {
+      if (!is_above(other, id)) return;
+      score = other;
+      server = id;
+    }
+  };
+  struct KnownShelf {
+    Shelf shelf;
+    std::size_t place = 0;  // among those in use
+  };
+  struct Spot {
+    std::uint32_t shelf;
+    Shelf::Entry entry;
+  };
+  static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+
+  void clear(ServerId num_servers);
+  /// Shelves are kept when they are empty, until they are more than there are servers.
+  [[nodiscard]] bool has_many_empty() const noexcept {
+    return shelves_.size() > in_use_.size() + spots_.size() + 64;
+  }
+  /// To the shelf of `key_`.
+  void move(const Occupancy& free, ServerId server, double standing);
+
+  std::uint64_t history_ = 0;
+  std::uint64_t seen_ = 0;
+  bool is_filled_ = false;
+  std::unordered_map<ShelfKey, std::uint32_t, ShelfKeyHash> known_;
+  std::vector<KnownShelf> shelves_;
+  std::vector<std::uint32_t> in_use_;
+  std::vector<Spot> spots_;  // of each server
+  ShelfKey key_;
+};
+
+}  // namespace gpusched
