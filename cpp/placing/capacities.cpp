@@ -13,23 +13,19 @@ Capacities::Capacities(const Cluster& cluster) {
   }
 }
 
-double Capacities::match(const Occupancy& free, ServerId server, std::int64_t cpu_milli,
-                         std::int64_t memory_mib, const Ask& ask) const noexcept {
-  const Demand& demand = ask.demand;
-  const auto asked = [&](std::int64_t of_worker, double most) {
-    return static_cast<double>(of_worker * std::max(1, ask.workers)) / most;
+Capacities::Match::Match(const Capacities& capacities, const Occupancy& free,
+                         const Ask& ask) noexcept
+    : capacities_(capacities),
+      free_(free),
+      has_cpu_(free.has_demands() && capacities.cpu_milli_ > 0),
+      has_memory_(free.has_demands() && capacities.memory_mib_ > 0) {
+  const auto asked = [&](std::int64_t of_worker, int workers, double most) {
+    return static_cast<double>(of_worker * workers) / most;
   };
-  const int gpus = ask.workers;
-  double sum = static_cast<double>(std::int64_t{demand.share_milli} * gpus) / gpu_milli_ *
-               (static_cast<double>(free_milli(free, server)) / gpu_milli_);
-  if (!free.has_demands()) return sum;
-  if (cpu_milli_ > 0) {
-    sum += asked(demand.cpu_milli, cpu_milli_) * part(cpu_milli, cpu_milli_);
-  }
-  if (memory_mib_ > 0) {
-    sum += asked(demand.memory_mib, memory_mib_) * part(memory_mib, memory_mib_);
-  }
-  return sum;
+  const int workers = std::max(1, ask.workers);
+  gpus_asked_ = asked(ask.demand.share_milli, ask.workers, capacities.gpu_milli_);
+  cpu_asked_ = has_cpu_ ? asked(ask.demand.cpu_milli, workers, capacities.cpu_milli_) : 0;
+  memory_asked_ = has_memory_ ? asked(ask.demand.memory_mib, workers, capacities.memory_mib_) : 0;
 }
 
 template <class Term>

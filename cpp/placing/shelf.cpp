@@ -28,9 +28,11 @@ int Shelf::find_in(const Block& block, const Entry& entry) noexcept {
 
 void Shelf::measure(Block& block) noexcept {
   const Entry& first = block.entries[0];
-  block.range = {first.cpu_milli, first.cpu_milli, first.memory_mib, first.memory_mib};
+  block.range = {first.server, first.cpu_milli, first.cpu_milli, first.memory_mib,
+                 first.memory_mib};
   for (int i = 1; i < block.size; ++i) {
     const Entry& entry = block.entries[i];
+    block.range.lowest = std::min(block.range.lowest, entry.server);
     block.range.least_cpu_milli = std::min(block.range.least_cpu_milli, entry.cpu_milli);
     block.range.most_cpu_milli = std::max(block.range.most_cpu_milli, entry.cpu_milli);
     block.range.least_memory_mib = std::min(block.range.least_memory_mib, entry.memory_mib);

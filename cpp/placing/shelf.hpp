@@ -7,8 +7,9 @@
 
 namespace gpusched {
 
-/// The least and the most that is free on some servers.
+/// The least and the most that is free on some servers, and the lowest of them.
 struct RoomRange {
+  ServerId lowest;
   std::int64_t least_cpu_milli;
   std::int64_t most_cpu_milli;
   std::int64_t least_memory_mib;

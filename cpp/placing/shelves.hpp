@@ -55,25 +55,33 @@ class Shelves {
     const std::int64_t cpu = ask.demand.cpu_milli * workers;
     const std::int64_t memory = ask.demand.memory_mib * workers;
     Best best;
-    for (const std::uint32_t id : in_use_) {
-      const Shelf& shelf = shelves_[id].shelf;
-      const ServerId first = shelf.first().server;
-      if (!has_gpus(free, first, ask)) continue;
-      if constexpr (Rule::kStandsByScore) {
-        if (!best.is_above(rule.score(free, first, ask), first)) continue;
+    const auto for_each_shelf = [&](auto visit) {
+      for (const std::uint32_t id : in_use_) {
+        const Shelf& shelf = shelves_[id].shelf;
+        if (has_gpus(free, shelf.first().server, ask)) visit(shelf, shelf.first().server);
+      }
+    };
+    if constexpr (Rule::kStandsByScore) {
+      for_each_shelf([&](const Shelf& shelf, ServerId first) {
+        if (!best.is_above(rule.score(free, first, ask), first)) return;
         const ServerId server = shelf.first_with_room(cpu, memory);
         if (server >= 0) best.take(rule.score(free, server, ask), server);
-      } else {
+      });
+    } else {
+      typename Rule::Scorer scorer(rule, free, ask);
+      for_each_shelf([&](const Shelf& shelf, ServerId first) {
+        scorer.enter(first);
         for (const Shelf::Block& block : shelf.blocks()) {
           if (!block.may_have_room(cpu, memory)) continue;
-          if (rule.least_score(free, first, block.range, ask) > best.score) continue;
+          const double least = scorer.least(block.range);
+          if (!best.is_above(least, block.range.lowest)) continue;
           for (int i = 0; i < block.size; ++i) {
             const Shelf::Entry& entry = block.entries[i];
-            if (!entry.has_room(cpu, memory)) continue;
-            best.take(rule.score(free, entry.server, ask), entry.server);
+            if (!entry.has_room(cpu, memory) || !best.is_above(least, entry.server)) continue;
+            best.take(scorer.score(entry), entry.server);
           }
         }
-      }
+      });
     }
     return best.server;
   }

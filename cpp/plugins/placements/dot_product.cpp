@@ -1,6 +1,7 @@
 #include "base/registry.hpp"
 #include "placing/packing.hpp"
 #include "placing/percent_order.hpp"
+#include "placing/shelf.hpp"
 
 namespace gpusched {
 namespace {
@@ -18,7 +19,13 @@ struct DotProductRule : PackingRule {
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
-    if (!order.is_asked()) return signed_of(capacities.match(free, server, ask));
+    if (!order.is_asked()) {
+      Scorer scorer(*this, free, ask);
+      scorer.enter(server);
+      return free.has_demands()
+                 ? scorer.of(free.free_cpu_milli(server), free.free_memory_mib(server))
+                 : scorer.of(0, 0);
+    }
     const double product = capacities.mean_match(free, server, ask);
     const double part = is_least ? 1.0 - product : product;
     return order.score(static_cast<std::int64_t>(part * PercentOrder::kMost), server);
@@ -28,13 +35,27 @@ struct DotProductRule : PackingRule {
   [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
     return signed_of(capacities.room(free, server));
   }
-  /// No product of servers with so much room passes that of their corner, rounding included.
-  [[nodiscard]] double least_score(const Occupancy& free, ServerId first, const RoomRange& range,
-                                   const Ask& ask) const noexcept {
-    return signed_of(
-        is_least ? capacities.match(free, first, range.least_cpu_milli, range.least_memory_mib, ask)
-                 : capacities.match(free, first, range.most_cpu_milli, range.most_memory_mib, ask));
-  }
+  class Scorer {
+   public:
+    Scorer(const DotProductRule& rule, const Occupancy& free, const Ask& ask) noexcept
+        : rule_(rule), match_(rule.capacities, free, ask) {}
+
+    void enter(ServerId first) noexcept { match_.enter(first); }
+    [[nodiscard]] double least(const RoomRange& range) const noexcept {
+      return rule_.is_least ? of(range.least_cpu_milli, range.least_memory_mib)
+                            : of(range.most_cpu_milli, range.most_memory_mib);
+    }
+    [[nodiscard]] double score(const Shelf::Entry& entry) const noexcept {
+      return of(entry.cpu_milli, entry.memory_mib);
+    }
+    [[nodiscard]] double of(std::int64_t cpu_milli, std::int64_t memory_mib) const noexcept {
+      return rule_.signed_of(match_.of(cpu_milli, memory_mib));
+    }
+
+   private:
+    const DotProductRule& rule_;
+    Capacities::Match match_;
+  };
 
   [[nodiscard]] double signed_of(double product) const noexcept {
     return is_least ? product : -product;
