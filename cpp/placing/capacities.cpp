@@ -19,13 +19,12 @@ Capacities::Match::Match(const Capacities& capacities, const Occupancy& free,
       free_(free),
       has_cpu_(free.has_demands() && capacities.cpu_milli_ > 0),
       has_memory_(free.has_demands() && capacities.memory_mib_ > 0) {
-  const auto asked = [&](std::int64_t of_worker, int workers, double most) {
-    return static_cast<double>(of_worker * workers) / most;
+  const auto part = [](std::int64_t asked, double most) {
+    return static_cast<double>(asked) / most;
   };
-  const int workers = std::max(1, ask.workers);
-  gpus_asked_ = asked(ask.demand.share_milli, ask.workers, capacities.gpu_milli_);
-  cpu_asked_ = has_cpu_ ? asked(ask.demand.cpu_milli, workers, capacities.cpu_milli_) : 0;
-  memory_asked_ = has_memory_ ? asked(ask.demand.memory_mib, workers, capacities.memory_mib_) : 0;
+  gpus_asked_ = part(std::int64_t{ask.demand.share_milli} * ask.workers, capacities.gpu_milli_);
+  if (has_cpu_) cpu_asked_ = part(ask.cpu_milli(), capacities.cpu_milli_);
+  if (has_memory_) memory_asked_ = part(ask.memory_mib(), capacities.memory_mib_);
 }
 
 template <class Term>
@@ -37,7 +36,7 @@ double Capacities::mean_of_two(const Occupancy& free, ServerId server, const Ask
   const double gpu =
       of(free_milli(free, server), std::int64_t{ask.demand.share_milli} * ask.workers, gpu_milli_);
   if (!free.has_demands() || cpu_milli_ == 0) return gpu;
-  const std::int64_t asked = ask.demand.cpu_milli * std::max(1, ask.workers);
+  const std::int64_t asked = ask.cpu_milli();
   return (of(free.free_cpu_milli(server), asked, cpu_milli_) + gpu) / 2;
 }
 

@@ -81,8 +81,8 @@ class Capacities::Match {
   bool has_cpu_;
   bool has_memory_;
   double gpus_asked_;
-  double cpu_asked_;
-  double memory_asked_;
+  double cpu_asked_ = 0;
+  double memory_asked_ = 0;
   double gpus_ = 0;
 };
 

@@ -9,7 +9,7 @@ FragmentGrowth::FragmentGrowth(const Fragmentation& fragmentation, const Ask& as
     : fragmentation_(&fragmentation),
       gpus_(ask.workers),
       share_milli_(ask.demand.share_milli),
-      cpu_asked_(ask.demand.cpu_milli * std::max(1, ask.workers)),
+      cpu_asked_(ask.cpu_milli()),
       taken_(fragmentation.total_weight() * share_milli_ * gpus_) {}
 
 std::int64_t FragmentGrowth::renew(std::size_t before, std::size_t after) noexcept {

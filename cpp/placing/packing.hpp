@@ -7,6 +7,7 @@
 
 #include "base/parameters.hpp"
 #include "model/allocation.hpp"
+#include "placing/host_set.hpp"
 #include "placing/hosts.hpp"
 #include "placing/packing_index.hpp"
 #include "placing/packing_rule.hpp"
@@ -14,6 +15,7 @@
 #include "placing/shelves.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 
@@ -30,7 +32,7 @@ class Packer {
     rule_.begin(setup);
     const std::uint64_t own = setup.state.occupancy().changes().history();
     index_.begin(own);
-    shelves_.begin(own);
+    shelves_.begin(takes_slow_twins ? 0 : own);
   }
 
   /// Kept out of placements that seldom need it.
@@ -64,33 +66,43 @@ class Packer {
   }
   /// Adds up to `count` servers that `out` does not have, each for one ask; returns how many.
   int add(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
-    if constexpr (Shelved<Rule>) {
-      if (shelves_.follow(free) && rule_.has_shelves())
+    if constexpr (!Rule::kTakesLeast) {
+      return add_any(free, ask, count, out);
+    } else {
+      if (shelves_.follow(free) && rule_.has_shelves()) {
         return add_from_shelves(free, ask, count, out);
+      }
+      if (count == 1 && out.pieces.empty() && !index_.pays(free, ask, Rule::kIsCostly)) {
+        const ServerId server = look_once(free, ask);
+        if (server < 0) return 0;
+        out.pieces.push_back(rule_.piece(free, server, ask));
+        return 1;
+      }
+      return add_by_scores(free, ask, count, out);
     }
-    if (count == 1 && out.pieces.empty() && !index_.pays(free, ask, Rule::kIsCostly)) {
-      const ServerId server = look_once(free, ask);
-      if (server < 0) return 0;
-      out.pieces.push_back(rule_.piece(free, server, ask));
-      return 1;
+  }
+
+ private:
+  int add_any(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    hosts_.reset(free.cluster().num_servers());
+    const auto insert = [&](ServerId server) { hosts_.insert(server); };
+    if (shelves_.follow(free)) {
+      shelves_.refresh(free, rule_);
+      shelves_.for_each_host(free, ask, insert);
+    } else {
+      for_each_host(free, ask, insert);
     }
-    LeastScore& scores =
-        index_.find(free, ask, [&](ServerId server) { return rule_.score(free, server, ask); });
-    for (const Piece& piece : out.pieces) hide(scores, piece.server);
+    for (const Piece& piece : out.pieces) hosts_.erase(piece.server);
     int num_added = 0;
-    while (num_added < count) {
-      const ServerId server = rule_.choose(scores);
+    for (; num_added < count; ++num_added) {
+      const ServerId server = rule_.choose(hosts_);
       if (server < 0) break;
       out.pieces.push_back(rule_.piece(free, server, ask));
-      if (++num_added < count) hide(scores, server);
-    }
-    for (; !hidden_.empty(); hidden_.pop_back()) {
-      scores.set(hidden_.back().first, hidden_.back().second);
+      hosts_.erase(server);
     }
     return num_added;
   }
 
- private:
   int add_from_shelves(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
     shelves_.refresh(free, rule_);
     for (const Piece& piece : out.pieces) shelves_.take_down(piece.server);
@@ -106,33 +118,33 @@ class Packer {
     return num_added;
   }
 
+  int add_by_scores(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    LeastScore& scores =
+        index_.find(free, ask, [&](ServerId server) { return rule_.score(free, server, ask); });
+    for (const Piece& piece : out.pieces) hide(scores, piece.server);
+    int num_added = 0;
+    while (num_added < count) {
+      const ServerId server = scores.best();
+      if (server < 0) break;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      if (++num_added < count) hide(scores, server);
+    }
+    for (; !hidden_.empty(); hidden_.pop_back()) {
+      scores.set(hidden_.back().first, hidden_.back().second);
+    }
+    return num_added;
+  }
+
   /// What the scores would give, without them.
   ServerId look_once(const Occupancy& free, const Ask& ask) {
+    const auto score = [&](ServerId server) { return rule_.score(free, server, ask); };
     if constexpr (BoundsByLevel<Rule>) {
       if (ask.workers > 0) {
-        return least_host(
-            free, ask, [&](int level) { return rule_.least_score(level, ask); },
-            [&](ServerId server) { return rule_.score(free, server, ask); });
+        const auto bound = [&](int level) { return rule_.least_score(level, ask); };
+        return least_host(free, ask, bound, score);
       }
     }
-    if constexpr (Rule::kTakesLeast) {
-      ServerId best = -1;
-      double least = LeastScore::kNever;
-      for_each_host(free, ask, [&](ServerId server) {
-        const double score = rule_.score(free, server, ask);
-        if (score < least || (score == least && server < best)) {
-          least = score;
-          best = server;
-        }
-      });
-      return best;
-    } else {
-      hosts_.clear();
-      for (ServerId server = 0; server < free.cluster().num_servers(); ++server) {
-        if (can_host(free, server, ask)) hosts_.push_back(server);
-      }
-      return rule_.choose(hosts_);
-    }
+    return least_host(free, ask, score);
   }
 
   void hide(LeastScore& scores, ServerId server) {
@@ -144,7 +156,7 @@ class Packer {
   PackingIndex index_;
   Shelves shelves_;
   std::vector<std::pair<ServerId, double>> hidden_;
-  std::vector<ServerId> hosts_;
+  HostSet hosts_;  // where any of them is as good
 };
 
 /// A placement that goes by a rule of packing where gangs ask for more than GPUs.

@@ -67,17 +67,6 @@ void LeastScore::finish() noexcept {
   }
 }
 
-std::int64_t LeastScore::count() const noexcept {
-  return std::count_if(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(num_servers_),
-                       [](double score) { return score != kNever; });
-}
-
-ServerId LeastScore::nth(std::int64_t n) const noexcept {
-  std::size_t at = 0;
-  while (values_[at] == kNever || n-- > 0) ++at;
-  return static_cast<ServerId>(at);
-}
-
 void PackingIndex::begin(std::uint64_t own) {
   own_ = own;
   entries_.clear();

@@ -28,8 +28,7 @@ struct PackingRule {
   /// Whether it scores equal parts of gangs of different widths differently.
   static constexpr bool kTellsGangs = false;
 
-  /// Whether the least score wins; else every server has one that can host the ask, and `choose`
-  /// picks one of them.
+  /// Whether the least score wins; else `choose` picks one of those that can host the ask.
   static constexpr bool kTakesLeast = true;
 
   /// Whether a score takes much longer than to tell whether the server can host the ask.
@@ -48,8 +47,6 @@ struct PackingRule {
   void begin(const PlacementSetup& /*setup*/) {}
   void start(const Request& /*request*/) {}
 
-  /// A server with a score, -1 if there is none.
-  [[nodiscard]] ServerId choose(const LeastScore& scores) { return scores.best(); }
   [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) {
     return tight_piece(free, server, ask);
   }
@@ -72,9 +69,5 @@ template <class Rule>
 concept BoundsByLevel = requires(const Rule& rule, const Ask& ask) {
   { rule.least_score(1, ask) } -> std::same_as<double>;
 };
-
-/// A rule for which servers stand on shelves.
-template <class Rule>
-concept Shelved = Rule::kTakesLeast && !BoundsByLevel<Rule>;
 
 }  // namespace gpusched

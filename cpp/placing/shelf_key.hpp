@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,10 +18,7 @@ enum class Likeness {
 
 using ShelfKey = std::vector<std::int32_t>;
 
+/// Written over what `out` had.
 void describe(const Occupancy& free, ServerId server, Likeness likeness, ShelfKey& out);
-
-struct ShelfKeyHash {
-  [[nodiscard]] std::size_t operator()(const ShelfKey& key) const noexcept;
-};
 
 }  // namespace gpusched

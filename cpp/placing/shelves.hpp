@@ -1,13 +1,11 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "base/ids.hpp"
-#include "base/infinity.hpp"
 #include "placing/hosts.hpp"
 #include "placing/shelf.hpp"
 #include "placing/shelf_key.hpp"
@@ -20,7 +18,7 @@ namespace gpusched {
 /// moved only where it has changed.
 class Shelves {
  public:
-  /// Follows the occupancy with that history, and no copy of it.
+  /// Follows the occupancy with that history, and no copy of it; none if it is 0.
   void begin(std::uint64_t history) {
     history_ = history;
     is_filled_ = false;
@@ -48,28 +46,36 @@ class Shelves {
     seen_ = changes.num_changes();
   }
 
+  /// Visits the servers that can host the ask, in no order.
+  template <class Visit>
+  void for_each_host(const Occupancy& free, const Ask& ask, Visit visit) const {
+    const std::int64_t cpu = ask.cpu_milli();
+    const std::int64_t memory = ask.memory_mib();
+    for_each_shelf(free, ask, [&](const Shelf& shelf, ServerId) {
+      for (const Shelf::Block& block : shelf.blocks()) {
+        if (!block.may_have_room(cpu, memory)) continue;
+        for (int i = 0; i < block.size; ++i) {
+          if (block.entries[i].has_room(cpu, memory)) visit(block.entries[i].server);
+        }
+      }
+    });
+  }
+
   /// The server of least score that can host the ask, the lowest one of equals; -1 if there is none.
   template <class Rule>
   [[nodiscard]] ServerId find(const Occupancy& free, const Ask& ask, const Rule& rule) const {
-    const int workers = std::max(1, ask.workers);
-    const std::int64_t cpu = ask.demand.cpu_milli * workers;
-    const std::int64_t memory = ask.demand.memory_mib * workers;
-    Best best;
-    const auto for_each_shelf = [&](auto visit) {
-      for (const std::uint32_t id : in_use_) {
-        const Shelf& shelf = shelves_[id].shelf;
-        if (has_gpus(free, shelf.first().server, ask)) visit(shelf, shelf.first().server);
-      }
-    };
+    const std::int64_t cpu = ask.cpu_milli();
+    const std::int64_t memory = ask.memory_mib();
+    LeastHost best;
     if constexpr (Rule::kStandsByScore) {
-      for_each_shelf([&](const Shelf& shelf, ServerId first) {
+      for_each_shelf(free, ask, [&](const Shelf& shelf, ServerId first) {
         if (!best.is_above(rule.score(free, first, ask), first)) return;
         const ServerId server = shelf.first_with_room(cpu, memory);
-        if (server >= 0) best.take(rule.score(free, server, ask), server);
+        if (server >= 0) best.offer(rule.score(free, server, ask), server);
       });
     } else {
       typename Rule::Scorer scorer(rule, free, ask);
-      for_each_shelf([&](const Shelf& shelf, ServerId first) {
+      for_each_shelf(free, ask, [&](const Shelf& shelf, ServerId first) {
         scorer.enter(first);
         for (const Shelf::Block& block : shelf.blocks()) {
           if (!block.may_have_room(cpu, memory)) continue;
@@ -78,7 +84,7 @@ class Shelves {
           for (int i = 0; i < block.size; ++i) {
             const Shelf::Entry& entry = block.entries[i];
             if (!entry.has_room(cpu, memory) || !best.is_above(least, entry.server)) continue;
-            best.take(scorer.score(entry), entry.server);
+            best.offer(scorer.score(entry), entry.server);
           }
         }
       });
@@ -91,19 +97,6 @@ class Shelves {
   void put_back(ServerId server);
 
  private:
-  struct Best {
-    double score = kInfinity;
-    ServerId server = -1;
-
-    [[nodiscard]] bool is_above(double other, ServerId id) const noexcept {
-      return other < score || (other == score && id < server);
-    }
-    void take(double other, ServerId id) noexcept {
-      if (!is_above(other, id)) return;
-      score = other;
-      server = id;
-    }
-  };
   struct KnownShelf {
     Shelf shelf;
     std::size_t place = 0;  // among those in use
@@ -112,6 +105,16 @@ class Shelves {
     std::uint32_t shelf;
     Shelf::Entry entry;
   };
+  /// Visits those whose servers have the GPUs, each with its first server.
+  template <class Visit>
+  void for_each_shelf(const Occupancy& free, const Ask& ask, Visit visit) const {
+    for (const std::uint32_t id : in_use_) {
+      const Shelf& shelf = shelves_[id].shelf;
+      const ServerId first = shelf.first().server;
+      if (has_gpus(free, first, ask)) visit(shelf, first);
+    }
+  }
+
   static constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
 
   void clear(ServerId num_servers);
@@ -125,7 +128,7 @@ class Shelves {
   std::uint64_t history_ = 0;
   std::uint64_t seen_ = 0;
   bool is_filled_ = false;
-  std::unordered_map<ShelfKey, std::uint32_t, ShelfKeyHash> known_;
+  std::map<ShelfKey, std::uint32_t> known_;
   std::vector<KnownShelf> shelves_;
   std::vector<std::uint32_t> in_use_;
   std::vector<Spot> spots_;  // of each server

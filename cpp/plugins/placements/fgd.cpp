@@ -85,15 +85,13 @@ struct FgdRule : PackingRule {
     growth.enter(left);
     const std::int64_t least = cost(growth.least(left.cpu_milli, left.cpu_milli));
     const GpuMask whole = free.free_mask(server);
-    for (GpuMask rest = free.shared_mask(server) | (whole & -whole); rest != 0; rest &= rest - 1) {
-      const int gpu = std::countr_zero(rest);
+    GpuMask rest = free.shared_mask(server) | (whole & -whole);
+    const auto is_best = [&](int gpu) {
       const int milli = free.free_milli(server, gpu);
-      if (milli < ask.demand.share_milli) continue;
-      if (cost(growth.of_gpu(left.cpu_milli, milli)) == least) {
-        return {server, GpuMask{1} << gpu, 1};
-      }
-    }
-    return {server, 0, 0};
+      return milli >= ask.demand.share_milli && cost(growth.of_gpu(left.cpu_milli, milli)) == least;
+    };
+    while (!is_best(std::countr_zero(rest))) rest &= rest - 1;
+    return {server, rest & -rest, 1};
   }
 
   /// Never less of more growth.
