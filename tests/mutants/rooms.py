@@ -84,7 +84,11 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "placing": (
         "property/test_native_pieces.py", "unit/core/placements", "property/test_graph_cut_laws.py",
         "property/test_remembered_cuts.py", "property/test_packing_laws.py",
-        "property/test_stage_laws.py", "parity/test_shelves_equal_every_look.py",
+        "property/test_stage_laws.py",
+    ),
+    "packing": (
+        "unit/core/placements", "property/test_packing_laws.py",
+        "parity/test_shelves_equal_every_look.py",
     ),
     "preemption": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_paid_restarts.py",

@@ -1,6 +1,6 @@
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
-#include "placing/percent_order.hpp"
+#include "packing/packing.hpp"
+#include "packing/percent_order.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {

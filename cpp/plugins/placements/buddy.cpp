@@ -1,7 +1,7 @@
 #include <bit>
 
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
+#include "packing/packing.hpp"
 
 namespace gpusched {
 namespace {

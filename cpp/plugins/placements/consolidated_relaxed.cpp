@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
+#include "packing/packing.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {

@@ -1,7 +1,7 @@
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
-#include "placing/percent_order.hpp"
-#include "placing/shelf.hpp"
+#include "packing/packing.hpp"
+#include "packing/percent_order.hpp"
+#include "packing/shelf.hpp"
 
 namespace gpusched {
 namespace {

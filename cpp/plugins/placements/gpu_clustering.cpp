@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
-#include "placing/percent_order.hpp"
+#include "packing/packing.hpp"
+#include "packing/percent_order.hpp"
 
 namespace gpusched {
 namespace {

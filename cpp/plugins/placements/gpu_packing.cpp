@@ -2,8 +2,8 @@
 #include <bit>
 
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
-#include "placing/percent_order.hpp"
+#include "packing/packing.hpp"
+#include "packing/percent_order.hpp"
 
 namespace gpusched {
 namespace {

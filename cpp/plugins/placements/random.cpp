@@ -3,8 +3,8 @@
 
 #include "base/registry.hpp"
 #include "base/rng.hpp"
-#include "placing/host_set.hpp"
-#include "placing/packing.hpp"
+#include "packing/host_set.hpp"
+#include "packing/packing.hpp"
 
 namespace gpusched {
 namespace {

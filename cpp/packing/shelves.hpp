@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/ids.hpp"
+#include "packing/shelf.hpp"
+#include "packing/shelf_key.hpp"
 #include "placing/hosts.hpp"
-#include "placing/shelf.hpp"
-#include "placing/shelf_key.hpp"
 #include "seams/occupancy.hpp"
 
 namespace gpusched {

@@ -1,4 +1,4 @@
-#include "placing/shelves.hpp"
+#include "packing/shelves.hpp"
 
 namespace gpusched {
 

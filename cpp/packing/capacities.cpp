@@ -1,4 +1,4 @@
-#include "placing/capacities.hpp"
+#include "packing/capacities.hpp"
 
 namespace gpusched {
 

@@ -1,4 +1,4 @@
-#include "placing/shelf.hpp"
+#include "packing/shelf.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "placing/packing_index.hpp"
+#include "packing/packing_index.hpp"
 
 #include "base/wrapping.hpp"
 

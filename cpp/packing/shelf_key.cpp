@@ -1,4 +1,4 @@
-#include "placing/shelf_key.hpp"
+#include "packing/shelf_key.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "model/cluster.hpp"
-#include "placing/packing_index.hpp"
+#include "packing/packing_index.hpp"
 #include "seams/occupancy.hpp"
 
 namespace gpusched {

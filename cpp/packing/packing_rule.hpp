@@ -3,10 +3,10 @@
 #include <concepts>
 
 #include "model/allocation.hpp"
-#include "placing/capacities.hpp"
+#include "packing/capacities.hpp"
+#include "packing/packing_index.hpp"
+#include "packing/shelf_key.hpp"
 #include "placing/hosts.hpp"
-#include "placing/packing_index.hpp"
-#include "placing/shelf_key.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
 

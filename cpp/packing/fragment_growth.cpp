@@ -1,4 +1,4 @@
-#include "placing/fragment_growth.hpp"
+#include "packing/fragment_growth.hpp"
 
 #include <algorithm>
 #include <limits>
