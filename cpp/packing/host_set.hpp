@@ -15,8 +15,32 @@ class HostSet {
   void reset(ServerId num_servers) {
     words_.assign((static_cast<std::size_t>(num_servers) + 63) / 64, 0);
   }
-  void insert(ServerId server) noexcept { word(server) |= bit(server); }
   void erase(ServerId server) noexcept { word(server) &= ~bit(server); }
+
+  /// Inserts servers, of which most stand near the one before, until its end of life.
+  class Filler {
+   public:
+    explicit Filler(HostSet& hosts) noexcept : hosts_(hosts) {}
+    Filler(const Filler&) = delete;
+    Filler& operator=(const Filler&) = delete;
+    ~Filler() { flush(); }
+
+    void insert(ServerId server) noexcept {
+      if ((server >> 6) != (last_ >> 6)) flush();
+      last_ = server;
+      bits_ |= bit(server);
+    }
+
+   private:
+    void flush() noexcept {
+      hosts_.word(last_) |= bits_;
+      bits_ = 0;
+    }
+
+    HostSet& hosts_;
+    ServerId last_ = 0;
+    std::uint64_t bits_ = 0;
+  };
 
   [[nodiscard]] int count() const noexcept {
     int sum = 0;

@@ -85,13 +85,7 @@ class Packer {
  private:
   int add_any(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
     hosts_.reset(free.cluster().num_servers());
-    const auto insert = [&](ServerId server) { hosts_.insert(server); };
-    if (shelves_.follow(free)) {
-      shelves_.refresh(free, rule_);
-      shelves_.for_each_host(free, ask, insert);
-    } else {
-      for_each_host(free, ask, insert);
-    }
+    fill_hosts(free, ask);
     for (const Piece& piece : out.pieces) hosts_.erase(piece.server);
     int num_added = 0;
     for (; num_added < count; ++num_added) {
@@ -101,6 +95,17 @@ class Packer {
       hosts_.erase(server);
     }
     return num_added;
+  }
+
+  void fill_hosts(const Occupancy& free, const Ask& ask) {
+    HostSet::Filler filler(hosts_);
+    const auto insert = [&](ServerId server) { filler.insert(server); };
+    if (shelves_.follow(free)) {
+      shelves_.refresh(free, rule_);
+      shelves_.for_each_host(free, ask, insert);
+    } else {
+      for_each_host(free, ask, insert);
+    }
   }
 
   int add_from_shelves(const Occupancy& free, const Ask& ask, int count, Allocation& out) {

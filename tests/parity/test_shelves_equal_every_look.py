@@ -33,11 +33,11 @@ def many_kinds(seed: int, jobs: int = 600) -> tuple[gs.Trace, gs.Cluster]:
         gpu_types=[["V100"] if is_typed else None for is_typed in typed],
     )
     cpu, memory_gib = (None, None) if seed % 3 == 2 else (64.0, 512.0)
-    groups = [
+    groups = (
         gs.ServerGroup(count=60, gpus=8, gpu_type="V100", cpu=96.0, memory_gib=768.0),
         gs.ServerGroup(count=30, gpus=4, gpu_type="K80", cpu=cpu, memory_gib=memory_gib),
         gs.ServerGroup(count=7, gpus=6, gpu_type="V100", cpu=cpu, memory_gib=memory_gib),
-    ]
+    )
     return trace, gs.Cluster(groups)
 
 
