@@ -30,9 +30,11 @@ class Packer {
 
   void begin(const PlacementSetup& setup) {
     rule_.begin(setup);
-    const std::uint64_t own = setup.state.occupancy().changes().history();
-    index_.begin(own);
-    shelves_.begin(takes_slow_twins ? 0 : own);
+    const Occupancy& own = setup.state.occupancy();
+    index_.begin(own.changes().history());
+    // Where jobs ask for GPUs alone, few things are asked for, and scores that are kept are cheaper.
+    const bool has_shelves = own.has_demands() && !takes_slow_twins;
+    shelves_.begin(has_shelves ? own.changes().history() : 0);
   }
 
   /// Kept out of placements that seldom need it.
