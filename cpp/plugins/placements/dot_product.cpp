@@ -1,5 +1,5 @@
 #include "base/registry.hpp"
-#include "packing/packing.hpp"
+#include "packing/packing_placement.hpp"
 #include "packing/percent_order.hpp"
 #include "packing/shelf.hpp"
 

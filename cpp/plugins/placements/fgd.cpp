@@ -4,7 +4,7 @@
 
 #include "base/registry.hpp"
 #include "packing/fragment_growth.hpp"
-#include "packing/packing.hpp"
+#include "packing/packing_placement.hpp"
 #include "packing/percent_order.hpp"
 #include "packing/shelf.hpp"
 #include "placing/fragmentation.hpp"

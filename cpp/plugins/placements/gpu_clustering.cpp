@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/registry.hpp"
-#include "packing/packing.hpp"
+#include "packing/packing_placement.hpp"
 #include "packing/percent_order.hpp"
 
 namespace gpusched {

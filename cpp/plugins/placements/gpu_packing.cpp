@@ -2,7 +2,7 @@
 #include <bit>
 
 #include "base/registry.hpp"
-#include "packing/packing.hpp"
+#include "packing/packing_placement.hpp"
 #include "packing/percent_order.hpp"
 
 namespace gpusched {

@@ -4,7 +4,7 @@
 #include "base/registry.hpp"
 #include "base/rng.hpp"
 #include "packing/host_set.hpp"
-#include "packing/packing.hpp"
+#include "packing/packing_placement.hpp"
 
 namespace gpusched {
 namespace {
