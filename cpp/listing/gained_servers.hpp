@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "listing/class_tree.hpp"
-#include "placing/packing_index.hpp"
+#include "placing/hosts.hpp"
 #include "seams/occupancy.hpp"
 
 namespace gpusched {

@@ -204,29 +204,6 @@ std::int64_t Fragmentation::usable(const Leftover& left) const noexcept {
   return usable(row(left.type, rank(left.cpu_milli)), left);
 }
 
-std::int64_t Fragmentation::growth(const Leftover& left, int gpus,
-                                   std::int64_t cpu_milli) const noexcept {
-  const std::int64_t* after = row(left.type, rank(left.cpu_milli - cpu_milli));
-  const std::int64_t still = usable(after, left) - whole_usable(after, left.whole_gpus) +
-                             whole_usable(after, left.whole_gpus - gpus);
-  return usable(left) - still - total_weight_ * kWholeGpu * gpus;
-}
-
-Fragmentation::Share Fragmentation::share(const Leftover& left, int share_milli,
-                                          std::int64_t cpu_milli) const noexcept {
-  const std::int64_t* after = row(left.type, rank(left.cpu_milli - cpu_milli));
-  return {after, usable(left) - usable(after, left) - total_weight_ * share_milli, left.whole_gpus,
-          share_milli};
-}
-
-std::int64_t Fragmentation::growth(const Share& share, int gpu_milli) const noexcept {
-  const std::int64_t without = gpu_milli == kWholeGpu
-                                   ? whole_usable(share.after, share.whole_gpus) -
-                                         whole_usable(share.after, share.whole_gpus - 1)
-                                   : part_usable(share.after, gpu_milli);
-  return share.cpu_growth + without - part_usable(share.after, gpu_milli - share.milli);
-}
-
 std::int64_t Fragmentation::fragments(const Leftover& left) const noexcept {
   std::int64_t milli = std::int64_t{kWholeGpu} * left.whole_gpus;
   for (int part = 0; part < left.num_parts; ++part) {

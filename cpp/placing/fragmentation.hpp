@@ -61,25 +61,8 @@ class Fragmentation {
 
   [[nodiscard]] static Leftover leftover(const Occupancy& free, ServerId server);
 
-  /// By how much fragmentation grows where so many wholly free GPUs are taken, and CPU.
-  [[nodiscard]] std::int64_t growth(const Leftover& left, int gpus,
-                                    std::int64_t cpu_milli) const noexcept;
-  /// A share, and CPU, to be taken of a server: of one GPU or another.
-  struct Share {
-    const std::int64_t* after;  // what tasks can use with so much less CPU
-    std::int64_t cpu_growth;    // where the GPUs stay as they are, less the share
-    int whole_gpus;
-    int milli;
-  };
-  [[nodiscard]] Share share(const Leftover& left, int share_milli,
-                            std::int64_t cpu_milli) const noexcept;
-  /// By how much fragmentation grows where it is taken of a GPU with so much left: partly used, or
-  /// wholly free.
-  [[nodiscard]] std::int64_t growth(const Share& share, int gpu_milli) const noexcept;
+  [[nodiscard]] std::int64_t total_weight() const noexcept { return total_weight_; }
 
- private:
-  void count(std::span<const TaskType> tasks, const Cluster& cluster);
-  void divide_cpu();
   /// How many of the CPU demands a server with so much can host.
   [[nodiscard]] std::size_t rank(std::int64_t cpu_milli) const noexcept;
   /// Of the tasks that a server of the type with that much CPU can host: the weight of those whose
@@ -95,10 +78,15 @@ class Fragmentation {
         row[column_of_milli_[kWholeGpu]] + row[first_width_ + static_cast<std::size_t>(gpus)];
     return weight * kWholeGpu * gpus;
   }
+  /// Of the free GPUs of a server what those tasks can use. It does not fall with the rank.
+  [[nodiscard]] std::int64_t usable(const std::int64_t* row, const Leftover& left) const noexcept;
+
+ private:
+  void count(std::span<const TaskType> tasks, const Cluster& cluster);
+  void divide_cpu();
   [[nodiscard]] std::int64_t* row(int type, std::size_t rank) noexcept {
     return rows_.data() + (static_cast<std::size_t>(type) * num_ranks_ + rank) * stride_;
   }
-  [[nodiscard]] std::int64_t usable(const std::int64_t* row, const Leftover& left) const noexcept;
   [[nodiscard]] std::int64_t usable(const Leftover& left) const noexcept;
   [[nodiscard]] std::int64_t fragments(const Leftover& left) const noexcept;
 

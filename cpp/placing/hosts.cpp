@@ -15,18 +15,19 @@ bool has_part(const Occupancy& free, ServerId server, int share_milli) noexcept 
 
 }  // namespace
 
-bool can_host(const Occupancy& free, ServerId server, const Ask& ask) noexcept {
+bool has_gpus(const Occupancy& free, ServerId server, const Ask& ask) noexcept {
   const Cluster& cluster = free.cluster();
   if ((ask.types >> cluster.type(server) & 1) == 0) return false;
   if (ask.demand.is_share()) {
-    if (free.free_gpus(server) == 0 && !has_part(free, server, ask.demand.share_milli)) {
-      return false;
-    }
-  } else if (free.free_gpus(server) < ask.workers ||
-             (ask.is_whole && cluster.gpus(server) != ask.workers)) {
-    return false;
+    return free.free_gpus(server) > 0 || has_part(free, server, ask.demand.share_milli);
   }
-  return !free.has_demands() || free.has_room(server, ask.demand, std::max(1, ask.workers));
+  return free.free_gpus(server) >= ask.workers &&
+         (!ask.is_whole || cluster.gpus(server) == ask.workers);
+}
+
+bool can_host(const Occupancy& free, ServerId server, const Ask& ask) noexcept {
+  return has_gpus(free, server, ask) &&
+         (!free.has_demands() || free.has_room(server, ask.demand, std::max(1, ask.workers)));
 }
 
 }  // namespace gpusched

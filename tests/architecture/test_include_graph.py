@@ -21,6 +21,7 @@ ROOMS = (
     "seams",
     "engine",
     "placing",
+    "packing",
     "listing",
     "reserving",
     "preemption",
@@ -137,6 +138,7 @@ def test_orders_and_placements_know_nothing_of_who_calls_them() -> None:
 
 def test_plug_ins_know_nothing_of_the_engine_and_the_engine_nothing_of_them() -> None:
     above = {
+        "packing",
         "placing",
         "listing",
         "reserving",

@@ -86,6 +86,10 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_remembered_cuts.py", "property/test_packing_laws.py",
         "property/test_stage_laws.py",
     ),
+    "packing": (
+        "unit/core/placements", "property/test_packing_laws.py",
+        "parity/test_shelves_equal_every_look.py",
+    ),
     "preemption": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_paid_restarts.py",
         "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",

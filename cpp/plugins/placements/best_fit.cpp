@@ -1,6 +1,6 @@
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
-#include "placing/percent_order.hpp"
+#include "packing/packing_placement.hpp"
+#include "packing/percent_order.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {
@@ -19,6 +19,11 @@ struct LeastRoom : PackingRule {
     if (!order.is_asked()) return capacities.room(free, server);
     const double used = 1.0 - capacities.mean_left(free, server, ask);
     return order.score(static_cast<std::int64_t>(used * PercentOrder::kMost), server);
+  }
+
+  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
+  [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
+    return capacities.room(free, server);
   }
 
   Capacities capacities;

@@ -1,7 +1,7 @@
 #include <bit>
 
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
+#include "packing/packing_placement.hpp"
 
 namespace gpusched {
 namespace {
@@ -16,6 +16,8 @@ constexpr GpuMask block_of(int start, int size, GpuMask all) noexcept {
 /// of two above its width and takes its lowest free GPUs: those that it leaves are blocks again.
 /// A server whose size is no power of two is the front of the next such block.
 struct BuddyRule : PackingRule {
+  static constexpr Likeness kLikeness = Likeness::masks;
+
   struct Block {
     GpuMask free;  // 0: there is none
     int score;     // free GPUs of the largest free block around it, or of itself

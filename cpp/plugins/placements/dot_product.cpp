@@ -1,11 +1,14 @@
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
-#include "placing/percent_order.hpp"
+#include "packing/packing_placement.hpp"
+#include "packing/percent_order.hpp"
+#include "packing/shelf.hpp"
 
 namespace gpusched {
 namespace {
 
 struct DotProductRule : PackingRule {
+  static constexpr bool kStandsByScore = false;
+
   explicit DotProductRule(const Parameters& parameters)
       : order(parameters), is_least(parameters.text("product") == "least") {}
 
@@ -17,12 +20,45 @@ struct DotProductRule : PackingRule {
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
     if (!order.is_asked()) {
-      const double product = capacities.match(free, server, ask);
-      return is_least ? product : -product;
+      Scorer scorer(*this, free, ask);
+      scorer.enter(server);
+      return free.has_demands()
+                 ? scorer.of(free.free_cpu_milli(server), free.free_memory_mib(server))
+                 : scorer.of(0, 0);
     }
     const double product = capacities.mean_match(free, server, ask);
     const double part = is_least ? 1.0 - product : product;
     return order.score(static_cast<std::int64_t>(part * PercentOrder::kMost), server);
+  }
+
+  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
+  [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
+    return signed_of(capacities.room(free, server));
+  }
+  class Scorer {
+   public:
+    Scorer(const DotProductRule& rule, const Occupancy& free, const Ask& ask) noexcept
+        : rule_(rule), match_(rule.capacities, free, ask) {}
+
+    void enter(ServerId first) noexcept { match_.enter(first); }
+    [[nodiscard]] double least(const RoomRange& range) const noexcept {
+      return rule_.is_least ? of(range.least_cpu_milli, range.least_memory_mib)
+                            : of(range.most_cpu_milli, range.most_memory_mib);
+    }
+    [[nodiscard]] double score(const Shelf::Entry& entry) const noexcept {
+      return of(entry.cpu_milli, entry.memory_mib);
+    }
+    [[nodiscard]] double of(std::int64_t cpu_milli, std::int64_t memory_mib) const noexcept {
+      return rule_.signed_of(match_.of(cpu_milli, memory_mib));
+    }
+
+   private:
+    const DotProductRule& rule_;
+    Capacities::Match match_;
+  };
+
+  [[nodiscard]] double signed_of(double product) const noexcept {
+    return is_least ? product : -product;
   }
 
   PercentOrder order;

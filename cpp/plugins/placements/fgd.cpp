@@ -1,14 +1,14 @@
-#include <algorithm>
 #include <bit>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "base/registry.hpp"
+#include "packing/fragment_growth.hpp"
+#include "packing/packing_placement.hpp"
+#include "packing/percent_order.hpp"
+#include "packing/shelf.hpp"
 #include "placing/fragmentation.hpp"
 #include "placing/logistic_steps.hpp"
-#include "placing/packing.hpp"
-#include "placing/percent_order.hpp"
 
 namespace gpusched {
 namespace {
@@ -16,6 +16,7 @@ namespace {
 /// Where fragmentation, by the popularity of what the whole trace asks for, grows least.
 struct FgdRule : PackingRule {
   static constexpr bool kIsCostly = true;
+  static constexpr bool kStandsByScore = false;
 
   explicit FgdRule(const Parameters& parameters) : order(parameters) {}
 
@@ -35,58 +36,72 @@ struct FgdRule : PackingRule {
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& ask) const noexcept {
-    const std::int64_t cost = least_cost(free, server, ask);
-    if (order.is_asked()) return order.score(PercentOrder::kMost - cost, server);
-    return static_cast<double>(cost) * 65536.0 +
-           static_cast<double>(Capacities::free_milli(free, server));
+    const Leftover left = Fragmentation::leftover(free, server);
+    FragmentGrowth growth(*fragmentation, ask);
+    growth.enter(left);
+    const std::int64_t own = cost(growth.least(left.cpu_milli, left.cpu_milli));
+    return order.is_asked() ? order.score(PercentOrder::kMost - own, server)
+                            : score_of(own, Capacities::free_milli(free, server));
   }
 
-  /// A share goes to the GPU of least cost, the lowest of equals.
+  /// Servers stand by their CPU, so that one growth is that of many in a row.
+  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
+  [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
+    return free.has_demands() ? static_cast<double>(free.free_cpu_milli(server)) : 0;
+  }
+  class Scorer {
+   public:
+    Scorer(const FgdRule& rule, const Occupancy& free, const Ask& ask) noexcept
+        : rule_(rule), free_(free), growth_(*rule.fragmentation, ask) {}
+
+    void enter(ServerId first) noexcept {
+      left_ = Fragmentation::leftover(free_, first);
+      free_milli_ = Capacities::free_milli(free_, first);
+      growth_.enter(left_);
+    }
+    [[nodiscard]] double least(const RoomRange& range) noexcept {
+      const std::int64_t growth = growth_.least(range.least_cpu_milli, range.most_cpu_milli);
+      return score_of(rule_.cost(growth), free_milli_);
+    }
+    [[nodiscard]] double score(const Shelf::Entry& entry) noexcept {
+      const std::int64_t growth = growth_.least(entry.cpu_milli, entry.cpu_milli);
+      return score_of(rule_.cost(growth), free_milli_);
+    }
+
+   private:
+    const FgdRule& rule_;
+    const Occupancy& free_;
+    FragmentGrowth growth_;
+    Leftover left_;
+    std::int64_t free_milli_ = 0;
+  };
+
+  /// A share goes to the GPU of least cost, the lowest of equals: partly used GPUs that can take
+  /// it, and the lowest that is wholly free.
   [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
     if (!ask.demand.is_share()) return tight_piece(free, server, ask);
-    const std::int64_t least = least_cost(free, server, ask);
-    int best = kMaxGpusPerServer;
-    for_each_growth(free, server, ask.demand, [&](int gpu, std::int64_t growth) {
-      if (gpu < best && cost(growth) == least) best = gpu;
-    });
-    return {server, GpuMask{1} << best, 1};
-  }
-
-  /// For a share on the GPU where it is least.
-  [[nodiscard]] std::int64_t least_cost(const Occupancy& free, ServerId server,
-                                        const Ask& ask) const noexcept {
-    const Demand& demand = ask.demand;
-    if (!demand.is_share()) {
-      const std::int64_t cpu_milli = demand.cpu_milli * std::max(1, ask.workers);
-      const Leftover left = Fragmentation::leftover(free, server);
-      return cost(fragmentation->growth(left, ask.workers, cpu_milli));
-    }
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    for_each_growth(free, server, demand,
-                    [&](int /*gpu*/, std::int64_t growth) { least = std::min(least, growth); });
-    return cost(least);
-  }
-
-  /// Visits the partly used GPUs that can take the share, and the lowest that is wholly free.
-  template <class Visit>
-  void for_each_growth(const Occupancy& free, ServerId server, const Demand& demand,
-                       Visit visit) const noexcept {
-    const Fragmentation::Share share = fragmentation->share(Fragmentation::leftover(free, server),
-                                                            demand.share_milli, demand.cpu_milli);
-    for (GpuMask rest = free.shared_mask(server); rest != 0; rest &= rest - 1) {
-      const int gpu = std::countr_zero(rest);
+    const Leftover left = Fragmentation::leftover(free, server);
+    FragmentGrowth growth(*fragmentation, ask);
+    growth.enter(left);
+    const std::int64_t least = cost(growth.least(left.cpu_milli, left.cpu_milli));
+    const GpuMask whole = free.free_mask(server);
+    GpuMask rest = free.shared_mask(server) | (whole & -whole);
+    const auto is_best = [&](int gpu) {
       const int milli = free.free_milli(server, gpu);
-      if (milli >= demand.share_milli) visit(gpu, fragmentation->growth(share, milli));
-    }
-    if (free.free_gpus(server) > 0) {
-      visit(std::countr_zero(free.free_mask(server)), fragmentation->growth(share, kWholeGpu));
-    }
+      return milli >= ask.demand.share_milli && cost(growth.of_gpu(left.cpu_milli, milli)) == least;
+    };
+    while (!is_best(std::countr_zero(rest))) rest &= rest - 1;
+    return {server, rest & -rest, 1};
   }
 
   /// Never less of more growth.
   [[nodiscard]] std::int64_t cost(std::int64_t growth) const noexcept {
     if (order.is_asked()) return PercentOrder::kMost - percent(-growth);
     return growth > 0 ? (growth + step - 1) / step : -(-growth / step);
+  }
+  /// Of equal costs the server with the least free GPUs.
+  [[nodiscard]] static double score_of(std::int64_t cost, std::int64_t free_milli) noexcept {
+    return static_cast<double>(cost) * 65536.0 + static_cast<double>(free_milli);
   }
 
   static constexpr std::int64_t kStepMilli = 40;

@@ -1,14 +1,15 @@
 #include <algorithm>
 
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
-#include "placing/percent_order.hpp"
+#include "packing/packing_placement.hpp"
+#include "packing/percent_order.hpp"
 
 namespace gpusched {
 namespace {
 
 struct GpuClusteringRule : PackingRule {
   static constexpr bool kTellsGangs = true;
+  static constexpr Likeness kLikeness = Likeness::hosted;
 
   explicit GpuClusteringRule(const Parameters& parameters) : order(parameters) {}
 
@@ -30,6 +31,8 @@ struct GpuClusteringRule : PackingRule {
     }
     return kOthers + left;
   }
+
+  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
 
   /// The authors': a quarter of the scale for each kind of server, the fuller the better in it;
   /// all shares have one shape.

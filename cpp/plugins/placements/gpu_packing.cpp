@@ -2,8 +2,8 @@
 #include <bit>
 
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
-#include "placing/percent_order.hpp"
+#include "packing/packing_placement.hpp"
+#include "packing/percent_order.hpp"
 
 namespace gpusched {
 namespace {
@@ -21,6 +21,8 @@ struct GpuPackingRule : PackingRule {
     const int part = shared_part(free, server, ask);
     return part > 0 ? part : kUsed + static_cast<double>(Capacities::free_milli(free, server));
   }
+
+  [[nodiscard]] bool has_shelves() const noexcept { return !order.is_asked(); }
 
   /// The authors': the fuller the GPU of a share the better; then used servers, the fewer free GPUs
   /// are taken the better; idle servers last, small ones first.

@@ -3,7 +3,8 @@
 
 #include "base/registry.hpp"
 #include "base/rng.hpp"
-#include "placing/packing.hpp"
+#include "packing/host_set.hpp"
+#include "packing/packing_placement.hpp"
 
 namespace gpusched {
 namespace {
@@ -18,17 +19,9 @@ struct RandomRule : PackingRule {
     counter = std::uint64_t{1000003} * static_cast<std::uint64_t>(request.preemptions);
   }
 
-  [[nodiscard]] double score(const Occupancy& /*free*/, ServerId /*server*/,
-                             const Ask& /*ask*/) const noexcept {
-    return 0;
-  }
-  [[nodiscard]] ServerId choose(const std::vector<ServerId>& hosts) {
-    if (hosts.empty()) return -1;
-    return hosts[static_cast<std::size_t>(below(hosts.size()))];
-  }
-  [[nodiscard]] ServerId choose(const LeastScore& scores) {
-    if (scores.best() < 0) return -1;
-    return scores.nth(below(static_cast<std::uint64_t>(scores.count())));
+  [[nodiscard]] ServerId choose(const HostSet& hosts) noexcept {
+    const int count = hosts.count();
+    return count == 0 ? -1 : hosts.nth(below(static_cast<std::uint64_t>(count)));
   }
   [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) {
     GpuMask left = free.free_mask(server);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
+#include "packing/packing_placement.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {
@@ -17,6 +17,10 @@ struct TightServer : PackingRule {
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& /*ask*/) const noexcept {
+    return capacities.room(free, server);
+  }
+
+  [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
     return capacities.room(free, server);
   }
 

@@ -1,5 +1,5 @@
 #include "base/registry.hpp"
-#include "placing/packing.hpp"
+#include "packing/packing_placement.hpp"
 #include "placing/placement_parts.hpp"
 
 namespace gpusched {
@@ -10,6 +10,9 @@ struct MostRoom : PackingRule {
 
   [[nodiscard]] double score(const Occupancy& free, ServerId server,
                              const Ask& /*ask*/) const noexcept {
+    return -capacities.room(free, server);
+  }
+  [[nodiscard]] double standing(const Occupancy& free, ServerId server) const noexcept {
     return -capacities.room(free, server);
   }
   [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
+from gpusched.audit.log.pairs import sorted_pairs
 from gpusched.base.arrays import AnyArray, Bool, Int64
-from gpusched.base.pairs import sorted_pairs
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from gpusched.audit.log.pairs import sorted_pairs
 from gpusched.base.arrays import AnyArray, Int64
-from gpusched.base.pairs import sorted_pairs
 
 # Before and after all instants.
 _LIMITS: Final = np.iinfo(np.int64)

@@ -1,4 +1,4 @@
-#include "placing/capacities.hpp"
+#include "packing/capacities.hpp"
 
 namespace gpusched {
 
@@ -13,22 +13,18 @@ Capacities::Capacities(const Cluster& cluster) {
   }
 }
 
-double Capacities::match(const Occupancy& free, ServerId server, const Ask& ask) const noexcept {
-  const Demand& demand = ask.demand;
-  const auto asked = [&](std::int64_t of_worker, double most) {
-    return static_cast<double>(of_worker * std::max(1, ask.workers)) / most;
+Capacities::Match::Match(const Capacities& capacities, const Occupancy& free,
+                         const Ask& ask) noexcept
+    : capacities_(capacities),
+      free_(free),
+      has_cpu_(free.has_demands() && capacities.cpu_milli_ > 0),
+      has_memory_(free.has_demands() && capacities.memory_mib_ > 0) {
+  const auto part = [](std::int64_t asked, double most) {
+    return static_cast<double>(asked) / most;
   };
-  const int gpus = ask.workers;
-  double sum = static_cast<double>(std::int64_t{demand.share_milli} * gpus) / gpu_milli_ *
-               (static_cast<double>(free_milli(free, server)) / gpu_milli_);
-  if (!free.has_demands()) return sum;
-  if (cpu_milli_ > 0) {
-    sum += asked(demand.cpu_milli, cpu_milli_) * part(free.free_cpu_milli(server), cpu_milli_);
-  }
-  if (memory_mib_ > 0) {
-    sum += asked(demand.memory_mib, memory_mib_) * part(free.free_memory_mib(server), memory_mib_);
-  }
-  return sum;
+  gpus_asked_ = part(std::int64_t{ask.demand.share_milli} * ask.workers, capacities.gpu_milli_);
+  if (has_cpu_) cpu_asked_ = part(ask.cpu_milli(), capacities.cpu_milli_);
+  if (has_memory_) memory_asked_ = part(ask.memory_mib(), capacities.memory_mib_);
 }
 
 template <class Term>
@@ -40,7 +36,7 @@ double Capacities::mean_of_two(const Occupancy& free, ServerId server, const Ask
   const double gpu =
       of(free_milli(free, server), std::int64_t{ask.demand.share_milli} * ask.workers, gpu_milli_);
   if (!free.has_demands() || cpu_milli_ == 0) return gpu;
-  const std::int64_t asked = ask.demand.cpu_milli * std::max(1, ask.workers);
+  const std::int64_t asked = ask.cpu_milli();
   return (of(free.free_cpu_milli(server), asked, cpu_milli_) + gpu) / 2;
 }
 

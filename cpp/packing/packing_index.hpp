@@ -59,10 +59,6 @@ class LeastScore {
     }
     return static_cast<ServerId>(at);
   }
-  /// How many servers have a score, and the n-th of them.
-  [[nodiscard]] std::int64_t count() const noexcept;
-  [[nodiscard]] ServerId nth(std::int64_t n) const noexcept;
-
   /// Values that are kept for so many servers.
   static std::size_t num_values(ServerId num_servers) noexcept;
 

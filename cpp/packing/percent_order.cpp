@@ -1,4 +1,4 @@
-#include "placing/percent_order.hpp"
+#include "packing/percent_order.hpp"
 
 #include <algorithm>
 #include <string>

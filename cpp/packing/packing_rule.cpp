@@ -1,4 +1,4 @@
-#include "placing/packing_rule.hpp"
+#include "packing/packing_rule.hpp"
 
 #include <bit>
 

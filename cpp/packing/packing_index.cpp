@@ -1,4 +1,4 @@
-#include "placing/packing_index.hpp"
+#include "packing/packing_index.hpp"
 
 #include "base/wrapping.hpp"
 
@@ -65,17 +65,6 @@ void LeastScore::finish() noexcept {
       values_[begins_[level] + block] = least_of_block(level - 1, block);
     }
   }
-}
-
-std::int64_t LeastScore::count() const noexcept {
-  return std::count_if(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(num_servers_),
-                       [](double score) { return score != kNever; });
-}
-
-ServerId LeastScore::nth(std::int64_t n) const noexcept {
-  std::size_t at = 0;
-  while (values_[at] == kNever || n-- > 0) ++at;
-  return static_cast<ServerId>(at);
 }
 
 void PackingIndex::begin(std::uint64_t own) {

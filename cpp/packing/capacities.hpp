@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "model/cluster.hpp"
-#include "placing/packing_index.hpp"
+#include "packing/packing_index.hpp"
 #include "seams/occupancy.hpp"
 
 namespace gpusched {
@@ -24,7 +24,7 @@ class Capacities {
     return sum;
   }
   /// The same with each part times what is asked of it.
-  [[nodiscard]] double match(const Occupancy& free, ServerId server, const Ask& ask) const noexcept;
+  class Match;
 
   /// Of CPU and GPUs alone, as parts of the largest server's, CPU first, on average: what would be
   /// left of the server, and what is free there times what is asked of it.
@@ -56,6 +56,34 @@ class Capacities {
   double gpu_milli_ = 1;
   double cpu_milli_ = 0;  // 0: nobody stated any
   double memory_mib_ = 0;
+};
+
+/// Of one server after the other, for one ask. It does not fall with what is free, rounding
+/// included.
+class Capacities::Match {
+ public:
+  Match(const Capacities& capacities, const Occupancy& free, const Ask& ask) noexcept;
+
+  /// Servers with so many free GPUs as this one.
+  void enter(ServerId server) noexcept {
+    gpus_ = gpus_asked_ * (static_cast<double>(free_milli(free_, server)) / capacities_.gpu_milli_);
+  }
+  [[nodiscard]] double of(std::int64_t cpu_milli, std::int64_t memory_mib) const noexcept {
+    double sum = gpus_;
+    if (has_cpu_) sum += cpu_asked_ * part(cpu_milli, capacities_.cpu_milli_);
+    if (has_memory_) sum += memory_asked_ * part(memory_mib, capacities_.memory_mib_);
+    return sum;
+  }
+
+ private:
+  const Capacities& capacities_;
+  const Occupancy& free_;
+  bool has_cpu_;
+  bool has_memory_;
+  double gpus_asked_;
+  double cpu_asked_ = 0;
+  double memory_asked_ = 0;
+  double gpus_ = 0;
 };
 
 }  // namespace gpusched

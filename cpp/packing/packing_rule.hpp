@@ -3,9 +3,10 @@
 #include <concepts>
 
 #include "model/allocation.hpp"
-#include "placing/capacities.hpp"
+#include "packing/capacities.hpp"
+#include "packing/packing_index.hpp"
+#include "packing/shelf_key.hpp"
 #include "placing/hosts.hpp"
-#include "placing/packing_index.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
 
@@ -27,19 +28,25 @@ struct PackingRule {
   /// Whether it scores equal parts of gangs of different widths differently.
   static constexpr bool kTellsGangs = false;
 
-  /// Whether the least score wins; else every server has one that can host the ask, and `choose`
-  /// picks one of them.
+  /// Whether the least score wins; else `choose` picks one of those that can host the ask.
   static constexpr bool kTakesLeast = true;
 
   /// Whether a score takes much longer than to tell whether the server can host the ask.
   static constexpr bool kIsCostly = false;
 
+  /// How servers are told apart on shelves: of those that are alike, the first that has room has the
+  /// least score, whatever is asked. They stand there by `standing`, then by id.
+  static constexpr Likeness kLikeness = Likeness::counts;
+  static constexpr bool kStandsByScore = true;
+  [[nodiscard]] bool has_shelves() const noexcept { return true; }
+  [[nodiscard]] double standing(const Occupancy& /*free*/, ServerId /*server*/) const noexcept {
+    return 0;
+  }
+
   /// Before a run, and before each placement.
   void begin(const PlacementSetup& /*setup*/) {}
   void start(const Request& /*request*/) {}
 
-  /// A server with a score, -1 if there is none.
-  [[nodiscard]] ServerId choose(const LeastScore& scores) { return scores.best(); }
   [[nodiscard]] Piece piece(const Occupancy& free, ServerId server, const Ask& ask) {
     return tight_piece(free, server, ask);
   }

@@ -1,18 +1,19 @@
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "base/parameters.hpp"
 #include "model/allocation.hpp"
+#include "packing/host_set.hpp"
+#include "packing/packing_index.hpp"
+#include "packing/packing_rule.hpp"
+#include "packing/shelves.hpp"
 #include "placing/hosts.hpp"
-#include "placing/packing_index.hpp"
-#include "placing/packing_rule.hpp"
 #include "placing/placement_parts.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/placement.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 
@@ -27,7 +28,11 @@ class Packer {
 
   void begin(const PlacementSetup& setup) {
     rule_.begin(setup);
-    index_.begin(setup.state.occupancy().changes().history());
+    const Occupancy& own = setup.state.occupancy();
+    index_.begin(own.changes().history());
+    // Where jobs ask for GPUs alone, few things are asked for, and scores that are kept are cheaper.
+    const bool has_shelves = own.has_demands() && !takes_slow_twins;
+    shelves_.begin(has_shelves ? own.changes().history() : 0);
   }
 
   /// Kept out of placements that seldom need it.
@@ -61,18 +66,70 @@ class Packer {
   }
   /// Adds up to `count` servers that `out` does not have, each for one ask; returns how many.
   int add(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
-    if (count == 1 && out.pieces.empty() && !index_.pays(free, ask, Rule::kIsCostly)) {
-      const ServerId server = look_once(free, ask);
-      if (server < 0) return 0;
-      out.pieces.push_back(rule_.piece(free, server, ask));
-      return 1;
+    if constexpr (!Rule::kTakesLeast) {
+      return add_any(free, ask, count, out);
+    } else {
+      if (shelves_.follow(free) && rule_.has_shelves()) {
+        return add_from_shelves(free, ask, count, out);
+      }
+      if (count == 1 && out.pieces.empty() && !index_.pays(free, ask, Rule::kIsCostly)) {
+        const ServerId server = look_once(free, ask);
+        if (server < 0) return 0;
+        out.pieces.push_back(rule_.piece(free, server, ask));
+        return 1;
+      }
+      return add_by_scores(free, ask, count, out);
     }
+  }
+
+ private:
+  int add_any(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    hosts_.reset(free.cluster().num_servers());
+    fill_hosts(free, ask);
+    for (const Piece& piece : out.pieces) hosts_.erase(piece.server);
+    int num_added = 0;
+    for (; num_added < count; ++num_added) {
+      const ServerId server = rule_.choose(hosts_);
+      if (server < 0) break;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      hosts_.erase(server);
+    }
+    return num_added;
+  }
+
+  void fill_hosts(const Occupancy& free, const Ask& ask) {
+    HostSet::Filler filler(hosts_);
+    const auto insert = [&](ServerId server) { filler.insert(server); };
+    if (shelves_.follow(free)) {
+      shelves_.refresh(free, rule_);
+      shelves_.for_each_host(free, ask, insert);
+    } else {
+      for_each_host(free, ask, insert);
+    }
+  }
+
+  int add_from_shelves(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
+    shelves_.refresh(free, rule_);
+    for (const Piece& piece : out.pieces) shelves_.take_down(piece.server);
+    int num_added = 0;
+    while (num_added < count) {
+      const ServerId server = shelves_.find(free, ask, rule_);
+      if (server < 0) break;
+      out.pieces.push_back(rule_.piece(free, server, ask));
+      if (++num_added < count) shelves_.take_down(server);
+    }
+    const std::size_t num_down = out.pieces.size() - (num_added == count ? 1 : 0);
+    for (std::size_t i = 0; i < num_down; ++i) shelves_.put_back(out.pieces[i].server);
+    return num_added;
+  }
+
+  int add_by_scores(const Occupancy& free, const Ask& ask, int count, Allocation& out) {
     LeastScore& scores =
         index_.find(free, ask, [&](ServerId server) { return rule_.score(free, server, ask); });
     for (const Piece& piece : out.pieces) hide(scores, piece.server);
     int num_added = 0;
     while (num_added < count) {
-      const ServerId server = rule_.choose(scores);
+      const ServerId server = scores.best();
       if (server < 0) break;
       out.pieces.push_back(rule_.piece(free, server, ask));
       if (++num_added < count) hide(scores, server);
@@ -83,34 +140,16 @@ class Packer {
     return num_added;
   }
 
- private:
   /// What the scores would give, without them.
   ServerId look_once(const Occupancy& free, const Ask& ask) {
+    const auto score = [&](ServerId server) { return rule_.score(free, server, ask); };
     if constexpr (BoundsByLevel<Rule>) {
       if (ask.workers > 0) {
-        return least_host(
-            free, ask, [&](int level) { return rule_.least_score(level, ask); },
-            [&](ServerId server) { return rule_.score(free, server, ask); });
+        const auto bound = [&](int level) { return rule_.least_score(level, ask); };
+        return least_host(free, ask, bound, score);
       }
     }
-    if constexpr (Rule::kTakesLeast) {
-      ServerId best = -1;
-      double least = LeastScore::kNever;
-      for_each_host(free, ask, [&](ServerId server) {
-        const double score = rule_.score(free, server, ask);
-        if (score < least || (score == least && server < best)) {
-          least = score;
-          best = server;
-        }
-      });
-      return best;
-    } else {
-      hosts_.clear();
-      for (ServerId server = 0; server < free.cluster().num_servers(); ++server) {
-        if (can_host(free, server, ask)) hosts_.push_back(server);
-      }
-      return rule_.choose(hosts_);
-    }
+    return least_host(free, ask, score);
   }
 
   void hide(LeastScore& scores, ServerId server) {
@@ -120,43 +159,9 @@ class Packer {
 
   Rule rule_;
   PackingIndex index_;
+  Shelves shelves_;
   std::vector<std::pair<ServerId, double>> hidden_;
-  std::vector<ServerId> hosts_;
-};
-
-/// A placement that goes by a rule of packing where gangs ask for more than GPUs.
-template <class Rule>
-class DemandPlacement : public Placement {
- public:
-  DemandPlacement() = default;
-  /// Of a rule that has parameters.
-  explicit DemandPlacement(const Parameters& parameters)
-    requires std::constructible_from<Rule, const Parameters&>
-      : packer_(Rule(parameters)) {}
-
-  void begin(const PlacementSetup& setup) override { packer_.begin(setup); }
-  [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
-    return free.has_demands() ? widest_consolidated(free, types) : free.num_free(types);
-  }
-  [[nodiscard]] bool judges_servers_alone() const override { return true; }
-
- protected:
-  Packer<Rule> packer_;
-};
-
-/// A placement that is nothing but a rule of packing.
-template <class Rule>
-class PackingPlacement : public DemandPlacement<Rule> {
- public:
-  using DemandPlacement<Rule>::DemandPlacement;
-
-  bool place(const Occupancy& free, const Request& request, Allocation& out) override {
-    return this->packer_.place(free, request, out);
-  }
-  [[nodiscard]] std::int64_t widest(const Occupancy& free, TypeMask types) const override {
-    return widest_consolidated(free, types);
-  }
-  [[nodiscard]] bool needs_shapes() const override { return true; }
+  HostSet hosts_;  // where any of them is as good
 };
 
 }  // namespace gpusched

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusched.base.pairs import sorted_pairs
+from gpusched.audit.log.pairs import sorted_pairs
 
 NUMBERS = st.one_of(
     st.integers(-9, 9), st.integers(2**58, 2**58 + 9), st.sampled_from([-(2**63), 2**63 - 1])
