@@ -24,11 +24,10 @@ std::size_t count_until(const Time* instants, std::size_t size, Time at) noexcep
 }  // namespace
 
 void FreeProfile::Block::copy(const Block& from, int begin, int end, int to) noexcept {
+  // By addresses: where nothing is copied they may lie just behind the last step.
   const auto num = static_cast<std::size_t>(end - begin);
-  std::memmove(&at[static_cast<std::size_t>(to)], &from.at[static_cast<std::size_t>(begin)],
-               num * sizeof(Time));
-  std::memmove(&steps[static_cast<std::size_t>(to)], &from.steps[static_cast<std::size_t>(begin)],
-               num * sizeof(Step));
+  std::memmove(at.data() + to, from.at.data() + begin, num * sizeof(Time));
+  std::memmove(steps.data() + to, from.steps.data() + begin, num * sizeof(Step));
 }
 
 void FreeProfile::reset(std::int64_t num_gpus) {
