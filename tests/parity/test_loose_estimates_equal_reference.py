@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import gpusched as gs
 from gpusched.readable import Job, replay
 from tests.parity.core import assert_same, run_core
+from tests.parity.slow_twins import slow_twins
 
 SECOND = 1_000_000
 SERVERS = [(4, "V100")] * 3
@@ -33,3 +35,24 @@ def test_early_ends_move_those_up_who_fit(placement: str, seed: int) -> None:
     jobs = loose_jobs(seed)
     expected = replay(jobs, SERVERS, "conservative", placement)
     assert_same(expected, run_core(jobs, SERVERS, "conservative", placement))
+
+
+@pytest.mark.parametrize("placement", ["count", "consolidated"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_long_queue_moves_up_as_if_every_reservation_were_made_anew(
+    placement: str, seed: int
+) -> None:
+    """Hundreds wait at a time: the profile has many blocks, which are split and emptied."""
+    jobs = loose_jobs(seed, 800)
+    trace = gs.Trace.from_columns(
+        submit_s=np.array([job.submit_us for job in jobs]) / (4 * SECOND),
+        service_s=np.array([job.service_us for job in jobs]) / SECOND,
+        gpus=[job.gpus for job in jobs],
+        estimate_s=np.array([job.estimate_us for job in jobs]) / SECOND,
+    )
+    cluster = gs.Cluster.uniform(3, 4)
+    fast = gs.simulate(trace, cluster, policy="conservative", placement=placement)
+    with slow_twins():
+        slow = gs.simulate(trace, cluster, policy="conservative", placement=placement)
+    assert fast.digest == slow.digest
+    assert fast.series.queue_jobs.max() > 200
