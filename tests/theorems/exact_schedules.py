@@ -47,15 +47,15 @@ class Program:
     def solve(self, cost: np.ndarray | None = None) -> float | None:
         """The least cost, or None if there is no schedule."""
         terms, low, high = zip(*self.rows, strict=True)
-        matrix = sparse.lil_matrix((len(terms), self.num_variables))
-        for i, row in enumerate(terms):
-            for variable, factor in row.items():
-                matrix[i, variable] = factor
+        factors = [factor for row in terms for factor in row.values()]
+        columns = [variable for row in terms for variable in row]
+        rows = np.repeat(np.arange(len(terms)), [len(row) for row in terms])
+        matrix = sparse.csr_array((factors, (rows, columns)), (len(terms), self.num_variables))
         solved = optimize.milp(
             np.zeros(self.num_variables) if cost is None else cost,
             integrality=np.ones(self.num_variables),
             bounds=optimize.Bounds(0, self.upper[: self.num_variables]),
-            constraints=optimize.LinearConstraint(matrix.tocsr(), low, high),
+            constraints=optimize.LinearConstraint(matrix, low, high),
         )
         assert solved.status in (0, 2), solved.message  # optimal, infeasible
         return None if solved.status == 2 else solved.fun
