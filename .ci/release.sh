@@ -4,6 +4,8 @@
 # all that is installed with it (CycloneDX); and what is known against any of it.
 #
 #   .ci/release.sh FOLDER [PYTHON]
+#
+# GPUSCHED_ADVISORIES=CHECKOUT asks a checkout of PyPA's advisory database in place of PyPI.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 readonly root=$PWD most_bytes=5000000
@@ -56,8 +58,13 @@ printf 'gpusched.cdx.json: %d parts\n' "$(grep -c '"bom-ref": ' "$out/gpusched.c
 
 # What is asked about each part is its version on PyPI; an index that answers nothing proves nothing.
 paths=("$work"/empty/lib/python3*/site-packages)
+audit=(pip-audit --path "${paths[0]}")
+if [[ ${GPUSCHED_ADVISORIES-} ]]; then
+  pip install --quiet pyyaml
+  audit=(python "$root/.ci/advisories.py" "$GPUSCHED_ADVISORIES" "${audit[@]}" -s osv)
+fi
 status=0
-pip-audit --path "${paths[0]}" >"$out/pip-audit.txt" 2>&1 || status=$?
+"${audit[@]}" >"$out/pip-audit.txt" 2>&1 || status=$?
 cat "$out/pip-audit.txt"
 if ((status)); then exit "$status"; fi
 if grep -q 'could not be audited' "$out/pip-audit.txt"; then
