@@ -21,7 +21,7 @@ from gpusched.reporting.charts.chart import (
 )
 from gpusched.reporting.charts.highlights import chosen, highlighted
 from gpusched.reporting.drawing import palette
-from gpusched.reporting.drawing.plotly_figures import figure
+from gpusched.reporting.drawing.plotly_figures import page_figure
 from gpusched.reporting.gantt_section import gantt_controls, gantt_facts, without_bars
 from gpusched.reporting.page_parts import figure_html
 from gpusched.reporting.plotting import (
@@ -162,8 +162,10 @@ def _choice(comparison: Comparison, first: str | None) -> str:
 def _figure(chart: Chart, legend: str, more: str = "") -> str:
     kind = "wide" if isinstance(chart, Gantt | Grids) else ""
     shown = legend if isinstance(chart, Dots) or _is_overlaid(chart) else ""
+    drawn = page_figure(chart)
+    data = json.dumps(drawn, separators=(",", ":"), allow_nan=False)
     return figure_html(
-        chart.name, chart.title, chart.caption, chart.alt, figure(chart, in_page=True),
+        chart.name, chart.title, chart.caption, chart.alt, drawn["layout"]["height"], data,
         kind=kind, before=shown + more,
     )  # fmt: skip
 
