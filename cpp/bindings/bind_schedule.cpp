@@ -10,14 +10,20 @@ namespace gpusched::bindings {
 namespace {
 
 template <class Value, class Get>
-py::array_t<Value> collect(const Schedule& schedule, Get get) {
-  std::vector<Value> values;
+py::array_t<Value> collect(std::size_t count, Get get) {
+  py::array_t<Value> column(static_cast<py::ssize_t>(count));
+  Value* const values = column.mutable_data();
   {
-    const UnlockedPass unlocked(schedule.num_jobs());
-    values.resize(schedule.num_jobs());
-    for (JobId job = 0; job < schedule.num_jobs(); ++job) values[job] = get(job);
+    const UnlockedPass unlocked(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = get(i);
   }
-  return column_of(std::move(values));
+  return column;
+}
+
+template <class Value, class Get>
+py::array_t<Value> collect(const Schedule& schedule, Get get) {
+  return collect<Value>(schedule.num_jobs(),
+                        [&](std::size_t job) { return get(static_cast<JobId>(job)); });
 }
 
 std::int64_t or_minus_one(Time time) { return time == kNever ? -1 : time.count(); }
@@ -30,13 +36,7 @@ py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
   }
   const auto column = [&](auto member) {
     using Value = std::remove_cvref_t<decltype(rows.front().*member)>;
-    std::vector<Value> values;
-    {
-      const UnlockedPass unlocked(rows.size());
-      values.resize(rows.size());
-      for (std::size_t i = 0; i < rows.size(); ++i) values[i] = rows[i].*member;
-    }
-    return column_of(std::move(values));
+    return collect<Value>(rows.size(), [&](std::size_t i) { return rows[i].*member; });
   };
   py::typing::Dict<py::str, py::array> table;
   table["job"] = column(&IntervalRow::job);

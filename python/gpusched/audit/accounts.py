@@ -49,20 +49,19 @@ def _check_ends(case: Case, course: Course) -> None:
 
 def _check_columns(case: Case, course: Course) -> None:
     """The schedule's columns say what the log says."""
-    preemptions = case.num_intervals - case.num_resizes - 1
+    preemptions = case.num_breaks
     # The log does not say what a job that did not end was left with: a run cut off counts not.
     claimed = case.claimed["preemptions"]
     is_cut = case.has_run & ~case.finished
     if np.count_nonzero(is_cut):
         is_cut &= np.isin(claimed - preemptions, (0, 1))
-    servers = np.diff(case.first, append=len(case.rows["job"]))[case.closes]
     expected = {
         "start_us": case.first_start_us,
         "finish_us": np.where(case.finished, case.last_end_us, -1),
         "held_us": case.held_us,
         "preemptions": np.where(is_cut, claimed, np.maximum(preemptions, 0)),
         "resizes": case.num_resizes,
-        "num_servers": case.of_jobs(servers * (not case.pooled)),
+        "num_servers": case.of_jobs(case.last_rows * (not case.pooled)),
         "paid_us": case.per_job(case.paid_us),
     }
     for name, truth in expected.items():
@@ -154,7 +153,7 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
     num_finished = int(np.count_nonzero(case.finished))
     # What an unfinished job was left with, an interval cut off or a preemption, the log does not
     # say: there the schedule's own count stands.
-    preemptions = case.num_intervals - case.num_resizes - 1
+    preemptions = case.num_breaks
     truth: dict[str, float] = {
         "num_jobs": len(trace),
         "num_finished": num_finished,

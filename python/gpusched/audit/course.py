@@ -88,6 +88,8 @@ class Course:
 
     def cut_off(self, case: Case) -> Int64:
         """Return those of them that ran until then."""
+        if not self.cancelled:
+            return np.empty(0, np.int64)
         jobs, _ = self.taken_back(case)
         num_runs = case.num_intervals[jobs] - case.num_resizes[jobs]
         cut: Int64 = jobs[case.claimed["preemptions"][jobs] < num_runs]
@@ -96,7 +98,8 @@ class Course:
     def ends(self, case: Case) -> Bool:
         """Return whether each job of the trace has ended: finished, rejected or cancelled."""
         ended = case.finished | case.rejected
-        ended[self.taken_back(case)[0]] = True
+        if self.cancelled:
+            ended[self.taken_back(case)[0]] = True
         return ended
 
 

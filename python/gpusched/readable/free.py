@@ -17,7 +17,7 @@ def workers_of(mask: int) -> int:
     return max(1, mask.bit_count())
 
 
-@dataclass(frozen=True)
+@dataclass
 class Free:
     """A value: to take or to give back makes another one."""
 
@@ -32,12 +32,12 @@ class Free:
     @cached_property
     def counts(self) -> dict[int, int]:
         """Server -> number of its wholly free GPUs."""
-        return {server: mask.bit_count() for server, mask in self.masks.items()}
+        return dict(zip(self.masks, map(int.bit_count, self.masks.values()), strict=True))
 
     @cached_property
     def num_gpus(self) -> int:
         """Number of wholly free GPUs."""
-        return sum(self.counts.values())
+        return sum(map(int.bit_count, self.masks.values()))
 
     @cached_property
     def hosted(self) -> dict[int, dict[int, int]]:
@@ -93,11 +93,12 @@ class Free:
         return after
 
     def _copied(self) -> Free:
-        """Return another one, which may be changed until somebody has seen it."""
-        return Free(
-            dict(self.masks), dict(self.milli), dict(self.cpu_milli), dict(self.memory_mib),
-            dict(self.guests),
-        )  # fmt: skip
+        """Return another one, which may be changed until somebody has seen it.
+
+        CPU and memory, which few jobs ask for, are made anew where they change.
+        """
+        masks, milli, guests = dict(self.masks), dict(self.milli), dict(self.guests)
+        return Free(masks, milli, self.cpu_milli, self.memory_mib, guests)
 
     def _move(self, job: Active, allocation: Allocation, sign: int) -> None:
         for server, mask in allocation.items():
@@ -108,8 +109,11 @@ class Free:
             else:
                 self.masks[server] &= ~mask
             if job.asks_for_more:
-                self.cpu_milli[server] += sign * job.job.cpu_milli * workers_of(mask)
-                self.memory_mib[server] += sign * job.job.memory_mib * workers_of(mask)
+                workers = sign * workers_of(mask)
+                cpu_milli = self.cpu_milli[server] + job.job.cpu_milli * workers
+                memory_mib = self.memory_mib[server] + job.job.memory_mib * workers
+                self.cpu_milli = self.cpu_milli | {server: cpu_milli}
+                self.memory_mib = self.memory_mib | {server: memory_mib}
 
     def _move_share(self, job: Active, server: int, mask: int, sign: int) -> None:
         gpu = mask.bit_length() - 1

@@ -207,7 +207,7 @@ class Active:
     @property
     def width(self) -> int:
         """How many GPUs the job holds."""
-        return sum(mask.bit_count() for mask in (self.allocation or {}).values())
+        return sum(map(int.bit_count, (self.allocation or {}).values()))
 
     @property
     def demand(self) -> tuple[int, int, int]:

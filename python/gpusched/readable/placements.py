@@ -187,7 +187,7 @@ class Placer:
             allowed = [server for server in allowed if self.cluster.types[server] == name]
         masks, counts = among(allowed, free.masks), among(allowed, free.counts)
         sizes = among(allowed, self.cluster.sizes)
-        if sum(counts.values()) < width:
+        if counts is not free.counts and sum(counts.values()) < width:
             return None
         if self.name == "random":
             return random_gpus(masks, width, job, self.seed)

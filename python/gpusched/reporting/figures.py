@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +21,9 @@ from gpusched.reporting.charts.chart import (
     policies_of,
 )
 from gpusched.reporting.charts.highlights import chosen, highlighted
+from gpusched.reporting.charts.over_time import strips
 from gpusched.reporting.drawing import palette
-from gpusched.reporting.drawing.plotly_figures import figure
+from gpusched.reporting.drawing.plotly_figures import page_figure
 from gpusched.reporting.gantt_section import gantt_controls, gantt_facts, without_bars
 from gpusched.reporting.page_parts import figure_html
 from gpusched.reporting.plotting import (
@@ -38,8 +40,11 @@ from gpusched.reporting.plotting import (
     wait_by_width,
     wait_cdf,
 )
+from gpusched.schedules.series import series_of
 
 if TYPE_CHECKING:
+    from gpusched.results.result import Result
+    from gpusched.schedules.series import Series
     from gpusched.studies.comparison_result import Comparison
 
 # Together they bound the page. A point takes 11 bytes, a packed bar about 12, a map 10,000.
@@ -51,14 +56,16 @@ _MOST_MAPPED: Final = 12
 """Policies whose servers and jobs are drawn; of more, the chosen one and the first ones."""
 
 
-def figures(comparison: Comparison, window_s: tuple[float, float] | None) -> str:
-    """Return the sections of figures, with their data."""
+def job_figures(comparison: Comparison) -> str:
+    """Return the section of figures about jobs, with their data."""
+    return _section("Jobs", "", _jobs(comparison)) if comparison.results else ""
+
+
+def cluster_figures(comparison: Comparison, window_s: tuple[float, float] | None) -> str:
+    """Return the sections of figures about the cluster, with their data."""
     if not comparison.results:
         return ""
-    parts = [
-        _section("Jobs", "", _jobs(comparison)),
-        _section("The cluster over time", _KEYS, _over_time(comparison)),
-    ]
+    parts = [_section("The cluster over time", _KEYS, _over_time(comparison))]
     mapped = _mapped(comparison)
     if mapped.results:
         choice = _choice(mapped, chosen(comparison))
@@ -95,10 +102,19 @@ def _jobs(comparison: Comparison) -> Iterator[str]:
 
 def _over_time(comparison: Comparison) -> Iterator[str]:
     points = _points(comparison)
-    charts = [allocation.chart(comparison, points), queue.chart(comparison, points)]
+    shown = (allocation.strip(comparison), queue.STRIP)
+    charts = strips(comparison, partial(_series, comparison), points, shown)
     if _has_contention(comparison):
         charts.append(contention.chart(comparison, points))
     return (_figure(chart, "") for chart in charts)
+
+
+def _series(comparison: Comparison, result: Result) -> Series:
+    """Return a series, which is large: kept only where it is asked for again."""
+    first = chosen(comparison)
+    if first is not None and result is comparison.results[first]:
+        return result.series
+    return series_of(result.trace, result.schedule, result.intervals)
 
 
 def _places(comparison: Comparison, window_s: tuple[float, float] | None) -> Iterator[str]:
@@ -162,8 +178,10 @@ def _choice(comparison: Comparison, first: str | None) -> str:
 def _figure(chart: Chart, legend: str, more: str = "") -> str:
     kind = "wide" if isinstance(chart, Gantt | Grids) else ""
     shown = legend if isinstance(chart, Dots) or _is_overlaid(chart) else ""
+    drawn = page_figure(chart)
+    data = json.dumps(drawn, separators=(",", ":"), allow_nan=False)
     return figure_html(
-        chart.name, chart.title, chart.caption, chart.alt, figure(chart, in_page=True),
+        chart.name, chart.title, chart.caption, chart.alt, drawn["layout"]["height"], data,
         kind=kind, before=shown + more,
     )  # fmt: skip
 

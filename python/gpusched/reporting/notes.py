@@ -42,7 +42,7 @@ def caption(comparison: Comparison) -> list[str]:
     span = float(trace.submit_s[-1] - trace.submit_s[0])
     workload = f"{trace.name}: {plural(len(trace), 'job')} submitted over {duration(span)}"
     first = next(iter(comparison.results.values()), None)
-    load = trace.offered_load(cluster.num_gpus) if first is None else float(first.metric("load"))
+    load = trace.offered_load(cluster.num_gpus) if first is None else _load(comparison, first)
     if math.isfinite(load):
         workload += f", load {load:.2f}"
     if first is None:
@@ -56,6 +56,13 @@ def caption(comparison: Comparison) -> list[str]:
     if not speed_has(spec.speed, "steady"):
         settings += f", speed {spec.speed}, contention {spec.contention}"
     return [workload, f"{cluster}, {settings}", *measured]
+
+
+def _load(comparison: Comparison, first: Result) -> float:
+    """Return the load of the whole run, which a summary of all of it tells."""
+    if comparison.window is not None:
+        return float(first.metric("load"))
+    return float(next(iter(comparison.summaries.values()))["load"])
 
 
 def footnotes(comparison: Comparison) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import Any
 
 from gpusched.reporting.drawing import palette
 
@@ -46,7 +45,8 @@ def figure_html(
     title: str,
     caption: str,
     alt: str,
-    drawn: Any,
+    height: int,
+    data: str,
     *,
     kind: str = "",
     before: str = "",
@@ -59,8 +59,10 @@ def figure_html(
         Of the element, and so of its data.
     alt
         What the figure shows, for who does not see it.
-    drawn
-        A figure of Plotly without a title.
+    height
+        Of the chart in pixels.
+    data
+        A figure of Plotly without a title, as JSON.
     before
         HTML between the caption and the chart.
     """
@@ -68,16 +70,15 @@ def figure_html(
         f'<figure class="{kind}"><figcaption><h3 id="{name}-title">{escape(title)}</h3>'
         f"<p>{escape(caption)}</p></figcaption>{before}"
         f'<div class="chart" id="{name}" role="img" tabindex="0" '
-        f'aria-label="{escape(alt)}" style="min-height:{drawn.layout.height}px"></div>'
-        f'<script type="application/json" id="{name}-data">{_data(drawn)}</script>'
+        f'aria-label="{escape(alt)}" style="min-height:{height}px"></div>'
+        f'<script type="application/json" id="{name}-data">{_enclosed(data)}</script>'
         "</figure>"
     )
 
 
-def _data(drawn: Any) -> str:
-    """The figure as JSON in which nothing can end the element that it stands in."""
-    text: str = drawn.to_json(validate=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+def _enclosed(data: str) -> str:
+    """Write JSON so that nothing in it can end the element that it stands in."""
+    return data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def answer_page(title: str, heading: str, caption: str, library: str, body: str) -> str:

@@ -15,7 +15,7 @@ from gpusched.base.replacing import write_text
 from gpusched.base.wording import plural
 from gpusched.reporting.chart_library import INLINE, library_tag
 from gpusched.reporting.drawing.drawn import comparison_of
-from gpusched.reporting.figures import figures
+from gpusched.reporting.figures import cluster_figures, job_figures
 from gpusched.reporting.headline import headline
 from gpusched.reporting.notes import caption, footnotes, remarks
 from gpusched.reporting.page_parts import asset, colours
@@ -111,7 +111,10 @@ def render_report(
     """Return the page that :func:`write_report` writes."""
     need("plotly", "the report", "plotly")
     library = library_tag(plotly)
-    comparison = _apart(comparison_of(comparison))
+    comparison = comparison_of(comparison)
+    of_jobs = _apart(comparison)
+    jobs, waits = job_figures(of_jobs), wait_tables(of_jobs)
+    del of_jobs
     notes = remarks(comparison)
     count = len(comparison.results)
     title = "Scheduling policies compared" if count > 1 else "A scheduling policy"
@@ -125,8 +128,8 @@ def render_report(
         headline=paragraphs(headline(comparison), "headline"),
         metrics=metrics_table(comparison),
         footnotes=paragraphs(footnotes(comparison), "footnote"),
-        figures=figures(comparison, window_s),
-        waits=wait_tables(comparison),
+        figures=jobs + cluster_figures(_apart(comparison), window_s),
+        waits=waits,
         remarks=f"<h2>Remarks</h2>{items(notes)}" if notes else "",
         sources=paragraphs(_sources(comparison), "caption"),
         settings=settings_table(comparison),
@@ -135,7 +138,10 @@ def render_report(
 
 
 def _apart(comparison: Comparison) -> Comparison:
-    """Return the comparison with results that remember apart: what the page needs goes with it."""
+    """Return the comparison with results that remember apart.
+
+    What a part of the page needs of long runs is as large as these, and goes with it.
+    """
     results = {label: copy.copy(result) for label, result in comparison.results.items()}
     return replace(comparison, results=results)
 

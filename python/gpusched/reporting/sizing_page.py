@@ -100,7 +100,8 @@ def _figures(sizing: Sizing) -> Iterator[str]:
     for number, (text, picture) in enumerate(drawn):
         title = picture.layout.title.text
         picture.update_layout(title=None, margin_t=36)
-        yield figure_html(f"figure{number}", title, text, f"{title}. {text}", picture)
+        height, data = picture.layout.height, picture.to_json(validate=False)
+        yield figure_html(f"figure{number}", title, text, f"{title}. {text}", height, data)
 
 
 def runs_table(sizing: Sizing) -> str:

@@ -91,7 +91,13 @@ def render_tuning(tuning: Tuning, assumptions: Sequence[str] = (), *, plotly: st
         f"<h2>Remarks</h2>{items(tuning.warnings)}" if tuning.warnings else "",
         '<div class="figures">',
         figure_html(
-            "search", "The search", f"{text[0].upper()}{text[1:]}.", text, picture, kind="wide"
+            "search",
+            "The search",
+            f"{text[0].upper()}{text[1:]}.",
+            text,
+            picture.layout.height,
+            picture.to_json(validate=False),
+            kind="wide",
         ),
         "</div>",
         "<h2>What was searched</h2>",

@@ -89,7 +89,8 @@ class Jobs:
     @cached_property
     def start_s(self) -> Float64:
         """First start, seconds."""
-        return _where(self._schedule.start_us >= 0, self._schedule.start_us)
+        start_us = self._schedule.start_us
+        return _where(start_us >= 0, start_us)
 
     @cached_property
     def finish_s(self) -> Float64:
@@ -115,8 +116,8 @@ class Jobs:
     @cached_property
     def queueing_delay_s(self) -> Float64:
         """Time from submit to the first start, seconds."""
-        started = self._schedule.start_us >= 0
-        return _where(started, self._schedule.start_us - self._trace.submit_us)
+        start_us = self._schedule.start_us
+        return _where(start_us >= 0, start_us - self._trace.submit_us)
 
     @cached_property
     def overhead_s(self) -> Float64:

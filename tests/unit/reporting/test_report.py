@@ -48,6 +48,18 @@ def test_the_file_is_one_page_with_one_copy_of_the_chart_library(
     assert not re.search(r'<(?:script|link|img|iframe)[^>]*(?:src|href)="', text)
 
 
+def test_plotly_takes_every_figure_of_the_page_as_it_is(page: str) -> None:
+    import plotly.graph_objects as go
+
+    for name in names_of_figures(page):
+        drawn = figure(page, name)
+        checked = json.loads(go.Figure(drawn).to_json())
+        del checked["layout"]["template"]  # which it adds
+        # Of lists without parts it makes nothing.
+        drawn["layout"] = {key: part for key, part in drawn["layout"].items() if part != []}
+        assert checked == drawn, name
+
+
 def test_a_page_leaves_nothing_with_the_results(tmp_path: Path) -> None:
     cluster = gs.Cluster.uniform(2)
     fresh = gs.compare(gs.generate("philly", 50, cluster=cluster), cluster, ["fifo", "sjf"])

@@ -52,7 +52,9 @@ def log_digest(log: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) 
     sha = hashlib.sha256()
     for columns in ([log[name] for name in LOG_COLUMNS], [rejects, np.asarray(reason)[rejects]]):
         for begin in range(0, len(columns[0]), _ROWS_AT_A_TIME):
-            part = slice(begin, begin + _ROWS_AT_A_TIME)
-            words = [np.asarray(column)[part].astype("<i8") for column in columns]
-            sha.update(np.stack(words, axis=1).data)
+            parts = [np.asarray(column)[begin : begin + _ROWS_AT_A_TIME] for column in columns]
+            words = np.empty((len(parts[0]), len(parts)), "<i8")
+            for place, part in enumerate(parts):
+                words[:, place] = part
+            sha.update(words.data)
     return sha.hexdigest()

@@ -168,6 +168,20 @@ class LoggedRun:
         return self.of_jobs(self.closes - self.opens + 1)
 
     @cached_property
+    def num_breaks(self) -> Int64:
+        """How often each job of the trace went on after a time without GPUs; -1: it never ran."""
+        breaks: Int64 = self.num_intervals - self.num_resizes - 1
+        return breaks
+
+    @cached_property
+    def last_rows(self) -> Int64:
+        """The rows of the last interval of each job that has one."""
+        ends = np.empty_like(self.closes)
+        ends[:-1] = self.first[self.closes[:-1] + 1]
+        ends[-1:] = len(self.rows["job"])
+        return ends - self.first[self.closes]
+
+    @cached_property
     def held_us(self) -> Int64:
         """Time with GPUs of each job of the trace."""
         return self.per_job(self.end_us - self.start_us)

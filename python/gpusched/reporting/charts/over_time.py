@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -24,27 +25,16 @@ POINTS: Final = 1_200
 """The most points of a curve."""
 
 
-def strips(
-    comparison: Comparison,
-    steps_of: Callable[[Result], Steps],
-    column: str,
-    points: int,
-    *,
-    name: str,
-    title: str,
-    what: str,
-    unit: str,
-    caption: str,
-    top: float = 1.0,
-    is_log: bool = False,
-    limit: tuple[float, str] | None = None,
-) -> Curves:
-    """Draw one column of the steps of each result, a strip per policy.
+@dataclass(frozen=True)
+class Strip:
+    """A chart of one column of steps, with a strip per policy.
 
-    Parameters
+    Attributes
     ----------
-    points
-        The most points of a curve.
+    column
+        Of the steps.
+    name, title, caption
+        Of the chart.
     what, unit
         The quantity on the axis, and what a value counts.
     top
@@ -54,26 +44,62 @@ def strips(
     limit
         A line across every strip, and its name.
     """
+
+    column: str
+    name: str
+    title: str
+    what: str
+    unit: str
+    caption: str
+    top: float = 1.0
+    is_log: bool = False
+    limit: tuple[float, str] | None = None
+
+
+def strips(
+    comparison: Comparison,
+    steps_of: Callable[[Result], Steps],
+    points: int,
+    charts: Sequence[Strip],
+) -> list[Curves]:
+    """Draw charts of the same steps; those of a result are asked for once, and not kept.
+
+    Parameters
+    ----------
+    points
+        The most points of a curve.
+    """
     end_s = end_of_most(comparison)
     axis = TimeAxis.of(comparison, end_s)
-    curves = []
+    curves: list[list[Curve]] = [[] for _ in charts]
+    tops = [chart.top for chart in charts]
     for place, label, result in policies_of(comparison):
         steps = steps_of(result)
         if not len(steps):
             continue
-        values = getattr(steps, column)
-        kept = kept_steps(steps.time_s, values, end_s, points)
-        peak = int(values.argmax())
-        top = max(top, float(values[peak]))
-        at = duration(float(steps.time_s[peak]) - axis.origin_s)
-        finding = f"{label}: at most {values[peak]:,.0f} {unit}, first after {at}"
-        y = values[kept].astype(np.float64)
-        if is_log:
-            y = np.maximum(y, 1.0)
-        curves.append(Curve(place, label, axis.of_times(steps.time_s[kept]), y, finding))
-    ends = (0.9, 1.3 * max(top, 2.0)) if is_log else (0.0, 1.08 * top)
-    return Curves(
-        name, title, f"{caption} {_RULE}", axis.axis(0.0, 1.01 * (end_s - axis.origin_s)),
-        Axis(what, "log" if is_log else "linear", ends), tuple(curves),
-        in_strips=True, hover=(",.0f", unit), limit=limit,
-    )  # fmt: skip
+        for index, chart in enumerate(charts):
+            values = getattr(steps, chart.column)
+            peak = int(values.argmax())
+            tops[index] = max(tops[index], float(values[peak]))
+            at = duration(float(steps.time_s[peak]) - axis.origin_s)
+            finding = f"{label}: at most {values[peak]:,.0f} {chart.unit}, first after {at}"
+            kept = kept_steps(steps.time_s, values, end_s, points)
+            x, y = axis.of_times(steps.time_s[kept]), values[kept].astype(np.float64)
+            if chart.is_log:
+                y = np.maximum(y, 1.0)
+            curves[index].append(Curve(place, label, x, y, finding))
+    horizontal = axis.axis(0.0, 1.01 * (end_s - axis.origin_s))
+    return [
+        Curves(
+            chart.name, chart.title, f"{chart.caption} {_RULE}", horizontal,
+            _vertical(chart, top), tuple(drawn),
+            in_strips=True, hover=(",.0f", chart.unit), limit=chart.limit,
+        )
+        for chart, drawn, top in zip(charts, curves, tops, strict=True)
+    ]  # fmt: skip
+
+
+def _vertical(chart: Strip, top: float) -> Axis:
+    if chart.is_log:
+        return Axis(chart.what, "log", (0.9, 1.3 * max(top, 2.0)))
+    return Axis(chart.what, "linear", (0.0, 1.08 * top))

@@ -22,24 +22,29 @@ from gpusched.reporting.charts.chart import (
 )
 from gpusched.reporting.drawing import palette, plotly_studies
 from gpusched.reporting.drawing.plotly_parts import Layout, axis_of, cut, layout_of, short, text
+from gpusched.reporting.drawing.plotly_values import plain
 
 _STRIP_GAP = 0.28  # of the height of a strip
 
 
-def figure(chart: Chart, *, in_page: bool = False) -> Any:
-    """Return the chart as a ``plotly.graph_objects.Figure``.
-
-    Parameters
-    ----------
-    in_page
-        Without title and legend, which the page has itself, and with all policies of a chart that
-        shows one at a time.
-    """
+def figure(chart: Chart) -> Any:
+    """Return the chart as a ``plotly.graph_objects.Figure``."""
     need("plotly", "this figure", "plotly")
     import plotly.graph_objects as go
 
-    data, layout = _parts(chart, in_page=in_page)
+    data, layout = _parts(chart, in_page=False)
     return go.Figure(data=data, layout=layout)
+
+
+def page_figure(chart: Chart) -> dict[str, Any]:
+    """Return the chart as values of JSON, for the script of a page.
+
+    Without title and legend, which the page has itself, and with all policies of a chart that
+    shows one at a time. Plotly is not loaded: its checks take several times as long.
+    """
+    data, layout = _parts(chart, in_page=True)
+    del layout["template"]  # "none", as it is for the script where there is none
+    return {"data": plain(data), "layout": plain(layout)}
 
 
 def empty_figure(*, title: str, x_title: str, y_title: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpusched.reporting.charts.chart import Curves
-from gpusched.reporting.charts.over_time import POINTS, strips
+from gpusched.reporting.charts.over_time import POINTS, Strip, strips
 from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
 
 if TYPE_CHECKING:
@@ -48,10 +48,15 @@ def allocation(
 
 def chart(comparison: Comparison, points: int = POINTS) -> Curves:
     """Allocated GPUs over time."""
+    [drawn] = strips(comparison, lambda result: result.series, points, [strip(comparison)])
+    return drawn
+
+
+def strip(comparison: Comparison) -> Strip:
+    """What the chart shows of a series."""
     num_gpus = comparison.cluster.num_gpus
-    return strips(
-        comparison, lambda result: result.series, "allocated_gpus", points,
-        name="allocation", title="Allocation", what="allocated GPUs", unit="GPUs",
-        caption="GPUs that jobs hold.", top=float(num_gpus),
+    return Strip(
+        "allocated_gpus", name="allocation", title="Allocation", what="allocated GPUs",
+        unit="GPUs", caption="GPUs that jobs hold.", top=float(num_gpus),
         limit=(float(num_gpus), f"all {num_gpus:,} GPUs"),
     )  # fmt: skip

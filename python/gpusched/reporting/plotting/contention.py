@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.reporting.charts.chart import Curves
-from gpusched.reporting.charts.over_time import POINTS, strips
+from gpusched.reporting.charts.over_time import POINTS, Strip, strips
 from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
 
 if TYPE_CHECKING:
@@ -42,8 +42,11 @@ def contention(
 
 def chart(comparison: Comparison, points: int = POINTS) -> Curves:
     """Rings (gangs on several servers) on the link that has most of them, over time."""
-    return strips(
-        comparison, lambda result: result.contention.busiest, "rings", points,
-        name="contention", title="Contention", what="rings on the most loaded link", unit="rings",
-        caption="Rings (gangs on several servers) on the link that has most of them.",
-    )  # fmt: skip
+    [drawn] = strips(comparison, lambda result: result.contention.busiest, points, [_STRIP])
+    return drawn
+
+
+_STRIP: Final = Strip(
+    "rings", name="contention", title="Contention", what="rings on the most loaded link",
+    unit="rings", caption="Rings (gangs on several servers) on the link that has most of them.",
+)  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from gpusched.reporting.charts.chart import Curves
-from gpusched.reporting.charts.over_time import POINTS, strips
+from gpusched.reporting.charts.over_time import POINTS, Strip, strips
 from gpusched.reporting.drawing.drawn import Library, comparison_of, drawn
 
 if TYPE_CHECKING:
@@ -41,8 +41,12 @@ def chart(comparison: Comparison, points: int = POINTS) -> Curves:
 
     Queues differ by orders of magnitude between policies; a linear axis shows the longest alone.
     """
-    return strips(
-        comparison, lambda result: result.series, "queue_jobs", points,
-        name="queue", title="Queue", what="waiting jobs (log scale)", unit="jobs",
-        caption="Jobs that wait for GPUs; an empty queue is drawn at 1.", is_log=True,
-    )  # fmt: skip
+    [drawn] = strips(comparison, lambda result: result.series, points, [STRIP])
+    return drawn
+
+
+STRIP: Final = Strip(
+    "queue_jobs", name="queue", title="Queue", what="waiting jobs (log scale)", unit="jobs",
+    caption="Jobs that wait for GPUs; an empty queue is drawn at 1.", is_log=True,
+)  # fmt: skip
+"""What the chart shows of a series."""
