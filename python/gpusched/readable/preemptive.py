@@ -82,7 +82,7 @@ class Preemptive:
     def decide(self, engine: Engine, finished: list[Active], arrived: list[Active]) -> None:
         """Decide who runs from now on."""
         key = self.keys(engine)
-        ranked = [engine.jobs[last] for *_, last in sorted(key.values())]  # ends in the id
+        ranked = [engine.jobs[number] for number in sorted(key, key=key.__getitem__)]
         taken = {job.id for job in self.take(ranked, engine.cluster.num_gpus)}  # step 1
         running = [job for job in ranked if job.id in engine.holding]  # step 2
         waiting = [job for job in ranked if job.id not in engine.holding]
