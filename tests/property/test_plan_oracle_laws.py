@@ -360,11 +360,33 @@ def test_the_bound_is_one_however_long_the_windows_are(rows, arrival_s, prices, 
     assert plan.value <= best <= plan.upper_bound <= sum(value for _, value in rows)
 
 
-@given(st.floats(1.0, 1e6), st.integers(1, 512))
-@settings(max_examples=100, deadline=None)
+def power(base, exponent):
+    """By squares, as the core has it."""
+    result = 1.0
+    while exponent > 0:
+        if exponent % 2:
+            result *= base
+        base *= base
+        exponent //= 2
+    return result
+
+
+def halved(value, degree):
+    """The root by halving what is between one and the value, to the last bit."""
+    low, high = 1.0, value
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (middle, high) if power(middle, degree) <= value else (low, middle)
+    return low
+
+
+@given(st.floats(1.0, 1e6), st.integers(1, 4096))
+@example(1.0, 1)
+@example(1.0 + 2**-52, 1)
+@settings(max_examples=300, deadline=None)
 def test_the_portable_root_is_the_root(value, degree):
     root = _testing.portable_root(value, degree)
     assert root == pytest.approx(value ** (1 / degree), rel=1e-12)
+    assert root == halved(value, degree)
 
 
 @pytest.mark.parametrize("rule", ["market", "density", "theory"])
