@@ -62,7 +62,8 @@ void Admission::offer_first(const State& state, Index index, Actions& actions) {
   }
   book_->jobs[index].promise = Promise::open;
   book_->open.push_back(index);
-  if (!book_->jobs[index].is_in_time(state)) book_->lose_hope(state, index);
+  const DancerJob& own = book_->jobs[index];
+  if (!own.is_in_time(own.query(state))) book_->lose_hope(state, index);
 }
 
 bool Admission::offer_again(const State& state, Index index) {

@@ -90,10 +90,9 @@ PlanQuery DancerJob::query(const State& state) const {
   return query;
 }
 
-bool DancerJob::is_in_time(const State& state) const {
-  if (deadline == kNever || deadline <= state.now()) return false;
-  const double left = static_cast<double>((deadline - state.now()).count());
-  return left * greatest_rate >= static_cast<double>(state.remaining(job).count());
+bool DancerJob::is_in_time(const PlanQuery& query) const {
+  if (deadline == kNever || deadline <= query.now) return false;
+  return ticks_of(deadline - query.now) * greatest_rate >= query.work;
 }
 
 }  // namespace gpusched

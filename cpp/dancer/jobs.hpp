@@ -70,8 +70,8 @@ struct DancerJob {
 
   /// Where it stands. Its configurations must outlive the query.
   [[nodiscard]] PlanQuery query(const State& state) const;
-  /// Whether all GPUs together could still meet the deadline.
-  [[nodiscard]] bool is_in_time(const State& state) const;
+  /// Whether all GPUs together could still meet the deadline, as the job stands.
+  [[nodiscard]] bool is_in_time(const PlanQuery& query) const;
 };
 
 /// GPUs of each type; of a pool, all of them as type 0.

@@ -97,8 +97,9 @@ void SlotBorder::sort_open(const State& state) {
   urgency_.clear();
   const std::vector<Index> all(book_->open);
   for (const Index index : all) {
-    if (book_->jobs[index].is_in_time(state)) {
-      urgency_.emplace_back(-value_density(book_->jobs[index].query(state)), index);
+    const PlanQuery query = book_->jobs[index].query(state);
+    if (book_->jobs[index].is_in_time(query)) {
+      urgency_.emplace_back(-value_density(query), index);
     } else {
       book_->lose_hope(state, index);
     }
@@ -211,8 +212,6 @@ void SlotBorder::apply(const State& state, Actions& actions) {
   };
   reallocation_.apply(state, actions);
   for (const JobId job : book_->rest_running) book_->jobs[book_->index[job]].held = -1;
-  book_->rest.insert(book_->rest_running.begin(), book_->rest_running.end());
-  book_->rest_running.clear();
   const auto& refused = reallocation_.refused();
   for (std::size_t i = 0; i < fill_.size(); ++i) {
     DancerJob& own = book_->jobs[filled_[i]];
@@ -220,9 +219,20 @@ void SlotBorder::apply(const State& state, Actions& actions) {
     // What was refused goes on as before, or waits.
     const bool was_kept = is_refused && state.is_running(own.job);
     own.held = was_kept ? fill_[i].query.current : is_refused ? -1 : fill_[i].chosen;
-    if (own.promise == Promise::none && own.held >= 0) {
-      book_->rest.erase(own.job);
-      book_->rest_running.insert(own.job);
+    if (own.promise == Promise::none && own.held >= 0) book_->rest_running.insert(own.job);
+  }
+  sort_rest();
+}
+
+/// Who runs without a promise, and who waits.
+void SlotBorder::sort_rest() {
+  for (auto job = book_->rest_running.begin(); job != book_->rest_running.end();) {
+    if (book_->jobs[book_->index[*job]].held >= 0) {
+      book_->rest.erase(*job);
+      ++job;
+    } else {
+      book_->rest.insert(*job);
+      job = book_->rest_running.erase(job);
     }
   }
 }

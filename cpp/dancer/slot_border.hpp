@@ -48,6 +48,7 @@ class SlotBorder {
   void hand_out(const State& state);
   void hand_out_rest(const State& state);
   void apply(const State& state, Actions& actions);
+  void sort_rest();
   [[nodiscard]] bool may_move(const State& state, JobId job);
 
   Ref<DancerBook> book_;

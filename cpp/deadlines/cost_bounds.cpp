@@ -125,10 +125,7 @@ double least_cost(const DeadlinePlanner& planner, const PlanQuery& query) {
     }
     if (per_tick == kInfinity) continue;
     // The price rises with what is promised.
-    int promised = prices.gpus(type);
-    for (std::int64_t slot = window.first; slot < window.last; ++slot) {
-      promised = std::min(promised, ledger.promised(type, slot));
-    }
+    const int promised = ledger.least(type, window.first, window.last, prices.gpus(type));
     if (promised + narrowest > prices.gpus(type)) continue;
     least = std::min(least, prices.of(type, promised) * per_tick);
   }

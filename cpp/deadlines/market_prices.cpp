@@ -39,12 +39,14 @@ void MarketPrice::see(std::int64_t slot, double density, double gpu_slots) {
   if (factor != 1.0) {
     for (double& demand : demand_) demand *= factor;
   }
-  demand_[bucket_of(density)] += gpu_slots;
+  const std::size_t bucket = bucket_of(density);
+  demand_[bucket] += gpu_slots;
+  end_ = std::max(end_, bucket + 1);
 }
 
 double MarketPrice::clearing(double gpus) const {
   double sum = 0.0;
-  for (std::size_t bucket = demand_.size(); bucket > 0;) {
+  for (std::size_t bucket = end_; bucket > 0;) {
     --bucket;
     sum += demand_[bucket];
     if (sum > gpus * slots_) return lower_edge(bucket);

@@ -28,6 +28,7 @@ class MarketPrice {
 
   double decay_;
   std::vector<double> demand_;  // GPU slots by what is paid for each
+  std::size_t end_ = 0;         // no demand has been here or above
   double slots_ = 1.0;          // that were seen; the first counts once more
   std::int64_t last_ = -1;
 };

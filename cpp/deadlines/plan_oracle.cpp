@@ -1,64 +1,23 @@
 #include "deadlines/plan_oracle.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/infinity.hpp"
 
 namespace gpusched {
-namespace {
-
-/// Quanta left in [first, last]; what is left after an option that does `done` lies in the next
-/// segment's row up to `next_most`.
-struct Range {
-  int first;
-  int last;
-  int done;
-  int next_most;
-
-  /// Up to here the option does all that is left.
-  [[nodiscard]] int whole() const noexcept { return std::min(done, last); }
-  /// Up to here what is left after it can be done.
-  [[nodiscard]] int reach() const noexcept { return std::min(last, next_most + whole()); }
-};
-
-// Written so that compilers turn them into vector code without being told to reorder anything.
-
-/// out = min(out, cost + next shifted)
-void relax(double* __restrict out, const double* __restrict next, double cost,
-           const Range& range) noexcept {
-  int left = range.first;
-  for (; left <= range.whole(); ++left) out[left] = cost < out[left] ? cost : out[left];
-  const int reach = range.reach();
-  for (; left <= reach; ++left) {
-    const double there = cost + next[left - range.done];
-    out[left] = there < out[left] ? there : out[left];
-  }
+bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus,
+                       int quanta, int current, bool is_fresh) {
+  find_fitting(options, gpus.size());
+  return solve(options, gpus, quanta, current, is_fresh, {fitting_, begins_, {}});
 }
-
-/// out = min(shared, cost + next shifted)
-void relax_into(double* __restrict out, const double* __restrict shared,
-                const double* __restrict next, double cost, const Range& range) noexcept {
-  int left = range.first;
-  for (; left <= range.whole(); ++left) out[left] = cost < shared[left] ? cost : shared[left];
-  const int reach = range.reach();
-  for (; left <= reach; ++left) {
-    const double there = cost + next[left - range.done];
-    out[left] = there < shared[left] ? there : shared[left];
-  }
-  for (; left <= range.last; ++left) out[left] = shared[left];
-}
-
-}  // namespace
 
 bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std::int32_t> gpus,
-                       int quanta, int current, bool is_fresh,
-                       std::span<const std::uint8_t> is_busy) {
+                       int quanta, int current, bool is_fresh, const PlanCore& core) {
   options_ = options;
-  is_busy_ = is_busy;
+  core_ = core;
   gpus_ = gpus;
   num_configurations_ = gpus.size();
-  num_segments_ = gpus.empty() ? 0 : options.size() / gpus.size();
+  num_segments_ = core.begins.size() - 1;
   quanta_ = quanta;
   current_ = current;
   is_fresh_ = is_fresh;
@@ -66,19 +25,12 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
   if (quanta <= 0) return true;
   cost_ = kInfinity;
   if (num_segments_ == 0) return false;
-  find_fitting();
   find_ranges();
   if (most_[0] < quanta) return false;
 
-  const std::size_t width = static_cast<std::size_t>(quanta) + 1;
-  const std::size_t num_cells = (1 + num_segments_ * rows_per_segment()) * width;
-  if (cells_.size() < num_cells) cells_.resize(num_cells);
-  rows_.resize((num_segments_ + 1) * (num_configurations_ + 1));
+  reserve_rows();
   // After the last segment nothing can be done: only what has nothing left costs nothing.
-  cells_[0] = 0.0;
-  for (std::size_t previous = 0; previous <= num_configurations_; ++previous) {
-    row(num_segments_, previous) = cells_.data();
-  }
+  std::fill_n(&row(num_segments_, 0), num_configurations_ + 1, new_row(num_segments_));
   for (std::size_t segment = num_segments_; segment > 0; --segment) fill(segment - 1);
 
   const std::size_t begin = current < 0 ? num_configurations_ : static_cast<std::size_t>(current);
@@ -86,12 +38,13 @@ bool PlanOracle::solve(std::span<const PlanOption> options, std::span<const std:
   return cost_ < kInfinity;
 }
 
-void PlanOracle::find_fitting() {
+void PlanOracle::find_fitting(std::span<const PlanOption> options, std::size_t num_configurations) {
   fitting_.clear();
   begins_.assign(1, 0);
-  for (std::size_t s = 0; s < num_segments_; ++s) {
-    for (std::size_t c = 0; c < num_configurations_; ++c) {
-      if (option(s, c).cost < kInfinity) fitting_.push_back(static_cast<std::uint32_t>(c));
+  if (num_configurations == 0) return;
+  for (std::size_t begin = 0; begin < options.size(); begin += num_configurations) {
+    for (std::size_t c = 0; c < num_configurations; ++c) {
+      if (options[begin + c].cost < kInfinity) fitting_.push_back(static_cast<std::uint32_t>(c));
     }
     begins_.push_back(fitting_.size());
   }
@@ -104,7 +57,7 @@ void PlanOracle::find_ranges() {
   best_.assign(num_segments_, 0);
   for (std::size_t s = 0; s < num_segments_; ++s) {
     int fewest = may_idle(s) ? 0 : quanta_;
-    for (const std::size_t c : fitting(s)) {
+    for (const std::size_t c : core_.of(s)) {
       const PlanOption& o = option(s, c);
       for (const int done : {o.same, o.changed, is_fresh_ ? o.first : -1}) {
         if (done < 0) continue;
@@ -123,60 +76,90 @@ void PlanOracle::find_ranges() {
   most_[0] = std::min(most_[0], can);
 }
 
+void PlanOracle::reserve_rows() {
+  rows_.resize((num_segments_ + 1) * (num_configurations_ + 1));
+  // What is shared, what each configuration knows better, and the job's very first run.
+  std::size_t most_rows = 1 + (is_fresh_ ? 2 : 1) * num_segments_;
+  for (std::size_t s = 0; s < num_segments_; ++s) {
+    const auto core = core_.of(s);
+    most_rows += static_cast<std::size_t>(
+        std::count_if(core.begin(), core.end(), [&](std::size_t c) { return knows_better(s, c); }));
+  }
+  const std::size_t width = 2 * static_cast<std::size_t>(quanta_) + 1;
+  if (width > row_width_) {
+    row_width_ = width;
+    cells_.clear();
+  }
+  if (cells_.size() < most_rows * row_width_) cells_.resize(most_rows * row_width_, 0.0);
+  num_rows_ = 0;
+}
+
+double* PlanOracle::new_row(std::size_t segment) {
+  double* const cells = cells_.data() + num_rows_++ * row_width_ + row_width_ / 2;
+  cells[0] = 0.0;
+  // What the segment before may leave, and can no longer be done.
+  const int last = segment == 0 ? quanta_ : most_[segment - 1];
+  for (int left = most_[segment] + 1; left <= last; ++left) cells[left] = kInfinity;
+  return cells;
+}
+
 void PlanOracle::fill(std::size_t segment) {
-  const std::size_t idle = num_configurations_;
-  const std::size_t width = static_cast<std::size_t>(quanta_) + 1;
-  double* cells = cells_.data() + (1 + segment * rows_per_segment()) * width;
   const int first = std::max(1, least_[segment]);
   const int last = most_[segment];
-  const int next_most = most_[segment + 1];
-
-  // The best that does not go on with the configuration before: it is the same for all of them,
-  // for going on is never worse than changing to the configuration that runs.
-  double* const shared = cells;
-  cells += width;
-  shared[0] = 0.0;
-  const double* const next_idle = row(segment + 1, idle);
-  const int idle_last = may_idle(segment) ? std::min(last, next_most) : 0;
-  if (first <= idle_last) {
-    std::memcpy(shared + first, next_idle + first,
-                static_cast<std::size_t>(idle_last - first + 1) * sizeof(double));
-  }
-  std::fill(shared + std::max(first, idle_last + 1), shared + std::max(first, last + 1), kInfinity);
-  for (const std::size_t c : fitting(segment)) {
-    const PlanOption& o = option(segment, c);
-    if (o.changed < 0) continue;
-    const int most = is_idle_first_run(o.changed, last) ? last - 1 : last;
-    relax(shared, next_row(segment, c), o.cost, {first, most, o.changed, next_most});
-  }
+  double* const shared = new_row(segment);
+  fill_shared(segment, shared);
   std::fill_n(&row(segment, 0), num_configurations_ + 1, shared);
-  for (const std::size_t c : fitting(segment)) {
+  for (const std::size_t c : core_.of(segment)) {
+    if (!knows_better(segment, c) || !may_run_on(segment, c)) continue;
     const PlanOption& o = option(segment, c);
-    if (o.same < 0 || o.same == o.changed || !may_run_on(segment, c)) continue;
-    row(segment, c) = cells;
-    cells[0] = 0.0;
-    relax_into(cells, shared, next_row(segment, c), o.cost, {first, last, o.same, next_most});
-    cells += width;
+    const RowWay way{o.cost, next_row(segment, c) - std::min(o.same, last)};
+    row(segment, c) = new_row(segment);
+    relax(row(segment, c), shared, {&way, 1}, first, last);
   }
-  if (!is_fresh_ || last < quanta_) return;
-  // Nothing is done yet: the first run is free of restart costs. Only the idle row may know it.
+  if (is_fresh_ && last == quanta_) fill_first_run(segment, shared);
+}
+
+/// The best that does not go on with the configuration before: it is the same for all of them, for
+/// going on is never worse than changing to the configuration that runs.
+void PlanOracle::fill_shared(std::size_t segment, double* shared) {
+  const int first = std::max(1, least_[segment]);
+  const int last = most_[segment];
+  ways_.clear();
+  for (const std::size_t c : core_.of(segment)) {
+    const PlanOption& o = option(segment, c);
+    if (o.changed < 0 || is_idle_first_run(o.changed, last)) continue;
+    ways_.push_back({o.cost, next_row(segment, c) - std::min(o.changed, last)});
+  }
+  relax(shared, may_idle(segment) ? row(segment + 1, num_configurations_) : nullptr, ways_, first,
+        last);
+  for (const std::size_t c : core_.of(segment)) {
+    const PlanOption& o = option(segment, c);
+    if (o.changed < 0 || !is_idle_first_run(o.changed, last)) continue;
+    const RowWay way{o.cost, next_row(segment, c)};
+    relax(shared, shared, {&way, 1}, first, last - 1);
+  }
+}
+
+/// Nothing is done yet: the first run is free of restart costs. Only the idle row may know it.
+void PlanOracle::fill_first_run(std::size_t segment, const double* shared) {
   double best = shared[quanta_];
-  for (const std::size_t c : fitting(segment)) {
+  for (const std::size_t c : core_.of(segment)) {
     best = std::min(best, value(segment, c, option(segment, c).first, quanta_));
   }
   if (best == shared[quanta_]) return;
-  std::memcpy(cells + first, shared + first,
-              static_cast<std::size_t>(last - first + 1) * sizeof(double));
-  cells[0] = 0.0;
-  cells[quanta_] = best;
-  row(segment, idle) = cells;
+  double* const fresh = new_row(segment);
+  std::copy(shared + std::max(1, least_[segment]), shared + quanta_,
+            fresh + std::max(1, least_[segment]));
+  fresh[quanta_] = best;
+  row(segment, num_configurations_) = fresh;
 }
 
 /// Whether the configuration may run when the segment begins.
 bool PlanOracle::may_run_on(std::size_t segment, std::size_t configuration) const noexcept {
   if (segment == 0) return static_cast<int>(configuration) == current_;
-  const PlanOption& before = option(segment - 1, configuration);
-  return before.cost < kInfinity && before.goes_on;
+  const auto before = core_.of(segment - 1);
+  return option(segment - 1, configuration).goes_on &&
+         std::find(before.begin(), before.end(), configuration) != before.end();
 }
 
 // A job that has never run must do something in its first run, so that all work left means that
@@ -204,7 +187,7 @@ std::span<const std::int32_t> PlanOracle::choices() {
     const double best = row(segment, previous)[left];
     std::size_t chosen = idle;
     int done = 0;
-    for (const std::size_t c : fitting(segment)) {
+    for (const std::size_t c : core_.of(segment)) {
       const PlanOption& o = option(segment, c);
       const bool is_first = is_fresh_ && previous == idle && left == quanta_;
       const int own = is_first ? o.first : c == previous ? o.same : o.changed;

@@ -25,30 +25,40 @@ class PlanSearch {
   [[nodiscard]] std::span<const std::int32_t> choices() { return oracle_.choices(); }
 
  private:
-  /// From one corner of the lower hull of a segment's options (quanta, cost) to the next.
-  struct Edge {
-    double price;  ///< of a quantum
-    std::int32_t quanta;
-  };
-
-  struct Corner {
+  /// What a configuration that fits in a segment costs and does, whatever ran before.
+  struct Choice {
     double cost;
     std::int32_t quanta;
+    std::uint32_t configuration;
+  };
+  /// What one choice in each segment, or none, costs and does together.
+  struct Sum {
+    double cost = 0.0;
+    std::int64_t quanta = 0;
   };
 
-  void find_edges(std::span<const PlanOption> options, std::size_t num_configurations, int quanta);
-  [[nodiscard]] bool find_bound(std::span<const PlanOption> options, std::size_t num_configurations,
-                                int quanta);
-  [[nodiscard]] bool keep(std::span<const PlanOption> options, double limit);
+  void find_choices(std::span<const PlanOption> options, std::size_t num_configurations,
+                    int quanta);
+  [[nodiscard]] bool find_bound(int quanta);
+  [[nodiscard]] double dearest_quantum(int quanta, const Sum& most) const;
+  [[nodiscard]] Sum choose_most() const;
+  [[nodiscard]] Sum choose_at(double price) const;
+  [[nodiscard]] bool keep(double limit);
+
+  [[nodiscard]] std::span<const Choice> of(std::size_t segment) const noexcept {
+    return std::span(choices_).subspan(begins_[segment], begins_[segment + 1] - begins_[segment]);
+  }
 
   PlanOracle oracle_;
-  std::vector<Corner> corners_;  // of a segment
-  std::vector<Edge> edges_;       // of all segments
-  double bound_ = 0.0;            // no plan costs less
-  std::vector<double> reduced_;   // of each option: so much more, at least, costs a plan with it
-  std::vector<double> idle_;      // the same of no option, of each segment
-  std::vector<PlanOption> kept_;
-  std::vector<std::uint8_t> is_busy_;  // whether it is more than was looked for
+  std::vector<Choice> choices_;  // of each segment, which begins at `begins_`
+  std::vector<std::size_t> begins_;
+  double bound_ = 0.0;           // no plan costs less
+  std::vector<double> reduced_;  // of each choice: so much more, at least, costs a plan with it
+  std::vector<double> idle_;     // the same of no choice, of each segment
+  // What is looked at, as in PlanCore.
+  std::vector<std::uint32_t> kept_;
+  std::vector<std::size_t> kept_begins_;
+  std::vector<std::uint8_t> is_busy_;
 };
 
 }  // namespace gpusched

@@ -1,6 +1,7 @@
 #include "deadlines/prices.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,8 @@ constexpr double kGreatestRatio = 1e6;
 constexpr std::int64_t kMostGpus = std::int64_t{1} << 22;
 /// Between a floor and the price of the last GPU.
 constexpr double kLeastSpan = 2.0;
+/// By how much a root is guessed wrong at most, as a rule.
+constexpr double kGuessError = 2e-15;
 
 double power(double base, int exponent) noexcept {
   double result = 1.0;
@@ -42,14 +45,18 @@ double portable_root(double value, int degree) {
   }
   double low = 1.0;
   double high = value;
+  const auto narrow = [&](double at) {
+    if (at > low && at < high) (power(at, degree) <= value ? low : high) = at;
+  };
+  // Products grow with their factors, rounded or not: wherever the search begins, it ends at the
+  // same number.
+  const double guess = std::pow(value, 1.0 / degree);
+  narrow(guess * (1.0 - kGuessError));
+  narrow(guess * (1.0 + kGuessError));
   for (;;) {
     const double middle = low + (high - low) / 2.0;
     if (middle <= low || middle >= high) return low;
-    if (power(middle, degree) <= value) {
-      low = middle;
-    } else {
-      high = middle;
-    }
+    narrow(middle);
   }
 }
 

@@ -46,18 +46,43 @@ class PromiseLedger {
     for (; slot < end; ++slot) visit(slot, 0);
   }
 
+  /// Writes what is promised in slots from `begin` on, none of them before the first one.
+  void copy(int type, std::int64_t begin, std::span<std::int32_t> out) const {
+    const std::int64_t end = begin + static_cast<std::int64_t>(out.size());
+    auto to = out.begin();
+    for_each_run(*this, type, begin, std::min(end, begin_ + capacity_),
+                 [&](std::span<const std::int32_t> cells) {
+                   to = std::copy(cells.begin(), cells.end(), to);
+                 });
+    std::fill(to, out.end(), 0);
+  }
+
+  /// The fewest that are promised in one of the slots [begin, end), none of them before the first
+  /// one; `most` if that is fewer.
+  [[nodiscard]] std::int32_t least(int type, std::int64_t begin, std::int64_t end,
+                                   std::int32_t most) const {
+    const std::int64_t last = std::min(end, begin_ + capacity_);
+    if (begin < end && last < end) return std::min(most, 0);
+    for_each_run(*this, type, begin, last, [&](std::span<const std::int32_t> cells) {
+      for (const std::int32_t promised : cells) most = promised < most ? promised : most;
+    });
+    return most;
+  }
+
   /// Promises `gpus` more in the slots [begin, end); a negative number takes them back. What lies
   /// before the first slot is ignored. Whether 0 to `most` are promised in each of them then.
   [[nodiscard]] bool add(int type, int gpus, std::int64_t begin, std::int64_t end, int most) {
     reserve(end);
-    bool is_possible = true;
+    std::int32_t lowest = 0;
+    std::int32_t highest = most;
     for_each_run(*this, type, std::max(begin, begin_), end, [&](std::span<std::int32_t> cells) {
       for (std::int32_t& promised : cells) {
         promised += gpus;
-        is_possible &= promised >= 0 && promised <= most;
+        lowest = promised < lowest ? promised : lowest;
+        highest = promised > highest ? promised : highest;
       }
     });
-    return is_possible;
+    return lowest == 0 && highest == most;
   }
 
  private:

@@ -12,11 +12,30 @@ constexpr double kSurelyDearer = 1.0 - 1e-6;
 constexpr double kPriceStep = 4.0;
 constexpr int kMostCuts = 12;
 
-/// Whole quanta of `done`, no more than `most`.
-std::int32_t quanta_of(double done, double quantum, int most) noexcept {
-  const double quanta = done / quantum;
-  return quanta < static_cast<double>(most) ? static_cast<std::int32_t>(quanta) : most;
+/// What a whole quantum is, and how many of them count.
+struct Quanta {
+  double quantum;
+  int most;
+
+  [[nodiscard]] std::int32_t of(Time runs, double rate) const noexcept {
+    const double quanta = ticks_of(runs) * rate / quantum;
+    return quanta < static_cast<double>(most) ? static_cast<std::int32_t>(quanta) : most;
+  }
+};
+
+/// What running for `all` of the time does, less what the job pays for where another configuration
+/// ran before, or the same one.
+PlanOption option_of(double cost, double rate, Time all, Time paid_by_all, Time paid_by_same,
+                     const Quanta& quanta) noexcept {
+  const std::int32_t first = quanta.of(all, rate);
+  const auto after = [&](Time paid) {
+    if (paid == Time{0}) return first;
+    return all > paid ? quanta.of(all - paid, rate) : -1;
+  };
+  return {cost, after(paid_by_same), after(paid_by_all), first, true};
 }
+
+constexpr PlanOption kNoOption{kInfinity, -1, -1, -1, true};
 
 }  // namespace
 
@@ -47,21 +66,30 @@ void DeadlineSegments::cut(const PlanWindow& window, Time change) {
 }
 
 void DeadlineSegments::sum_up() {
-  const int num_types = prices_->num_types();
+  const auto num_types = static_cast<std::size_t>(prices_->num_types());
+  const auto num_slots = static_cast<std::size_t>(window_.last - window_.first);
   const double share = share_of(window_, window_.first, options_->slot);  // all others are whole
-  sums_.clear();
-  for (const Segment& segment : segments_) {
-    for (int type = 0; type < num_types; ++type) {
-      const auto table = prices_->table(type);
-      SegmentSum sum{0.0, prices_->gpus(type), 0};
-      ledger_->for_each_slot(type, segment.begin, segment.end,
-                             [&](std::int64_t slot, std::int32_t promised) {
-                               const double price = table[static_cast<std::size_t>(promised)];
-                               sum.price += slot == window_.first ? price * share : price;
-                               sum.least = std::min(sum.least, promised);
-                               sum.most = std::max(sum.most, promised);
-                             });
-      sums_.push_back(sum);
+  promised_.resize(num_slots);
+  sums_.resize(segments_.size() * num_types);
+  for (std::size_t type = 0; type < num_types; ++type) {
+    const int own = static_cast<int>(type);
+    ledger_->copy(own, window_.first, promised_);
+    const auto table = prices_->table(own);
+    const double first =
+        num_slots == 0 ? 0.0 : table[static_cast<std::size_t>(promised_.front())] * share;
+    SegmentSum* out = sums_.data() + type;
+    for (const Segment& segment : segments_) {
+      SegmentSum sum{0.0, 0.0, prices_->gpus(own), 0};
+      for (std::int64_t slot = segment.begin; slot < segment.end; ++slot) {
+        const auto index = static_cast<std::size_t>(slot - window_.first);
+        const std::int32_t promised = promised_[index];
+        sum.price += index == 0 ? first : table[static_cast<std::size_t>(promised)];
+        sum.least = std::min(sum.least, promised);
+        sum.most = std::max(sum.most, promised);
+      }
+      sum.least_per_tick = prices_->of(own, sum.least) / ticks_of(options_->slot);
+      *out = sum;
+      out += num_types;
     }
   }
 }
@@ -72,41 +100,32 @@ void DeadlineSegments::make_options(const PlanQuery& query, double quantum, int 
   plan_options_.resize(segments_.size() * num_configurations);
   PlanOption* out = plan_options_.data();
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const auto sums = std::span(sums_).subspan(i * num_types, num_types);
-    for (std::size_t c = 0; c < num_configurations; ++c) {
-      *out++ = option_of(query, segments_[i], sums, c, quantum, quanta);
+    const Time begin = begin_of(segments_[i]);
+    const Time all = end_of(segments_[i]) - begin;
+    for (std::size_t index = 0; index < num_configurations; ++index) {
+      const PlanConfiguration& c = query.configurations[index];
+      const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
+      const int gpus = prices_->gpus(c.type);
+      const bool is_current = static_cast<int>(index) == query.current && begin == query.now;
+      const Time pending = is_current ? query.pending : Time{0};
+      if (sum.least + c.gpus > gpus) {
+        *out++ = kNoOption;
+      } else if (sum.most + c.gpus > gpus) {
+        *out++ = option_with_gaps(query, segments_[i], c, pending, quantum, quanta);
+      } else if (all > Time{0}) {
+        const double cost = sum.price * static_cast<double>(c.gpus);
+        *out++ = option_of(cost, c.rate, all, query.change, pending, {quantum, quanta});
+      } else {
+        *out++ = kNoOption;
+      }
     }
   }
 }
 
 /// The configuration runs in those slots of the segment in which it fits.
-PlanOption DeadlineSegments::option_of(const PlanQuery& query, const Segment& segment,
-                                       std::span<const SegmentSum> sums, std::size_t index,
-                                       double quantum, int quanta) const {
-  const PlanConfiguration& c = query.configurations[index];
-  const SegmentSum& sum = sums[static_cast<std::size_t>(c.type)];
-  const double width = static_cast<double>(c.gpus);
-  PlanOption option{kInfinity, -1, -1, -1, true};
-  const auto set = [&](double cost, Time all, Time paid_by_all, Time paid_by_same) {
-    option.cost = cost;
-    option.first = quanta_of(ticks_of(all) * c.rate, quantum, quanta);
-    if (all > paid_by_same) {
-      option.same = quanta_of(ticks_of(all - paid_by_same) * c.rate, quantum, quanta);
-    }
-    if (all > paid_by_all) {
-      option.changed = quanta_of(ticks_of(all - paid_by_all) * c.rate, quantum, quanta);
-    }
-  };
-  const Time begin = std::max(window_.begin, options_->slot * segment.begin);
-  const Time end = std::min(window_.end, options_->slot * segment.end);
-  const bool is_current = static_cast<int>(index) == query.current && begin == query.now;
-  const Time pending = is_current ? query.pending : Time{0};
-  if (sum.most + c.gpus <= prices_->gpus(c.type)) {
-    if (end > begin) set(sum.price * width, end - begin, query.change, pending);
-    return option;
-  }
-  if (segment.end - segment.begin == 1) return option;
-
+PlanOption DeadlineSegments::option_with_gaps(const PlanQuery& query, const Segment& segment,
+                                              const PlanConfiguration& c, Time pending,
+                                              double quantum, int quanta) const {
   // Runs of slots with room; those that a change would fill are left out.
   double cost = 0.0;
   Time all{0};
@@ -127,7 +146,7 @@ PlanOption DeadlineSegments::option_of(const PlanQuery& query, const Segment& se
     const Time from = std::max(window_.begin, options_->slot * slot);
     const Time until = std::min(window_.end, options_->slot * past);
     if (until - from > query.change + pending) {
-      cost += price * width;
+      cost += price * static_cast<double>(c.gpus);
       begins = begins || slot == segment.begin;
       all += until - from;
       paid += query.change;
@@ -135,9 +154,10 @@ PlanOption DeadlineSegments::option_of(const PlanQuery& query, const Segment& se
     }
     slot = past;
   }
-  if (all == Time{0}) return option;
+  if (all == Time{0}) return kNoOption;
   // The first run pays nothing if the configuration ran on into it, or if it is the job's first.
-  set(cost, all - (paid - query.change), query.change, begins ? pending : query.change);
+  PlanOption option = option_of(cost, c.rate, all - (paid - query.change), query.change,
+                                begins ? pending : query.change, {quantum, quanta});
   option.goes_on = reached == segment.end;
   return option;
 }
@@ -193,35 +213,48 @@ bool DeadlineSegments::costs_at_least(const PlanQuery& query, double work, doubl
 DeadlineSegments::Relaxed DeadlineSegments::relax(const PlanQuery& query, double price,
                                                   double work) const {
   const auto num_types = static_cast<std::size_t>(prices_->num_types());
-  const double slot = ticks_of(options_->slot);
   Relaxed found{price, price * work, work};
   for (std::size_t i = 0; i < segments_.size(); ++i) {
-    const Time begin = std::max(window_.begin, options_->slot * segments_[i].begin);
-    const Time end = std::min(window_.end, options_->slot * segments_[i].end);
-    if (end <= begin) continue;
-    const double ticks = ticks_of(end - begin);
+    const double ticks = ticks_of(end_of(segments_[i]) - begin_of(segments_[i]));
+    if (!(ticks > 0.0)) continue;
     double gain = 0.0;
     double rate = 0.0;
     double gain_of_part = 0.0;
     for (const PlanConfiguration& c : query.configurations) {
       const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
       const int gpus = prices_->gpus(c.type);
-      if (sum.least + c.gpus > gpus) continue;
       const double width = static_cast<double>(c.gpus);
+      // Without a branch: what fits, and what is better, cannot be foretold.
       const double of_part =
-          (price * c.rate - prices_->of(c.type, sum.least) / slot * width) * ticks;
+          sum.least + c.gpus <= gpus ? (price * c.rate - sum.least_per_tick * width) * ticks : 0.0;
       gain_of_part = std::max(gain_of_part, of_part);
       const bool fits = sum.most + c.gpus <= gpus;  // in all slots
       const double own = fits ? price * c.rate * ticks - sum.price * width : of_part;
-      if (own <= gain) continue;
-      gain = own;
-      rate = c.rate;
+      const bool is_better = own > gain;
+      gain = is_better ? own : gain;
+      rate = is_better ? c.rate : rate;
     }
     found.cost -= gain;
     found.left -= rate * ticks;
     found.saved = std::max(found.saved, gain_of_part - gain);
   }
   return found;
+}
+
+double DeadlineSegments::most_work(const PlanQuery& query) const {
+  const auto num_types = static_cast<std::size_t>(prices_->num_types());
+  double work = 0.0;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    double rate = 0.0;
+    for (const PlanConfiguration& c : query.configurations) {
+      const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
+      const bool fits = sum.least + c.gpus <= prices_->gpus(c.type);  // in some slot
+      rate = fits ? std::max(rate, c.rate) : rate;
+    }
+    const Time all = end_of(segments_[i]) - begin_of(segments_[i]);
+    work += std::max(0.0, ticks_of(all)) * rate;
+  }
+  return work;
 }
 
 void DeadlineSegments::read_steps(const PlanQuery& query, std::span<const std::int32_t> choices,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -57,6 +58,8 @@ class DeadlineSegments {
   [[nodiscard]] std::span<const PlanOption> options() const noexcept { return plan_options_; }
   /// Takes out what no plan that costs less than `limit` could use. Whether anything was.
   [[nodiscard]] bool prune(int quanta, double limit);
+  /// No plan does more ticks of service.
+  [[nodiscard]] double most_work(const PlanQuery& query) const;
   /// Whether a bound says that every plan costs `limit` or more, whatever is dropped at its end.
   [[nodiscard]] bool costs_at_least(const PlanQuery& query, double work, double limit) const;
   /// The slots of the configuration chosen in each segment, -1 for none, in which it fits.
@@ -68,10 +71,11 @@ class DeadlineSegments {
     std::int64_t begin;
     std::int64_t end;
   };
-  /// Of the slots of a segment, for a type: the sum of the prices, the least and the most GPUs
-  /// promised.
+  /// Of the slots of a segment, for a type: the sum of the prices, the least of them for a tick,
+  /// the least and the most GPUs promised.
   struct SegmentSum {
     double price;
+    double least_per_tick;
     std::int32_t least;
     std::int32_t most;
   };
@@ -86,9 +90,15 @@ class DeadlineSegments {
   };
 
   void sum_up();
-  [[nodiscard]] PlanOption option_of(const PlanQuery& query, const Segment& segment,
-                                     std::span<const SegmentSum> sums, std::size_t configuration,
-                                     double quantum, int quanta) const;
+  [[nodiscard]] Time begin_of(const Segment& segment) const noexcept {
+    return std::max(window_.begin, options_->slot * segment.begin);
+  }
+  [[nodiscard]] Time end_of(const Segment& segment) const noexcept {
+    return std::min(window_.end, options_->slot * segment.end);
+  }
+  [[nodiscard]] PlanOption option_with_gaps(const PlanQuery& query, const Segment& segment,
+                                            const PlanConfiguration& c, Time pending,
+                                            double quantum, int quanta) const;
   [[nodiscard]] Relaxed relax(const PlanQuery& query, double price, double work) const;
   [[nodiscard]] bool has_room(const PlanConfiguration& configuration,
                               std::int64_t slot) const noexcept {
@@ -102,6 +112,7 @@ class DeadlineSegments {
   PlanWindow window_;
   std::vector<Segment> segments_;
   std::vector<SegmentSum> sums_;  // by segment, then type
+  std::vector<std::int32_t> promised_;  // of one type, in each slot of the window
   std::vector<PlanOption> plan_options_;
 };
 

@@ -122,6 +122,10 @@ void Reallocation::apply(const State& state, Actions& actions, Others others) {
 
 void Reallocation::find_others(const State& state) {
   others_.clear();
+  const auto num_kept = std::count_if(targets_.begin(), targets_.end(), [&](const Target& target) {
+    return state.is_running(target.job);
+  });
+  if (static_cast<std::size_t>(num_kept) == state.num_running()) return;
   state.for_each_running([&](const Slot& run) {
     const auto target = std::lower_bound(targets_.begin(), targets_.end(), run.job,
                                          [](const Target& a, JobId job) { return a.job < job; });

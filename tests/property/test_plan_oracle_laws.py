@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import random
@@ -110,6 +111,39 @@ def long_programs(draw):
     gpus = [rng.choice([1, 2, 4]) for _ in range(num_configurations)]
     current = rng.randint(-1, num_configurations - 1)
     return options, gpus, quanta, current, current < 0 and rng.random() < 0.5
+
+
+def least_cost(options, gpus, quanta, current, is_fresh):
+    """The dynamic program, one number at a time; sums in the order in which the core has them."""
+    num_segments = len(options) // len(gpus)
+
+    @functools.cache
+    def least(segment, left, previous, has_run):
+        if left <= 0:
+            return 0.0
+        if segment == num_segments:
+            return math.inf
+        best = least(segment + 1, left, -1, has_run)
+        for chosen in range(len(gpus)):
+            cost, same, changed, first, goes_on = options[segment * len(gpus) + chosen]
+            done = same if chosen == previous else changed if has_run else first
+            if cost == math.inf or done < 0 or (not has_run and done == 0):
+                continue
+            after = least(segment + 1, left - done, chosen if goes_on else -1, True)
+            best = min(best, cost + after)
+        return best
+
+    return least(0, quanta, current, not is_fresh)
+
+
+@given(long_programs())
+@settings(max_examples=500, deadline=None)
+def test_rows_of_many_quanta_have_the_bits_of_single_numbers(program):
+    cost, choices = _testing.solve_plan(*program)
+    assert cost == (least_cost(*program) if cost >= 0 else -1.0)
+    assert (cost < 0) == (least_cost(*program) == math.inf)
+    if cost >= 0:
+        assert follow(*program, choices=choices) == pytest.approx(cost)
 
 
 @given(st.one_of(programs(), long_programs()))
@@ -326,11 +360,33 @@ def test_the_bound_is_one_however_long_the_windows_are(rows, arrival_s, prices, 
     assert plan.value <= best <= plan.upper_bound <= sum(value for _, value in rows)
 
 
-@given(st.floats(1.0, 1e6), st.integers(1, 512))
-@settings(max_examples=100, deadline=None)
+def power(base, exponent):
+    """By squares, as the core has it."""
+    result = 1.0
+    while exponent > 0:
+        if exponent % 2:
+            result *= base
+        base *= base
+        exponent //= 2
+    return result
+
+
+def halved(value, degree):
+    """The root by halving what is between one and the value, to the last bit."""
+    low, high = 1.0, value
+    while low < (middle := low + (high - low) / 2) < high:
+        low, high = (middle, high) if power(middle, degree) <= value else (low, middle)
+    return low
+
+
+@given(st.floats(1.0, 1e6), st.integers(1, 4096))
+@example(1.0, 1)
+@example(1.0 + 2**-52, 1)
+@settings(max_examples=300, deadline=None)
 def test_the_portable_root_is_the_root(value, degree):
     root = _testing.portable_root(value, degree)
     assert root == pytest.approx(value ** (1 / degree), rel=1e-12)
+    assert root == halved(value, degree)
 
 
 @pytest.mark.parametrize("rule", ["market", "density", "theory"])

@@ -1,0 +1,100 @@
+#include "solvers/program_rows.hpp"
+
+#include <cstddef>
+#include <cstring>
+
+#include "base/infinity.hpp"
+
+namespace gpusched {
+namespace {
+
+// Inlined into functions that are compiled for different processors, with as many quanta side by
+// side as each of them takes at once.
+
+using TwoLanes [[gnu::vector_size(2 * sizeof(double))]] = double;
+using FourLanes [[gnu::vector_size(4 * sizeof(double))]] = double;
+
+constexpr int kWide = 4;
+
+template <class Lanes>
+constexpr int kNumLanes = static_cast<int>(sizeof(Lanes) / sizeof(double));
+
+/// So many quanta stay in registers while all ways are looked at.
+template <class Lanes, int kCount>
+[[gnu::always_inline]] inline void relax_block(double* out, const double* init,
+                                               std::span<const RowWay> ways, int begin) noexcept {
+  Lanes best[kCount];
+#pragma GCC unroll 4
+  for (int i = 0; i < kCount; ++i) {
+    if (init == nullptr) {
+      best[i] = Lanes{} + kInfinity;
+    } else {
+      std::memcpy(&best[i], init + begin + i * kNumLanes<Lanes>, sizeof(Lanes));
+    }
+  }
+  for (const RowWay& way : ways) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) {
+      Lanes own;
+      std::memcpy(&own, way.after + begin + i * kNumLanes<Lanes>, sizeof(Lanes));
+      own += way.cost;
+      best[i] = own < best[i] ? own : best[i];
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < kCount; ++i) {
+    std::memcpy(out + begin + i * kNumLanes<Lanes>, &best[i], sizeof(Lanes));
+  }
+}
+
+[[gnu::always_inline]] inline void relax_one(double* out, const double* init,
+                                             std::span<const RowWay> ways, int left) noexcept {
+  double best = init == nullptr ? kInfinity : init[left];
+  for (const RowWay& way : ways) {
+    const double own = way.cost + way.after[left];
+    best = own < best ? own : best;
+  }
+  out[left] = best;
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline void relax_row(double* out, const double* init,
+                                             std::span<const RowWay> ways, int first,
+                                             int last) noexcept {
+  constexpr int kFew = kNumLanes<Lanes>;
+  constexpr int kMany = kWide * kFew;
+  int left = first;
+  for (; left + kMany <= last + 1; left += kMany) relax_block<Lanes, kWide>(out, init, ways, left);
+  if (left > last) return;
+  // Once more for some of them, which changes nothing, is faster than few at a time.
+  if (last + 1 - first >= kMany) {
+    relax_block<Lanes, kWide>(out, init, ways, last + 1 - kMany);
+    return;
+  }
+  for (; left + kFew <= last + 1; left += kFew) relax_block<Lanes, 1>(out, init, ways, left);
+  for (; left <= last; ++left) relax_one(out, init, ways, left);
+}
+
+#if defined(__x86_64__)
+
+const bool kHasAvx2 = __builtin_cpu_supports("avx2") > 0;
+
+[[gnu::target("avx2")]] void relax_by_avx2(double* out, const double* init,
+                                           std::span<const RowWay> ways, int first,
+                                           int last) noexcept {
+  relax_row<FourLanes>(out, init, ways, first, last);
+}
+
+#endif
+
+}  // namespace
+
+void relax(double* out, const double* init, std::span<const RowWay> ways, int first,
+           int last) noexcept {
+#if defined(__x86_64__)
+  if (kHasAvx2) return relax_by_avx2(out, init, ways, first, last);
+#endif
+  relax_row<TwoLanes>(out, init, ways, first, last);
+}
+
+}  // namespace gpusched
