@@ -19,6 +19,8 @@ struct Configuration {
   int type;
   int gpus;
   double rate;
+
+  friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
 /// The type of a gang that no single type can hold: its own width on GPUs of several types.
@@ -95,7 +97,7 @@ class ElasticJobs {
   /// retained or dropped.
   void take_all_back();
   /// Who wants what it holds, so many GPUs of a type, goes on so.
-  void retain(int type, int gpus) noexcept {
+  void retain(int type, std::int64_t gpus) noexcept {
     left_[index(type)] -= gpus;
     all_left_ -= gpus;
   }
