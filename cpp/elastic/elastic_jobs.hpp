@@ -78,6 +78,8 @@ class ElasticJobs {
   [[nodiscard]] std::span<const Ref<Job>> holders() const noexcept { return holders_; }
   /// Who may hold other GPUs than before the last `apply`, by JobId.
   [[nodiscard]] std::span<const Ref<Job>> touched() const noexcept { return touched_; }
+  /// Who holds as many GPUs as before the last `apply`, but was moved to make room for others.
+  [[nodiscard]] std::span<const JobId> moved() const noexcept { return reallocation_.moved(); }
   [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }
 
   [[nodiscard]] int num_types() const noexcept { return static_cast<int>(total_.size()); }

@@ -96,3 +96,17 @@ def test_the_greatest_widths_by_deadline_are_those_of_the_walk_over_all(
     trace, cluster = workload(seed, types=types, elastic=elastic)
     speed = "table" if elastic else "fixed"
     assert_equal_schedules(policy, "consolidated", "oracle", trace, cluster, speed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("predictor", ["oracle", "estimate"])
+@pytest.mark.parametrize(
+    ("placement", "types"),
+    [("count", 1), ("consolidated", 1), ("consolidated", 2), ("spread", 2)],
+)
+@pytest.mark.parametrize("policy", ["afs", "afs:period_s=60", "optimus:period_s=0"])
+def test_who_runs_by_time_left_stays_in_order_until_it_ends(
+    policy: str, placement: str, types: int, predictor: str, seed: int
+) -> None:
+    trace, cluster = workload(seed, types=types, elastic=False)
+    assert_equal_schedules(policy, placement, predictor, trace, cluster, "fixed")
