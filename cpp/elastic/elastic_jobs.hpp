@@ -105,6 +105,8 @@ class ElasticJobs {
   }
   /// Wants nothing, and its GPUs have been taken back.
   void drop(Job& job);
+  /// Who wants what it holds is as if nobody had touched it.
+  void leave_unchanged();
 
   /// The fastest configuration that fits what is left and is at most so wide; ties to fewer GPUs,
   /// then the lower type. Null if none fits.

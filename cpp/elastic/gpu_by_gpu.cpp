@@ -59,6 +59,7 @@ void GpuByGpu::decide(const State& state, const Instant& instant, Actions& actio
     take_back(state, jobs_, line_, key);
     give_out(state);
     spare_restarts(state);
+    jobs_.leave_unchanged();
   }
   jobs_.apply(state, actions);
   if (has_one_width_) leave_line_touched();
