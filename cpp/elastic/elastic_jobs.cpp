@@ -132,6 +132,13 @@ void ElasticJobs::drop(Job& job) {
   job.wanted_rate = 0;
 }
 
+void ElasticJobs::leave_unchanged() {
+  std::erase_if(touched_, [](Job* job) {
+    job->is_touched = job->wanted != job->held;
+    return !job->is_touched;
+  });
+}
+
 void ElasticJobs::touch(Job& job) {
   if (job.is_touched) return;
   job.is_touched = true;

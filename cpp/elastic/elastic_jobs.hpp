@@ -19,6 +19,8 @@ struct Configuration {
   int type;
   int gpus;
   double rate;
+
+  friend bool operator==(const Configuration&, const Configuration&) = default;
 };
 
 /// The type of a gang that no single type can hold: its own width on GPUs of several types.
@@ -76,6 +78,8 @@ class ElasticJobs {
   [[nodiscard]] std::span<const Ref<Job>> holders() const noexcept { return holders_; }
   /// Who may hold other GPUs than before the last `apply`, by JobId.
   [[nodiscard]] std::span<const Ref<Job>> touched() const noexcept { return touched_; }
+  /// Who holds as many GPUs as before the last `apply`, but was moved to make room for others.
+  [[nodiscard]] std::span<const JobId> moved() const noexcept { return reallocation_.moved(); }
   [[nodiscard]] bool empty() const noexcept { return jobs_.empty(); }
 
   [[nodiscard]] int num_types() const noexcept { return static_cast<int>(total_.size()); }
@@ -95,12 +99,14 @@ class ElasticJobs {
   /// retained or dropped.
   void take_all_back();
   /// Who wants what it holds, so many GPUs of a type, goes on so.
-  void retain(int type, int gpus) noexcept {
+  void retain(int type, std::int64_t gpus) noexcept {
     left_[index(type)] -= gpus;
     all_left_ -= gpus;
   }
   /// Wants nothing, and its GPUs have been taken back.
   void drop(Job& job);
+  /// Who wants what it holds is as if nobody had touched it.
+  void leave_unchanged();
 
   /// The fastest configuration that fits what is left and is at most so wide; ties to fewer GPUs,
   /// then the lower type. Null if none fits.

@@ -6,6 +6,8 @@
 #include "base/flags.hpp"
 #include "base/parameters.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/holders_line.hpp"
+#include "elastic/stay_limits.hpp"
 #include "elastic/waiting_line.hpp"
 #include "seams/scheduler.hpp"
 
@@ -51,10 +53,22 @@ class GpuByGpu : public Scheduler {
   ElasticJobs jobs_;
 
  private:
+  [[nodiscard]] bool can_keep_order(const State& state);
+  void give_widths(const State& state);
+  void leave_line_touched();
+  void line_up_touched(const State& state);
+  void line_up(const State& state, ElasticJobs::Job& job);
+  void leave_line(ElasticJobs::Job& job);
+  static void limit_to_held(const ElasticJobs::Job& job, StayLimits& limits);
+
   Time period_;
   WaitingLine waiting_;
   std::vector<Ref<ElasticJobs::Job>> arrived_;
   std::vector<WaitingLine::Entry> line_;  // those that run and whose GPUs were taken back
+  // Where every job has one width and one speed, so that who runs stays in one order:
+  bool has_one_width_ = false;
+  HoldersLine holders_;                          // by when they end, but for
+  std::vector<Ref<ElasticJobs::Job>> restarting_;  // those that pay for a restart, or did lately
 };
 
 }  // namespace gpusched

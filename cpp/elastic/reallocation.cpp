@@ -68,6 +68,7 @@ void Reallocation::begin(const Setup& setup, StopCheck* stop) {
   stop_ = stop != nullptr ? stop : &own_stop_.emplace(setup.control);
   clear();
   refused_.clear();
+  moved_.clear();
 }
 
 void Reallocation::add(JobId job, std::span<const Part> parts) {
@@ -87,6 +88,7 @@ void Reallocation::add(JobId job, std::span<const Part> parts) {
 
 void Reallocation::apply(const State& state, Actions& actions, Others others) {
   refused_.clear();
+  moved_.clear();
   changed_.clear();
   const auto by_job = [](const Target& a, const Target& b) { return a.job < b.job; };
   if (!std::is_sorted(targets_.begin(), targets_.end(), by_job)) {
@@ -273,6 +275,7 @@ void Reallocation::carry_out(const State& state, const Target& target, Actions& 
   settle(state, target.job, allocation_, actions);
   for (const Move& move : moves_) {
     if (move.allocation.gpus > 0) {
+      moved_.push_back(move.job);
       settle(state, move.job, move.allocation, actions);
     } else {
       refused_.push_back(move.job);

@@ -70,6 +70,8 @@ class Reallocation {
   /// The jobs of the last `apply` that found no place, by JobId. Those that ran go on with the
   /// GPUs they had if these are still free, and wait if not.
   [[nodiscard]] const std::vector<JobId>& refused() const noexcept { return refused_; }
+  /// Those of the last `apply` that were moved to make room, some more than once.
+  [[nodiscard]] const std::vector<JobId>& moved() const noexcept { return moved_; }
 
  private:
   struct Target {
@@ -117,6 +119,7 @@ class Reallocation {
   std::vector<Part> held_;
   std::vector<Target> changed_;
   std::vector<JobId> refused_;
+  std::vector<JobId> moved_;
   std::vector<JobId> others_;
   std::vector<const Slot*> movable_;
   std::vector<Move> moves_;

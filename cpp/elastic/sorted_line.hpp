@@ -15,7 +15,8 @@ struct NoNote {
 
 /// Entries in order, all different, in blocks of neighbors: who comes or goes moves the rest of its
 /// block alone, and a walk reads memory in a row. A `Note` says something of all entries of a block,
-/// so that a search may pass over it: it is told who comes, and must stay true when somebody goes.
+/// so that a search may pass over it: it is told who comes and, if it asks for that, who goes; else it
+/// must stay true when somebody goes.
 template <class Entry, class Note = NoNote>
 class SortedLine {
  public:
@@ -101,6 +102,7 @@ class SortedLine {
   void erase(const Entry& entry) {
     const auto at = block_of(entry);
     at->entries.erase(std::lower_bound(at->entries.begin(), at->entries.end(), entry));
+    if constexpr (requires { at->note.remove(entry); }) at->note.remove(entry);
     if (at->entries.empty()) blocks_.erase(at);
     --size_;
   }

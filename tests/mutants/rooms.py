@@ -43,7 +43,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/core/schedulers/test_deadline_policies.py", "property/test_elastic_laws.py",
         "property/test_deadline_laws.py", "unit/core/schedulers/test_heterogeneous_policies.py",
         "parity/test_peer_elasticflow.py", "boundary/test_wrong_resizes.py",
-        "parity/test_promises_equal_slow_twins.py",
+        "parity/test_promises_equal_slow_twins.py", "parity/test_holders_equal_slow_twins.py",
     ),
     "engine": (
         "parity/test_withdrawals.py", "unit/deciding/test_cluster_state.py",

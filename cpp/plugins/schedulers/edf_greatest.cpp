@@ -8,8 +8,11 @@
 #include "base/clone.hpp"
 #include "base/registry.hpp"
 #include "elastic/elastic_jobs.hpp"
+#include "elastic/holders_line.hpp"
 #include "elastic/sorted_line.hpp"
+#include "elastic/stay_limits.hpp"
 #include "elastic/waiting_line.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 namespace {
@@ -27,6 +30,7 @@ class EdfGreatest final : public Scheduler {
     jobs_.begin(setup, false, true);
     control_ = &setup.control;
     line_.clear();
+    holders_.begin(takes_slow_twins);
     waiting_.clear();
     came_.clear();
     turned_down_.clear();
@@ -101,8 +105,12 @@ class EdfGreatest final : public Scheduler {
     return std::binary_search(turned_down_.begin(), turned_down_.end(), job);
   }
 
-  void leave(const State& state, JobId job) {
-    if (std::erase(turned_down_, job) == 0) line_.erase({state.jobs().deadline(job), job});
+  void leave(const State& state, JobId id) {
+    if (std::erase(turned_down_, id) > 0) return;
+    const Time deadline = state.jobs().deadline(id);
+    line_.erase({deadline, id});
+    ElasticJobs::Job& job = jobs_.job(id);
+    if (!job.held.empty()) holders_.erase({deadline.count(), id, &job});
   }
 
   /// All that came, at once where nobody is turned down.
@@ -199,25 +207,48 @@ class EdfGreatest final : public Scheduler {
   }
 
   void give_out(const State& state, Actions& actions) {
-    holders_.clear();
-    for (ElasticJobs::Job* job : jobs_.holders()) {
-      const Time deadline = state.jobs().deadline(job->id);
-      if (!is_turned_down(job->id)) holders_.push_back({deadline.count(), job->id, job});
+    for (const JobId id : turned_down_) {
+      if (!jobs_.job(id).held.empty()) jobs_.drop(jobs_.job(id));
     }
-    std::sort(holders_.begin(), holders_.end());
-    jobs_.withdraw_all();
-    WaitingLine::Walk line(jobs_, waiting_, holders_);
-    while (ElasticJobs::Job* job = line.next()) give(*job);
+    jobs_.take_all_back();
+    holders_.give_out(jobs_, waiting_, Time{0}, limit_to_held,
+                      [this](ElasticJobs::Job& job) { give(job); });
     for (const JobId id : turned_down_) {
       if (jobs_.all_left() == 0) break;
       give(jobs_.job(id));
     }
     jobs_.apply(state, actions);
+    line_up_touched(state);
+  }
+
+  /// Who was touched holds what it wants now.
+  void line_up_touched(const State& state) {
+    const auto key = key_by(state);
     movers_.clear();
     for (ElasticJobs::Job* job : jobs_.touched()) {
-      if (!is_turned_down(job->id)) movers_.push_back(job);
+      if (is_turned_down(job->id)) continue;
+      movers_.push_back(job);
+      const WaitingLine::Entry entry{key(*job), job->id, job};
+      if (!job->is_waiting) holders_.erase(entry);
+      if (!job->held.empty()) holders_.insert(entry);
     }
-    waiting_.update(movers_, key_by(state));
+    waiting_.update(movers_, key);
+  }
+
+  /// It goes on as it is while that is left and nothing wider, or as wide and faster.
+  static void limit_to_held(const ElasticJobs::Job& job, StayLimits& limits) {
+    if (job.is_mixed()) return limits.forbid();
+    const Configuration held{job.held_type(), job.held_gpus(), job.held_rate};
+    bool is_known = false;
+    for (const Configuration& known : job.configurations) {
+      is_known |= known == held;
+      if (is_wider(known, &held)) limits.bar(known.type, known.gpus);
+    }
+    if (is_known) {
+      limits.hold(job.held.front());
+    } else {
+      limits.forbid();
+    }
   }
 
   void give(ElasticJobs::Job& job) {
@@ -237,12 +268,12 @@ class EdfGreatest final : public Scheduler {
   ElasticJobs jobs_;
   Ref<const RunControl> control_;
   SortedLine<Entry> line_;          // by (deadline, job)
-  WaitingLine waiting_;             // those of them that hold nothing
+  HoldersLine holders_;             // those of them that hold GPUs
+  WaitingLine waiting_;             // and those that do not
   std::vector<JobId> came_;         // since GPUs were given out last
   std::vector<JobId> turned_down_;  // by JobId, as they came: best effort
   // Of the present decision.
   std::vector<Entry> entries_;
-  std::vector<WaitingLine::Entry> holders_;
   std::vector<Ref<ElasticJobs::Job>> movers_;
   std::vector<Decision> decisions_;
   bool is_due_ = false;  // GPUs are to be given out

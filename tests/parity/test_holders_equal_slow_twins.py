@@ -1,0 +1,112 @@
+"""Policies that pass over jobs which keep their GPUs decide as if all were given out anew."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusched as gs
+from gpusched.base.run_warning import unwarned
+from tests.parity.slow_twins import slow_twins
+
+JOBS = 400
+TYPES = ("A", "B")
+SPEEDS = ((1.0, 0.5), (1.0, 1.0), (0.25, 1.0))
+"""Of each model on each type, of one GPU."""
+GROWTH = {1: 1.0, 2: 1.5, 4: 2.0, 8: 2.0}
+"""Of more GPUs: the last four are of no use."""
+WIDE = 84
+"""GPUs that only both types together have."""
+
+
+def columns(draws: np.random.Generator, load: float) -> dict[str, Any]:
+    """Draw jobs with restarts, deadlines and wrong estimates, half of them in bursts."""
+    submit_s = draws.integers(0, int(12_000 / load), JOBS)
+    submit_s = np.sort(np.where(draws.random(JOBS) < 0.5, submit_s // 600 * 600, submit_s))
+    service_s = draws.integers(1, 40, JOBS) * 30
+    return {
+        "submit_s": submit_s,
+        "service_s": service_s,
+        "gpus": np.where(draws.random(JOBS) < 0.02, WIDE, draws.choice([1, 1, 2, 4, 8, 12], JOBS)),
+        "restart_s": draws.choice([0, 5, 90], JOBS),
+        "estimate_s": service_s * draws.choice([0.5, 1.0, 1.0, 1.0, 2.0], JOBS),
+        "deadline_s": np.where(
+            draws.random(JOBS) < 0.2, math.nan, submit_s + draws.integers(1, 9, JOBS) * service_s
+        ),
+    }
+
+
+def workload(seed: int, *, types: int, elastic: bool) -> tuple[gs.Trace, gs.Cluster]:
+    """Draw jobs and their cluster, which is now empty, now overloaded."""
+    draws = np.random.default_rng(seed)
+    drawn = columns(draws, load=(0.6, 1.0, 2.0)[seed % 3])
+    if types > 1:
+        drawn["gpu_types"] = [
+            [TYPES[draws.integers(types)]] if draws.random() < 0.2 else None for _ in range(JOBS)
+        ]
+    trace = gs.Trace.from_columns(**drawn)
+    if elastic:
+        profiles = [
+            gs.models.JobProfile(
+                f"m{index}",
+                throughput={
+                    name: {gpus: speed * growth for gpus, growth in GROWTH.items()}
+                    | {12: 2.5 * speed}
+                    for name, speed in zip(TYPES, speeds, strict=True)
+                },
+            )
+            for index, speeds in enumerate(SPEEDS)
+        ]
+        trace = trace.with_profiles(profiles, index=draws.integers(0, len(SPEEDS), JOBS))
+    groups = (gs.ServerGroup(10, 8, "A"), gs.ServerGroup(2, 4, "B"))
+    return trace, gs.Cluster(groups[:types])
+
+
+def assert_equal_schedules(
+    policy: str, placement: str, predictor: str, trace: gs.Trace, cluster: gs.Cluster, speed: str
+) -> None:
+    """Compare the digests of both ways."""
+
+    def digest() -> str:
+        with unwarned():
+            return gs.simulate(
+                trace,
+                cluster,
+                policy=policy,
+                placement=placement,
+                predictor=predictor,
+                speed=speed,
+            ).digest
+
+    fast = digest()
+    with slow_twins():
+        assert fast == digest()
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("elastic", [False, True])
+@pytest.mark.parametrize("types", [1, 2])
+@pytest.mark.parametrize("policy", ["edf-greatest:slot_s=1", "edf-greatest:admission=true"])
+def test_the_greatest_widths_by_deadline_are_those_of_the_walk_over_all(
+    policy: str, types: int, elastic: bool, seed: int
+) -> None:
+    trace, cluster = workload(seed, types=types, elastic=elastic)
+    speed = "table" if elastic else "fixed"
+    assert_equal_schedules(policy, "consolidated", "oracle", trace, cluster, speed)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("predictor", ["oracle", "estimate"])
+@pytest.mark.parametrize(
+    ("placement", "types"),
+    [("count", 1), ("consolidated", 1), ("consolidated", 2), ("spread", 2)],
+)
+@pytest.mark.parametrize("policy", ["afs", "afs:period_s=60", "optimus:period_s=0"])
+def test_who_runs_by_time_left_stays_in_order_until_it_ends(
+    policy: str, placement: str, types: int, predictor: str, seed: int
+) -> None:
+    trace, cluster = workload(seed, types=types, elastic=False)
+    assert_equal_schedules(policy, placement, predictor, trace, cluster, "fixed")
