@@ -36,7 +36,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/core/schedulers/test_deadline_policies.py", "unit/core/schedulers/test_dancer.py",
         "property/test_plan_laws.py", "property/test_plan_oracle_laws.py",
         "unit/bounds/test_deadline_bounds.py", "property/test_deadline_laws.py",
-        "property/test_dancer_promises.py",
+        "property/test_dancer_promises.py", "property/test_planner_machine.py",
     ),
     "elastic": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_matching.py",
@@ -44,13 +44,15 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_deadline_laws.py", "unit/core/schedulers/test_heterogeneous_policies.py",
         "parity/test_peer_elasticflow.py", "boundary/test_wrong_resizes.py",
         "parity/test_promises_equal_slow_twins.py", "parity/test_holders_equal_slow_twins.py",
+        "parity/test_afs_equals_reference.py", "parity/test_themis_equals_reference.py",
+        "parity/test_edf_greatest_equals_reference.py",
     ),
     "engine": (
         "parity/test_withdrawals.py", "unit/deciding/test_cluster_state.py",
         "unit/engine/test_simulation.py", "boundary/test_wrong_schedulers.py",
         "boundary/test_wrong_resizes.py", "boundary/test_random_schedulers.py",
         "parity/test_changes_equal_reference.py", "unit/engine", "boundary/test_every_run_ends.py",
-        "property/test_native_pieces.py",
+        "property/test_native_pieces.py", "property/test_engine_machine.py",
     ),
     "filling": ("unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py"),
     "gandiva": (
@@ -65,16 +67,19 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
         "parity/test_fast_paths_equal_slow_twins.py", "parity/test_deep_queues_equal_slow_twins.py",
         "property/test_conservative_laws.py", "property/test_clocked_lists.py",
-        "unit/deciding/test_starting.py",
+        "unit/deciding/test_starting.py", "property/test_waiting_machine.py",
+        "parity/test_loose_estimates_equal_reference.py",
     ),
     "market": (
         "property/test_market_laws.py", "unit/deciding/test_market.py",
         "unit/core/schedulers/test_matching.py", "unit/papers/test_matching.py",
+        "property/test_market_machine.py", "parity/test_matching_without_a_choice.py",
     ),
     "matching": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_matching.py",
         "unit/core/schedulers/test_heterogeneous_policies.py", "property/test_market_laws.py",
         "unit/papers/test_matching.py", "unit/papers/test_matching_online.py",
+        "parity/test_matching_without_a_choice.py",
     ),
     "model": (
         "unit/clusters", "boundary/test_bad_runs.py", "boundary/test_bad_networks.py",
@@ -97,7 +102,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     "reserving": (
         "parity/test_withdrawals.py", "unit/core/schedulers/test_easy_rules.py",
         "property/test_conservative_laws.py", "parity/test_fast_paths_equal_slow_twins.py",
-        "unit/deciding/test_starting.py",
+        "unit/deciding/test_starting.py", "parity/test_loose_estimates_equal_reference.py",
     ),
     "runs": (
         "parity/test_changes_equal_reference.py", "unit/results/test_run_measures.py",
@@ -108,6 +113,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/engine/test_simulation.py", "property/test_contention_laws.py",
         "boundary/test_random_schedulers.py", "boundary/test_wrong_schedulers.py",
         "parity/test_changes_equal_reference.py", "unit/engine",
+        "property/test_engine_machine.py",
     ),
     "solvers": (
         "property/test_assignment_laws.py", "property/test_graph_cut_laws.py",
@@ -116,11 +122,12 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/deciding/test_filling.py", "unit/core/schedulers/test_gavel_rounds.py",
         "unit/deciding/test_assignment.py", "property/test_bounds_hold.py",
         "property/test_graph_cut_gaps.py", "property/test_contention_laws.py",
-        "unit/papers/test_sjf_bco.py",
+        "unit/papers/test_sjf_bco.py", "property/test_assignment_machine.py",
+        "parity/test_themis_equals_reference.py",
     ),
     "promises": (
         "property/test_filled_line_laws.py", "parity/test_promises_equal_slow_twins.py",
-        "unit/core/schedulers/test_chronus_leases.py",
+        "unit/core/schedulers/test_chronus_leases.py", "parity/test_peer_chronus.py",
     ),
     "bindings/bind_a": (
         "unit/gym", "property/test_assignment_laws.py", "unit/deciding/test_assignment.py",
@@ -137,8 +144,9 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
     ),
     "bindings/bind_filling": ("unit/deciding/test_filling.py",),
     "bindings/bind_market": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
+    "bindings/bind_over_time": ("unit/schedules", "unit/results"),
     "bindings/bind_plan": ("property/test_plan_laws.py", "unit/core/schedulers/test_dancer.py",
-        "unit/core/schedulers/test_chronus_leases.py"),
+        "unit/core/schedulers/test_chronus_leases.py", "boundary/test_lease_line.py"),
     "bindings/bind_r": ("unit/results", "unit/plugins", "property/test_measured_windows.py"),
     "bindings/bind_s": (
         "unit/bounds/test_certificates.py", "unit/deciding/test_cluster_state.py",
@@ -146,15 +154,17 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "unit/engine/test_open_run.py", "unit/engine/test_saved_run.py",
         "property/test_contention_laws.py", "unit/core/speeds",
     ),
-    "bindings/bind_t": (
-        "unit/campaigns/test_timed_scheduler.py", "property/test_native_pieces.py",
-        "property/test_contention_laws.py",
-    ),
     "bindings/c": ("property/test_assignment_laws.py", "unit/engine", "unit/results"),
     "bindings/matching": ("property/test_market_laws.py", "unit/deciding/test_market.py"),
     "bindings/run": ("unit/engine", "boundary/test_every_run_ends.py", "unit/base"),
     "bindings/scheduler": (
         "boundary/test_random_schedulers.py", "unit/deciding", "boundary/test_every_run_ends.py",
+    ),
+    "bindings/testing": (
+        "unit/campaigns/test_timed_scheduler.py", "property/test_native_pieces.py",
+        "property/test_contention_laws.py", "property/test_filled_line_laws.py",
+        "property/test_market_laws.py", "property/test_plan_oracle_laws.py",
+        "property/test_planner_machine.py", "property/test_waiting_machine.py",
     ),
     "bindings/turn": ("property/test_assignment_laws.py", "unit/deciding/test_assignment.py"),
     "plugins/contentions": ("property/test_contention_laws.py", "unit/audit/test_audit_rates.py"),
@@ -169,6 +179,7 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "property/test_elastic_laws.py", "property/test_market_laws.py",
         "contract/test_every_speed.py", "unit/core/schedulers/test_heterogeneous_policies.py",
     ),
+    "plugins/schedulers/afs": ("parity/test_afs_equals_reference.py",),
     "plugins/schedulers/a_srpt": ("property/test_a_srpt_bound.py",),
     "plugins/schedulers/chronus": (
         "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
@@ -192,16 +203,25 @@ _CORE: Final[dict[str, tuple[str, ...]]] = {
         "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
         "property/test_elastic_laws.py",
     ),
-    "plugins/schedulers/gavel": (
-        "parity/test_edf_greatest_equals_reference.py", "property/test_deadline_laws.py",
-        "property/test_elastic_laws.py",
+    "plugins/schedulers/gandiva": (
+        "parity/test_gandiva_equals_reference.py", "parity/test_peer_gandiva.py",
     ),
+    "plugins/schedulers/matching": (
+        "property/test_market_laws.py", "parity/test_matching_without_a_choice.py",
+    ),
+    "plugins/schedulers/themis": ("parity/test_themis_equals_reference.py",),
 }  # fmt: skip
 _JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "audit": ("unit/audit",),
     "bounds": (
         "unit/bounds", "property/test_bounds_hold.py", "property/test_elastic_bounds_hold.py",
         "contract/test_every_bound.py",
+    ),
+    "plugins": (
+        "golden", "unit/plugins", "unit/core/schedulers/test_gavel_rounds.py",
+        "unit/core/schedulers/test_chronus_leases.py",
+        "unit/core/schedulers/test_heterogeneous_policies.py", "parity/test_gavel_at_rest.py",
+        "parity/test_peer_chronus.py", "contract/test_every_parameter.py",
     ),
     "results": (
         "unit/results", "contract/test_every_metric.py", "property/test_measured_windows.py",
@@ -243,5 +263,6 @@ def stages_of(file: str) -> list[list[str]]:
 
 
 def missing(root: Path) -> list[str]:
-    """Return what is asked and is not there."""
-    return [path for [path] in stages_of("") if not (root / path).exists()]
+    """Return what is asked and is not there, and of what is asked though there is no such file."""
+    nowhere = [key for key in _CORE if not any((root / "cpp").glob(f"{key}*"))]
+    return [path for [path] in stages_of("") if not (root / path).exists()] + nowhere

@@ -36,8 +36,6 @@ def check(case: Case, course: Course) -> None:
         return
     if case.alike.has_demands:
         return  # what servers have left beside GPUs decides, too
-    if not order.leaves_nothing and order.given.get("scan") == "skip":
-        return
     waits = (_Waits.behind if order.leaves_nothing else _Waits.ahead)(case, course)
     if not len(waits.job):
         return

@@ -316,6 +316,14 @@ def test_a_job_that_ends_inside_its_restart_is_named():
     named(problems(result, rows), "restart cost not paid", "job 0 ends before")
 
 
+def test_who_never_restarted_owes_nothing_for_it():
+    result = simulated([job(5, 1, 1, restart_us=SECOND)], SERVERS, "srtf")
+    start_us = result.intervals["start_us"][0]
+    found = problems(result, changed(result, 0, end_us=start_us))
+    named(found, "work lost", "job 0 did 0 us")
+    assert not any(p.startswith("restart cost not paid") for p in found)
+
+
 def test_preemption_by_a_non_preemptive_policy_is_named():
     result = preemptive()
     result.spec = type(result.spec).from_json(

@@ -10,7 +10,7 @@ from tests.golden.workload import cluster, trace
 
 
 @pytest.mark.parametrize("placement", ["best-fit", "consolidated", "count"])
-@pytest.mark.parametrize("policy", ["fifo", "sjf", "srtf", "easy"])
+@pytest.mark.parametrize("policy", ["fifo", "sjf", "sjf:scan=skip", "srtf", "easy"])
 def test_the_last_job_is_not_left_waiting(policy: str, placement: str) -> None:
     result = stored(
         gs.simulate(trace(is_typed=False), cluster(), policy=policy, placement=placement)

@@ -283,3 +283,13 @@ def test_sixty_four_jobs_on_five_hundred_workers_are_decided_well() -> None:
     assert found.gap < 0.02
     assert found.counts.sum(axis=0).max() <= 128
     assert found.fairness > 0.9
+
+
+def test_a_place_for_which_only_workers_of_no_use_are_left_stays_empty() -> None:
+    rates = np.array([[0.0, 1.0, 3.0], [2.0, 0.0, 3.0], [2.0, 2.0, 0.0]])
+    problem = _core.MatchingProblem(
+        rate=rates.ravel(), capacity=np.full(3, 3, np.int32), rounds=np.array([3.0, 6.0, 1.0]),
+        samples=np.full(3, 10.0), gradient_bytes=np.full(3, 5e9), bytes_per_s=np.full(3, 1.25e9),
+    )  # fmt: skip
+    found = _testing.clear_category(problem, [4, 3, 2], {"guard": 0.0, "polish": False})
+    assert found.counts.reshape(3, 3).tolist() == [[0, 3, 1], [2, 0, 1], [1, 0, 0]]

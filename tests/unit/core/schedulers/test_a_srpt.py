@@ -240,6 +240,8 @@ def test_predictions_count_with_what_a_good_placement_takes() -> None:
     assert order("qssf") == [0, 1, 2]
     assert order("spjf") == order("wcs-duration") == [0, 2, 1]
     assert order("spwf") == order("wcs-workload") == [0, 2, 1]
+    assert order("srsf") == [0, 1, 2]
+    assert order("a-srpt-p") == [0, 2, 1]
     assert order("a-srpt:idle=false") == [2, 1, 0]
     assert order("a-srpt:idle=false,work=low") == [1, 2, 0]
 
