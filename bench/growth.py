@@ -24,6 +24,7 @@ METHOD = (
     "time, `8 x servers` time per job over time per job; `>`: that run took longer than "
     "{limit_s:g} s, and policies of which the first did are left out."
 )
+_CUT_ALPHA = 0.4  # of a bar whose run was ended
 COLUMNS = ("workload", "policy", "us per job", "10 x jobs", "8 x servers")
 
 
@@ -83,21 +84,31 @@ def section(found: list[Growth], jobs: int, servers: int, limit_s: float) -> Sec
 
 
 def draw(found: list[Growth], path: Path) -> None:
-    """Draw a bar for each policy and each way to grow."""
+    """Draw a bar for each policy and each way to grow, on axes of powers."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     mpl.rcParams |= {"svg.hashsalt": "gpusched", "svg.fonttype": "none"}
     from matplotlib import pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator
 
     names = [f"{one.policy} ({one.workload})" for one in found]
     figure, (left, right) = plt.subplots(1, 2, sharey=True, figsize=(9, 0.22 * len(names) + 1.2))
-    left.barh(names, [one.by_jobs() for one in found], color="#4477aa")
-    left.axvline(MOST_JOBS, color="black", linewidth=0.8)
-    left.set_xlabel("10 x the jobs: times the time")
-    right.barh(names, [one.by_servers() for one in found], color="#ee6677")
-    right.axvline(MOST_SERVERS, color="black", linewidth=0.8)
+    by_jobs = left.barh(names, [one.by_jobs() for one in found], color="#4477aa")
+    by_servers = right.barh(names, [one.by_servers() for one in found], color="#ee6677")
+    for one, longer, larger in zip(found, by_jobs, by_servers, strict=True):
+        longer.set_alpha(_CUT_ALPHA if one.longer.is_cut else 1.0)
+        larger.set_alpha(_CUT_ALPHA if one.larger.is_cut else 1.0)
+    left.set_xlabel("10 x the jobs: times the time (pale: at least)")
     right.set_xlabel("8 x the servers: times the time per job")
+    for axes, bar in ((left, MOST_JOBS), (right, MOST_SERVERS)):
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=20))
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.tick_params(axis="x", labelsize=7)
+        axes.axvline(bar, color="black", linewidth=0.8)
+        axes.margins(y=0.01)
     left.invert_yaxis()
     figure.savefig(path, metadata={"Date": None}, bbox_inches="tight")
 
