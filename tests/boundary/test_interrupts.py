@@ -203,7 +203,7 @@ def test_a_policy_that_is_slow_on_a_deep_queue_can_be_stopped(span_s: float) -> 
 
 
 def test_a_slow_placement_can_be_stopped() -> None:
-    cluster = gs.Cluster.uniform(servers=256, gpus=8)
+    cluster = gs.Cluster.uniform(servers=8_192, gpus=8)
     options = {"policy": "easy", "placement": "random"}
     assert seconds_to_stop(burst(60_000, 1_000), cluster, **options) < SOON_S
 
