@@ -77,22 +77,25 @@ def is_affected(advisory: Advisory, name: str, version: str) -> bool:
 
 
 def lies_in(events: list[dict[str, str]], version: str) -> bool:
-    """Whether the last event at or before the version is one that introduces the fault."""
+    """Whether the last event at or before the version is one that introduces the fault.
+
+    What mends it in a version that cannot be read mends nothing, so that the fault is told.
+    """
+    dated = []
+    for event in events:
+        kind, text = next(iter(event.items()))
+        try:
+            dated.append((Version(text), kind))
+        except InvalidVersion:
+            if kind == "introduced":
+                dated.append((Version("0"), kind))
     asked, inside = Version(version), False
-    for event in sorted(events, key=_instant):
-        (kind, _), at = next(iter(event.items())), _instant(event)
+    for at, kind in sorted(dated, key=lambda one: one[0]):
         if kind == "last_affected":
             inside = inside and asked <= at
         elif asked >= at:
             inside = kind == "introduced"
     return inside
-
-
-def _instant(event: dict[str, str]) -> Version:
-    try:
-        return Version(next(iter(event.values())))
-    except InvalidVersion:
-        return Version("0")
 
 
 if __name__ == "__main__":

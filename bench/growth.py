@@ -24,8 +24,8 @@ METHOD = (
     "time, `8 x servers` time per job over time per job; `>`: that run took longer than "
     "{limit_s:g} s, and policies of which the first did are left out."
 )
-_CUT_ALPHA = 0.4  # of a bar whose run was ended
 COLUMNS = ("workload", "policy", "us per job", "10 x jobs", "8 x servers")
+_CUT_ALPHA = 0.4  # of a bar whose run was ended
 
 
 @dataclass(frozen=True)

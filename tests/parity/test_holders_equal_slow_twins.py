@@ -65,21 +65,12 @@ def workload(seed: int, *, types: int, elastic: bool) -> tuple[gs.Trace, gs.Clus
     return trace, gs.Cluster(groups[:types])
 
 
-def assert_equal_schedules(
-    policy: str, placement: str, predictor: str, trace: gs.Trace, cluster: gs.Cluster, speed: str
-) -> None:
+def assert_equal_schedules(jobs_and_cluster: tuple[gs.Trace, gs.Cluster], **options: Any) -> None:
     """Compare the digests of both ways."""
 
     def digest() -> str:
         with unwarned():
-            return gs.simulate(
-                trace,
-                cluster,
-                policy=policy,
-                placement=placement,
-                predictor=predictor,
-                speed=speed,
-            ).digest
+            return gs.simulate(*jobs_and_cluster, **options).digest
 
     fast = digest()
     with slow_twins():
@@ -93,9 +84,9 @@ def assert_equal_schedules(
 def test_the_greatest_widths_by_deadline_are_those_of_the_walk_over_all(
     policy: str, types: int, elastic: bool, seed: int
 ) -> None:
-    trace, cluster = workload(seed, types=types, elastic=elastic)
+    drawn = workload(seed, types=types, elastic=elastic)
     speed = "table" if elastic else "fixed"
-    assert_equal_schedules(policy, "consolidated", "oracle", trace, cluster, speed)
+    assert_equal_schedules(drawn, policy=policy, placement="consolidated", speed=speed)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -108,5 +99,5 @@ def test_the_greatest_widths_by_deadline_are_those_of_the_walk_over_all(
 def test_who_runs_by_time_left_stays_in_order_until_it_ends(
     policy: str, placement: str, types: int, predictor: str, seed: int
 ) -> None:
-    trace, cluster = workload(seed, types=types, elastic=False)
-    assert_equal_schedules(policy, placement, predictor, trace, cluster, "fixed")
+    drawn = workload(seed, types=types, elastic=False)
+    assert_equal_schedules(drawn, policy=policy, placement=placement, predictor=predictor)

@@ -19,7 +19,10 @@ def workers_of(mask: int) -> int:
 
 @dataclass
 class Free:
-    """A value: to take or to give back makes another one."""
+    """A value: to take or to give back makes another one.
+
+    It is not frozen: thousands are made in a run, and a frozen one takes several times as long.
+    """
 
     masks: Allocation
     """Server -> its wholly free GPUs."""
