@@ -22,7 +22,7 @@ export CI=true  # Hypothesis then sets no deadlines
   --resolution lowest-direct "gpusched[test] @ file://$wheel"
 "$work/tools/bin/uv" pip list --quiet --python "$work/lowest/bin/python"
 
-cp -r tests pyproject.toml docs bench examples cpp "$work"
+cp -r .ci tests pyproject.toml docs bench examples cpp "$work"
 cd "$work"
 lowest/bin/python -c 'import gpusched; assert "lowest" in gpusched.__file__, gpusched.__file__'
 lowest/bin/gpusched --help >/dev/null
