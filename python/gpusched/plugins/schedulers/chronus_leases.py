@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import starmap
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +14,13 @@ from gpusched.plugins.built_in import built_in
 from gpusched.plugins.schedulers.chronus_jobs import LeaseJob
 from gpusched.plugins.schedulers.chronus_plans import Claim, LeasePlans
 from gpusched.plugins.schedulers.chronus_program import first_leases
-from gpusched.plugins.schedulers.type_parts import Parts, best_parts, start_first, want
+from gpusched.plugins.schedulers.type_parts import (
+    Parts,
+    best_parts,
+    rates_by_type,
+    start_first,
+    want,
+)
 
 Ids = npt.NDArray[np.int64]
 
@@ -122,30 +129,25 @@ class ChronusLeases(_core.Scheduler):
             self.came.remove(job)
 
     def _meet(self, state: Any, arrived: Ids) -> None:
-        deadlines, submits = state.deadline_us[arrived].tolist(), state.submit_us[arrived].tolist()
-        services, costs = state.predicted_us[arrived].tolist(), state.restart_us(arrived).tolist()
-        for at, job in enumerate(arrived.tolist()):
-            gpus, alone = int(state.gpus[job]), arrived[at : at + 1]
-            rates = tuple(
-                float(state.rates(alone, kind, gpus)[0]) for kind in range(len(self.capacity))
-            )
-            fits = [
-                kind for kind, rate in enumerate(rates) if rate > 0 and self.capacity[kind] >= gpus
-            ]
-            # A restart is paid in each lease, at the most.
-            overhead = 1 + costs[at] / self.lease_us
-            self.jobs[job] = LeaseJob(
-                gpus=gpus,
-                rates=rates,
-                is_whole=bool(fits),
-                kind=max(fits, key=lambda kind: (rates[kind], -kind), default=-1),
-                due_us=deadlines[at],
-                came_us=submits[at],
-                service_us=services[at],
-                restart_us=costs[at],
-                estimate_us=int(services[at] * overhead * (1 + self.margin)),
-            )
-            self.came.append(job)
+        if not len(arrived):
+            return
+        gpus, rates = state.gpus[arrived], rates_by_type(state, arrived)
+        fits = (rates > 0) & (np.array(self.capacity) >= gpus[:, None])
+        is_whole = fits.any(axis=1)
+        kinds = np.where(is_whole, np.where(fits, rates, 0.0).argmax(axis=1), -1)
+        services = state.predicted_us[arrived].tolist()
+        costs = state.restart_us(arrived).tolist()
+        # A restart is paid in each lease, at the most.
+        estimates = (
+            int(service * (1 + cost / self.lease_us) * (1 + self.margin))
+            for service, cost in zip(services, costs, strict=True)
+        )
+        columns = (gpus, rates, rates.max(axis=1), is_whole, kinds)
+        times = (state.deadline_us[arrived], state.submit_us[arrived])
+        known = (column.tolist() for column in columns + times)
+        rows = zip(*known, services, costs, estimates, strict=True)  # as LeaseJob has them
+        self.jobs.update(zip(arrived.tolist(), starmap(LeaseJob, rows), strict=True))
+        self.came += arrived.tolist()
 
     def _update(self, state: Any) -> None:
         """Look up what is left of each estimate."""
@@ -159,8 +161,8 @@ class ChronusLeases(_core.Scheduler):
 
     def _turn_down(self, job: int) -> None:
         known = self.jobs[job]
-        known.is_admitted = False
-        if known.kind >= 0:
+        if known.is_admitted:
+            known.is_admitted = False
             self.ledgers[known.kind].drop(job)
 
     def _lease(self, lease: int, wanted: dict[int, Parts], free: list[int]) -> None:
@@ -222,7 +224,8 @@ class ChronusLeases(_core.Scheduler):
     def _fill(self, now_us: int, wanted: dict[int, Parts], free: list[int]) -> None:
         """Give what is left to those without a lease, by GPU time left."""
         for job, known in self.jobs.items():
-            self._look_at_end(now_us, job, known, is_leased=job in wanted)
+            if known.due_us >= 0 and not known.is_late and job not in wanted:
+                self._look_at_end(now_us, job, known)
         line = [job for job, known in self.jobs.items() if not known.is_admitted]
         # Where a restart takes longer than a lease, nobody would get on.
         for job in line:
@@ -239,11 +242,9 @@ class ChronusLeases(_core.Scheduler):
         parts = best_parts(known.rates, known.gpus, free, is_whole=known.is_whole)
         return parts if parts or known.is_whole else known.held
 
-    def _look_at_end(self, now_us: int, job: int, known: LeaseJob, *, is_leased: bool) -> None:
+    def _look_at_end(self, now_us: int, job: int, known: LeaseJob) -> None:
         """Whoever waits and can no longer end in time comes last from now on."""
-        if is_leased or known.due_us < 0 or known.is_late:
-            return
-        rate = max(known.rates)
+        rate = known.greatest_rate
         left_us = known.service_us - known.attained_us
         if rate > 0 and known.due_us < now_us + left_us / rate:
             known.is_late = True

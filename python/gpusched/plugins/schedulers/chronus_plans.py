@@ -19,7 +19,7 @@ FURTHEST: Final = 1 << 20
 """Leases ahead up to which claims are judged by the core, which counts them all."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Claim:
     """What a job asks of the leases from some number on.
 
@@ -95,24 +95,23 @@ class LeasePlans:
         judged = {
             job: claim
             for job, claim in claims.items()
-            if 0 < claim.leases <= min(claim.until - start, LONGEST)
+            if 0 < claim.leases <= LONGEST and claim.leases <= claim.until - start
         }
         if not judged:
             return []
         ahead = max(claim.until for claim in judged.values()) - start
         if ahead > FURTHEST:
             return self.admitted_by_planning(judged, start)
-        line = sorted(judged, key=lambda job: judged[job].order())
-        columns = [(judged[job].gpus, judged[job].leases, judged[job].until) for job in line]
-        gpus, leases, until = np.array(columns, np.int64).T.copy()
+        rows = [(claim.gpus, claim.leases, claim.until) for claim in judged.values()]
+        gpus, leases, until = np.array(rows, np.int64).T
+        line = np.lexsort((-until, until - leases, -gpus))  # as Claim.order
         core = _core.LeaseLine(
-            self.capacity, self._taken(start, ahead), gpus, leases, until - start
+            self.capacity, self._taken(start, ahead), gpus[line], leases[line], until[line] - start
         )
-        places = {job: place for place, job in enumerate(line)}
         found = []
-        for job in judged:
+        for job, place in zip(judged, np.argsort(line).tolist(), strict=True):
             listen()
-            if core.try_join(places[job]):
+            if core.try_join(place):
                 found.append(job)
         return found
 

@@ -18,7 +18,13 @@ from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS, PREEMPTION
 from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
 from gpusched.plugins.schedulers.gavel_rounds import SimulatorRounds
 from gpusched.plugins.schedulers.gavel_waiting import Waiting
-from gpusched.plugins.schedulers.type_parts import Parts, best_parts, start_first, want
+from gpusched.plugins.schedulers.type_parts import (
+    Parts,
+    best_parts,
+    rates_by_type,
+    start_first,
+    want,
+)
 
 
 @built_in("gavel")
@@ -68,7 +74,6 @@ class Gavel(_core.Scheduler):
     def begin(self, state: Any) -> None:
         """Forget the last run."""
         self.capacity = np.asarray(state.type_gpus, dtype=np.int64)
-        self.types = np.arange(len(self.capacity))
         self.rates: dict[int, tuple[float, ...]] = {}  # of the active jobs, on each type
         self.widths: dict[int, int] = {}
         self.is_whole: dict[int, bool] = {}  # whether some type holds the whole gang
@@ -79,7 +84,7 @@ class Gavel(_core.Scheduler):
         self.fractions = Fractions(len(self.capacity), state.now_us)
         self.counted_us = state.now_us
         last = len(self.prices) - 1  # which holds for all further types
-        self.price = np.array([self.prices[min(kind, last)] for kind in self.types.tolist()])
+        self.price = np.array([self.prices[min(kind, last)] for kind in range(len(self.capacity))])
         self.rounds = None
         if self.is_artefact:
             self.rounds = SimulatorRounds(
@@ -193,13 +198,7 @@ class Gavel(_core.Scheduler):
         listen()
         if not len(arrived):
             return
-        widths = state.gpus[arrived]
-        rates = np.zeros((len(arrived), len(self.types)))
-        for width in np.unique(widths).tolist():
-            listen()
-            alike = widths == width
-            for kind in self.types.tolist():
-                rates[alike, kind] = state.rates(arrived[alike], kind, width)
+        widths, rates = state.gpus[arrived], rates_by_type(state, arrived)
         if self.rounds is not None:
             for job in arrived.tolist():
                 self.rounds.meet(job)

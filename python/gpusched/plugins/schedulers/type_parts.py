@@ -5,10 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from gpusched import _core
+from gpusched.base.supervision import listen
 
 Parts = list[tuple[int, int]]
 """Pairs of a GPU type and a number of GPUs, by type."""
+
+
+def rates_by_type(state: Any, jobs: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Return how fast each job is on each type, as wide as it asks to be."""
+    widths = state.gpus[jobs]
+    rates = np.zeros((len(jobs), len(state.type_gpus)))
+    for width in np.unique(widths).tolist():
+        listen()
+        alike = widths == width
+        for kind in range(rates.shape[1]):
+            rates[alike, kind] = state.rates(jobs[alike], kind, width)
+    return rates
 
 
 def best_parts(rates: Sequence[float], width: int, free: Sequence[int], *, is_whole: bool) -> Parts:
