@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "deadlines/plan_oracle.hpp"
+#include "solvers/segment_choices.hpp"
 
 namespace gpusched {
 
@@ -25,36 +26,19 @@ class PlanSearch {
   [[nodiscard]] std::span<const std::int32_t> choices() { return oracle_.choices(); }
 
  private:
-  /// What a configuration that fits in a segment costs and does, whatever ran before.
-  struct Choice {
-    double cost;
-    std::int32_t quanta;
-    std::uint32_t configuration;
-  };
-  /// What one choice in each segment, or none, costs and does together.
-  struct Sum {
-    double cost = 0.0;
-    std::int64_t quanta = 0;
-  };
-
   void find_choices(std::span<const PlanOption> options, std::size_t num_configurations,
                     int quanta);
   [[nodiscard]] bool find_bound(int quanta);
-  [[nodiscard]] double dearest_quantum(int quanta, const Sum& most) const;
-  [[nodiscard]] Sum choose_most() const;
-  [[nodiscard]] Sum choose_at(double price) const;
+  [[nodiscard]] double dearest_quantum(double quanta, const SegmentChoices::Sum& most);
   [[nodiscard]] bool keep(double limit);
 
-  [[nodiscard]] std::span<const Choice> of(std::size_t segment) const noexcept {
-    return std::span(choices_).subspan(begins_[segment], begins_[segment + 1] - begins_[segment]);
-  }
-
   PlanOracle oracle_;
-  std::vector<Choice> choices_;  // of each segment, which begins at `begins_`
-  std::vector<std::size_t> begins_;
+  SegmentChoices choices_;  // what is done: quanta
+  std::size_t num_segments_ = 0;
+  std::size_t num_configurations_ = 0;
+  std::size_t num_fitting_ = 0;  // of the choices
   double bound_ = 0.0;           // no plan costs less
-  std::vector<double> reduced_;  // of each choice: so much more, at least, costs a plan with it
-  std::vector<double> idle_;     // the same of no choice, of each segment
+  double price_ = 0.0;           // of a quantum, at which the bound was found
   // What is looked at, as in PlanCore.
   std::vector<std::uint32_t> kept_;
   std::vector<std::size_t> kept_begins_;

@@ -35,6 +35,15 @@ PlanOption option_of(double cost, double rate, Time all, Time paid_by_all, Time 
   return {cost, after(paid_by_same), after(paid_by_all), first, true};
 }
 
+/// What the segments choose together at a price: a line above all bounds.
+struct Line {
+  double price = 0.0;
+  double bound = 0.0;
+  double left = 0.0;  ///< of the work: the slope
+
+  [[nodiscard]] double at_zero() const noexcept { return bound - left * price; }
+};
+
 constexpr PlanOption kNoOption{kInfinity, -1, -1, -1, true};
 
 }  // namespace
@@ -187,58 +196,65 @@ bool DeadlineSegments::prune(int quanta, double limit) {
 // any price. It is concave in the price, and its slope is the work that is left over. A plan runs
 // through whole segments, but drops what it does not need at its end: in one segment slots may cost
 // no more than the cheapest of them.
-bool DeadlineSegments::costs_at_least(const PlanQuery& query, double work, double limit) const {
+bool DeadlineSegments::costs_at_least(const PlanQuery& query, double work, double limit) {
   if (!(work > 0.0 && limit < kInfinity)) return false;
-  Relaxed low{0.0, 0.0, work};
-  Relaxed high = relax(query, limit / work, work);
+  relax(query);
+  Line low{0.0, 0.0, work};
+  Line high;
+  double price = limit / work;
   for (int cut = 0; cut < kMostCuts; ++cut) {
-    if (std::max(low.bound(), high.bound()) * kSurelyDearer >= limit) return true;
-    if (high.left > 0.0) {  // the segments do all the work at a higher price only
-      low = high;
-      high = relax(query, kPriceStep * high.price, work);
+    const SegmentChoices::Sum sum = whole_.choose_at(price);
+    const double left = work - sum.done;
+    const Line found{price, sum.cost + price * left, left};
+    if (found.bound * kSurelyDearer >= limit &&
+        (found.bound - saved_at(price)) * kSurelyDearer >= limit) {
+      return true;
+    }
+    (left > 0.0 ? low : high) = found;
+    if (!(high.price > 0.0)) {  // the segments do all the work at a higher price only
+      price *= kPriceStep;
       continue;
     }
-    // No bound is greater than where the tangents meet.
-    const double over = high.cost - high.left * high.price;
-    const double under = low.cost - low.left * low.price;
-    const double price = (over - under) / (low.left - high.left);
-    if ((low.cost + low.left * (price - low.price)) * kSurelyDearer < limit) return false;
+    // No bound is greater than where the lines meet.
+    price = (high.at_zero() - low.at_zero()) / (low.left - high.left);
+    if ((low.bound + low.left * (price - low.price)) * kSurelyDearer < limit) return false;
     if (!(price > low.price && price < high.price)) return false;
-    const Relaxed found = relax(query, price, work);
-    (found.left > 0.0 ? low : high) = found;
   }
   return false;
 }
 
-DeadlineSegments::Relaxed DeadlineSegments::relax(const PlanQuery& query, double price,
-                                                  double work) const {
+/// What each segment may choose from; where a configuration fits in some of its slots alone, those
+/// may be its cheapest.
+void DeadlineSegments::relax(const PlanQuery& query) {
   const auto num_types = static_cast<std::size_t>(prices_->num_types());
-  Relaxed found{price, price * work, work};
+  const std::size_t num_configurations = query.configurations.size();
+  whole_.open(segments_.size(), num_configurations);
+  parts_.open(segments_.size(), num_configurations);
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     const double ticks = ticks_of(end_of(segments_[i]) - begin_of(segments_[i]));
     if (!(ticks > 0.0)) continue;
-    double gain = 0.0;
-    double rate = 0.0;
-    double gain_of_part = 0.0;
-    for (const PlanConfiguration& c : query.configurations) {
+    for (std::size_t index = 0; index < num_configurations; ++index) {
+      const PlanConfiguration& c = query.configurations[index];
       const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
       const int gpus = prices_->gpus(c.type);
+      if (sum.least + c.gpus > gpus) continue;
       const double width = static_cast<double>(c.gpus);
-      // Without a branch: what fits, and what is better, cannot be foretold.
-      const double of_part =
-          sum.least + c.gpus <= gpus ? (price * c.rate - sum.least_per_tick * width) * ticks : 0.0;
-      gain_of_part = std::max(gain_of_part, of_part);
+      const double least = sum.least_per_tick * width * ticks;
       const bool fits = sum.most + c.gpus <= gpus;  // in all slots
-      const double own = fits ? price * c.rate * ticks - sum.price * width : of_part;
-      const bool is_better = own > gain;
-      gain = is_better ? own : gain;
-      rate = is_better ? c.rate : rate;
+      parts_.set(i, index, least, c.rate * ticks);
+      whole_.set(i, index, fits ? sum.price * width : least, c.rate * ticks);
     }
-    found.cost -= gain;
-    found.left -= rate * ticks;
-    found.saved = std::max(found.saved, gain_of_part - gain);
   }
-  return found;
+}
+
+/// At most, by leaving the last segment early.
+double DeadlineSegments::saved_at(double price) {
+  parts_.choose_at(price);
+  double saved = 0.0;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    saved = std::max(saved, parts_.gains()[i] - whole_.gains()[i]);
+  }
+  return saved;
 }
 
 double DeadlineSegments::most_work(const PlanQuery& query) const {

@@ -12,6 +12,7 @@
 #include "deadlines/plan_oracle.hpp"
 #include "deadlines/prices.hpp"
 #include "deadlines/promise_ledger.hpp"
+#include "solvers/segment_choices.hpp"
 
 namespace gpusched {
 
@@ -61,7 +62,7 @@ class DeadlineSegments {
   /// No plan does more ticks of service.
   [[nodiscard]] double most_work(const PlanQuery& query) const;
   /// Whether a bound says that every plan costs `limit` or more, whatever is dropped at its end.
-  [[nodiscard]] bool costs_at_least(const PlanQuery& query, double work, double limit) const;
+  [[nodiscard]] bool costs_at_least(const PlanQuery& query, double work, double limit);
   /// The slots of the configuration chosen in each segment, -1 for none, in which it fits.
   void read_steps(const PlanQuery& query, std::span<const std::int32_t> choices,
                   std::vector<PlanStep>& steps) const;
@@ -79,16 +80,6 @@ class DeadlineSegments {
     std::int32_t least;
     std::int32_t most;
   };
-  /// What segments choose if a tick of service is worth `price`.
-  struct Relaxed {
-    double price;
-    double cost;  ///< no plan of whole segments costs less
-    double left;  ///< of the work; negative: they do more
-    double saved = 0.0;  ///< at most, by leaving the last segment early
-
-    [[nodiscard]] double bound() const noexcept { return cost - saved; }
-  };
-
   void sum_up();
   [[nodiscard]] Time begin_of(const Segment& segment) const noexcept {
     return std::max(window_.begin, options_->slot * segment.begin);
@@ -99,7 +90,8 @@ class DeadlineSegments {
   [[nodiscard]] PlanOption option_with_gaps(const PlanQuery& query, const Segment& segment,
                                             const PlanConfiguration& c, Time pending,
                                             double quantum, int quanta) const;
-  [[nodiscard]] Relaxed relax(const PlanQuery& query, double price, double work) const;
+  void relax(const PlanQuery& query);
+  [[nodiscard]] double saved_at(double price);
   [[nodiscard]] bool has_room(const PlanConfiguration& configuration,
                               std::int64_t slot) const noexcept {
     return ledger_->promised(configuration.type, slot) + configuration.gpus <=
@@ -114,6 +106,8 @@ class DeadlineSegments {
   std::vector<SegmentSum> sums_;  // by segment, then type
   std::vector<std::int32_t> promised_;  // of one type, in each slot of the window
   std::vector<PlanOption> plan_options_;
+  SegmentChoices whole_;  // what is done: ticks of service
+  SegmentChoices parts_;  // at the least price of a tick, as if the segment could be left early
 };
 
 }  // namespace gpusched
