@@ -17,6 +17,8 @@ constexpr double kGreatestRatio = 1e6;
 constexpr std::int64_t kMostGpus = std::int64_t{1} << 22;
 /// Between a floor and the price of the last GPU.
 constexpr double kLeastSpan = 2.0;
+/// Entries of a table before it is the next one's turn.
+constexpr int kInTurn = 32;
 /// By how much a root is guessed wrong at most, as a rule.
 constexpr double kGuessError = 2e-15;
 
@@ -67,7 +69,8 @@ Prices::Prices(PriceRule rule, std::span<const std::int64_t> type_gpus)
       fail_input("cluster: GPU type " + std::to_string(i) + " has " + std::to_string(type_gpus[i]) +
                  " GPUs; prices are kept of 0 to " + std::to_string(kMostGpus));
     }
-    types_[i].gpus = types_[i].exponent_gpus = static_cast<int>(type_gpus[i]);
+    types_[i].gpus = static_cast<int>(type_gpus[i]);
+    types_[i].exponent_gpus = types_[i].next_entry = types_[i].gpus;
     types_[i].table.assign(static_cast<std::size_t>(type_gpus[i]) + 1, 1.0);
     all_gpus_ += type_gpus[i];
   }
@@ -94,6 +97,7 @@ void Prices::see_window(std::int64_t slots) {
   for (Type& type : types_) {
     if (type.is_seen) renew(type);
   }
+  fill_tables();
 }
 
 void Prices::renew(Type& type) {
@@ -120,17 +124,32 @@ void Prices::renew(Type& type) {
   type.exponent_gpus = exponent_gpus;
   if (rule_ == PriceRule::constant) {
     std::fill(type.table.begin(), type.table.end(), bounds.low);
+    type.next_entry = exponent_gpus;
     return;
   }
-  const double step = portable_root(bounds.high / bounds.low, exponent_gpus);
-  double price = bounds.low;
-  for (double& entry : type.table) {
-    entry = std::min(price, bounds.high);
-    price *= step;
-  }
-  // There the price is the upper bound, whatever rounding did.
-  for (auto g = static_cast<std::size_t>(exponent_gpus); g < type.table.size(); ++g) {
-    type.table[g] = bounds.high;
+  type.next_entry = 0;
+  type.next_price = bounds.low;
+  type.step = portable_root(bounds.high / bounds.low, exponent_gpus);
+  // From there on the price is the upper bound, whatever rounding does.
+  const auto last = std::min(type.table.size(), static_cast<std::size_t>(exponent_gpus));
+  std::fill(type.table.begin() + static_cast<std::ptrdiff_t>(last), type.table.end(), bounds.high);
+}
+
+/// In turns: in a table each entry waits for the one before.
+void Prices::fill_tables() {
+  for (bool is_filled = false; !is_filled;) {
+    is_filled = true;
+    for (Type& type : types_) {
+      const int end = std::min(type.exponent_gpus, type.next_entry + kInTurn);
+      double price = type.next_price;
+      for (int g = type.next_entry; g < end; ++g) {
+        type.table[static_cast<std::size_t>(g)] = std::min(price, type.bounds.high);
+        price *= type.step;
+      }
+      type.next_entry = end;
+      type.next_price = price;
+      is_filled = is_filled && end == type.exponent_gpus;
+    }
   }
 }
 

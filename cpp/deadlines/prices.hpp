@@ -80,12 +80,16 @@ class Prices {
     double floor = 0.0;
     Bounds bounds{1.0, 1.0};
     std::vector<double> table;
+    int next_entry = 1;  // of the table, where it is being filled; exponent_gpus: it is filled
+    double next_price = 1.0;
+    double step = 1.0;
   };
 
   [[nodiscard]] const Type& at(int type) const noexcept {
     return types_[static_cast<std::size_t>(type)];
   }
   void renew(Type& type);
+  void fill_tables();
 
   PriceRule rule_;
   std::vector<Type> types_;
