@@ -60,10 +60,13 @@ void Admission::offer_first(const State& state, Index index, Actions& actions) {
     book_->make_promise(index, steps_);
     return;
   }
-  book_->jobs[index].promise = Promise::open;
-  book_->open.push_back(index);
-  const DancerJob& own = book_->jobs[index];
-  if (!own.is_in_time(own.query(state))) book_->lose_hope(state, index);
+  DancerJob& own = book_->jobs[index];
+  if (own.is_in_time(own.query(state))) {
+    own.promise = Promise::open;
+    book_->open.push_back(index);
+  } else {
+    book_->lose_hope(state, index);
+  }
 }
 
 bool Admission::offer_again(const State& state, Index index) {

@@ -124,8 +124,6 @@ void DancerBook::lose_hope(const State& state, Index id) {
     std::erase(live, id);
     own.steps.clear();
     ++num_broken;
-  } else {
-    std::erase(open, id);
   }
   own.promise = Promise::none;
   (state.is_running(own.job) ? rest_running : rest).insert(own.job);

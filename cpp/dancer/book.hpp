@@ -32,7 +32,7 @@ struct DancerBook {
   void make_promise(Index id, std::span<const PlanStep> steps);
   /// A job has finished, or is taken back while it waits.
   void forget(JobId job);
-  /// Its deadline cannot be met any more.
+  /// Its deadline cannot be met any more. It has a promise, or stands nowhere.
   void lose_hope(const State& state, Index id);
   [[nodiscard]] bool has_jobs_to_plan() const noexcept {
     return !live.empty() || !open.empty() || !rest.empty() || !rest_running.empty();

@@ -95,8 +95,7 @@ void SlotBorder::replan(const State& state) {
 
 void SlotBorder::sort_open(const State& state) {
   urgency_.clear();
-  const std::vector<Index> all(book_->open);
-  for (const Index index : all) {
+  for (const Index index : std::exchange(book_->open, {})) {
     const PlanQuery query = book_->jobs[index].query(state);
     if (book_->jobs[index].is_in_time(query)) {
       urgency_.emplace_back(-value_density(query), index);
@@ -108,7 +107,6 @@ void SlotBorder::sort_open(const State& state) {
     return a.first != b.first ? a.first < b.first
                               : book_->jobs[a.second].job < book_->jobs[b.second].job;
   });
-  book_->open.clear();
   for (const auto& [density, index] : urgency_) book_->open.push_back(index);
 }
 
@@ -175,6 +173,7 @@ void SlotBorder::hand_out_rest(const State& state) {
     const PlanQuery query = own.query(state);
     if (has_spare(query, own.held, -1, spare_)) give(job, own.held, query);
   }
+  first_waiting_ = fill_.size();
   int misses = 0;
   for (auto job = book_->rest.begin(); job != book_->rest.end() && misses < kMaxFillMisses; ++job) {
     const DancerJob& own = book_->jobs[book_->index[*job]];
@@ -219,16 +218,17 @@ void SlotBorder::apply(const State& state, Actions& actions) {
     // What was refused goes on as before, or waits.
     const bool was_kept = is_refused && state.is_running(own.job);
     own.held = was_kept ? fill_[i].query.current : is_refused ? -1 : fill_[i].chosen;
-    if (own.promise == Promise::none && own.held >= 0) book_->rest_running.insert(own.job);
+    if (i < first_waiting_ || own.held < 0) continue;
+    book_->rest_running.insert(own.job);
+    book_->rest.erase(own.job);
   }
-  sort_rest();
+  sort_out_stopped();
 }
 
-/// Who runs without a promise, and who waits.
-void SlotBorder::sort_rest() {
+/// Who ran without a promise and does not go on waits.
+void SlotBorder::sort_out_stopped() {
   for (auto job = book_->rest_running.begin(); job != book_->rest_running.end();) {
     if (book_->jobs[book_->index[*job]].held >= 0) {
-      book_->rest.erase(*job);
       ++job;
     } else {
       book_->rest.insert(*job);

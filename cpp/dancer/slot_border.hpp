@@ -48,7 +48,7 @@ class SlotBorder {
   void hand_out(const State& state);
   void hand_out_rest(const State& state);
   void apply(const State& state, Actions& actions);
-  void sort_rest();
+  void sort_out_stopped();
   [[nodiscard]] bool may_move(const State& state, JobId job);
 
   Ref<DancerBook> book_;
@@ -61,6 +61,7 @@ class SlotBorder {
   SlotFilling filling_;
   std::vector<FillJob> fill_;
   std::vector<Index> filled_;  // of each entry of fill_
+  std::size_t first_waiting_ = 0;  // of those without a promise, in fill_
   std::vector<std::pair<double, Index>> urgency_;
   std::vector<std::int64_t> spare_;
   std::vector<PlanStep> steps_;

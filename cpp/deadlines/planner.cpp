@@ -16,8 +16,6 @@ constexpr int kQuantaPerSegment = 20;
 /// What rounding may cost in a run: in ticks of service, and of the work.
 constexpr double kRoundingTicks = 3.0;
 constexpr double kWorkRounding = 1e-9;
-/// Sums in another order round otherwise.
-constexpr double kSurelyMore = 1.0 + 1e-9;
 /// Costs are known up to so many times the value.
 constexpr double kKnownCost = 2.0;
 
@@ -229,7 +227,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, bo
   widths_.clear();
   for (const PlanConfiguration& c : query.configurations) widths_.push_back(c.gpus);
   if (!is_cut) segments_.cut(window, query.change);
-  if (segments_.most_work(query) * kSurelyMore < needed(query, 0.0)) return none;
+  if (!segments_.may_do(query, needed(query, 0.0))) return none;
   // The reserve for a migration is lost at the rate of the configuration that migrates, which only
   // the plan tells: a guess, and what the plan found by it tells.
   double rate = 0.0;

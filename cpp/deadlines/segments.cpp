@@ -9,6 +9,8 @@ namespace {
 
 /// Bounds round otherwise than the sums of the oracle.
 constexpr double kSurelyDearer = 1.0 - 1e-6;
+/// Sums in another order round otherwise.
+constexpr double kSurelyMore = 1.0 + 1e-9;
 constexpr double kPriceStep = 4.0;
 constexpr int kMostCuts = 12;
 
@@ -257,10 +259,10 @@ double DeadlineSegments::saved_at(double price) {
   return saved;
 }
 
-double DeadlineSegments::most_work(const PlanQuery& query) const {
+bool DeadlineSegments::may_do(const PlanQuery& query, double work) const {
   const auto num_types = static_cast<std::size_t>(prices_->num_types());
-  double work = 0.0;
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
+  double most = 0.0;
+  for (std::size_t i = 0; i < segments_.size() && most * kSurelyMore < work; ++i) {
     double rate = 0.0;
     for (const PlanConfiguration& c : query.configurations) {
       const SegmentSum& sum = sums_[i * num_types + static_cast<std::size_t>(c.type)];
@@ -268,9 +270,9 @@ double DeadlineSegments::most_work(const PlanQuery& query) const {
       rate = fits ? std::max(rate, c.rate) : rate;
     }
     const Time all = end_of(segments_[i]) - begin_of(segments_[i]);
-    work += std::max(0.0, ticks_of(all)) * rate;
+    most += std::max(0.0, ticks_of(all)) * rate;
   }
-  return work;
+  return most * kSurelyMore >= work;
 }
 
 void DeadlineSegments::read_steps(const PlanQuery& query, std::span<const std::int32_t> choices,

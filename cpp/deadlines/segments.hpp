@@ -59,8 +59,8 @@ class DeadlineSegments {
   [[nodiscard]] std::span<const PlanOption> options() const noexcept { return plan_options_; }
   /// Takes out what no plan that costs less than `limit` could use. Whether anything was.
   [[nodiscard]] bool prune(int quanta, double limit);
-  /// No plan does more ticks of service.
-  [[nodiscard]] double most_work(const PlanQuery& query) const;
+  /// Whether some plan might do so many ticks of service.
+  [[nodiscard]] bool may_do(const PlanQuery& query, double work) const;
   /// Whether a bound says that every plan costs `limit` or more, whatever is dropped at its end.
   [[nodiscard]] bool costs_at_least(const PlanQuery& query, double work, double limit);
   /// The slots of the configuration chosen in each segment, -1 for none, in which it fits.
