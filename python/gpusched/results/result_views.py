@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpusched.base.libraries import need
-from gpusched.base.replacing import replacing
 from gpusched.base.run_warning import warn
+from gpusched.schedules.jobs_file import write_jobs
 
 if TYPE_CHECKING:
     import pandas
@@ -125,9 +125,7 @@ class Shown:
         >>> result = gs.simulate(jobs, gs.Cluster.uniform(4), policy="fifo")
         >>> result.to_parquet("jobs.parquet")
         """
-        frame = self.to_polars()
-        with replacing(path) as partial:
-            frame.write_parquet(partial)
+        write_jobs(self.to_polars(), path)
 
     def export(
         self, path: str | os.PathLike[str], format: str | None = None, **options: str

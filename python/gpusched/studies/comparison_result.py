@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusched.base.arrays import Bool
-from gpusched.base.replacing import replacing
 from gpusched.results.run_window import RunWindow
+from gpusched.schedules.jobs_file import write_jobs
 from gpusched.studies.comparison_answers import ComparisonAnswers
 
 if TYPE_CHECKING:
@@ -219,9 +219,7 @@ class Comparison(ComparisonAnswers):
         >>> polars.read_parquet("jobs.parquet").height
         6
         """
-        frame = self.jobs()
-        with replacing(path) as partial:
-            frame.write_parquet(partial, compression="lz4")
+        write_jobs(self.jobs(), path, "lz4")
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Give :meth:`jobs` to what reads Arrow streams, such as ``pyarrow.table(comparison)``."""
