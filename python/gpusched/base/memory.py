@@ -1,7 +1,8 @@
-"""How much memory there is, and whether what is about to be done can fit into it."""
+"""How much memory there is, whether what is about to be done can fit into it, and what is kept."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
@@ -11,6 +12,10 @@ _CGROUPS: Final = Path("/sys/fs/cgroup")
 # What needs less is not looked up: reading the files of the system takes longer than it is worth.
 LEAST_LOOKED_UP: Final = 16 << 20
 _NO_LIMIT_V1: Final = 1 << 60
+# The numbers of mallopt(3) for what is given back to the system, and what is asked of it apart.
+_TRIM_THRESHOLD: Final = -1
+_MMAP_THRESHOLD: Final = -3
+_MOST_KEPT: Final = 1 << 30
 
 
 class NoRoomError(MemoryError):
@@ -60,6 +65,18 @@ def check_fits(needed: int, what: str, remedy: str) -> list[str]:
     if needed > found.num_bytes:
         raise NoRoomError(f"{said}: {remedy}")
     return [f"{said}; should it not suffice: {remedy}"]
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep what is freed for what is asked for next, where it is glibc.
+
+    It gives long columns back at once otherwise, and the system clears each page that it hands out
+    anew. For a process that makes columns of one length again and again, and ends.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_MMAP_THRESHOLD, _MOST_KEPT)
+        mallopt(_TRIM_THRESHOLD, _MOST_KEPT)
 
 
 def _mebibytes(num_bytes: int) -> str:

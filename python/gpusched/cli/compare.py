@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from gpusched.base.libraries import is_installed
+from gpusched.base.memory import keep_freed_memory
 from gpusched.base.run_warning import unwarned
 from gpusched.base.suggest import nearest
 from gpusched.cli import given, options
@@ -134,6 +135,7 @@ def compare(
     are in jobs.parquet beside it. Without arguments, six policies run on a
     generated workload. A policy that fails is named; the others are shown.
     """
+    keep_freed_memory()  # each policy makes columns as long as those of the one before
     labels = _canonical(policies)
     groupings = check_groupings(by)
     prices = None if price is None else prices_of("--price", price)

@@ -1,7 +1,10 @@
-"""What memory there is, from files of the system that are made up here."""
+"""What memory there is, from files of the system that are made up here, and what is kept of it."""
 
 from __future__ import annotations
 
+import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,3 +93,36 @@ def test_half_is_enough_more_is_told_and_more_than_all_refused(
 def test_what_needs_little_is_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available", lambda: memory.Available(0, "a test"))
     assert memory.check_fits(memory.LEAST_LOOKED_UP - 1, "it needs", "wait") == []
+
+
+COLUMN = 16 << 20
+REUSED = f"""
+import numpy as np
+from gpusched.base.memory import keep_freed_memory
+import resource
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+keep_freed_memory()
+np.ones({COLUMN}, np.int8)
+before = faults()
+for _ in range(50):
+    np.ones({COLUMN}, np.int8)
+print(faults() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other libraries have their own ways")
+def test_what_is_freed_is_used_again() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", REUSED], capture_output=True, text=True, check=True
+    )
+    assert int(told.stdout) < 50  # a page of any size for each column, at least
+
+
+def test_a_library_without_such_an_option_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ctypes.CDLL", lambda name: object())
+    memory.keep_freed_memory()
