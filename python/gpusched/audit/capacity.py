@@ -111,7 +111,7 @@ def _check_servers(case: Case) -> None:
     server, mask = rows["server"], rows["mask"]
     unknown = (server < 0) | (server >= cluster.num_servers)
     case.report("no such server", unknown, lambda i: f"job {rows['job'][i]} on server {server[i]}")
-    if unknown.any():
+    if np.count_nonzero(unknown):
         return
     size = case.server_gpus[server].astype(np.uint64)
     beyond = np.where(size < 64, mask >> np.minimum(size, 63), 0) != 0
@@ -142,7 +142,7 @@ def _check_servers(case: Case) -> None:
 
 def _check_overlap(case: Case) -> None:
     """On each GPU, in order of time, nobody starts before the one before has ended."""
-    if not case.occupancy.is_shared.any():
+    if not np.count_nonzero(case.occupancy.is_shared):
         return
     order = np.lexsort((case.rows["start_us"], case.rows["server"]))
     rows = {name: column[order] for name, column in case.rows.items()}
@@ -177,13 +177,13 @@ def _check_shares(case: Case) -> None:
 def _check_room(case: Case) -> None:
     """Of each server no more CPU and memory is held than it has."""
     rows, trace, cluster = case.rows, case.trace, case.cluster
-    workers = np.maximum(np.bitwise_count(rows["mask"]).astype(np.int64), 1)
     for what, asked, limits in (
         ("thousandths of CPU cores", trace.cpu_milli, cluster.server_cpu_milli),
         ("MiB of memory", trace.memory_mib, cluster.server_memory_mib),
     ):
         if asked is None or limits is None:
             continue
+        workers = np.maximum(np.bitwise_count(rows["mask"]).astype(np.int64), 1)
         of_row = workers * asked[rows["job"]]
         users = np.flatnonzero((of_row > 0) & (limits[rows["server"]] >= 0))
         _check_sums(case, "server overcommitted", what, users, of_row[users], limits)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from gpusched.audit.log.logged_run import LoggedRun
 from gpusched.audit.log.occupancy import Occupancy
 from gpusched.audit.type_speeds import Measured
 from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.memo import kept
 
 if TYPE_CHECKING:
     from gpusched.clusters.cluster import Cluster
@@ -49,17 +49,17 @@ class Case(LoggedRun):
             others = f" (and {len(cases) - 1:,} more)" if len(cases) > 1 else ""
             self.problems.append(f"{rule}: {describe(int(cases[0]))}{others}")
 
-    @cached_property
+    @kept
     def claimed(self) -> Mapping[str, AnyArray]:
         """The columns of the schedule, with a value per job."""
         return {name: np.asarray(getattr(self.schedule, name)) for name in JOB_COLUMNS}
 
-    @cached_property
+    @kept
     def server_gpus(self) -> Int64:
         """GPUs of each server."""
         return self.cluster.server_gpus.astype(np.int64)
 
-    @cached_property
+    @kept
     def server_type(self) -> Int64:
         """Index of each server's GPU type among the cluster's."""
         return self.cluster.server_type.astype(np.int64)
@@ -69,7 +69,7 @@ class Case(LoggedRun):
         """Whether the cluster is one pool of GPUs without servers."""
         return self.flags.is_pooled
 
-    @cached_property
+    @kept
     def width(self) -> Int64:
         """The GPUs held in each interval; the job's own number in a pool."""
         if self.pooled or not len(self.first):
@@ -78,23 +78,23 @@ class Case(LoggedRun):
         width: Int64 = np.add.reduceat(held, self.first)
         return width
 
-    @cached_property
+    @kept
     def rule(self) -> RestartRule:
         """What a restart costs under the policy."""
         return RestartRule.of(self.spec.policy, self.flags.alias_of)
 
-    @cached_property
+    @kept
     def restart_us(self) -> Int64:
         """The time without progress with which each interval begins."""
         return self._costs(self.resumed, self.rule.on_time)
 
-    @cached_property
+    @kept
     def paid_us(self) -> Int64:
         """The part of that which each interval lasted for."""
         paid_us: Int64 = np.minimum(self.end_us - self.start_us, self.restart_us)
         return paid_us
 
-    @cached_property
+    @kept
     def added_us(self) -> Int64:
         """The work that each interval adds, where it is cut off."""
         return self._costs(self.resumed - 1, not self.rule.on_time)
@@ -106,30 +106,30 @@ class Case(LoggedRun):
             costs[intervals] = self.rule.cost_us(self.trace, job, width)
         return costs
 
-    @cached_property
+    @kept
     def share(self) -> Float64:
         """The part of a GPU that each worker of each job of the trace holds."""
         milli = self.trace.share_milli
         return np.ones(len(self.trace)) if milli is None else milli / 1000.0
 
-    @cached_property
+    @kept
     def finished(self) -> Bool:
         """The jobs of the trace that are said to be finished."""
         finished: Bool = self.claimed["status"] == FINISHED
         return finished
 
-    @cached_property
+    @kept
     def rejected(self) -> Bool:
         """The jobs of the trace that are said to be rejected."""
         rejected: Bool = self.claimed["status"] == REJECTED
         return rejected
 
-    @cached_property
+    @kept
     def alike(self) -> JobsAlike:
         """The jobs by what they ask for."""
         return JobsAlike.known(self.trace, self.cluster, self.measured)
 
-    @cached_property
+    @kept
     def occupancy(self) -> Occupancy:
         """What is held of each server, of a log that names no other servers."""
         return Occupancy.of(self.rows, self.server_gpus)
@@ -139,7 +139,7 @@ class Case(LoggedRun):
         """Whether rates depend on who else is on a link."""
         return self.flags.interacts
 
-    @cached_property
+    @kept
     def predicted_us(self) -> Int64 | None:
         """What policies take for the services, at least a microsecond; None if it is not known."""
         column = getattr(self.trace, self.flags.predicted) if self.flags.predicted else None

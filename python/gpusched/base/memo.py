@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 _Owner = TypeVar("_Owner")
 _Value = TypeVar("_Value")
@@ -36,3 +36,29 @@ class Memo(Generic[_Owner, _Value]):
         while len(known) > self._most:
             known.pop(next(iter(known)), None)
         return value
+
+
+if TYPE_CHECKING:
+    from functools import cached_property
+
+    kept = cached_property
+else:
+
+    class kept:
+        """``functools.cached_property`` without its lock, which takes longer than a short column.
+
+        Threads that ask at once may each compute the value, as from Python 3.12 on.
+        """
+
+        def __init__(self, compute):
+            self._compute = compute
+            self.__doc__ = compute.__doc__
+
+        def __set_name__(self, owner, name):
+            self._name = name
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            value = instance.__dict__[self._name] = self._compute(instance)
+            return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import msgspec
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusched.audit import AuditError, audit
+from gpusched.audit.log import occupancy, pairs
 from gpusched.audit.log.occupancy import Occupancy
 from gpusched.plugins.identity import PythonObject
 from gpusched.readable import PLACEMENTS, POLICIES
@@ -475,8 +477,10 @@ log_rows = st.lists(
 )
 
 
-@given(log_rows, st.sampled_from([1, 2**59]), st.sampled_from([0, 60]))
-def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit, first_gpu):
+@given(
+    log_rows, st.sampled_from([1, 2**59]), st.sampled_from([0, 60]), st.sampled_from([0, pairs.FEW])
+)
+def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit, first_gpu, few):
     table = np.array(drawn, dtype=np.int64).reshape(-1, 4)
     server, start, length, mask = table.T
     rows = {
@@ -486,15 +490,16 @@ def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit, first_gpu):
         "end_us": (start + length) * unit,
         "mask": mask.astype(np.uint64) << np.uint64(first_gpu),
     }
-    pairs = [(i, j) for i in range(len(table)) for j in range(i)]
+    both = [(i, j) for i in range(len(table)) for j in range(i)]
     overlap = any(
         server[i] == server[j]
         and mask[i] & mask[j]
         and rows["start_us"][i] < rows["end_us"][j]
         and rows["start_us"][j] < rows["end_us"][i]
-        for i, j in pairs
+        for i, j in both
     )
-    found = Occupancy.of(rows, np.full(4, 64))
+    with patch.object(occupancy, "FEW", few), patch.object(pairs, "FEW", few):
+        found = Occupancy.of(rows, np.full(4, 64))
     assert found.is_shared.any() == overlap
     times = {*zip(server, rows["start_us"], strict=True), *zip(server, rows["end_us"], strict=True)}
     assert list(zip(found.server, found.us, strict=True)) == sorted(times)

@@ -6,7 +6,7 @@ import gc
 import weakref
 from functools import partial
 
-from gpusched.base.memo import Memo
+from gpusched.base.memo import Memo, kept
 
 
 class Owner:
@@ -71,3 +71,24 @@ def test_an_error_is_not_remembered() -> None:
             continue
         raise AssertionError("the error was lost")
     assert memo.of(owner, "a", lambda: 7) == 7
+
+
+class Column:
+    def __init__(self) -> None:
+        self.asked = 0
+
+    @kept
+    def total(self) -> int:
+        """The sum."""
+        self.asked += 1
+        return 7
+
+
+def test_a_kept_property_is_computed_once_for_each_object() -> None:
+    one, other = Column(), Column()
+    assert (one.total, one.total, other.total) == (7, 7, 7)
+    assert (one.asked, other.asked) == (1, 1)
+
+
+def test_a_class_tells_what_it_keeps() -> None:
+    assert Column.total.__doc__ == "The sum."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from gpusched.audit.log.log_format import LOG_COLUMNS
 from gpusched.audit.log.moments import Moments
 from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.base.memo import kept
 
 if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
@@ -26,7 +26,7 @@ class LoggedRun:
     trace: Trace
     log: Mapping[str, AnyArray]
 
-    @cached_property
+    @kept
     def order(self) -> Int64:
         """Rows by (job, start, server)."""
         if self.is_in_order:
@@ -34,10 +34,13 @@ class LoggedRun:
         order: Int64 = np.lexsort((self.log["server"], self.log["start_us"], self.log["job"]))
         return order
 
-    @cached_property
+    @kept
     def is_in_order(self) -> bool:
         """Whether the log stands in that order, as it should."""
-        is_equal = np.ones(max(0, len(self.log["job"]) - 1), np.bool_)
+        job = np.asarray(self.log["job"])
+        if not np.count_nonzero(job[1:] <= job[:-1]):
+            return True  # with one row for each job
+        is_equal = np.ones(len(job) - 1, np.bool_)
         is_after = ~is_equal
         for name in ("job", "start_us", "server"):
             column = np.asarray(self.log[name])
@@ -46,7 +49,7 @@ class LoggedRun:
             is_equal = is_equal & (before == after)
         return not np.count_nonzero(is_after)
 
-    @cached_property
+    @kept
     def rows(self) -> dict[str, AnyArray]:
         """The log, in order."""
         log = {name: np.asarray(self.log[name]) for name in LOG_COLUMNS}
@@ -54,45 +57,45 @@ class LoggedRun:
             return log
         return {name: column[self.order] for name, column in log.items()}
 
-    @cached_property
+    @kept
     def continues(self) -> Bool:
         """Whether each row but the first is of the same interval as the one before."""
         job, start_us = self.rows["job"], self.rows["start_us"]
         continues: Bool = (job[1:] == job[:-1]) & (start_us[1:] == start_us[:-1])
         return continues
 
-    @cached_property
+    @kept
     def first(self) -> Int64:
         """The first row of each interval."""
         return _first(self.continues, len(self.rows["job"]))
 
-    @cached_property
+    @kept
     def job(self) -> Int64:
         """The job of each interval."""
         return self.rows["job"][self.first]
 
-    @cached_property
+    @kept
     def start_us(self) -> Int64:
         """The start of each interval."""
         return self.rows["start_us"][self.first]
 
-    @cached_property
+    @kept
     def end_us(self) -> Int64:
         """The end of each interval."""
         return self.rows["end_us"][self.first]
 
-    @cached_property
+    @kept
     def resumes(self) -> Bool:
         """Whether each interval but the first is of the same job as the one before."""
         resumes: Bool = self.job[1:] == self.job[:-1]
         return resumes
 
-    @cached_property
+    @kept
     def opens(self) -> Int64:
         """The first interval of each job that has one."""
         return _first(self.resumes, len(self.job))
 
-    @cached_property
+    @kept
     def closes(self) -> Int64:
         """The last interval of each job that has one."""
         closes = np.empty_like(self.opens)
@@ -100,27 +103,27 @@ class LoggedRun:
         closes[-1:] = len(self.job) - 1
         return closes
 
-    @cached_property
+    @kept
     def ran(self) -> Int64:
         """The jobs that have an interval."""
         return self.job[self.opens]
 
-    @cached_property
+    @kept
     def has_run(self) -> Bool:
         """Which jobs of the trace have one."""
         return self.of_jobs(np.ones(len(self.opens), np.bool_), False)
 
-    @cached_property
+    @kept
     def first_start_us(self) -> Int64:
         """When each job of the trace starts for the first time; -1: never."""
         return self.of_jobs(self.start_us[self.opens], -1)
 
-    @cached_property
+    @kept
     def last_end_us(self) -> Int64:
         """When each job of the trace holds GPUs for the last time; -1: never."""
         return self.of_jobs(self.end_us[self.closes], -1)
 
-    @cached_property
+    @kept
     def is_resize(self) -> Bool:
         """Whether each interval begins where the one before of the same job ends.
 
@@ -130,17 +133,17 @@ class LoggedRun:
         follows[1:] = self.resumes & (self.start_us[1:] == self.end_us[:-1])
         return follows
 
-    @cached_property
+    @kept
     def num_resizes(self) -> Int64:
         """Resizes of each job of the trace."""
         return self.per_job(self.is_resize.astype(np.int64))
 
-    @cached_property
+    @kept
     def resumed(self) -> Int64:
         """The intervals that begin with a restart: all but the first of a job."""
-        return np.flatnonzero(self.resumes) + 1
+        return self.resumes.nonzero()[0] + 1
 
-    @cached_property
+    @kept
     def since_us(self) -> Int64:
         """Since when each interval's job could have had it: its submit, or the next instant.
 
@@ -151,29 +154,29 @@ class LoggedRun:
             since_us[self.resumed] = self.moments.next_us(self.end_us[self.resumed - 1])
         return since_us
 
-    @cached_property
+    @kept
     def waits(self) -> Bool:
         """Whether each interval's job waited for it."""
         waits: Bool = self.since_us < self.start_us
         return waits
 
-    @cached_property
+    @kept
     def any_waits(self) -> bool:
         """Whether any did."""
         return bool(self.waits.any())
 
-    @cached_property
+    @kept
     def num_intervals(self) -> Int64:
         """Intervals of each job of the trace."""
         return self.of_jobs(self.closes - self.opens + 1)
 
-    @cached_property
+    @kept
     def num_breaks(self) -> Int64:
         """How often each job of the trace went on after a time without GPUs; -1: it never ran."""
         breaks: Int64 = self.num_intervals - self.num_resizes - 1
         return breaks
 
-    @cached_property
+    @kept
     def last_rows(self) -> Int64:
         """The rows of the last interval of each job that has one."""
         ends = np.empty_like(self.closes)
@@ -181,12 +184,12 @@ class LoggedRun:
         ends[-1:] = len(self.rows["job"])
         return ends - self.first[self.closes]
 
-    @cached_property
+    @kept
     def held_us(self) -> Int64:
         """Time with GPUs of each job of the trace."""
         return self.per_job(self.end_us - self.start_us)
 
-    @cached_property
+    @kept
     def moments(self) -> Moments:
         """The instants of the log."""
         submit_us = self.trace.submit_us
@@ -216,6 +219,7 @@ class LoggedRun:
 
 def _first(continues: Bool, size: int) -> Int64:
     """Return where something begins that does not continue."""
-    begins = np.ones(size, np.bool_)
+    begins = np.empty(size, np.bool_)
+    begins[:1] = True
     np.logical_not(continues, out=begins[1:])
-    return np.flatnonzero(begins)
+    return begins.nonzero()[0]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from gpusched.audit.log.pairs import sorted_pairs
 from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.base.memo import kept
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Moments:
     start_us: Int64
     end_us: Int64
 
-    @cached_property
+    @kept
     def _changes(self) -> tuple[Int64, Int64]:
         """When something happens, ascending, and how many jobs more run; first those that end."""
         came_us = self.submit_us[self.is_late]
@@ -38,7 +38,7 @@ class Moments:
         more[num_late + num_intervals :] = -1
         return sorted_pairs(np.concatenate((came_us, self.start_us, self.end_us)), more)
 
-    @cached_property
+    @kept
     def _is_new(self) -> Bool:
         us, _ = self._changes
         is_new = np.ones(len(us), np.bool_)
@@ -56,7 +56,7 @@ class Moments:
         _, more = self._changes
         return int(np.cumsum(more).max())
 
-    @cached_property
+    @kept
     def us(self) -> Int64:
         """The instants in microseconds, ascending."""
         us, _ = self._changes
@@ -74,12 +74,12 @@ class Moments:
         """Return the instants that follow on others, but the last."""
         return self.us[np.searchsorted(self.us, times, side="right")]
 
-    @cached_property
+    @kept
     def ends(self) -> Int64:
         """The instant at which each interval ends."""
         return self.of(self.end_us)
 
-    @cached_property
+    @kept
     def submits(self) -> Int64:
         """The instant at which each job of the trace comes."""
         return self.of(self.submit_us)

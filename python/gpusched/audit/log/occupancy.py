@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from gpusched.audit.log.pairs import sorted_pairs
+from gpusched.audit.log.pairs import FEW, sorted_pairs
 from gpusched.base.arrays import AnyArray, Bool, Int64
+from gpusched.base.memo import kept
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Occupancy:
     free: Int64
     is_shared: Bool
 
-    @cached_property
+    @kept
     def first(self) -> Int64:
         """The first entry of each server."""
         return np.flatnonzero(np.diff(self.server, prepend=-1))
@@ -63,13 +63,21 @@ def _changes(rows: Mapping[str, AnyArray]) -> tuple[Int64, Int64, AnyArray, Bool
     us = np.concatenate((rows["start_us"], rows["end_us"])).astype(np.int64, copy=False)
     mask = np.concatenate((rows["mask"], rows["mask"]))
     is_release = np.repeat(np.array((False, True)), len(rows["mask"]))
-    low = int(us.min(initial=0))
-    bits = (int(us.max(initial=0)) - low).bit_length()
-    if int(server.max(initial=0)).bit_length() + bits > 62:
-        order = np.lexsort((us, server))
-        return server[order], us[order], mask[order], is_release[order]
+    if len(us) <= FEW:
+        return _sorted_apart(server, us, mask, is_release)
+    low = int(us.min())
+    bits = (int(us.max()) - low).bit_length()
+    if int(server.max()).bit_length() + bits > 62:
+        return _sorted_apart(server, us, mask, is_release)
     key = (((server << bits) + (us - low)) << 1) + is_release  # numbers sort many times as fast
     key, mask = sorted_pairs(key, mask.view(np.int64))
     is_release = (key & 1).astype(np.bool_)
     key >>= 1
     return key >> bits, (key & ((1 << bits) - 1)) + low, mask.view(np.uint64), is_release
+
+
+def _sorted_apart(
+    server: Int64, us: Int64, mask: AnyArray, is_release: Bool
+) -> tuple[Int64, Int64, AnyArray, Bool]:
+    order = np.lexsort((us, server))
+    return server[order], us[order], mask[order], is_release[order]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from gpusched.base.arrays import AnyArray, Int64
 
-_BITS = 63
+FEW: Final = 100
+"""So many pairs are sorted as they are: to pack them would take longer."""
+_BITS: Final = 63
 
 
 def sorted_pairs(first: AnyArray, second: AnyArray) -> tuple[Int64, Int64]:
@@ -22,8 +26,9 @@ def sorted_pairs(first: AnyArray, second: AnyArray) -> tuple[Int64, Int64]:
     tuple
         Both columns in that order, int64.
     """
-    if len(first) == 0:
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    if len(first) <= FEW:
+        order = np.lexsort((second, first))
+        return first[order].astype(np.int64), second[order].astype(np.int64)
     low, low_second = int(first.min()), int(second.min())
     bits = (int(second.max()) - low_second).bit_length()
     if (int(first.max()) - low).bit_length() + bits > _BITS:
