@@ -109,6 +109,8 @@ class Shown:
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write the jobs as a Parquet file.
 
+        Its texts are Arrow's views: Polars reads them, and pyarrow from 16 on; 14 does not.
+
         Returns
         -------
         None

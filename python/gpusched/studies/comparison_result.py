@@ -197,7 +197,8 @@ class Comparison(ComparisonAnswers):
         """Write :meth:`jobs` as one Parquet file, compressed by LZ4.
 
         Its rows are as many as jobs times policies: Zstandard takes three times as long to make
-        such a file a quarter smaller.
+        such a file a quarter smaller. Its texts are Arrow's views: Polars reads them,
+        and pyarrow from 16 on; 14 does not.
 
         Returns
         -------
