@@ -176,6 +176,15 @@ void ElasticJobs::take(std::span<const Part> parts, int sign) noexcept {
   }
 }
 
+double ElasticJobs::rate(const State& state, Job& job, int type, int gpus) {
+  if (job.rates.size() <= index(type)) job.rates.resize(index(type) + 1);
+  std::vector<double>& rates = job.rates[index(type)];
+  while (rates.size() <= static_cast<std::size_t>(gpus)) {
+    rates.push_back(state.rate(job.id, type, static_cast<int>(rates.size())));
+  }
+  return rates[static_cast<std::size_t>(gpus)];
+}
+
 bool ElasticJobs::fits(const Job& job, const Configuration& configuration) const noexcept {
   const auto available = [&](int type) {
     std::int64_t gpus = left(type);
@@ -207,6 +216,12 @@ bool ElasticJobs::give(Job& job, const Configuration& configuration) {
   job.wanted_rate = configuration.rate;
   take(job.wanted, 1);
   return true;
+}
+
+void ElasticJobs::widen(Job& job, double rate) noexcept {
+  retain(job.wanted.front().type, 1);
+  ++job.wanted.front().gpus;
+  job.wanted_rate = rate;
 }
 
 bool ElasticJobs::keep(Job& job) {

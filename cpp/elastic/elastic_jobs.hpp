@@ -37,6 +37,8 @@ class ElasticJobs {
     std::vector<Configuration> configurations;
     /// Where the only configuration is kSeveralTypes: the types it may use, the fastest first.
     std::vector<int> mixed_types;
+    /// Service per time by type, then by GPUs, as far as it was asked for.
+    std::vector<std::vector<double>> rates;
     std::vector<Part> held;    ///< empty while it waits
     std::vector<Part> wanted;  ///< from this decision on; empty: nothing
     double held_rate = 0;
@@ -87,10 +89,14 @@ class ElasticJobs {
   [[nodiscard]] std::int64_t left(int type) const noexcept { return left_[index(type)]; }
   [[nodiscard]] std::int64_t all_left() const noexcept { return all_left_; }
 
+  /// As State::rate.
+  [[nodiscard]] static double rate(const State& state, Job& job, int type, int gpus);
   [[nodiscard]] bool fits(const Job& job, const Configuration& configuration) const noexcept;
   /// Wants the configuration instead of what the job wanted; false, and nothing is changed, if the
   /// GPUs left and those it wanted do not suffice.
   bool give(Job& job, const Configuration& configuration);
+  /// Who wants GPUs of one type wants one more of them, which is left.
+  void widen(Job& job, double rate) noexcept;
   /// Wants what the job holds; as `give`.
   bool keep(Job& job);
   /// Wants nothing.

@@ -164,11 +164,11 @@ void GpuByGpu::give_least(const State& state) {
   }
 }
 
-Configuration GpuByGpu::next_width(const State& state, const ElasticJobs::Job& job) const {
+Configuration GpuByGpu::next_width(const State& state, ElasticJobs::Job& job) const {
   const Part& now = job.wanted.front();
   Configuration next{now.type, now.gpus + 1, 0.0};
   const bool may = now.gpus < state.max_gpus(job.id) && now.gpus < jobs_.total(now.type);
-  if (may) next.rate = state.rate(job.id, now.type, next.gpus);
+  if (may) next.rate = ElasticJobs::rate(state, job, now.type, next.gpus);
   return next;
 }
 

@@ -46,7 +46,7 @@ class GpuByGpu : public Scheduler {
     return job.wanted.size() == 1 && !job.is_mixed();
   }
   /// One GPU more; with a rate of 0 if the job may not have it.
-  [[nodiscard]] Configuration next_width(const State& state, const ElasticJobs::Job& job) const;
+  [[nodiscard]] Configuration next_width(const State& state, ElasticJobs::Job& job) const;
   /// Who could grow but would not end earlier for it stays as it is.
   void spare_restarts(const State& state);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct NoNote {
 /// block alone, and a walk reads memory in a row. A `Note` says something of all entries of a block,
 /// so that a search may pass over it: it is told who comes and, if it asks for that, who goes; else it
 /// must stay true when somebody goes.
-template <class Entry, class Note = NoNote>
+template <class Entry, class Note = NoNote, std::size_t kMostOfBlock = 128>
 class SortedLine {
  public:
   struct Block {
@@ -54,6 +55,11 @@ class SortedLine {
   [[nodiscard]] Cursor begin() const noexcept { return Cursor(blocks_); }
   /// None is empty.
   [[nodiscard]] const std::vector<Block>& blocks() const noexcept { return blocks_; }
+  /// Those that do not end before an entry, or what entries are compared with.
+  template <class Place>
+  [[nodiscard]] std::span<const Block> blocks_from(const Place& place) const {
+    return {block_of(blocks_, place), blocks_.end()};
+  }
 
   void clear() noexcept {
     blocks_.clear();
@@ -62,7 +68,7 @@ class SortedLine {
 
   void insert(const Entry& entry) {
     if (blocks_.empty()) blocks_.emplace_back();
-    auto at = block_of(entry);
+    auto at = block_of(blocks_, entry);
     if (at == blocks_.end()) --at;
     std::vector<Entry>& entries = at->entries;
     entries.insert(std::lower_bound(entries.begin(), entries.end(), entry), entry);
@@ -98,9 +104,16 @@ class SortedLine {
     }
   }
 
+  /// The one that stands where this one does in the order.
+  void replace(const Entry& entry) {
+    const auto at = block_of(blocks_, entry);
+    *std::lower_bound(at->entries.begin(), at->entries.end(), entry) = entry;
+    note_all(*at);
+  }
+
   /// One that stands in the line.
   void erase(const Entry& entry) {
-    const auto at = block_of(entry);
+    const auto at = block_of(blocks_, entry);
     at->entries.erase(std::lower_bound(at->entries.begin(), at->entries.end(), entry));
     if constexpr (requires { at->note.remove(entry); }) at->note.remove(entry);
     if (at->entries.empty()) blocks_.erase(at);
@@ -108,20 +121,25 @@ class SortedLine {
   }
 
  private:
-  static constexpr std::size_t kMostOfBlock = 128;
   /// From so many on, and from this part of the line on, entries that come are merged in one go.
   static constexpr std::size_t kFew = 16;
 
   static Block block_with(std::vector<Entry> entries) {
     Block block{std::move(entries), {}};
-    for (const Entry& entry : block.entries) block.note.add(entry);
+    note_all(block);
     return block;
+  }
+  static void note_all(Block& block) {
+    Note note;  // on its own, for the compiler to keep it in registers
+    for (const Entry& entry : block.entries) note.add(entry);
+    block.note = std::move(note);
   }
 
   /// The first block that does not end before the entry; of one that is empty the line consists.
-  [[nodiscard]] auto block_of(const Entry& entry) {
-    return std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& block) {
-      return !block.entries.empty() && block.entries.back() < entry;
+  template <class Blocks, class Place>
+  [[nodiscard]] static auto block_of(Blocks& blocks, const Place& place) {
+    return std::partition_point(blocks.begin(), blocks.end(), [&](const Block& block) {
+      return !block.entries.empty() && block.entries.back() < place;
     });
   }
 

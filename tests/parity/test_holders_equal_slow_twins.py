@@ -1,4 +1,4 @@
-"""Policies that pass over jobs which keep their GPUs decide as if all were given out anew."""
+"""Policies that pass over jobs which keep their GPUs or do not win decide as if none were."""
 
 from __future__ import annotations
 
@@ -87,6 +87,16 @@ def test_the_greatest_widths_by_deadline_are_those_of_the_walk_over_all(
     drawn = workload(seed, types=types, elastic=elastic)
     speed = "table" if elastic else "fixed"
     assert_equal_schedules(drawn, policy=policy, placement="consolidated", speed=speed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("types", [1, 2])
+@pytest.mark.parametrize("policy", ["afs", "afs:period_s=60"])
+def test_a_pass_that_begins_where_it_may_differ_is_one_over_all(
+    policy: str, types: int, seed: int
+) -> None:
+    drawn = workload(seed, types=types, elastic=True)
+    assert_equal_schedules(drawn, policy=policy, placement="consolidated", speed="table")
 
 
 @pytest.mark.parametrize("seed", range(3))
