@@ -90,11 +90,6 @@ void ElasticJobs::describe_mixed(const State& state, Job& job) const {
 }
 
 void ElasticJobs::open(const State& state, const Instant& instant) {
-  for (Job* job : touched_) {
-    job->wanted = job->held;
-    job->wanted_rate = job->held_rate;
-    job->is_touched = false;
-  }
   touched_.clear();
   for (const JobId id : instant.finished) {
     const auto found = jobs_.find(id);
@@ -167,6 +162,13 @@ void ElasticJobs::hold(Job& job, std::span<const Part> parts, double rate) {
   count(parts, -1);
   job.held.assign(parts.begin(), parts.end());
   job.held_rate = rate;
+}
+
+/// It wants what it holds until the policy says otherwise.
+void ElasticJobs::settle(Job& job) {
+  if (job.wanted != job.held) job.wanted = job.held;
+  job.wanted_rate = job.held_rate;
+  job.is_touched = false;
 }
 
 void ElasticJobs::take(std::span<const Part> parts, int sign) noexcept {
@@ -288,6 +290,7 @@ void ElasticJobs::apply(const State& state, Actions& actions) {
     } else if (!std::binary_search(refused.begin(), refused.end(), job->id)) {
       hold(*job, job->wanted, job->wanted_rate);
     }
+    settle(*job);
   }
   if (state.num_running() == 0 && !jobs_.empty()) start_any(state, actions);
 }
@@ -301,11 +304,10 @@ void ElasticJobs::start_any(const State& state, Actions& actions) {
     parts_of(state.cluster(), allocation_.gpus, allocation_.pieces, started_);
     const Part& first = started_.front();
     hold(job, started_, started_.size() == 1 ? state.rate(id, first.type, first.gpus) : 1.0);
-    if (!job.is_touched) {
-      touch(job);
-      std::sort(touched_.begin(), touched_.end(),
-                [](const Job* a, const Job* b) { return a->id < b->id; });
-    }
+    settle(job);
+    const auto at = std::lower_bound(touched_.begin(), touched_.end(), id,
+                                     [](const Job* a, JobId b) { return a->id < b; });
+    if (at == touched_.end() || (*at)->id != id) touched_.insert(at, &job);
     return;
   }
   // Those that have just stopped cannot start at the same instant.

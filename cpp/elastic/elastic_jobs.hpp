@@ -123,7 +123,7 @@ class ElasticJobs {
   /// Whether the job is paying for a restart and has made no progress since.
   [[nodiscard]] static bool is_restarting(const State& state, const Job& job);
 
-  /// Makes `held` what is wanted. Where nothing runs afterwards, though jobs live, the first that
+  /// Makes `held` what is wanted; those that found no place want what they hold. Where nothing runs afterwards, though jobs live, the first that
   /// the run's placement takes at its own width is started: what was wanted may never fit.
   void apply(const State& state, Actions& actions);
 
@@ -142,6 +142,7 @@ class ElasticJobs {
   void take(std::span<const Part> parts, int sign) noexcept;
   void touch(Job& job);
   void hold(Job& job, std::span<const Part> parts, double rate);
+  static void settle(Job& job);
   void start_any(const State& state, Actions& actions);
 
   Reallocation reallocation_;
