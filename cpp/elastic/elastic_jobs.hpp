@@ -123,8 +123,9 @@ class ElasticJobs {
   /// Whether the job is paying for a restart and has made no progress since.
   [[nodiscard]] static bool is_restarting(const State& state, const Job& job);
 
-  /// Makes `held` what is wanted; those that found no place want what they hold. Where nothing runs afterwards, though jobs live, the first that
-  /// the run's placement takes at its own width is started: what was wanted may never fit.
+  /// Makes `held` what is wanted; those that found no place want what they hold. Where nothing runs
+  /// afterwards, though jobs live, the first that the run's placement takes at its own width is
+  /// started: what was wanted may never fit.
   void apply(const State& state, Actions& actions);
 
   /// Which jobs may be moved to make room for others.
