@@ -100,7 +100,6 @@ void Executor::hold(std::uint32_t id, JobId job, Time start, Time finish,
   record.finish = finish;
   record.num_servers = static_cast<std::int32_t>(allocation.pieces.size());
   state_->acquire(slot);
-  ++slot.version;
 }
 
 void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocation) {
@@ -121,7 +120,7 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   if (progress_->is_active()) {
     progress_->start(id, allocation.ranks);  // the finish is right once the decision has ended
   } else {
-    finishes_->push(slot.finish, id, slot.version);
+    finishes_->set(id, slot.finish);
   }
 }
 
@@ -142,7 +141,7 @@ void Executor::stand(JobId job, Time start, Time cost, Time attained,
   record.held = before + cost + work;
   record.paid = cost;
   hold(id, job, start, paid_at + (length - attained), allocation);
-  finishes_->push(slot.finish, id, slot.version);
+  finishes_->set(id, slot.finish);
 }
 
 Slot& Executor::running_slot(JobId job, const char* verb) {
@@ -226,7 +225,7 @@ void Executor::end_run(Slot& slot) {
     turns_.added += added.count();
   }
   log_->append(slot.job, slot.start, now, slot.pieces);
-  finishes_->spoil();
+  finishes_->drop(record.slot);
 }
 
 void Executor::resize(JobId job, const Allocation& allocation) {
@@ -276,16 +275,10 @@ void Executor::move_finishes() {
     Slot& slot = state_->slot_at(id);
     JobRecord& record = state_->record_of(slot.job);
     const Time finish = progress_->finish_of(id);
-    const bool is_started = slot.start == state_->now();  // and has no entry yet
-    if (!is_started) {
-      ++slot.version;
-      finishes_->spoil();
-    }
     record.held += finish - slot.finish;
     record.finish = slot.finish = finish;
-    finishes_->push(finish, id, slot.version);
+    finishes_->set(id, finish);
   }
-  finishes_->tidy();
 }
 
 void Executor::finish(std::uint32_t id) {
@@ -301,7 +294,7 @@ void Executor::cancel(std::uint32_t id) {
   const JobId job = state_->slot_at(id).job;
   state_->release(state_->slot_at(id));
   cut_off(id);
-  finishes_->spoil();
+  finishes_->drop(id);
   state_->record_of(job).phase = Phase::cancelled;
   state_->slot_at(id).job = job;
   state_->give_back_slot(id);

@@ -41,7 +41,6 @@ class Executor final : public Actions {
   /// Jobs that stayed suspended are preempted; rates and finishes are brought up to date.
   void end_decision() {
     if (!suspended_.empty()) preempt_suspended();
-    finishes_->tidy();
     if (progress_->is_active()) move_finishes();
     is_handed_over_ = false;
   }

@@ -1,86 +1,76 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
-#include "base/clone.hpp"
-#include "base/heap.hpp"
 #include "base/time.hpp"
-#include "seams/state.hpp"
 
 namespace gpusched {
 
-/// The end of a run. Ends of one instant come by slot: no two entries are equal, so that no order
-/// rests on how a heap or a sort treats equals.
-struct FinishEvent {
-  Time at;
-  std::uint32_t slot;
-  std::uint32_t version;
-
-  [[nodiscard]] std::uint64_t run() const noexcept { return std::uint64_t{slot} << 32 | version; }
-
-  friend bool operator<(const FinishEvent& a, const FinishEvent& b) noexcept {
-    // Without branches, of which a heap would guess half wrong.
-    return (a.at < b.at) | ((a.at == b.at) & (a.run() < b.run()));
-  }
-};
-
-/// When the present runs will end. A run that ends otherwise, or whose finish moves, leaves a stale
-/// entry behind: the slot has another version by then, or no job.
+/// When the present runs will end: an instant for each slot, and a tournament whose inner nodes keep
+/// the earlier end of their two sides, the lower slot of equals. What moves walks one path to the
+/// root, of which all is known beforehand: no load waits for another, and no branch is guessed,
+/// which a heap of all ends does at each of its levels.
 class FinishQueue {
  public:
-  explicit FinishQueue(const State& state) : state_(state) {}
-
-  /// The run of the slot will end then; what was said of earlier versions of the slot is void.
-  void push(Time at, std::uint32_t slot, std::uint32_t version) {
-    entries_.push({at, slot, version});
+  /// The run of the slot will end then, and not when was said before.
+  void set(std::uint32_t slot, Time at) {
+    if (slot >= num_leaves()) grow(slot);
+    Node winner{at, slot};
+    std::size_t place = num_leaves() + slot;
+    nodes_[place] = winner;
+    for (; place > 1; nodes_[place] = winner) {
+      const Node rival = nodes_[place ^ 1];
+      // An equal rival wins from the left, with the lower slots.
+      const Time leads = rival.at - Time{static_cast<std::int64_t>(place & 1)};
+      const bool is_beaten = leads < winner.at;
+      winner.at = is_beaten ? rival.at : winner.at;
+      winner.slot = is_beaten ? rival.slot : winner.slot;
+      place /= 2;
+    }
   }
 
-  /// An entry that was pushed has become stale.
-  void spoil() noexcept { ++num_stale_; }
+  /// The run of the slot, which has an end, has come to another one.
+  void drop(std::uint32_t slot) { set(slot, kNever); }
 
   /// The next end of a run; kNever if nothing runs.
-  [[nodiscard]] Time next() {
-    while (num_stale_ > 0 && !entries_.empty() && is_stale(entries_.top())) {
-      entries_.pop();
-      --num_stale_;
-    }
-    return entries_.empty() ? kNever : entries_.top().at;
-  }
+  [[nodiscard]] Time next() const noexcept { return nodes_[1].at; }
 
   /// The slot whose run ends next; there is one.
-  [[nodiscard]] std::uint32_t next_slot() { return entries_.top().slot; }
+  [[nodiscard]] std::uint32_t next_slot() const noexcept { return nodes_[1].slot; }
 
   /// Takes out and visits the slots whose runs end now, in ascending order.
   template <class Visit>
   void take(Time now, Visit visit) {
-    while (!entries_.empty() && entries_.top().at == now) {
-      const FinishEvent entry = entries_.top();
-      entries_.pop();
-      if (is_stale(entry)) {
-        --num_stale_;
-        continue;
-      }
-      visit(entry.slot);
+    while (next() == now) {
+      const std::uint32_t slot = next_slot();
+      drop(slot);
+      visit(slot);
     }
   }
 
-  /// Drops the stale entries where they are many; to be called where a decision has ended.
-  void tidy() {
-    if (num_stale_ <= 64 || 2 * num_stale_ <= entries_.size()) return;
-    entries_.remove_if([&](const FinishEvent& entry) { return is_stale(entry); });
-    num_stale_ = 0;
-  }
-
  private:
-  [[nodiscard]] bool is_stale(const FinishEvent& entry) const noexcept {
-    const Slot& slot = state_->slots()[entry.slot];
-    return !slot.is_busy() || slot.version != entry.version;
+  struct Node {
+    Time at = kNever;
+    std::uint32_t slot = 0;
+  };
+
+  [[nodiscard]] std::size_t num_leaves() const noexcept { return nodes_.size() / 2; }
+
+  [[gnu::noinline, gnu::cold]] void grow(std::uint32_t slot) {
+    const std::vector<Node> before =
+        std::exchange(nodes_, std::vector<Node>(2 * std::bit_ceil(std::size_t{slot} + 1)));
+    const std::size_t num_before = before.size() / 2;
+    for (std::size_t leaf = 0; leaf < num_before; ++leaf) {
+      set(static_cast<std::uint32_t>(leaf), before[num_before + leaf].at);
+    }
   }
 
-  Ref<const State> state_;
-  Heap<FinishEvent> entries_;
-  std::size_t num_stale_ = 0;
+  /// The root is node 1, the sides of node n are 2n and 2n + 1, and the leaves are the last half.
+  std::vector<Node> nodes_ = std::vector<Node>(2);
 };
 
 }  // namespace gpusched

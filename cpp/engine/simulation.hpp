@@ -114,7 +114,7 @@ class Simulation {
 
   RunState state_;
   Progress progress_;
-  FinishQueue finishes_{state_};
+  FinishQueue finishes_;
   IntervalLog log_;
   std::size_t most_intervals_ = std::numeric_limits<std::size_t>::max();
   Ref<Scheduler> scheduler_;

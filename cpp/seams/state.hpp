@@ -61,7 +61,6 @@ struct Slot {
   Time cost;  ///< restart cost at the head of the run
   JobId job = kNoJob;
   std::int32_t gpus = 0;
-  std::uint32_t version = 0;  ///< counts the finishes this slot was given
   bool is_suspended = false;
   std::vector<Piece> pieces;
 

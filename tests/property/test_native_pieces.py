@@ -337,17 +337,44 @@ def test_a_draw_is_that_of_the_readable_generator(
     assert native == rng.draw(seed, stream, job, counter)
 
 
-ends = st.tuples(st.integers(0, 3), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+slots = st.integers(0, 40)  # more than the queue has room for at first
 
 
-@given(st.lists(ends, unique=True, max_size=60), st.randoms(use_true_random=False))
-def test_ends_of_one_instant_come_in_one_order_however_they_were_pushed(events, random) -> None:
-    heap = _testing.FinishHeap()
-    shuffled = random.sample(events, len(events))
-    for event in shuffled:
-        heap.push(*event)
-    assert [heap.pop() for _ in events] == sorted(events)
-    assert len(heap) == 0
+class FinishQueueMachine(RuleBasedStateMachine):
+    """Ends are set, moved, dropped and taken; the twin looks at all of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.native = _testing.FinishQueue()
+        self.ends: dict[int, int] = {}
+
+    @rule(slot=slots, at=st.integers(0, 3))
+    def set_or_move(self, slot: int, at: int) -> None:
+        self.native.set(slot, at)
+        self.ends[slot] = at
+
+    @rule(slot=slots)
+    def drop(self, slot: int) -> None:
+        if self.ends.pop(slot, None) is not None:
+            self.native.drop(slot)
+
+    @rule()
+    def take_those_of_the_first_instant_by_slot(self) -> None:
+        if not self.ends:
+            return
+        now = min(self.ends.values())
+        due = sorted(slot for slot, at in self.ends.items() if at == now)
+        assert self.native.take(now) == due
+        for slot in due:
+            del self.ends[slot]
+
+    @invariant()
+    def the_next_end_is_the_least(self) -> None:
+        assert self.native.next() == min(self.ends.values(), default=None)
+
+
+class TestFinishQueue(FinishQueueMachine.TestCase):
+    settings = machine_settings
 
 
 rows = st.lists(st.integers(-3, 3), max_size=20)
@@ -400,7 +427,7 @@ def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     elsewhere |= {"improve_placement", "bound_placements", "count_categories"}
     assert exposed - elsewhere == {
         "CutMemo",
-        "FinishHeap",
+        "FinishQueue",
         "Heap",
         "RunHeap",
         "IndexSet",

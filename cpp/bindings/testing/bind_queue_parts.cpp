@@ -1,6 +1,7 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -38,16 +39,20 @@ void bind_queue_parts(py::module_& m) {
   bind_queue<Heap<KeyedJob>>(testing, "Heap");
   bind_queue<RunHeap<KeyedJob>>(testing, "RunHeap");
 
-  py::class_<Heap<FinishEvent>>(testing, "FinishHeap")
+  py::class_<FinishQueue>(testing, "FinishQueue")
       .def(py::init<>())
-      .def("__len__", &Heap<FinishEvent>::size)
-      .def("push", [](Heap<FinishEvent>& heap, std::int64_t at, std::uint32_t slot,
-                      std::uint32_t version) { heap.push({Time{at}, slot, version}); })
-      .def("pop", [](Heap<FinishEvent>& heap) {
-        if (heap.empty()) throw py::index_error("empty");
-        const FinishEvent event = heap.top();
-        heap.pop();
-        return std::tuple(event.at.count(), event.slot, event.version);
+      .def("set", [](FinishQueue& queue, std::uint32_t slot,
+                     std::int64_t at) { queue.set(slot, Time{at}); })
+      .def("drop", &FinishQueue::drop)
+      .def("next",
+           [](const FinishQueue& queue) -> std::optional<std::int64_t> {
+             if (queue.next() == kNever) return std::nullopt;
+             return queue.next().count();
+           })
+      .def("take", [](FinishQueue& queue, std::int64_t now) {
+        std::vector<std::uint32_t> slots;
+        queue.take(Time{now}, [&](std::uint32_t slot) { slots.push_back(slot); });
+        return slots;
       });
 
   py::class_<RunningIndex>(testing, "RunningIndex")
