@@ -1,9 +1,9 @@
 #include "listing/head_reservation.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
+#include "base/ids.hpp"
 #include "seams/slow_twins.hpp"
 
 namespace gpusched {
@@ -136,7 +136,7 @@ std::int64_t HeadReservation::spare(const State& state) const noexcept {
   std::int64_t sum = free.num_free();
   for (const Piece& piece : allocation_.pieces) {
     const GpuMask reserved = reserved_[static_cast<std::size_t>(piece.server)];
-    sum -= std::popcount(free.free_mask(piece.server) & reserved);
+    sum -= count_bits(free.free_mask(piece.server) & reserved);
   }
   return sum;
 }

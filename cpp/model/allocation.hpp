@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -9,16 +8,15 @@
 
 namespace gpusched {
 
-/// GPUs of one server. The width is kept beside the mask: counting bits is a library call where
-/// the oldest processors are supported.
+/// GPUs of one server. The width is kept beside the mask: counting bits takes a dozen
+/// instructions where the oldest processors are supported.
 struct Piece {
   ServerId server;
   std::int32_t gpus;
   GpuMask mask;
 
   Piece() = default;
-  Piece(ServerId on_server, GpuMask gpu_mask)
-      : Piece(on_server, gpu_mask, std::popcount(gpu_mask)) {}
+  Piece(ServerId on_server, GpuMask gpu_mask) : Piece(on_server, gpu_mask, count_bits(gpu_mask)) {}
   Piece(ServerId on_server, GpuMask gpu_mask, int num_gpus)
       : server(on_server), gpus(num_gpus), mask(gpu_mask) {}
 

@@ -44,13 +44,13 @@ class HostSet {
 
   [[nodiscard]] int count() const noexcept {
     int sum = 0;
-    for (const std::uint64_t word : words_) sum += std::popcount(word);
+    for (const std::uint64_t word : words_) sum += count_bits(word);
     return sum;
   }
   /// There are more than n.
   [[nodiscard]] ServerId nth(int n) const noexcept {
     std::size_t at = 0;
-    for (int here = 0; n >= (here = std::popcount(words_[at])); ++at) n -= here;
+    for (int here = 0; n >= (here = count_bits(words_[at])); ++at) n -= here;
     std::uint64_t rest = words_[at];
     for (; n > 0; --n) rest &= rest - 1;
     return static_cast<ServerId>(at * 64) + std::countr_zero(rest);

@@ -34,14 +34,14 @@ struct BuddyRule : PackingRule {
     for (int start = 0; start < gpus; start += size) {
       GpuMask block = block_of(start, size, all);
       const GpuMask inside = free & block;
-      if (std::popcount(inside) < width) continue;
+      if (count_bits(inside) < width) continue;
       for (int larger = size; block == (free & block) && larger < gpus;) {
         larger *= 2;
         const GpuMask parent = block_of(start & -larger, larger, all);
         if ((free & parent) != parent) break;
         block = parent;
       }
-      const int score = std::popcount(free & block);
+      const int score = count_bits(free & block);
       if (score < best.score) best = {inside, score};
     }
     return best;

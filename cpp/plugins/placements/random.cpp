@@ -33,7 +33,7 @@ struct RandomRule : PackingRule {
     }
     GpuMask taken = 0;
     for (int i = 0; i < ask.workers; ++i) {
-      const int skip = below(static_cast<std::uint64_t>(std::popcount(left)));
+      const int skip = below(static_cast<std::uint64_t>(count_bits(left)));
       const GpuMask gpu = lowest_bits(left, skip + 1) ^ lowest_bits(left, skip);
       left ^= gpu;
       taken |= gpu;
@@ -68,7 +68,7 @@ class Random final : public DemandPlacement<RandomRule> {
     for (ServerId server = 0; server < free.cluster().num_servers(); ++server) {
       const bool is_allowed = (request.types >> free.cluster().type(server) & 1) != 0;
       left_.push_back(is_allowed ? free.free_mask(server) : 0);
-      num_left += static_cast<std::uint64_t>(std::popcount(left_.back()));
+      num_left += static_cast<std::uint64_t>(count_bits(left_.back()));
     }
     for (int i = 0; i < request.gpus; ++i, --num_left) {
       const auto counter =
@@ -77,7 +77,7 @@ class Random final : public DemandPlacement<RandomRule> {
       auto skip = static_cast<int>(
           to_below(draw(seed_, Stream::placement, request.job, counter), num_left));
       std::size_t server = 0;
-      while (skip >= std::popcount(left_[server])) skip -= std::popcount(left_[server++]);
+      while (skip >= count_bits(left_[server])) skip -= count_bits(left_[server++]);
       left_[server] ^= lowest_bits(left_[server], skip + 1) ^ lowest_bits(left_[server], skip);
     }
     for (std::size_t server = 0; server < left_.size(); ++server) {
