@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/clone.hpp"
+#include "listing/prefetch.hpp"
 
 namespace gpusched {
 
@@ -130,6 +131,7 @@ void ListScheduler::scan_skip(const State& state, Actions& actions) {
     if (best.job == kNoJob) break;
     if (try_start(state, best.job, actions)) {
       queue_.pop(id);
+      if (const JobId next = queue_.head(id).job; next != kNoJob) prefetch(state, next);
     } else if (remembers_refusals_ &&
                classes.gpus(id) <= state.cluster().largest_server(classes.types(id))) {
       queue_.refuse(id);

@@ -73,6 +73,8 @@ class WaitingQueue {
     return best;
   }
 
+  /// The least job of the class, which is open, or kNone.
+  [[nodiscard]] KeyedJob head(ClassId id) const noexcept { return heads_[id]; }
   /// Takes the class's least job out; the class is open.
   void pop(ClassId id) noexcept {
     queues_[id].pop();
