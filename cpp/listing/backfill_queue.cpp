@@ -55,10 +55,7 @@ void BackfillQueue::compact(Line& line) {
 
 void BackfillQueue::remove(JobId job) {
   Line& line = lines_[classes_->of(job)];
-  const auto at = static_cast<std::size_t>(
-      std::lower_bound(line.jobs.begin() + static_cast<std::ptrdiff_t>(line.head), line.jobs.end(),
-                       job) -
-      line.jobs.begin());
+  const std::size_t at = place_of(line, job);
   const std::int64_t estimate = line.estimate[at];
   line.estimate[at] = kGone;
   --line.num_waiting;
@@ -67,17 +64,29 @@ void BackfillQueue::remove(JobId job) {
   while (line.head < size && line.estimate[line.head] == kGone) ++line.head;
   const std::size_t block = at / kBlock;
   if (line.block_least[block] != estimate) return;
-  const auto least = [](const std::vector<std::int64_t>& values, std::size_t group) {
-    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(group * kBlock);
-    const auto end =
-        values.begin() + static_cast<std::ptrdiff_t>(std::min((group + 1) * kBlock, values.size()));
-    return *std::min_element(begin, end);
+  const auto least = [](const std::vector<std::int64_t>& values, std::size_t group,
+                        std::size_t first) {
+    std::int64_t found = kGone;
+    const std::size_t end = std::min((group + 1) * kBlock, values.size());
+    for (std::size_t i = std::max(group * kBlock, first); i < end; ++i) {
+      found = std::min(found, values[i]);
+    }
+    return found;
   };
-  line.block_least[block] = least(line.estimate, block);
+  line.block_least[block] = least(line.estimate, block, line.head);
   const std::size_t super = block / kBlock;
   if (line.super_least[super] == estimate) {
-    line.super_least[super] = least(line.block_least, super);
+    line.super_least[super] = least(line.block_least, super, line.head / kBlock);
   }
+}
+
+std::size_t BackfillQueue::place_of(const Line& line, JobId job) {
+  // Mostly it is the first, or has just been found.
+  if (line.jobs[line.head] >= job) return line.head;
+  if (line.found < line.jobs.size() && line.jobs[line.found] == job) return line.found;
+  const auto first = line.jobs.begin() + static_cast<std::ptrdiff_t>(line.head);
+  return static_cast<std::size_t>(std::lower_bound(first, line.jobs.end(), job) -
+                                  line.jobs.begin());
 }
 
 std::size_t BackfillQueue::find(const Line& line, std::size_t from, std::int64_t longest) {
@@ -106,15 +115,15 @@ JobId BackfillQueue::next(ClassId id, JobId after, Time longest) const noexcept 
   const Line& line = lines_[id];
   if (line.num_waiting == 0) return kNoJob;
   std::size_t from = line.head;
-  if (after != kNoJob && line.jobs[from] <= after) {
-    from = static_cast<std::size_t>(
-        std::upper_bound(line.jobs.begin() + static_cast<std::ptrdiff_t>(from), line.jobs.end(),
-                         after) -
-        line.jobs.begin());
+  if (after != kNoJob) {
+    from = place_of(line, after);
+    if (from < line.jobs.size() && line.jobs[from] == after) ++from;
   }
   const std::int64_t limit = std::min(longest.count(), kGone - 1);
   const std::size_t at = find(line, from, limit);
-  return at == kNotFound ? kNoJob : line.jobs[at];
+  if (at == kNotFound) return kNoJob;
+  line.found = at;
+  return line.jobs[at];
 }
 
 }  // namespace gpusched

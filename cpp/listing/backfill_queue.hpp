@@ -46,10 +46,13 @@ class BackfillQueue {
     std::vector<std::int64_t> estimate;
     std::vector<std::int64_t> block_least;
     std::vector<std::int64_t> super_least;
-    std::size_t head = 0;  // all before it are gone
+    std::size_t head = 0;           // all before it are gone
+    mutable std::size_t found = 0;  // where the last search has ended
     std::size_t num_waiting = 0;
   };
 
+  /// Where the job stands in the line, or would.
+  [[nodiscard]] static std::size_t place_of(const Line& line, JobId job);
   [[nodiscard]] static std::size_t find(const Line& line, std::size_t from, std::int64_t longest);
   static void compact(Line& line);
 

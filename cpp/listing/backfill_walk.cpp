@@ -26,7 +26,9 @@ void BackfillWalk::set_next(ClassId id, JobId job) {
 JobId BackfillWalk::first() const noexcept {
   if (queue_.empty()) return kNoJob;
   if (has_tree()) return tree_.top().job;
-  return std::min_element(next_.begin(), next_.end())->job;
+  JobId least = kNoJob;
+  for (const KeyedJob& next : next_) least = std::min(least, next.job);
+  return least;
 }
 
 void BackfillWalk::add(JobId job) {
@@ -55,13 +57,15 @@ JobId BackfillWalk::next(const JobClasses::Group& group, std::int64_t widest,
   if (has_tree()) {
     return next(group, ClassTree::Most{widest}, [](ClassId) { return true; }, id);
   }
-  KeyedJob best = kNoKeyedJob;
+  JobId least = kNoJob;
+  ClassId its = group.begin;
   for (ClassId at = group.begin; at < group.end && classes_->room(at) <= widest; ++at) {
-    if (!(next_[at] < best)) continue;
-    best = next_[at];
-    id = at;
+    const JobId job = next_[at].job;
+    its = job < least ? at : its;
+    least = std::min(least, job);
   }
-  return best.job;
+  id = its;
+  return least;
 }
 
 void BackfillWalk::close(ClassId id) {

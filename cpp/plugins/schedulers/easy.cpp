@@ -125,14 +125,20 @@ class Easy final : public Scheduler {
     return state.occupancy().num_free() == 0 && !state.jobs().has_shares();
   }
 
-  [[nodiscard]] bool is_any_placeable(const State& state) const {
-    for (const auto& group : state.classes().groups()) {
+  [[nodiscard]] bool is_any_placeable(const State& state) {
+    measure(state);
+    for (std::size_t i = 0; i < widest_.size(); ++i) {
       ClassId id = 0;
-      if (line_.next(group, placement_->widest(state.occupancy(), group.types), id) != kNoJob) {
-        return true;
-      }
+      if (line_.next(state.classes().groups()[i], widest_[i], id) != kNoJob) return true;
     }
     return false;
+  }
+
+  void measure(const State& state) {
+    widest_.clear();
+    for (const auto& group : state.classes().groups()) {
+      widest_.push_back(placement_->widest(state.occupancy(), group.types));
+    }
   }
 
   void start(const State& state, JobId job, Actions& actions) {
@@ -202,10 +208,11 @@ class Easy final : public Scheduler {
                                      gpus});
     };
     JobId best = kNoJob;
-    for (const auto& group : classes.groups()) {
+    for (std::size_t i = 0; i < widest_.size(); ++i) {
+      const auto& group = classes.groups()[i];
+      const std::int64_t widest = widest_[i];
       ClassId at = 0;
       JobId next = kNoJob;
-      const std::int64_t widest = placement_->widest(free, group.types);
       if (line_.has_tree()) {
         ClassTree::Most most =
             remembers_refusals_ ? gained_.most(free, widest) : ClassTree::Most{widest};
@@ -242,6 +249,7 @@ class Easy final : public Scheduler {
         }
       } else if (head_.admits(state, job, allocation_)) {
         start(state, job, actions);
+        measure(state);
         spare = head_.spare(state);
         line_.start(id, spare);
       } else {
@@ -257,6 +265,7 @@ class Easy final : public Scheduler {
   Ref<Placement> placement_;
   bool is_pooled_ = false;
   BackfillWalk line_;
+  std::vector<std::int64_t> widest_;  // that the placement can hold, of each group of classes
   Allocation allocation_;
   JobId reserved_for_ = kNoJob;
   JobId refused_ = kNoJob;   // the head, and nothing was released since
