@@ -14,13 +14,13 @@ GROWTH = 13.0
 DEEP = 100_000  # waiting jobs that count as an overloaded queue
 
 OVERLOADED_CASES = (
-    Case("fifo-skip", "count", "fifo", 3, is_equal=True),
-    Case("fifo-skip", "consolidated", "fifo", 3),
-    Case("fifo", "count", "fifo", 3),
+    Case("fifo-skip", "count", "fifo", 2.5, is_equal=True),
+    Case("fifo-skip", "consolidated", "fifo", 2.5),
+    Case("fifo", "count", "fifo", 2.5),
     Case("sjf", "count", "sjf", 3, is_equal=True),
     Case("sjf", "consolidated", "sjf", 3),
     Case("srtf", "count", "srtf", 3, is_equal=True),
-    Case("easy", "count", "fifo", 10),
+    Case("easy", "count", "fifo", 5),
 )
 
 METHOD = (

@@ -32,15 +32,15 @@ class Case:
 
 
 CASES = (
-    Case("fifo-skip", "count", "fifo", 3, is_equal=True, jobs_per_s=2e6),
-    Case("fifo-skip", "consolidated", "fifo", 3, jobs_per_s=2e6),
-    Case("fifo", "count", "fifo", 3, jobs_per_s=2e6),
-    Case("fifo", "consolidated", "fifo", 3, jobs_per_s=2e6),
+    Case("fifo-skip", "count", "fifo", 2.5, is_equal=True, jobs_per_s=2e6),
+    Case("fifo-skip", "consolidated", "fifo", 2.5, jobs_per_s=2e6),
+    Case("fifo", "count", "fifo", 2.5, jobs_per_s=2e6),
+    Case("fifo", "consolidated", "fifo", 2.5, jobs_per_s=2e6),
     Case("sjf", "count", "sjf", 3, is_equal=True, jobs_per_s=2e6),
     Case("sjf", "consolidated", "sjf", 3, jobs_per_s=2e6),
     Case("srtf", "count", "srtf", 3, is_equal=True, jobs_per_s=8e5),
-    Case("easy", "count", "fifo", 10),
-    Case("easy", "consolidated", "fifo", 10),
+    Case("easy", "count", "fifo", 5),
+    Case("easy", "consolidated", "fifo", 5),
 )
 BAR_JOBS = 1_000_000  # the ratios and rates are asked for at this size
 
