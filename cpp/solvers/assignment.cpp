@@ -9,7 +9,7 @@
 #include "base/check.hpp"
 #include "base/infinity.hpp"
 #include "base/number_text.hpp"
-#include "solvers/lanes.hpp"
+#include "solvers/cost_rows.hpp"
 #include "solvers/magnitudes.hpp"
 
 namespace gpusched {
@@ -19,6 +19,7 @@ constexpr double kLargest = std::numeric_limits<double>::max();
 constexpr std::size_t kMostBlocks = 64;  // of the columns, each with its minimum
 constexpr std::size_t kListed = 16;      // blocks whose minima are surely candidates
 constexpr std::size_t kBidsPerRow = 16;
+constexpr std::size_t kTile = 8;         // columns at once: a cache line of what is written
 
 }  // namespace
 
@@ -72,36 +73,30 @@ void Assignment::load(std::span<const double> cost, int rows, int columns) {
       greatest_[row] = check(cost.subspan(row * at(columns), at(columns)), row);
     }
     transposed_.resize(cost.size());
-    for (std::size_t row = 0; row < num_rows_; ++row) {
-      for (std::size_t column = 0; column < num_columns_; ++column) {
-        transposed_[row * num_columns_ + column] = cost[column * num_rows_ + row];
-      }
-    }
+    transpose(cost.data());
     first = transposed_.data();
   }
   cost_.resize(num_rows_);
   for (std::size_t row = 0; row < num_rows_; ++row) cost_[row] = first + row * num_columns_;
 }
 
+/// By tiles, so that what is read of a cache line is read while it is there.
+void Assignment::transpose(const double* cost) noexcept {
+  for (std::size_t begin = 0; begin < num_columns_; begin += kTile) {
+    const std::size_t end = std::min(begin + kTile, num_columns_);
+    for (std::size_t row = 0; row < num_rows_; ++row) {
+      double* const out = &transposed_[row * num_columns_];
+      for (std::size_t column = begin; column < end; ++column) {
+        out[column] = cost[column * num_rows_ + row];
+      }
+    }
+  }
+}
+
 /// Throws unless all costs of the row are costs.
 double Assignment::check(std::span<const double> cost, std::size_t row) {
-  std::array<double, kLanes> greatest{};
-  std::array<double, kLanes> bad_ones{};
-  const auto look = [&](std::size_t lane, double each) {
-    const double magnitude = std::fabs(each);
-    const bool is_number = magnitude <= kMostCost;
-    const double finite = is_number ? magnitude : 0.0;
-    greatest[lane] = finite > greatest[lane] ? finite : greatest[lane];
-    bad_ones[lane] += is_number || each == kInfinity ? 0.0 : 1.0;
-  };
-  std::size_t i = 0;
-  for (; i + kLanes <= cost.size(); i += kLanes) {
-    for (std::size_t lane = 0; lane < kLanes; ++lane) look(lane, cost[i + lane]);
-  }
-  for (; i < cost.size(); ++i) look(0, cost[i]);
-  const bool is_good =
-      std::all_of(bad_ones.begin(), bad_ones.end(), [](double count) { return count == 0.0; });
-  if (is_good) return *std::max_element(greatest.begin(), greatest.end());
+  const Magnitudes found = magnitudes_of(cost);
+  if (found.are_costs) return found.greatest;
   const auto bad = std::find_if(cost.begin(), cost.end(), [](double each) {
     return !(std::fabs(each) <= kMostCost || each == kInfinity);
   });
@@ -119,7 +114,9 @@ void Assignment::clear() {
   candidates_.resize(num_rows_ * kMostCandidates);
   num_candidates_.resize(num_rows_);
   rest_.resize(num_rows_);
-  scratch_.resize(num_columns_ + 1);
+  found_.resize(num_columns_ + 1);
+  equal_.resize(num_columns_ + 1);
+  reduced_.resize(num_columns_);
   order_.resize(num_columns_);
   distance_.assign(num_columns_, kInfinity);
   before_.resize(num_columns_);
@@ -135,30 +132,20 @@ void Assignment::clear() {
 void Assignment::list_candidates(std::size_t row) {
   const double* const cost = cost_[row];
   const double* const dual = column_dual_.data();
-  const std::size_t size = kLanes * ((num_columns_ - 1) / (kLanes * kMostBlocks) + 1);
+  const std::size_t size = kStep * ((num_columns_ - 1) / (kStep * kMostBlocks) + 1);
   const std::size_t num_blocks = (num_columns_ - 1) / size + 1;
   std::array<double, kMostBlocks> least{};
-  const auto reduced = [=](std::size_t column) { return cost[column] - dual[column]; };
-  for (std::size_t block = 0; block < num_blocks; ++block) {
-    const std::size_t begin = block * size;
-    least[block] = least_over(begin, std::min(begin + size, num_columns_), reduced);
-  }
+  find_block_minima({cost, num_columns_}, dual, size, least.data());
   double limit = kInfinity;
-  if (num_blocks > kListed) {
-    std::array<double, kMostBlocks> order = least;
-    const auto last = order.begin() + kListed - 1;
-    std::nth_element(order.begin(), last, order.begin() + static_cast<std::ptrdiff_t>(num_blocks));
-    limit = *last;
-  }
+  if (num_blocks > kListed) limit = value_at_rank({least.data(), num_blocks}, kListed - 1);
   const double largest = std::min(limit, kLargest);
   std::size_t count = 0;
   for (std::size_t block = 0; block < num_blocks; ++block) {
     if (least[block] > largest) continue;
+    const std::size_t begin = block * size;
+    while (block + 1 < num_blocks && least[block + 1] <= largest) ++block;
     const std::size_t end = std::min((block + 1) * size, num_columns_);
-    for (std::size_t column = block * size; column < end; ++column) {
-      scratch_[count] = {cost[column], id(column)};
-      count += reduced(column) <= largest ? 1 : 0;
-    }
+    count += find_up_to(largest, cost, dual, begin, end, &found_[count]);
   }
   rest_[row] = limit;
   if (count > kMostCandidates) {
@@ -166,30 +153,39 @@ void Assignment::list_candidates(std::size_t row) {
     count = kMostCandidates;
   }
   num_candidates_[row] = static_cast<std::uint32_t>(count);
-  std::copy_n(scratch_.begin(), count, &candidates_[row * kMostCandidates]);
+  Candidate* const list = &candidates_[row * kMostCandidates];
+  for (std::size_t i = 0; i < count; ++i) list[i] = {cost[at(found_[i])], found_[i]};
 }
 
-/// Brings the cheapest of the found columns to the front; of those at the limit, the ones from a
-/// column on that differs from row to row, lest all rows want the same.
+/// Keeps the cheapest of the found columns; of those at the limit, the ones from a column on that
+/// differs from row to row, lest all rows want the same.
 void Assignment::keep_cheapest(std::size_t row, std::size_t count) {
-  const auto reduced = [&](const Candidate& each) {
-    return each.cost - column_dual_[at(each.column)];
-  };
-  const auto end = scratch_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::transform(scratch_.begin(), end, order_.begin(), reduced);
-  const auto last = order_.begin() + kMostCandidates - 1;
-  std::nth_element(order_.begin(), last, order_.begin() + static_cast<std::ptrdiff_t>(count));
-  const double limit = rest_[row] = *last;
-  // Stable, lest the standard library's order decide which of the equals stay.
-  const auto equal = std::stable_partition(scratch_.begin(), end, [&](const Candidate& each) {
-    return reduced(each) < limit;
-  });
-  const auto rest = std::stable_partition(equal, end, [&](const Candidate& each) {
-    return reduced(each) == limit;
-  });
-  const auto turn =
-      (rest - equal) * static_cast<std::ptrdiff_t>(row) / static_cast<std::ptrdiff_t>(num_rows_);
-  std::rotate(equal, equal + turn, rest);
+  const double* const cost = cost_[row];
+  const double* const dual = column_dual_.data();
+  double* const reduced = reduced_.data();
+  for (std::size_t i = 0; i < count; ++i) reduced[i] = cost[at(found_[i])] - dual[at(found_[i])];
+  double limit = rest_[row];
+  const auto num_below =
+      std::count_if(reduced, reduced + count, [=](double each) { return each < limit; });
+  if (static_cast<std::size_t>(num_below) >= kMostCandidates) {
+    double* const order = order_.data();
+    std::copy_n(reduced, count, order);
+    std::nth_element(order, order + kMostCandidates - 1, order + count);
+    limit = rest_[row] = order[kMostCandidates - 1];
+  }
+  std::size_t num_kept = 0;
+  std::size_t num_equal = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int32_t column = found_[i];
+    found_[num_kept] = equal_[num_equal] = column;
+    num_kept += reduced[i] < limit ? 1 : 0;
+    num_equal += reduced[i] == limit ? 1 : 0;
+  }
+  std::size_t next = num_equal * row / num_rows_;
+  for (; num_kept < kMostCandidates; ++num_kept) {
+    found_[num_kept] = equal_[next];
+    if (++next == num_equal) next = 0;
+  }
 }
 
 /// An auction without epsilon: assigns most rows at little cost, and lowers duals on the way.

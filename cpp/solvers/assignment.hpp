@@ -70,6 +70,7 @@ class Assignment {
   static std::size_t at(std::int32_t id) noexcept { return static_cast<std::size_t>(id); }
 
   void load(std::span<const double> cost, int rows, int columns);
+  void transpose(const double* cost) noexcept;
   void run();
   void clear();
   /// Returns the greatest finite magnitude.
@@ -132,7 +133,9 @@ class Assignment {
   std::vector<Candidate> candidates_;
   std::vector<std::uint32_t> num_candidates_;
   std::vector<double> rest_;  // at most cost - column dual of any column that is no candidate
-  std::vector<Candidate> scratch_;
+  std::vector<std::int32_t> found_;  // columns, and of these those at the limit
+  std::vector<std::int32_t> equal_;
+  std::vector<double> reduced_;  // costs of those found
   std::vector<double> order_;
 
   // Every fourth row and column, where the duals of these are a start.

@@ -4,7 +4,7 @@
 #include "base/check.hpp"
 #include "base/infinity.hpp"
 #include "solvers/assignment.hpp"
-#include "solvers/lanes.hpp"
+#include "solvers/cost_rows.hpp"
 
 namespace gpusched {
 namespace {
@@ -77,14 +77,8 @@ bool Assignment::advance() {
 
 void Assignment::find_nearest() {
   if (stop_ != nullptr) stop_->count(num_columns_);
-  const double* const open = open_.data();
-  nearest_ = kInfinity;
-  for (std::size_t chunk = 0; chunk < least_open_.size(); ++chunk) {
-    const std::size_t begin = chunk * kChunk;
-    const std::size_t end = std::min(begin + kChunk, num_columns_);
-    least_open_[chunk] = least_over(begin, end, [=](std::size_t column) { return open[column]; });
-    nearest_ = std::min(nearest_, least_open_[chunk]);
-  }
+  find_block_minima(open_, kChunk, least_open_.data());
+  nearest_ = *std::min_element(least_open_.begin(), least_open_.end());
   is_nearest_stale_ = false;
 }
 
@@ -181,16 +175,11 @@ void Assignment::reach_from_all(std::size_t row, double base) {
   if (++num_dense_ == kDense) become_dense();
   const double* const cost = cost_[row];
   const double* const dual = column_dual_.data();
-  const double* const known = distance_.data();
   for (std::size_t begin = 0; begin < num_columns_; begin += kChunk) {
     const std::size_t end = std::min(begin + kChunk, num_columns_);
-    const auto is_nearer = [=, bound = bound_](std::size_t column) {
-      const double distance = base + (cost[column] - dual[column]);
-      return distance < (known[column] < bound ? known[column] : bound);
-    };
-    if (!holds_somewhere(begin, end, is_nearer)) continue;
+    if (!comes_nearer({base, cost, dual}, distance_.data(), bound_, begin, end)) continue;
     for (std::size_t column = begin; column < end; ++column) {
-      if (is_nearer(column)) reach(column, row, base + (cost[column] - dual[column]));
+      reach(column, row, base + (cost[column] - dual[column]));
     }
   }
 }

@@ -4,15 +4,13 @@
 #include <cstring>
 
 #include "base/infinity.hpp"
+#include "solvers/lanes.hpp"
 
 namespace gpusched {
 namespace {
 
 // Inlined into functions that are compiled for different processors, with as many quanta side by
 // side as each of them takes at once.
-
-using TwoLanes [[gnu::vector_size(2 * sizeof(double))]] = double;
-using FourLanes [[gnu::vector_size(4 * sizeof(double))]] = double;
 
 constexpr int kWide = 4;
 
@@ -76,8 +74,6 @@ template <class Lanes>
 }
 
 #if defined(__x86_64__)
-
-const bool kHasAvx2 = __builtin_cpu_supports("avx2") > 0;
 
 [[gnu::target("avx2")]] void relax_by_avx2(double* out, const double* init,
                                            std::span<const RowWay> ways, int first,

@@ -1,0 +1,297 @@
+#include "solvers/cost_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "base/infinity.hpp"
+#include "solvers/lanes.hpp"
+#include "solvers/magnitudes.hpp"
+
+namespace gpusched {
+namespace {
+
+// Inlined into functions that are compiled for different processors. All take as many columns at
+// once, lest it depend on the processor which of 0 and -0 is the least.
+
+template <class Lanes>
+struct Step {
+  using Flags = decltype(Lanes{} < Lanes{});  // of each lane: all bits, or none
+
+  static constexpr std::size_t kWidth = sizeof(Lanes) / sizeof(double);
+  static constexpr std::size_t kCount = kStep / kWidth;
+};
+
+struct Plain {
+  const double* values;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void get(std::size_t at, Lanes& out) const noexcept {
+    std::memcpy(&out, values + at, sizeof(Lanes));
+  }
+};
+
+struct Reduced {
+  const double* cost;
+  const double* dual;
+
+  template <class Lanes>
+  [[gnu::always_inline]] void get(std::size_t at, Lanes& out) const noexcept {
+    Lanes less;
+    std::memcpy(&out, cost + at, sizeof(Lanes));
+    std::memcpy(&less, dual + at, sizeof(Lanes));
+    out -= less;
+  }
+};
+
+template <class Lanes, class Values>
+[[gnu::always_inline]] inline double least_of(const Values& values, std::size_t begin,
+                                              std::size_t end) noexcept {
+  using Its = Step<Lanes>;
+  Lanes least[Its::kCount];
+  for (Lanes& each : least) each = Lanes{} + kInfinity;
+  for (; begin + kStep <= end; begin += kStep) {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Its::kCount; ++i) {
+      Lanes each;
+      values.get(begin + i * Its::kWidth, each);
+      least[i] = each < least[i] ? each : least[i];
+    }
+  }
+  std::array<double, kStep> lanes;
+  std::memcpy(lanes.data(), least, sizeof lanes);
+  for (; begin < end; ++begin) {
+    double each;
+    values.get(begin, each);
+    lanes[0] = each < lanes[0] ? each : lanes[0];
+  }
+  return *std::min_element(lanes.begin(), lanes.end());
+}
+
+template <class Lanes, class Values>
+[[gnu::always_inline]] inline void minima_of(const Values& values, std::size_t count,
+                                             std::size_t size, double* least) noexcept {
+  for (std::size_t begin = 0; begin < count; begin += size) {
+    *least++ = least_of<Lanes>(values, begin, std::min(begin + size, count));
+  }
+}
+
+using StepFlags = std::array<std::int64_t, kStep>;
+
+template <class Flags>
+[[gnu::always_inline]] inline StepFlags each_of(const Flags* flags) noexcept {
+  StepFlags each;
+  std::memcpy(each.data(), flags, sizeof each);
+  return each;
+}
+
+[[gnu::always_inline]] inline bool is_any(const StepFlags& flags) noexcept {
+  std::int64_t any = 0;
+  for (const std::int64_t flag : flags) any |= flag;
+  return any != 0;
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline Magnitudes magnitudes(std::span<const double> cost) noexcept {
+  using Its = Step<Lanes>;
+  Lanes greatest[Its::kCount]{};
+  typename Its::Flags bad[Its::kCount]{};
+  std::size_t at = 0;
+  for (; at + kStep <= cost.size(); at += kStep) {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Its::kCount; ++i) {
+      Lanes each;
+      std::memcpy(&each, cost.data() + at + i * Its::kWidth, sizeof(Lanes));
+      const Lanes magnitude = each < -each ? -each : each;
+      const auto is_number = magnitude <= Lanes{} + kMostCost;
+      const Lanes finite = is_number ? magnitude : Lanes{};
+      greatest[i] = finite > greatest[i] ? finite : greatest[i];
+      bad[i] |= ~(is_number | (each == Lanes{} + kInfinity));
+    }
+  }
+  std::array<double, kStep> lanes;
+  std::memcpy(lanes.data(), greatest, sizeof lanes);
+  Magnitudes found{*std::max_element(lanes.begin(), lanes.end()), !is_any(each_of(bad))};
+  for (; at < cost.size(); ++at) {
+    const double magnitude = std::fabs(cost[at]);
+    if (magnitude <= kMostCost) {
+      found.greatest = std::max(found.greatest, magnitude);
+    } else {
+      found.are_costs = found.are_costs && cost[at] == kInfinity;
+    }
+  }
+  return found;
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline std::int64_t count_below(double value,
+                                                       std::span<const double> values) noexcept {
+  using Its = Step<Lanes>;
+  typename Its::Flags below[Its::kCount]{};
+  std::size_t at = 0;
+  for (; at + kStep <= values.size(); at += kStep) {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Its::kCount; ++i) {
+      Lanes each;
+      std::memcpy(&each, values.data() + at + i * Its::kWidth, sizeof(Lanes));
+      below[i] -= each < value;
+    }
+  }
+  std::int64_t count = 0;
+  for (const std::int64_t lane : each_of(below)) count += lane;
+  for (; at < values.size(); ++at) count += values[at] < value ? 1 : 0;
+  return count;
+}
+
+/// The greatest of those that no more than `rank` others are below.
+template <class Lanes>
+[[gnu::always_inline]] inline double at_rank(std::span<const double> values,
+                                             std::size_t rank) noexcept {
+  double found = -kInfinity;
+  double beyond = kInfinity;
+  for (const double each : values) {
+    if (each <= found || each >= beyond) continue;
+    const bool is_within = count_below<Lanes>(each, values) <= static_cast<std::int64_t>(rank);
+    (is_within ? found : beyond) = each;
+  }
+  return found;
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline std::size_t up_to(double limit, const Reduced& reduced,
+                                                std::size_t begin, std::size_t end,
+                                                std::int32_t* columns) noexcept {
+  using Its = Step<Lanes>;
+  std::size_t count = 0;
+  const auto keep = [&](std::size_t column, bool is_within) {
+    columns[count] = static_cast<std::int32_t>(column);
+    count += is_within ? 1 : 0;
+  };
+  for (; begin + kStep <= end; begin += kStep) {
+    typename Its::Flags within[Its::kCount];
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Its::kCount; ++i) {
+      Lanes each;
+      reduced.get(begin + i * Its::kWidth, each);
+      within[i] = each <= limit;
+    }
+    const StepFlags flags = each_of(within);
+    if (!is_any(flags)) continue;
+    for (std::size_t i = 0; i < kStep; ++i) keep(begin + i, flags[i] != 0);
+  }
+  for (; begin < end; ++begin) {
+    double each;
+    reduced.get(begin, each);
+    keep(begin, each <= limit);
+  }
+  return count;
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline bool is_nearer(const Reach& reach, const double* known, double bound,
+                                             std::size_t begin, std::size_t end) noexcept {
+  using Its = Step<Lanes>;
+  const Reduced reduced{reach.cost, reach.dual};
+  typename Its::Flags nearer[Its::kCount]{};
+  for (; begin + kStep <= end; begin += kStep) {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Its::kCount; ++i) {
+      Lanes distance;
+      Lanes before;
+      reduced.get(begin + i * Its::kWidth, distance);
+      std::memcpy(&before, known + begin + i * Its::kWidth, sizeof(Lanes));
+      distance += reach.base;
+      nearer[i] |= (distance < before) & (distance < bound);
+    }
+  }
+  if (is_any(each_of(nearer))) return true;
+  for (; begin < end; ++begin) {
+    const double distance = reach.base + (reach.cost[begin] - reach.dual[begin]);
+    if (distance < known[begin] && distance < bound) return true;
+  }
+  return false;
+}
+
+#if defined(__x86_64__)
+
+[[gnu::target("avx2")]] Magnitudes magnitudes_by_avx2(std::span<const double> cost) noexcept {
+  return magnitudes<FourLanes>(cost);
+}
+
+template <class Values>
+[[gnu::target("avx2")]] void minima_by_avx2(const Values& values, std::size_t count,
+                                            std::size_t size, double* least) noexcept {
+  minima_of<FourLanes>(values, count, size, least);
+}
+
+[[gnu::target("avx2")]] double at_rank_by_avx2(std::span<const double> values,
+                                               std::size_t rank) noexcept {
+  return at_rank<FourLanes>(values, rank);
+}
+
+[[gnu::target("avx2")]] std::size_t up_to_by_avx2(double limit, const Reduced& reduced,
+                                                  std::size_t begin, std::size_t end,
+                                                  std::int32_t* columns) noexcept {
+  return up_to<FourLanes>(limit, reduced, begin, end, columns);
+}
+
+[[gnu::target("avx2")]] bool is_nearer_by_avx2(const Reach& reach, const double* known,
+                                               double bound, std::size_t begin,
+                                               std::size_t end) noexcept {
+  return is_nearer<FourLanes>(reach, known, bound, begin, end);
+}
+
+#endif
+
+template <class Values>
+void find_minima(const Values& values, std::size_t count, std::size_t size,
+                 double* least) noexcept {
+#if defined(__x86_64__)
+  if (kHasAvx2) return minima_by_avx2(values, count, size, least);
+#endif
+  minima_of<TwoLanes>(values, count, size, least);
+}
+
+}  // namespace
+
+Magnitudes magnitudes_of(std::span<const double> cost) noexcept {
+#if defined(__x86_64__)
+  if (kHasAvx2) return magnitudes_by_avx2(cost);
+#endif
+  return magnitudes<TwoLanes>(cost);
+}
+
+void find_block_minima(std::span<const double> cost, const double* dual, std::size_t size,
+                       double* least) noexcept {
+  find_minima(Reduced{cost.data(), dual}, cost.size(), size, least);
+}
+
+void find_block_minima(std::span<const double> values, std::size_t size, double* least) noexcept {
+  find_minima(Plain{values.data()}, values.size(), size, least);
+}
+
+double value_at_rank(std::span<const double> values, std::size_t rank) noexcept {
+#if defined(__x86_64__)
+  if (kHasAvx2) return at_rank_by_avx2(values, rank);
+#endif
+  return at_rank<TwoLanes>(values, rank);
+}
+
+std::size_t find_up_to(double limit, const double* cost, const double* dual, std::size_t begin,
+                       std::size_t end, std::int32_t* columns) noexcept {
+#if defined(__x86_64__)
+  if (kHasAvx2) return up_to_by_avx2(limit, {cost, dual}, begin, end, columns);
+#endif
+  return up_to<TwoLanes>(limit, {cost, dual}, begin, end, columns);
+}
+
+bool comes_nearer(const Reach& reach, const double* known, double bound, std::size_t begin,
+                  std::size_t end) noexcept {
+#if defined(__x86_64__)
+  if (kHasAvx2) return is_nearer_by_avx2(reach, known, bound, begin, end);
+#endif
+  return is_nearer<TwoLanes>(reach, known, bound, begin, end);
+}
+
+}  // namespace gpusched
