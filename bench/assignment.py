@@ -37,8 +37,15 @@ def section(repeats: int) -> Section:
         "uniform, 512 x 512": random.random((512, 512)),
         "uniform, 512 x 2048": random.random((512, 2048)),
         "whole numbers below 100, 1024 x 1024": random.integers(0, 100, (1024, 1024)) + 0.0,
-        "distances in the plane, 1024 x 1024": _distances(random, 1024),
-        "all rows of one order, 512 x 512": np.outer(np.arange(512.0), np.arange(512.0)),
+        "distances in the plane, 1024 x 1024": _distances(random, 1024, 1024),
+        "all rows of one order, 512 x 512": _of_one_order(512, 512),
+        "all rows of one order, 300 x 512": _of_one_order(300, 512),
+        "rows of nearly one order, 300 x 512": _of_one_order(300, 512)
+        * random.uniform(0.8, 1.2, (300, 512)),
+        "distances in the plane, 1000 x 1024": _distances(random, 1000, 1024),
+        "distances in the plane, 512 x 1024": _distances(random, 512, 1024),
+        "whole numbers below 4, 1024 x 1024": random.integers(0, 4, (1024, 1024)) + 0.0,
+        "uniform, 1024 x 512": random.random((1024, 512)),
     }
     ratios = {name: _compare(out, name, cost, repeats) for name, cost in problems.items()}
     out.bars.append(
@@ -117,10 +124,13 @@ def _transports(
     return measure
 
 
-def _distances(random: np.random.Generator, size: int) -> Float64:
-    points = random.random((2, size, 2))
-    difference = points[0][:, None] - points[1]
+def _distances(random: np.random.Generator, rows: int, columns: int) -> Float64:
+    difference = random.random((rows, 1, 2)) - random.random((columns, 2))
     return np.sqrt((difference**2).sum(axis=2))
+
+
+def _of_one_order(rows: int, columns: int) -> Float64:
+    return np.outer(np.arange(rows) + 0.0, np.arange(columns) + 0.0)
 
 
 def _ms(timing: Timing) -> str:

@@ -55,7 +55,7 @@ class MarketClearing {
   Ref<const MarketModel> model_;
   Clearing clearing_ = Clearing::transportation;
   Transportation transportation_;
-  Assignment assignment_;
+  Assignment assignment_{Assignment::Start::lasting};
   Auction auction_;
   std::vector<std::int32_t> class_of_worker_;
   std::vector<double> value_, expanded_, price_;

@@ -16,10 +16,11 @@ namespace gpusched {
 namespace {
 
 constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr std::size_t kMostBlocks = 64;  // of the columns, each with its minimum
-constexpr std::size_t kListed = 16;      // blocks whose minima are surely candidates
+constexpr std::size_t kMostBlocks = 64;   // of the columns, each with its minimum
+constexpr std::size_t kListed = 16;       // blocks whose minima are surely candidates
+constexpr std::size_t kFirstListed = 10;  // the same of rows that may never be listed again
 constexpr std::size_t kBidsPerRow = 16;
-constexpr std::size_t kTile = 8;         // columns at once: a cache line of what is written
+constexpr std::size_t kTile = 8;  // columns at once: a cache line of what is written
 
 }  // namespace
 
@@ -41,13 +42,14 @@ void Assignment::run() {
     const bool is_new =
         row == 0 || !std::equal(cost_[row], cost_[row] + num_columns_, cost_[row - 1]);
     kind_[row] = is_new ? id(row) : kind_[row - 1];
-    list_candidates(row);
+    list_candidates(row, start_ == Start::best ? kFirstListed : kListed);
   }
-  reduce_rows();
-  if (needs_sample() && start_from_sample()) reduce_rows();
+  const std::size_t num_own_rows = num_rows_;
+  improve_start(hold_auction(0.0));
   for (std::size_t row = 0; row < num_rows_; ++row) {
     if (column_of_[row] < 0) augment(row, -1);
   }
+  drop_idle_rows(num_own_rows);
   const double greatest = greatest_cost();
   coarsest_ = std::max(coarsest_, greatest);
   for (const double dual : column_dual_) coarsest_ = std::max(coarsest_, -dual);
@@ -109,27 +111,37 @@ double Assignment::check(std::span<const double> cost, std::size_t row) {
 void Assignment::clear() {
   column_dual_.assign(num_columns_, 0.0);
   row_of_.assign(num_columns_, -1);
-  column_of_.assign(num_rows_, -1);
-  own_cost_.resize(num_rows_);
-  candidates_.resize(num_rows_ * kMostCandidates);
-  num_candidates_.resize(num_rows_);
-  rest_.resize(num_rows_);
+  column_of_.clear();
+  next_listing_.clear();
+  last_search_.clear();
+  resize_rows();
   found_.resize(num_columns_ + 1);
   equal_.resize(num_columns_ + 1);
   reduced_.resize(num_columns_);
   order_.resize(num_columns_);
   distance_.assign(num_columns_, kInfinity);
   before_.resize(num_columns_);
-  base_.resize(num_rows_);
-  next_listing_.assign(num_rows_, 0);
-  kind_.resize(num_rows_);
-  last_search_.assign(2 * num_rows_, 0);
   search_ = 0;
   coarsest_ = 0;
 }
 
+/// Makes room for as many rows as there are.
+void Assignment::resize_rows() {
+  column_of_.resize(num_rows_, -1);
+  own_cost_.resize(num_rows_);
+  candidates_.resize(num_rows_ * kMostCandidates);
+  num_candidates_.resize(num_rows_);
+  rest_.resize(num_rows_);
+  base_.resize(num_rows_);
+  next_listing_.resize(num_rows_, 0);
+  kind_.resize(num_rows_);
+  last_search_.resize(2 * num_rows_, 0);
+}
+
+void Assignment::list_candidates(std::size_t row) { list_candidates(row, kListed); }
+
 /// The columns of least reduced cost, and a bound on all others.
-void Assignment::list_candidates(std::size_t row) {
+void Assignment::list_candidates(std::size_t row, std::size_t num_listed) {
   const double* const cost = cost_[row];
   const double* const dual = column_dual_.data();
   const std::size_t size = kStep * ((num_columns_ - 1) / (kStep * kMostBlocks) + 1);
@@ -137,7 +149,7 @@ void Assignment::list_candidates(std::size_t row) {
   std::array<double, kMostBlocks> least{};
   find_block_minima({cost, num_columns_}, dual, size, least.data());
   double limit = kInfinity;
-  if (num_blocks > kListed) limit = value_at_rank({least.data(), num_blocks}, kListed - 1);
+  if (num_blocks > num_listed) limit = value_at_rank({least.data(), num_blocks}, num_listed - 1);
   const double largest = std::min(limit, kLargest);
   std::size_t count = 0;
   for (std::size_t block = 0; block < num_blocks; ++block) {
@@ -188,17 +200,24 @@ void Assignment::keep_cheapest(std::size_t row, std::size_t count) {
   }
 }
 
-/// An auction without epsilon: assigns most rows at little cost, and lowers duals on the way.
-void Assignment::reduce_rows() {
+/// Assigns most rows at little cost, and lowers duals on the way. Returns whether the bids were spent
+/// before all rows had their turn.
+bool Assignment::hold_auction(double epsilon) {
+  std::fill(row_of_.begin(), row_of_.end(), -1);
+  std::fill(column_of_.begin(), column_of_.end(), -1);
   std::size_t num_left = kBidsPerRow * num_rows_;
   for (std::size_t row = 0; row < num_rows_; ++row) {
-    for (std::int32_t next = id(row); next >= 0 && num_left > 0; --num_left) next = bid(at(next));
+    for (std::int32_t next = id(row); next >= 0 && num_left > 0; --num_left) {
+      if (stop_ != nullptr) stop_->count(kMostCandidates);
+      next = bid(at(next), epsilon);
+    }
   }
+  return num_left == 0;
 }
 
-/// Gives the row its cheapest column, whose dual falls until the second cheapest is as good.
-/// Returns who had it, or -1.
-std::int32_t Assignment::bid(std::size_t row) {
+/// Gives the row its cheapest column, whose dual falls until the second cheapest is better by
+/// epsilon. Returns who had it, or -1.
+std::int32_t Assignment::bid(std::size_t row, double epsilon) {
   double least = kInfinity;
   double second = kInfinity;
   Candidate best{};
@@ -224,7 +243,7 @@ std::int32_t Assignment::bid(std::size_t row) {
   }
   if (second == kInfinity) return -1;
   double& dual = column_dual_[at(best.column)];
-  const double lower = dual - (second - least);
+  const double lower = dual - (second - least) - epsilon;
   const std::int32_t owner = row_of_[at(best.column)];
   if (lower >= dual && owner >= 0) return -1;
   dual = lower;

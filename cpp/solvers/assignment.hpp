@@ -16,8 +16,8 @@ namespace gpusched {
 ///
 /// Shortest augmenting paths on a short list of candidates per row. A list comes with a bound on
 /// what it leaves out, which stays true as column duals fall, so a row is read in full only where
-/// a path comes near that bound. Where rows of a square problem want the same columns, the duals of
-/// a sample of rows and columns are the start. Jonker, Volgenant, "A shortest augmenting path
+/// a path comes near that bound. Where bids leave many rows over, the start is better duals: of a
+/// sample, or of auctions whose epsilon falls. Jonker, Volgenant, "A shortest augmenting path
 /// algorithm for dense and sparse linear assignment problems", Computing 38, 1987.
 class Assignment {
  public:
@@ -31,7 +31,11 @@ class Assignment {
     double cost = 0;
   };
 
-  Assignment() = default;
+  /// What is found first, which decides among equal optima: the best start there is, or the one
+  /// whose choices never change, for decisions that are to be the same ever after.
+  enum class Start { best, lasting };
+
+  explicit Assignment(Start start = Start::best) : start_(start) {}
   /// Of a solver that solves anew before a row changes: what it borrowed is not copied.
   Assignment(const Assignment&) = default;
   Assignment(Assignment&&) = default;
@@ -76,12 +80,21 @@ class Assignment {
   /// Returns the greatest finite magnitude.
   static double check(std::span<const double> cost, std::size_t row);
   [[nodiscard]] double greatest_cost() const noexcept;
+  void resize_rows();
   void list_candidates(std::size_t row);
+  void list_candidates(std::size_t row, std::size_t num_listed);
   void keep_cheapest(std::size_t row, std::size_t count);
-  void reduce_rows();
-  [[nodiscard]] bool needs_sample() const noexcept;
+  bool hold_auction(double epsilon);
+  [[nodiscard]] std::int32_t bid(std::size_t row, double epsilon);
+  void improve_start(bool are_bids_spent);
+  [[nodiscard]] bool solve_on_cheap_columns();
+  [[nodiscard]] std::size_t mark_cheap_columns(std::size_t row);
+  const Result& solve_smaller(std::size_t rows, std::size_t columns);
+  void take_over(const Result& found);
+  void add_idle_rows();
+  void drop_idle_rows(std::size_t num_own_rows);
   [[nodiscard]] bool start_from_sample();
-  [[nodiscard]] std::int32_t bid(std::size_t row);
+  void lower_epsilon();
   void renew_row(std::size_t row);
   void renew_column(std::size_t column);
 
@@ -113,10 +126,12 @@ class Assignment {
   // Rows are the shorter side here. Columns left over belong to an idle row that costs nothing.
   std::size_t num_rows_ = 0;
   std::size_t num_columns_ = 0;
+  Start start_;
   bool is_transposed_ = false;
   bool is_solved_ = false;
   std::vector<const double*> cost_;  // of each row
   std::vector<double> transposed_;
+  std::vector<double> idle_cost_;  // of each row there is to make the problem square
   std::vector<std::vector<double>> changed_;  // rows that were changed
   Ref<StopCheck> stop_;
 
@@ -138,9 +153,11 @@ class Assignment {
   std::vector<double> reduced_;  // costs of those found
   std::vector<double> order_;
 
-  // Every fourth row and column, where the duals of these are a start.
-  std::vector<double> sampled_cost_;
-  std::vector<Assignment> sample_;  // one, or none yet
+  // A part of the problem that is solved first, and the columns that suffice for all rows.
+  std::vector<double> smaller_cost_;
+  std::vector<Assignment> smaller_;  // one, or none yet
+  std::vector<char> is_cheap_;
+  std::vector<std::int32_t> cheap_;
 
   // Equal rows that follow each other are of one kind: they have one dual, so that a search gains
   // nothing from the second one it comes to.

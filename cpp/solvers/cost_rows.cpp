@@ -23,7 +23,7 @@ struct Step {
   static constexpr std::size_t kCount = kStep / kWidth;
 };
 
-struct Plain {
+struct PlainValues {
   const double* values;
 
   template <class Lanes>
@@ -32,7 +32,7 @@ struct Plain {
   }
 };
 
-struct Reduced {
+struct ReducedCosts {
   const double* cost;
   const double* dual;
 
@@ -159,7 +159,7 @@ template <class Lanes>
 }
 
 template <class Lanes>
-[[gnu::always_inline]] inline std::size_t up_to(double limit, const Reduced& reduced,
+[[gnu::always_inline]] inline std::size_t up_to(double limit, const ReducedCosts& reduced,
                                                 std::size_t begin, std::size_t end,
                                                 std::int32_t* columns) noexcept {
   using Its = Step<Lanes>;
@@ -192,7 +192,7 @@ template <class Lanes>
 [[gnu::always_inline]] inline bool is_nearer(const Reach& reach, const double* known, double bound,
                                              std::size_t begin, std::size_t end) noexcept {
   using Its = Step<Lanes>;
-  const Reduced reduced{reach.cost, reach.dual};
+  const ReducedCosts reduced{reach.cost, reach.dual};
   typename Its::Flags nearer[Its::kCount]{};
   for (; begin + kStep <= end; begin += kStep) {
 #pragma GCC unroll 4
@@ -230,7 +230,7 @@ template <class Values>
   return at_rank<FourLanes>(values, rank);
 }
 
-[[gnu::target("avx2")]] std::size_t up_to_by_avx2(double limit, const Reduced& reduced,
+[[gnu::target("avx2")]] std::size_t up_to_by_avx2(double limit, const ReducedCosts& reduced,
                                                   std::size_t begin, std::size_t end,
                                                   std::int32_t* columns) noexcept {
   return up_to<FourLanes>(limit, reduced, begin, end, columns);
@@ -264,11 +264,11 @@ Magnitudes magnitudes_of(std::span<const double> cost) noexcept {
 
 void find_block_minima(std::span<const double> cost, const double* dual, std::size_t size,
                        double* least) noexcept {
-  find_minima(Reduced{cost.data(), dual}, cost.size(), size, least);
+  find_minima(ReducedCosts{cost.data(), dual}, cost.size(), size, least);
 }
 
 void find_block_minima(std::span<const double> values, std::size_t size, double* least) noexcept {
-  find_minima(Plain{values.data()}, values.size(), size, least);
+  find_minima(PlainValues{values.data()}, values.size(), size, least);
 }
 
 double value_at_rank(std::span<const double> values, std::size_t rank) noexcept {

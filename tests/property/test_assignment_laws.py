@@ -258,6 +258,53 @@ def test_rows_that_agree_on_the_columns_cost_what_scipy_says(
     assert is_proven(cost, changed)
 
 
+def of_many_rows(random: np.random.Generator, kind: str, shape: tuple[int, int]) -> Float64:
+    """Costs whose rows are left over by their bids: all want the same columns, or near ones."""
+    rows, columns = shape
+    product = np.outer(random.random(rows), random.random(columns))
+    if kind == "product":
+        return product
+    if kind == "steps":  # whole numbers, and a row to which all columns are equal
+        return np.outer(np.arange(rows) // 2.0, np.arange(columns) // 2.0)
+    if kind == "noisy":
+        return product * random.uniform(0.8, 1.2, shape)
+    if kind == "forbidden":
+        product[random.random(shape) < random.choice([0.001, 0.3])] = np.inf
+        return product
+    across = random.random((rows, 1, 2)) - random.random((columns, 2))
+    cost = np.sqrt((across**2).sum(axis=2))
+    if kind == "near":
+        cost[random.random(shape) < 0.1] = np.inf
+    return cost
+
+
+rectangles = st.sampled_from(
+    [(40, 41), (40, 60), (60, 40), (33, 300), (96, 100), (130, 170), (240, 240), (300, 310)]
+)
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(["product", "steps", "noisy", "forbidden", "plane", "near"]),
+    rectangles,
+    st.integers(0, 2**32 - 1),
+)
+def test_rows_that_bids_leave_over_cost_what_scipy_says(
+    kind: str, shape: tuple[int, int], seed: int
+) -> None:
+    random = np.random.Generator(np.random.PCG64(seed))
+    cost, solver = of_many_rows(random, kind, shape), AssignmentSolver()
+    found = solver.solve(cost)
+    assert found.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
+    assert is_proven(cost, found)
+    assert shape[0] > shape[1] or found.column_dual.max() <= 0
+    for row in random.integers(shape[0], size=5).tolist():
+        cost[row] = random.random(shape[1])
+        changed = solver.change_row(row, cost[row])
+        assert changed.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
+        assert is_proven(cost, changed)
+
+
 def similar(random: np.random.Generator, shape: tuple[int, int]) -> Float64:
     """Rows that want the same columns, each a little otherwise: their lists are used up soon."""
     worth = np.sort(random.random(shape[1])) * random.choice([1.0, 4.0])
