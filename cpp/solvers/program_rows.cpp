@@ -88,7 +88,7 @@ template <class Lanes>
 void relax(double* out, const double* init, std::span<const RowWay> ways, int first,
            int last) noexcept {
 #if defined(__x86_64__)
-  if (kHasAvx2) return relax_by_avx2(out, init, ways, first, last);
+  if (takes_four_lanes) return relax_by_avx2(out, init, ways, first, last);
 #endif
   relax_row<TwoLanes>(out, init, ways, first, last);
 }

@@ -4,11 +4,12 @@
 #include <cstring>
 
 #include "base/infinity.hpp"
+#include "solvers/lanes.hpp"
 
 namespace gpusched {
 namespace {
 
-using Lanes [[gnu::vector_size(2 * sizeof(double))]] = double;
+using Lanes = TwoLanes;
 
 constexpr std::size_t kInLanes = sizeof(Lanes) / sizeof(double);
 constexpr std::size_t kLanesAtOnce = 2;

@@ -15,6 +15,7 @@ ROOMS = (
     "model",
     "bounds",
     "solvers",
+    "assigning",
     "promises",
     "market",
     "deadlines",
@@ -38,7 +39,7 @@ ROOMS = (
     "tools",
 )
 FLOOR = {room: floor for floor, room in enumerate(ROOMS)}
-PURE = {"bounds", "solvers", "promises", "market", "deadlines"}
+PURE = {"bounds", "solvers", "assigning", "promises", "market", "deadlines"}
 
 TOOLS = [path for path in CPP_FILES if path.relative_to(CPP).parts[0] == "tools"]
 

@@ -41,7 +41,6 @@ LARGER_FILES = {
 }
 LARGER_ROOMS = {
     "cpp/bindings": 39,
-    "cpp/solvers": 26,
     "python/gpusched/base": 41,
     "python/gpusched/cli": 41,
     "python/gpusched/deciding": 33,

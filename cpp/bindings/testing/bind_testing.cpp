@@ -14,6 +14,7 @@
 #include "placing/cut_memo.hpp"
 #include "seams/slow_twins.hpp"
 #include "solvers/graph_cut.hpp"
+#include "solvers/lanes.hpp"
 #include "solvers/virtual_machine.hpp"
 
 namespace gpusched::bindings {
@@ -88,6 +89,9 @@ void bind_testing(py::module_& m) {
   testing.def(
       "take_slow_twins", [](bool takes) { takes_slow_twins = takes; }, py::arg("takes"),
       "Whether runs that begin from now on, in this process, take the slow twins.");
+  testing.def(
+      "take_four_lanes", [](bool takes) { takes_four_lanes = takes && has_four_lanes(); },
+      py::arg("takes"), "Whether loops in this process take four doubles at once, where they can.");
   testing.def("draw", [](std::uint64_t seed, std::uint64_t stream, std::uint64_t job,
                          std::uint64_t counter) {
     return draw(seed, static_cast<Stream>(stream), job, counter);

@@ -1,13 +1,13 @@
-#include "solvers/cost_rows.hpp"
+#include "assigning/cost_rows.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 
+#include "assigning/magnitudes.hpp"
 #include "base/infinity.hpp"
 #include "solvers/lanes.hpp"
-#include "solvers/magnitudes.hpp"
 
 namespace gpusched {
 namespace {
@@ -248,7 +248,7 @@ template <class Values>
 void find_minima(const Values& values, std::size_t count, std::size_t size,
                  double* least) noexcept {
 #if defined(__x86_64__)
-  if (kHasAvx2) return minima_by_avx2(values, count, size, least);
+  if (takes_four_lanes) return minima_by_avx2(values, count, size, least);
 #endif
   minima_of<TwoLanes>(values, count, size, least);
 }
@@ -257,7 +257,7 @@ void find_minima(const Values& values, std::size_t count, std::size_t size,
 
 Magnitudes magnitudes_of(std::span<const double> cost) noexcept {
 #if defined(__x86_64__)
-  if (kHasAvx2) return magnitudes_by_avx2(cost);
+  if (takes_four_lanes) return magnitudes_by_avx2(cost);
 #endif
   return magnitudes<TwoLanes>(cost);
 }
@@ -273,7 +273,7 @@ void find_block_minima(std::span<const double> values, std::size_t size, double*
 
 double value_at_rank(std::span<const double> values, std::size_t rank) noexcept {
 #if defined(__x86_64__)
-  if (kHasAvx2) return at_rank_by_avx2(values, rank);
+  if (takes_four_lanes) return at_rank_by_avx2(values, rank);
 #endif
   return at_rank<TwoLanes>(values, rank);
 }
@@ -281,7 +281,7 @@ double value_at_rank(std::span<const double> values, std::size_t rank) noexcept 
 std::size_t find_up_to(double limit, const double* cost, const double* dual, std::size_t begin,
                        std::size_t end, std::int32_t* columns) noexcept {
 #if defined(__x86_64__)
-  if (kHasAvx2) return up_to_by_avx2(limit, {cost, dual}, begin, end, columns);
+  if (takes_four_lanes) return up_to_by_avx2(limit, {cost, dual}, begin, end, columns);
 #endif
   return up_to<TwoLanes>(limit, {cost, dual}, begin, end, columns);
 }
@@ -289,7 +289,7 @@ std::size_t find_up_to(double limit, const double* cost, const double* dual, std
 bool comes_nearer(const Reach& reach, const double* known, double bound, std::size_t begin,
                   std::size_t end) noexcept {
 #if defined(__x86_64__)
-  if (kHasAvx2) return is_nearer_by_avx2(reach, known, bound, begin, end);
+  if (takes_four_lanes) return is_nearer_by_avx2(reach, known, bound, begin, end);
 #endif
   return is_nearer<TwoLanes>(reach, known, bound, begin, end);
 }

@@ -1,4 +1,4 @@
-#include "solvers/assignment.hpp"
+#include "assigning/assignment.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,11 +6,11 @@
 #include <limits>
 #include <string>
 
+#include "assigning/cost_rows.hpp"
+#include "assigning/magnitudes.hpp"
 #include "base/check.hpp"
 #include "base/infinity.hpp"
 #include "base/number_text.hpp"
-#include "solvers/cost_rows.hpp"
-#include "solvers/magnitudes.hpp"
 
 namespace gpusched {
 namespace {

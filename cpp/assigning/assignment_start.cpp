@@ -2,9 +2,9 @@
 #include <cmath>
 #include <limits>
 
+#include "assigning/assignment.hpp"
+#include "assigning/cost_rows.hpp"
 #include "base/infinity.hpp"
-#include "solvers/assignment.hpp"
-#include "solvers/cost_rows.hpp"
 
 namespace gpusched {
 namespace {

@@ -1,14 +1,14 @@
-#include "solvers/transportation.hpp"
+#include "assigning/transportation.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include "assigning/magnitudes.hpp"
 #include "base/check.hpp"
 #include "base/infinity.hpp"
 #include "base/number_text.hpp"
-#include "solvers/magnitudes.hpp"
 
 namespace gpusched {
 namespace {

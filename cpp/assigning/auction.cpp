@@ -1,13 +1,13 @@
-#include "solvers/auction.hpp"
+#include "assigning/auction.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "assigning/magnitudes.hpp"
 #include "base/check.hpp"
 #include "base/infinity.hpp"
 #include "base/number_text.hpp"
-#include "solvers/magnitudes.hpp"
 
 namespace gpusched {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "assigning/assignment.hpp"
+#include "assigning/cost_rows.hpp"
 #include "base/check.hpp"
 #include "base/infinity.hpp"
-#include "solvers/assignment.hpp"
-#include "solvers/cost_rows.hpp"
 
 namespace gpusched {
 namespace {

@@ -1,0 +1,95 @@
+"""Loops that take four doubles at once give the bits of those that take two."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpusched._core import _testing
+from gpusched.deciding.assignment import assign
+
+SHAPES = [(1, 1), (3, 7), (40, 40), (90, 33), (64, 150), (140, 140), (200, 211)]
+
+
+@contextmanager
+def two_lanes() -> Iterator[None]:
+    """Let the loops inside take two doubles at once."""
+    _testing.take_four_lanes(False)
+    try:
+        yield
+    finally:
+        _testing.take_four_lanes(True)
+
+
+def uniform(draws: np.random.Generator, shape: tuple[int, int]) -> Any:
+    return draws.random(shape)
+
+
+def with_ties(draws: np.random.Generator, shape: tuple[int, int]) -> Any:
+    return draws.integers(-2, 3, shape) + 0.0
+
+
+def of_one_order(draws: np.random.Generator, shape: tuple[int, int]) -> Any:
+    return np.outer(np.arange(shape[0]), np.arange(shape[1])) + draws.random(shape)
+
+
+def in_the_plane(draws: np.random.Generator, shape: tuple[int, int]) -> Any:
+    here, there = draws.random((shape[0], 1, 2)), draws.random((1, shape[1], 2))
+    return np.sqrt(np.square(here - there).sum(axis=2))
+
+
+def with_forbidden_pairs(draws: np.random.Generator, shape: tuple[int, int]) -> Any:
+    cost = draws.random(shape)
+    forbidden = draws.random(shape) < 0.2
+    np.fill_diagonal(forbidden, False)
+    return np.where(forbidden, math.inf, cost)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "costs_of", [uniform, with_ties, of_one_order, in_the_plane, with_forbidden_pairs]
+)
+def test_assignments_are_the_same_bits(
+    costs_of: Callable[[np.random.Generator, tuple[int, int]], Any], shape: tuple[int, int]
+) -> None:
+    cost = costs_of(np.random.default_rng(7), shape)
+    found = assign(cost)
+    with two_lanes():
+        twin = assign(cost)
+    assert found.cost == twin.cost
+    for name in ("rows", "columns", "row_dual", "column_dual"):
+        assert getattr(found, name).tobytes() == getattr(twin, name).tobytes(), name
+
+
+@pytest.mark.parametrize("size", [1, 7, 8, 100])
+@pytest.mark.parametrize("bad", [math.nan, -math.inf, 1.5e300])
+def test_what_is_no_cost_is_refused_in_the_same_words(bad: float, size: int) -> None:
+    cost = np.ones((size, size))
+    cost[size // 2, size - 1] = bad
+    with pytest.raises(ValueError, match="cost") as found:
+        assign(cost)
+    with two_lanes(), pytest.raises(ValueError, match="cost") as twin:
+        assign(cost)
+    assert str(found.value) == str(twin.value)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_plans_are_the_same_bits(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    segments, configurations, quanta = 6, 4, int(draws.integers(1, 200))
+    options = []
+    for _ in range(segments * configurations):
+        same = int(draws.integers(0, 60))
+        cost = math.inf if draws.random() < 0.1 else float(draws.random())
+        changed = max(same - int(draws.integers(0, 4)), -1)
+        options.append((cost, same, changed, same, bool(draws.random() < 0.7)))
+    problem = options, [1, 2, 2, 4], quanta, int(draws.integers(-1, configurations)), False
+    for solve in (_testing.solve_plan, _testing.search_plan):
+        found = solve(*problem)
+        with two_lanes():
+            assert solve(*problem) == found
