@@ -41,38 +41,29 @@ void FreeProfile::reset(std::int64_t num_gpus) {
   summaries_.assign(1, Summary{});
   sliding_.clear();
   slid_ = overdrawn_ = Time{0};
-  last_ = {0, 0};
+  last_ = 0;
 }
 
-bool FreeProfile::finds_near(Time at) const noexcept {
-  constexpr int kNear = 4;
-  if (last_.block >= blocks_.size()) return false;
-  const Block& block = *blocks_[last_.block];
-  int step = std::min(last_.step, block.size - 1);
-  const auto instant = [&](int i) { return block.at[static_cast<std::size_t>(i)]; };
-  if (instant(step) <= at) {
-    const int end = std::min(step + kNear, block.size);
-    while (step + 1 < end && instant(step + 1) <= at) ++step;
-    if (step + 1 == block.size) {
-      if (last_.block + 1 < firsts_.size() && firsts_[last_.block + 1] <= at) return false;
-    } else if (instant(step + 1) <= at) {
-      return false;
-    }
-  } else {
-    const int end = std::max(step - kNear, 0);
-    while (step > end && instant(step) > at) --step;
-    if (instant(step) > at) return false;
-  }
-  last_.step = step;
-  return true;
+int FreeProfile::Block::count_until(Time instant) const noexcept {
+  const auto is_until = [&](int step) {
+    return static_cast<int>(step < size && at[static_cast<std::size_t>(step)] <= instant);
+  };
+  // Comparisons that do not wait for one another are faster than the few of a binary search.
+  constexpr int kStride = 8;
+  int strides = 0;
+  for (int step = kStride; step < kCapacity; step += kStride) strides += is_until(step);
+  const int first = strides * kStride;
+  int count = first + 1;
+  for (int step = first + 1; step < first + kStride; ++step) count += is_until(step);
+  return count;
 }
 
 FreeProfile::Place FreeProfile::find(Time at) const noexcept {
-  if (finds_near(at)) return last_;
-  const std::size_t block = count_until(firsts_.data(), firsts_.size(), at) - 1;
-  const Block& steps = *blocks_[block];
-  const auto size = static_cast<std::size_t>(steps.size);
-  return last_ = {block, static_cast<int>(count_until(steps.at.data(), size, at)) - 1};
+  const std::size_t num = firsts_.size();
+  const bool is_near =
+      last_ < num && firsts_[last_] <= at && (last_ + 1 == num || firsts_[last_ + 1] > at);
+  if (!is_near) last_ = count_until(firsts_.data(), num, at) - 1;
+  return {last_, blocks_[last_]->count_until(at) - 1};
 }
 
 void FreeProfile::erase(std::size_t begin, std::size_t end) {

@@ -76,9 +76,11 @@ class FreeProfile {
   static constexpr int kCapacity = 64;
   struct Block {
     int size = 0;
-    std::array<Time, kCapacity> at;
+    std::array<Time, kCapacity> at{};
     std::array<Step, kCapacity> steps;
 
+    /// How many of its steps are at or before an instant; at least 1 is taken to be.
+    [[nodiscard]] int count_until(Time instant) const noexcept;
     /// Copies steps of a block to a place from which on there is room for them.
     void copy(const Block& from, int begin, int end, int to) noexcept;
   };
@@ -147,7 +149,6 @@ class FreeProfile {
   }
   /// The last step at or before an instant from now on.
   [[nodiscard]] Place find(Time at) const noexcept;
-  [[nodiscard]] bool finds_near(Time at) const noexcept;
   /// A step at this instant, which may be one that changes nothing.
   Place put(Time instant);
   Place split(Place place);
@@ -171,7 +172,7 @@ class FreeProfile {
   std::vector<Sliding> sliding_;
   Time slid_{0};       // when all were moved; none is behind that
   Time overdrawn_{0};  // nobody has taken what is not there from here on
-  mutable Place last_{0, 0};  // found last: mostly the next is near
+  mutable std::size_t last_ = 0;  // the block found last: mostly the next is there
 };
 
 }  // namespace gpusched

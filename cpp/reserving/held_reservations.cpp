@@ -21,6 +21,7 @@ void HeldReservations::begin(std::int64_t num_gpus, bool looks_at_all) {
   sizes_.clear();
   candidates_.clear();
   later_.clear();
+  alike_later_.clear();
   passed_ = kNoJob;
 }
 
@@ -39,7 +40,8 @@ void HeldReservations::add(JobId job, std::int32_t gpus, Time length) {
   }
   profile_.take(from, from + length, gpus);
   Waiting& waiting = at(slot);
-  waiting = {.held = {job, gpus, from, length}, .place = sizes_.add(slot, gpus, length, from)};
+  waiting = {.held = {job, gpus, from, length},
+             .alike = sizes_.add({job, slot}, gpus, length, from)};
   if (job >= slot_of_.size()) slot_of_.resize(std::size_t{job} + 1, kNone);
   slot_of_[job] = slot;
   enter(slot);
@@ -70,8 +72,7 @@ void HeldReservations::leave(Slot slot) {
 
 void HeldReservations::drop(Slot slot) {
   Waiting& waiting = at(slot);
-  const Slot moved = sizes_.remove(waiting.place, waiting.held.gpus, waiting.held.length);
-  at(moved).place = waiting.place;
+  sizes_.remove(waiting.alike, waiting.held.job, waiting.held.gpus);
   waiting.held.job = kNoJob;
   spare_.push_back(slot);
   --num_held_;
@@ -107,23 +108,26 @@ void HeldReservations::stop_sliding(Time length, std::int64_t gpus) {
   give_back(now, now + length, gpus);
 }
 
-void HeldReservations::list(Slot slot, Time from) {
-  Waiting& waiting = at(slot);
-  waiting.from = waiting.is_listed ? std::min(waiting.from, from) : from;
-  if (waiting.is_listed) return;
-  waiting.is_listed = true;
-  const Candidate candidate{waiting.held.job, slot};
-  if (passed_ != kNoJob && candidate.job > passed_) {
-    candidates_.push(candidate);
+void HeldReservations::list(Slot slot) {
+  if (at(slot).is_listed) return;
+  const JobId job = at(slot).held.job;
+  if (passed_ != kNoJob && job > passed_) {
+    push(slot);
   } else {
-    later_.push_back(candidate);
+    at(slot).is_listed = true;
+    later_.push_back({job, slot});
   }
+}
+
+void HeldReservations::push(Slot slot) {
+  at(slot).is_listed = true;
+  candidates_.push({at(slot).held.job, slot});
 }
 
 void HeldReservations::list_starts(const FreeProfile::Starts& starts, std::int64_t free_before) {
   if (starts.narrowest > free_before) return;
   for (Slot slot = starts.first; slot != kNone; slot = at(slot).next) {
-    if (at(slot).held.gpus <= free_before) list(slot, at(slot).held.at);
+    if (at(slot).held.gpus <= free_before) list(slot);
   }
 }
 
@@ -135,18 +139,61 @@ void HeldReservations::list_sizes(WaitingBySize::Width& width, Time begin, Time 
     WaitingBySize::List& those =
         width.by_length[static_cast<std::size_t>(std::countr_zero(filled))];
     if (those.latest <= begin) continue;
-    those.latest = Time{0};
-    for (const Slot slot : those.slots) {
-      const Held& held = at(slot).held;
-      those.latest = std::max(those.latest, held.at);
-      if (held.at > begin && held.length <= length) list(slot, begin);
+    Time latest{0};
+    for (WaitingBySize::List::Entry& each : those.entries) {
+      if (each.length <= length && each.latest > begin) {
+        each.latest = std::min(each.latest, list_alike(each.alike, begin));
+      }
+      latest = std::max(latest, each.latest);
     }
+    those.latest = latest;
+  }
+}
+
+/// The first of them that starts after an instant stands for all: who comes next is known when it
+/// has been tried, as it may use the room up. Returns when the last of them starts, or kNever if not
+/// all were looked at.
+Time HeldReservations::list_alike(WaitingBySize::Place place, Time begin) {
+  WaitingBySize::Alike& alike = sizes_.alike(place);
+  Time latest{0};
+  const auto starts_later = [&](const Candidate& each) {
+    const Time start = at(each.slot).held.at;
+    latest = std::max(latest, start);
+    return start > begin;
+  };
+  const std::span<const Candidate> ahead = alike.after(passed_);
+  if (!alike.is_later) {
+    const auto past = std::span(alike.members).first(alike.members.size() - ahead.size());
+    alike.is_later = std::any_of(past.rbegin(), past.rend(), starts_later);
+    if (alike.is_later) alike_later_.push_back(place);
+  }
+  for (const Candidate& each : ahead) {
+    if (each.job == alike.next) break;
+    if (!starts_later(each)) continue;
+    alike.next = each.job;
+    list(each.slot);
+    break;
+  }
+  const bool knows_all = !alike.is_later && alike.next == kNoJob;
+  return knows_all ? latest : kNever;
+}
+
+void HeldReservations::list_next(WaitingBySize::Alike& alike, std::span<const Candidate> ahead) {
+  if (ahead.empty()) return;
+  const std::int64_t gpus = at(ahead.front().slot).held.gpus;
+  const Time until = sizes_.width(gpus).ruled_out.until(alike.length);
+  for (const Candidate& each : ahead) {
+    if (each.job == alike.next) return;
+    if (at(each.slot).held.at <= until) continue;
+    alike.next = each.job;
+    if (!at(each.slot).is_listed) push(each.slot);
+    return;
   }
 }
 
 void HeldReservations::list_all() {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
-    if (slots_[slot].held.job != kNoJob) list(static_cast<Slot>(slot), profile_.now());
+    if (slots_[slot].held.job != kNoJob) list(static_cast<Slot>(slot));
   }
 }
 
@@ -205,39 +252,56 @@ void HeldReservations::give_back(Time begin, Time end, std::int64_t gpus) {
 void HeldReservations::move_up(const RunControl& control) {
   profile_.move_sliding();
   if (looks_at_all_) list_all();
-  for (const Candidate& candidate : later_) {
-    if (at(candidate.slot).held.job == candidate.job) candidates_.push(candidate);
-  }
-  later_.clear();
+  list_later();
   while (!candidates_.empty()) {
     control.check();
     const Candidate candidate = candidates_.top();
     candidates_.pop();
     passed_ = candidate.job;
-    Waiting& waiting = at(candidate.slot);
-    waiting.is_listed = false;
-    const Time to = looks_at_all_ ? fit_without(waiting.held) : earliest_fit(candidate.slot);
-    if (to < waiting.held.at) move(candidate.slot, to);
+    try_one(candidate.slot);
   }
   passed_ = kNoJob;
 }
 
+void HeldReservations::list_later() {
+  for (const Candidate& candidate : later_) {
+    if (at(candidate.slot).held.job == candidate.job) candidates_.push(candidate);
+  }
+  later_.clear();
+  for (const WaitingBySize::Place place : alike_later_) {
+    WaitingBySize::Alike& alike = sizes_.alike(place);
+    alike.is_later = false;
+    list_next(alike, alike.members);
+  }
+  alike_later_.clear();
+}
+
+void HeldReservations::try_one(Slot slot) {
+  Waiting& waiting = at(slot);
+  waiting.is_listed = false;
+  WaitingBySize::Alike& alike = sizes_.alike(waiting.alike);
+  const bool is_next = alike.next == waiting.held.job;
+  if (is_next) alike.next = kNoJob;
+  const Time to = looks_at_all_ ? fit_without(waiting.held) : earliest_fit(slot);
+  if (to < waiting.held.at) move(slot, to);
+  if (is_next) list_next(alike, alike.after(waiting.held.job));
+}
+
 Time HeldReservations::earliest_fit(Slot slot) {
-  const Waiting& waiting = at(slot);
-  const Held& held = waiting.held;
-  const Time to = room_for(held, std::max(waiting.from, profile_.now()));
+  const Held& held = at(slot).held;
+  const Time to = room_for(held);
   const Time end = to + held.length;
   if (to == held.at || end <= held.at) return to;
   // Later on it takes its own: enough unless others want more than there is. It is tried again in
   // each pass then, as that may change where nobody looks.
   if (!profile_.is_overdrawn(held.at, end)) return to;
-  list(slot, held.at);
+  list(slot);
   return held.at;
 }
 
-Time HeldReservations::room_for(const Held& held, Time from) {
+Time HeldReservations::room_for(const Held& held) {
   RuledOut& ruled_out = sizes_.width(held.gpus).ruled_out;
-  from = std::max(from, ruled_out.until(held.length));
+  Time from = std::max(profile_.now(), ruled_out.until(held.length));
   if (from >= held.at) {
     return held.at > profile_.now() ? profile_.free_since(held.at, held.gpus) : held.at;
   }

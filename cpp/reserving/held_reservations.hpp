@@ -50,20 +50,14 @@ class HeldReservations {
 
  private:
   using Slot = WaitingBySize::Slot;
+  using Candidate = WaitingBySize::Member;
 
   struct Waiting {
     Held held{};
     Slot next{};  // of those that start at the same instant
     Slot previous{};
-    WaitingBySize::Place place{};
-    Time from{};  // nothing fits that begins before
+    WaitingBySize::Place alike{};
     bool is_listed = false;
-  };
-  struct Candidate {
-    JobId job;
-    Slot slot;
-
-    friend bool operator<(const Candidate& a, const Candidate& b) noexcept { return a.job < b.job; }
   };
 
   [[nodiscard]] Waiting& at(Slot slot) noexcept { return slots_[static_cast<std::size_t>(slot)]; }
@@ -71,14 +65,19 @@ class HeldReservations {
   void leave(Slot slot);
   void drop(Slot slot);
 
-  /// It may fit from there on; known until it is tried.
-  void list(Slot slot, Time from);
+  /// It is tried in this pass, or in the next one if this one is past it.
+  void list(Slot slot);
+  void push(Slot slot);
   void list_starts(const FreeProfile::Starts& starts, std::int64_t free_before);
   void list_sizes(WaitingBySize::Width& width, Time begin, Time end);
+  [[nodiscard]] Time list_alike(WaitingBySize::Place place, Time begin);
+  void list_next(WaitingBySize::Alike& alike, std::span<const Candidate> ahead);
   void list_all();
+  void list_later();
+  void try_one(Slot slot);
   [[nodiscard]] Time earliest_fit(Slot slot);
-  /// The first from there on; where it stands if there is none before.
-  [[nodiscard]] Time room_for(const Held& held, Time from);
+  /// Where it stands if there is none before.
+  [[nodiscard]] Time room_for(const Held& held);
   [[nodiscard]] Time fit_without(const Held& held);
   void move(Slot slot, Time to);
 
@@ -92,7 +91,8 @@ class HeldReservations {
 
   Heap<Candidate> candidates_;
   std::vector<Candidate> later_;  // for the next pass
-  JobId passed_ = kNoJob;         // up to which jobs a pass has come
+  std::vector<WaitingBySize::Place> alike_later_;
+  JobId passed_ = kNoJob;  // up to which jobs a pass has come
 
   /// Room for a width, while the profile is walked along.
   struct Room {

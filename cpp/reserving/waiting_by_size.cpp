@@ -5,6 +5,12 @@
 
 namespace gpusched {
 
+void WaitingBySize::clear() noexcept {
+  widths_.clear();
+  alike_.clear();
+  spare_.clear();
+}
+
 int WaitingBySize::list_of(Time length) noexcept {
   return 63 - std::countl_zero(static_cast<std::uint64_t>(length.count()) | 1U);
 }
@@ -15,7 +21,27 @@ std::size_t WaitingBySize::find(std::int64_t gpus) const noexcept {
   return static_cast<std::size_t>(found - widths_.begin());
 }
 
-WaitingBySize::Place WaitingBySize::add(Slot slot, std::int64_t gpus, Time length, Time start) {
+WaitingBySize::Place WaitingBySize::find_or_add(List& list, Time length, Time start) {
+  const auto found = std::find_if(list.entries.begin(), list.entries.end(),
+                                  [&](const List::Entry& each) { return each.length == length; });
+  if (found != list.entries.end()) {
+    found->latest = std::max(found->latest, start);
+    return found->alike;
+  }
+  auto place = static_cast<Place>(alike_.size());
+  if (spare_.empty()) {
+    alike_.emplace_back();
+  } else {
+    place = spare_.back();
+    spare_.pop_back();
+  }
+  alike_[place].length = length;
+  alike_[place].entry = list.entries.size();
+  list.entries.push_back({length, place, start});
+  return place;
+}
+
+WaitingBySize::Place WaitingBySize::add(Member member, std::int64_t gpus, Time length, Time start) {
   const std::size_t at = find(gpus);
   if (at == widths_.size() || widths_[at].gpus != gpus) {
     widths_.insert(widths_.begin() + static_cast<std::ptrdiff_t>(at), Width{gpus, 0, {}, {}});
@@ -25,19 +51,24 @@ WaitingBySize::Place WaitingBySize::add(Slot slot, std::int64_t gpus, Time lengt
   width.filled |= std::uint64_t{1} << list;
   List& those = width.by_length[static_cast<std::size_t>(list)];
   those.latest = std::max(those.latest, start);
-  those.slots.push_back(slot);
-  return static_cast<Place>(those.slots.size() - 1);
+  const Place place = find_or_add(those, length, start);
+  std::vector<Member>& members = alike_[place].members;
+  members.insert(std::upper_bound(members.begin(), members.end(), member), member);
+  return place;
 }
 
-WaitingBySize::Slot WaitingBySize::remove(Place place, std::int64_t gpus, Time length) {
+void WaitingBySize::remove(Place place, JobId job, std::int64_t gpus) {
+  Alike& alike = alike_[place];
+  alike.members.erase(std::lower_bound(alike.members.begin(), alike.members.end(), Member{job, 0}));
+  if (!alike.members.empty()) return;
   Width& width = widths_[find(gpus)];
-  const int list = list_of(length);
-  auto& slots = width.by_length[static_cast<std::size_t>(list)].slots;
-  const Slot last = slots.back();
-  slots[place] = last;
-  slots.pop_back();
-  if (slots.empty()) width.filled &= ~(std::uint64_t{1} << list);
-  return last;
+  const int list = list_of(alike.length);
+  auto& entries = width.by_length[static_cast<std::size_t>(list)].entries;
+  entries[alike.entry] = entries.back();
+  alike_[entries[alike.entry].alike].entry = alike.entry;
+  entries.pop_back();
+  if (entries.empty()) width.filled &= ~(std::uint64_t{1} << list);
+  spare_.push_back(place);
 }
 
 }  // namespace gpusched
