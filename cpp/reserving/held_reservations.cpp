@@ -33,10 +33,10 @@ void HeldReservations::add(JobId job, std::int32_t gpus, Time length) {
     slot = spare_.back();
     spare_.pop_back();
   }
-  Time from = profile_.earliest(length, gpus);
+  Time from = first_fit(gpus, length);
   if (profile_.is_behind(from, from + length)) {
     profile_.move_sliding();
-    from = profile_.earliest(length, gpus);
+    from = first_fit(gpus, length);
   }
   profile_.take(from, from + length, gpus);
   Waiting& waiting = at(slot);
@@ -299,17 +299,28 @@ Time HeldReservations::earliest_fit(Slot slot) {
   return held.at;
 }
 
+Time HeldReservations::first_fit(std::int32_t gpus, Time length) {
+  if (looks_at_all_) return profile_.earliest(length, gpus);
+  RuledOut& ruled_out = sizes_.width(gpus).ruled_out;
+  return search(ruled_out, {gpus, length, ruled_out.until(length), kNever});
+}
+
 Time HeldReservations::room_for(const Held& held) {
   RuledOut& ruled_out = sizes_.width(held.gpus).ruled_out;
-  Time from = std::max(profile_.now(), ruled_out.until(held.length));
+  const Time from = std::max(profile_.now(), ruled_out.until(held.length));
   if (from >= held.at) {
     return held.at > profile_.now() ? profile_.free_since(held.at, held.gpus) : held.at;
   }
+  return search(ruled_out, {held.gpus, held.length, from, held.at});
+}
+
+Time HeldReservations::search(RuledOut& ruled_out, FreeProfile::Search search) {
   // What was found there may have grown since, to the front.
-  if (from > profile_.now()) from = profile_.free_since(from, held.gpus);
-  const Time to = profile_.search({held.gpus, held.length, from, held.at});
-  ruled_out.rule_out(held.length, to);
-  return to;
+  search.from =
+      search.from > profile_.now() ? profile_.free_since(search.from, search.gpus) : profile_.now();
+  const Time found = profile_.search(search);
+  ruled_out.rule_out(search.length, found);
+  return found;
 }
 
 Time HeldReservations::fit_without(const Held& held) {

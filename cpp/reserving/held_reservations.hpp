@@ -10,6 +10,7 @@
 #include "base/run_control.hpp"
 #include "base/time.hpp"
 #include "reserving/free_profile.hpp"
+#include "reserving/ruled_out.hpp"
 #include "reserving/waiting_by_size.hpp"
 
 namespace gpusched {
@@ -75,9 +76,12 @@ class HeldReservations {
   void list_all();
   void list_later();
   void try_one(Slot slot);
+  [[nodiscard]] Time first_fit(std::int32_t gpus, Time length);
   [[nodiscard]] Time earliest_fit(Slot slot);
   /// Where it stands if there is none before.
   [[nodiscard]] Time room_for(const Held& held);
+  /// From an instant on before which there is none; what is found so is ruled out before.
+  [[nodiscard]] Time search(RuledOut& ruled_out, FreeProfile::Search search);
   [[nodiscard]] Time fit_without(const Held& held);
   void move(Slot slot, Time to);
 

@@ -15,10 +15,11 @@ int WaitingBySize::list_of(Time length) noexcept {
   return 63 - std::countl_zero(static_cast<std::uint64_t>(length.count()) | 1U);
 }
 
-std::size_t WaitingBySize::find(std::int64_t gpus) const noexcept {
+WaitingBySize::Width& WaitingBySize::width(std::int64_t gpus) {
   const auto found = std::lower_bound(widths_.begin(), widths_.end(), gpus,
                                       [](const Width& a, std::int64_t b) { return a.gpus < b; });
-  return static_cast<std::size_t>(found - widths_.begin());
+  if (found != widths_.end() && found->gpus == gpus) return *found;
+  return *widths_.insert(found, Width{gpus, 0, {}, {}});
 }
 
 WaitingBySize::Place WaitingBySize::find_or_add(List& list, Time length, Time start) {
@@ -42,11 +43,7 @@ WaitingBySize::Place WaitingBySize::find_or_add(List& list, Time length, Time st
 }
 
 WaitingBySize::Place WaitingBySize::add(Member member, std::int64_t gpus, Time length, Time start) {
-  const std::size_t at = find(gpus);
-  if (at == widths_.size() || widths_[at].gpus != gpus) {
-    widths_.insert(widths_.begin() + static_cast<std::ptrdiff_t>(at), Width{gpus, 0, {}, {}});
-  }
-  Width& width = widths_[at];
+  Width& width = this->width(gpus);
   const int list = list_of(length);
   width.filled |= std::uint64_t{1} << list;
   List& those = width.by_length[static_cast<std::size_t>(list)];
@@ -61,7 +58,7 @@ void WaitingBySize::remove(Place place, JobId job, std::int64_t gpus) {
   Alike& alike = alike_[place];
   alike.members.erase(std::lower_bound(alike.members.begin(), alike.members.end(), Member{job, 0}));
   if (!alike.members.empty()) return;
-  Width& width = widths_[find(gpus)];
+  Width& width = this->width(gpus);
   const int list = list_of(alike.length);
   auto& entries = width.by_length[static_cast<std::size_t>(list)].entries;
   entries[alike.entry] = entries.back();

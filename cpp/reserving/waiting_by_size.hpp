@@ -60,7 +60,7 @@ class WaitingBySize {
   void clear() noexcept;
   /// All there have been, narrowest first.
   [[nodiscard]] std::vector<Width>& widths() noexcept { return widths_; }
-  [[nodiscard]] Width& width(std::int64_t gpus) noexcept { return widths_[find(gpus)]; }
+  [[nodiscard]] Width& width(std::int64_t gpus);
   [[nodiscard]] Alike& alike(Place place) noexcept { return alike_[place]; }
   [[nodiscard]] static int list_of(Time length) noexcept;
 
@@ -68,7 +68,6 @@ class WaitingBySize {
   void remove(Place place, JobId job, std::int64_t gpus);
 
  private:
-  [[nodiscard]] std::size_t find(std::int64_t gpus) const noexcept;
   [[nodiscard]] Place find_or_add(List& list, Time length, Time start);
 
   std::vector<Width> widths_;

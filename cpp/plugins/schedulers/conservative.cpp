@@ -95,13 +95,31 @@ class Conservative final : public Scheduler {
       for (const HeldReservations::Held& held : ahead_.pop()) come_.push_back({held.job, held.at});
     }
     if (!come_.empty()) {
-      std::inplace_merge(come_.begin(), come_.begin() + num_before, come_.end());
+      const auto first_new = merge_new(come_.begin() + num_before);
       walk(state, actions);
-      for (Reservation& held : come_) settle(state, held);
-      std::erase_if(come_, [](const Reservation& held) { return held.has_started; });
+      for (const std::size_t each : started_) settle(state, come_[each]);
+      for (auto held = first_new; held != come_.end(); ++held) {
+        if (!held->has_started) settle(state, *held);
+      }
+      drop_started();
     }
     // What has come and did not start is tried again at the next event: nothing changes before.
     if (!ahead_.empty()) actions.wake(ahead_.first());
+  }
+
+  /// Puts those from there on in order; the first of which some are new.
+  std::vector<Reservation>::iterator merge_new(std::vector<Reservation>::iterator added) {
+    if (added == come_.end()) return added;
+    const auto first = std::upper_bound(come_.begin(), added, *added);
+    std::inplace_merge(first, added, come_.end());
+    return first;
+  }
+
+  void drop_started() {
+    if (started_.empty()) return;
+    const auto first = come_.begin() + static_cast<std::ptrdiff_t>(started_.front());
+    const auto has_started = [](const Reservation& held) { return held.has_started; };
+    come_.erase(std::remove_if(first, come_.end(), has_started), come_.end());
   }
 
   /// HeldReservations that have come before and wait on slide: they want their GPUs from now on,
@@ -124,6 +142,7 @@ class Conservative final : public Scheduler {
     JobId first = kNoJob;  // of those that wait on
     bool is_made = false;
     longest_.assign(classes.num_classes(), kNever);
+    started_.clear();
     for (Reservation& held : come_) {
       if (state.occupancy().num_free() == 0 && !state.jobs().has_shares()) return;
       control_->check();
@@ -147,6 +166,7 @@ class Conservative final : public Scheduler {
       actions.start(job, allocation_);
       head_.start(state, job);
       held.has_started = true;
+      started_.push_back(static_cast<std::size_t>(&held - come_.data()));
       // Other GPUs are free now: what stood in the way before may not any more.
       for (Time& any : longest_) {
         if (any > Time{0}) any = kNever;
@@ -157,7 +177,8 @@ class Conservative final : public Scheduler {
   Ref<Placement> placement_;
   Ref<const RunControl> control_;
   HeldReservations ahead_;
-  std::vector<Reservation> come_;  // by instant and JobId
+  std::vector<Reservation> come_;     // by instant and JobId
+  std::vector<std::size_t> started_;  // of these, in a decision
   HeadReservation head_;
   std::vector<Time> longest_;  // of each class: who is longer cannot start now
   Allocation allocation_;
