@@ -1,7 +1,7 @@
 #include "solvers/segment_choices.hpp"
 
-#include <array>
 #include <cstring>
+#include <span>
 
 #include "base/infinity.hpp"
 #include "solvers/lanes.hpp"
@@ -9,16 +9,55 @@
 namespace gpusched {
 namespace {
 
-using Lanes = TwoLanes;
+constexpr std::size_t kSegmentsAtOnce = 4;
 
-constexpr std::size_t kInLanes = sizeof(Lanes) / sizeof(double);
-constexpr std::size_t kLanesAtOnce = 2;
-constexpr std::size_t kSegmentsAtOnce = kInLanes * kLanesAtOnce;
+/// The costs of a configuration in all segments, and what it does in them, `stride` before those of
+/// the next one.
+struct Choices {
+  std::span<const double> costs;
+  std::span<const double> done;
+  std::size_t stride;
+};
 
-Lanes lanes_at(const double* from) noexcept {
-  Lanes lanes;
-  std::memcpy(&lanes, from, sizeof(lanes));
-  return lanes;
+/// Inlined into functions that are compiled for different processors.
+template <class Lanes>
+[[gnu::always_inline]] inline void choose(const Choices& all, double price, double* gains,
+                                          double* chosen) noexcept {
+  constexpr std::size_t kInLanes = sizeof(Lanes) / sizeof(double);
+  constexpr std::size_t kCount = kSegmentsAtOnce / kInLanes;
+  for (std::size_t begin = 0; begin < all.stride; begin += kSegmentsAtOnce) {
+    Lanes gain[kCount]{};
+    Lanes choice[kCount]{};
+    for (std::size_t at = begin; at < all.costs.size(); at += all.stride) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        Lanes cost;
+        Lanes done;
+        std::memcpy(&cost, &all.costs[at + i * kInLanes], sizeof(Lanes));
+        std::memcpy(&done, &all.done[at + i * kInLanes], sizeof(Lanes));
+        const Lanes own = price * done - cost;
+        choice[i] = own > gain[i] ? done : choice[i];
+        gain[i] = own > gain[i] ? own : gain[i];
+      }
+    }
+    std::memcpy(&gains[begin], gain, sizeof(gain));
+    std::memcpy(&chosen[begin], choice, sizeof(choice));
+  }
+}
+
+#if defined(__x86_64__)
+
+[[gnu::target("avx2")]] void choose_by_avx2(const Choices& all, double price, double* gains,
+                                            double* chosen) noexcept {
+  choose<FourLanes>(all, price, gains, chosen);
+}
+
+#endif
+
+void choose(const Choices& all, double price, double* gains, double* chosen) noexcept {
+#if defined(__x86_64__)
+  if (takes_four_lanes) return choose_by_avx2(all, price, gains, chosen);
+#endif
+  choose<TwoLanes>(all, price, gains, chosen);
 }
 
 }  // namespace
@@ -34,20 +73,7 @@ void SegmentChoices::open(std::size_t num_segments, std::size_t num_configuratio
 }
 
 SegmentChoices::Sum SegmentChoices::choose_at(double price) {
-  for (std::size_t begin = 0; begin < stride_; begin += kSegmentsAtOnce) {
-    std::array<Lanes, kLanesAtOnce> gain{};
-    std::array<Lanes, kLanesAtOnce> chosen{};
-    for (std::size_t at = begin; at < costs_.size(); at += stride_) {
-      for (std::size_t i = 0; i < kLanesAtOnce; ++i) {
-        const Lanes done = lanes_at(&done_[at + i * kInLanes]);
-        const Lanes own = price * done - lanes_at(&costs_[at + i * kInLanes]);
-        chosen[i] = own > gain[i] ? done : chosen[i];
-        gain[i] = own > gain[i] ? own : gain[i];
-      }
-    }
-    std::memcpy(&gains_[begin], gain.data(), sizeof(gain));
-    std::memcpy(&chosen_[begin], chosen.data(), sizeof(chosen));
-  }
+  choose({costs_, done_, stride_}, price, gains_.data(), chosen_.data());
   Sum sum;
   double gained = 0.0;
   for (std::size_t segment = 0; segment < num_segments_; ++segment) {
