@@ -31,7 +31,7 @@ MODELS = tuple(
     for p100, k80 in ((0.6, 0.3), (0.5, 0.12), (0.8, 0.5))
     for exponent in (0.95, 0.8, 0.6)
 )
-RUN_S = 60.0
+RUN_S = 10.0
 DECISION_MS = 2.0
 OTHER_MB = 16.0
 METHOD = (
