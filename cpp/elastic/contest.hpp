@@ -128,8 +128,7 @@ class Contest {
   bool looks_at_all_ = false;
   SortedLine<Contender, Limits, kMostOfBlock> contenders_;
   Limits all_;                     // also of those who are gone
-  std::vector<Contender>
-      passed_;  // those who had come so far in the last pass, one after the other
+  std::vector<Contender> passed_;  // who had come so far in the last pass, one after the other
   JobId first_changed_ = 0;        // since then
   std::vector<Contender> rest_;
 };

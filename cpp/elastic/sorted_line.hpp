@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <utility>
@@ -74,7 +75,7 @@ class SortedLine {
     entries.insert(std::lower_bound(entries.begin(), entries.end(), entry), entry);
     at->note.add(entry);
     ++size_;
-    if (entries.size() <= kMostOfBlock) return;
+    if (entries.size() <= kMostOfBlock || entries.size() <= most_of_block()) return;
     const auto middle = entries.begin() + static_cast<std::ptrdiff_t>(entries.size() / 2);
     Block upper = block_with({middle, entries.end()});
     *at = block_with({entries.begin(), middle});
@@ -97,9 +98,10 @@ class SortedLine {
     std::inplace_merge(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size_), all.end());
     size_ = all.size();
     blocks_.clear();
-    for (std::size_t at = 0; at < size_; at += kMostOfBlock / 2) {
+    const std::size_t half = most_of_block() / 2;
+    for (std::size_t at = 0; at < size_; at += half) {
       const auto first = all.begin() + static_cast<std::ptrdiff_t>(at);
-      const std::size_t num = std::min(kMostOfBlock / 2, size_ - at);
+      const std::size_t num = std::min(half, size_ - at);
       blocks_.push_back(block_with({first, first + static_cast<std::ptrdiff_t>(num)}));
     }
   }
@@ -123,6 +125,12 @@ class SortedLine {
  private:
   /// From so many on, and from this part of the line on, entries that come are merged in one go.
   static constexpr std::size_t kFew = 16;
+
+  /// Blocks of a long line are longer, lest there be too many to move where one more comes.
+  [[nodiscard]] std::size_t most_of_block() const noexcept {
+    return std::max(kMostOfBlock,
+                    static_cast<std::size_t>(std::sqrt(static_cast<double>(size_)) / 4));
+  }
 
   static Block block_with(std::vector<Entry> entries) {
     Block block{std::move(entries), {}};

@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,8 @@
 
 namespace gpusched {
 namespace {
+
+constexpr std::size_t kStepsOfGift = 100;  // beside those of the pass: one job changes in all lines
 
 /// GPU after GPU goes to the job that comes out of a pass over all of them, in which two are
 /// compared at a time. Of two, the longer one goes on if the GPU adds more to its throughput, as a
@@ -35,6 +38,7 @@ class Afs final : public GpuByGpu {
     WaitingLine::Walk waiting = line();
     std::optional<Contender> newcomer = next_newcomer(state, waiting);
     while (jobs_.all_left() > 0) {
+      stop_->count(kStepsOfGift);
       if (newcomer && !jobs_.fits(*newcomer->job, newcomer->to)) {
         newcomer = newcomer_of(state, *newcomer->job);
         if (!newcomer) newcomer = next_newcomer(state, waiting);
