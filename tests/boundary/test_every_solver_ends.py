@@ -94,12 +94,16 @@ def test_what_no_solver_can_count_with_is_refused_by_name(
 # Minutes of computing, on a machine that is ten times as fast as well.
 LONG = {
     "assign": """
-        cost = np.outer(np.arange(4000.0), np.arange(6000.0))
+        cost = np.full((4000, 4000), np.inf)  # each row outbids the next one, to the last
+        np.fill_diagonal(cost, 1.0)
+        np.fill_diagonal(cost[1:], 0.0)
         print("ready", flush=True)
         assign(cost)
     """,
     "AssignmentSolver": """
-        cost = np.outer(np.arange(4000.0), np.arange(6000.0))
+        cost = np.full((4000, 4000), np.inf)  # each row outbids the next one, to the last
+        np.fill_diagonal(cost, 1.0)
+        np.fill_diagonal(cost[1:], 0.0)
         print("ready", flush=True)
         AssignmentSolver().solve(cost)
     """,
