@@ -9,13 +9,13 @@
 namespace gpusched {
 namespace {
 
-constexpr std::size_t kLeastRows = 32;   // fewer are assigned as soon
+constexpr std::size_t kLeastRows = 32;      // fewer are assigned as soon
 constexpr std::size_t kLeastLasting = 128;
-constexpr std::size_t kStride = 4;       // one row, and one column, of so many are a sample
-constexpr std::size_t kFew = 10;         // one row of so many is left over
-constexpr std::size_t kFewIdle = 16;     // one column more for so many rows
-constexpr std::size_t kMostIdle = 16;  // columns a row, or the square is far larger than the costs
-constexpr std::size_t kDearest = 16;  // one column of so many
+constexpr std::size_t kStride = 4;         // one row, and one column, of so many are a sample
+constexpr std::size_t kLeftOver = 10;    // one row of so many is left over
+constexpr std::size_t kFewIdle = 16;      // one column more for so many rows
+constexpr std::size_t kMostIdle = 16;     // columns a row, or the square is far larger than the costs
+constexpr std::size_t kDearest = 16;      // one column of so many
 constexpr int kEpsilons = 3;
 constexpr double kQuotient = 8;
 
@@ -29,7 +29,7 @@ void Assignment::improve_start(bool are_bids_spent) {
   const auto num_left =
       static_cast<std::size_t>(std::count(column_of_.begin(), column_of_.end(), -1));
   const bool agree = 2 * num_left > num_rows_;
-  const bool compete = !is_lasting && are_bids_spent && kFew * num_left > num_rows_;
+  const bool compete = !is_lasting && are_bids_spent && kLeftOver * num_left > num_rows_;
   if (num_rows_ < num_columns_) {
     const bool has_few_idle = kFewIdle * (num_columns_ - num_rows_) < num_rows_;
     if (is_lasting || (!agree && !(compete && has_few_idle))) return;
