@@ -9,13 +9,13 @@
 namespace gpusched {
 namespace {
 
-constexpr std::size_t kLeastRows = 32;      // fewer are assigned as soon
+constexpr std::size_t kLeastRows = 32;  // fewer are assigned as soon
 constexpr std::size_t kLeastLasting = 128;
-constexpr std::size_t kStride = 4;         // one row, and one column, of so many are a sample
-constexpr std::size_t kLeftOver = 10;    // one row of so many is left over
-constexpr std::size_t kFewIdle = 16;      // one column more for so many rows
-constexpr std::size_t kMostIdle = 16;     // columns a row, or the square is far larger than the costs
-constexpr std::size_t kDearest = 16;      // one column of so many
+constexpr std::size_t kStride = 4;  // one row, and one column, of so many are a sample
+constexpr std::size_t kLeftOver = 10;  // one row of so many is left over
+constexpr std::size_t kFewIdle = 16;  // one column more for so many rows
+constexpr std::size_t kMostIdle = 16;  // columns a row, or the square is far larger than the costs
+constexpr std::size_t kDearest = 16;  // one column of so many
 constexpr int kEpsilons = 3;
 constexpr double kQuotient = 8;
 
