@@ -48,9 +48,9 @@ def section(repeats: int) -> Section:
         "uniform, 1024 x 512": random.random((1024, 512)),
     }
     ratios = {name: _compare(out, name, cost, repeats) for name, cost in problems.items()}
-    out.bars.append(
-        Bar(f"uniform {SIZE} x {SIZE} beside SciPy", next(iter(ratios.values())), 5, "x", True)
-    )
+    out.bars += [
+        Bar(f"{name}, beside SciPy", ratio, 5, "x", True) for name, ratio in ratios.items()
+    ]
     _change(out, next(iter(problems.values())).copy(), random)
     _jobs_on_types(out, random, repeats)
     return out

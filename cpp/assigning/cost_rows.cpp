@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "assigning/magnitudes.hpp"
 #include "base/infinity.hpp"
@@ -144,12 +145,12 @@ template <class Lanes>
   return count;
 }
 
-/// The greatest of those that no more than `rank` others are below.
+/// The greatest of those that no more than `rank` others are below; infinity is a value as well.
 template <class Lanes>
 [[gnu::always_inline]] inline double at_rank(std::span<const double> values,
                                              std::size_t rank) noexcept {
   double found = -kInfinity;
-  double beyond = kInfinity;
+  double beyond = std::numeric_limits<double>::quiet_NaN();  // no value is known to be
   for (const double each : values) {
     if (each <= found || each >= beyond) continue;
     const bool is_within = count_below<Lanes>(each, values) <= static_cast<std::int64_t>(rank);

@@ -99,6 +99,24 @@ def test_a_pass_that_begins_where_it_may_differ_is_one_over_all(
     assert_equal_schedules(drawn, policy=policy, placement="consolidated", speed="table")
 
 
+def test_so_many_grow_that_the_blocks_of_their_line_do() -> None:
+    # Blocks of 16 grow from 64 x 64 jobs on.
+    draws = np.random.default_rng(3)
+    num_jobs = 6_000
+    trace = gs.Trace.from_columns(
+        np.zeros(num_jobs), draws.integers(60, 6_000, num_jobs), np.ones(num_jobs, np.int64)
+    )
+    profiles = [
+        gs.models.JobProfile(f"m{index}", throughput={"A": {1: 1.0, 2: gain, 4: gain}})
+        for index, gain in enumerate((1.3, 1.6, 1.9))
+    ]
+    trace = trace.with_profiles(profiles, index=draws.integers(0, 3, num_jobs))
+    drawn = trace, gs.Cluster((gs.ServerGroup(1_000, 8, "A"),))
+    assert_equal_schedules(
+        drawn, policy="afs:period_s=3000", placement="consolidated", speed="table"
+    )
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("predictor", ["oracle", "estimate"])
 @pytest.mark.parametrize(

@@ -237,6 +237,19 @@ def of_one_order(random: np.random.Generator, kind: str, size: int) -> Float64:
     return product
 
 
+def assert_optimal(cost: Float64, found: Matching) -> None:
+    assert found.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
+    assert is_proven(cost, found)
+
+
+def change_and_check(
+    solver: AssignmentSolver, cost: Float64, row: int, random: np.random.Generator
+) -> None:
+    """Give the row other costs, in the solver and in ``cost``."""
+    cost[row] = random.random(cost.shape[1])
+    assert_optimal(cost, solver.change_row(row, cost[row]))
+
+
 @settings(max_examples=20)
 @given(agreeing, st.sampled_from([128, 136, 200, 520]), st.integers(0, 2**32 - 1))
 def test_rows_that_agree_on_the_columns_cost_what_scipy_says(
@@ -245,17 +258,12 @@ def test_rows_that_agree_on_the_columns_cost_what_scipy_says(
     random = np.random.Generator(np.random.PCG64(seed))
     cost, solver = of_one_order(random, kind, size), AssignmentSolver()
     found = solver.solve(cost)
-    assert found.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
-    assert is_proven(cost, found)
+    assert_optimal(cost, found)
     assert found.column_dual.max() <= 0
     if kind in ("steps", "types"):
         assert found.cost == optimum(cost)
         assert is_proven(cost, found, error=0.0)
-    row = int(random.integers(size))
-    cost[row] = random.random(size)
-    changed = solver.change_row(row, cost[row])
-    assert changed.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
-    assert is_proven(cost, changed)
+    change_and_check(solver, cost, int(random.integers(size)), random)
 
 
 def of_many_rows(random: np.random.Generator, kind: str, shape: tuple[int, int]) -> Float64:
@@ -295,14 +303,10 @@ def test_rows_that_bids_leave_over_cost_what_scipy_says(
     random = np.random.Generator(np.random.PCG64(seed))
     cost, solver = of_many_rows(random, kind, shape), AssignmentSolver()
     found = solver.solve(cost)
-    assert found.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
-    assert is_proven(cost, found)
+    assert_optimal(cost, found)
     assert shape[0] > shape[1] or found.column_dual.max() <= 0
     for row in random.integers(shape[0], size=5).tolist():
-        cost[row] = random.random(shape[1])
-        changed = solver.change_row(row, cost[row])
-        assert changed.cost == pytest.approx(optimum(cost), abs=TOLERANCE)
-        assert is_proven(cost, changed)
+        change_and_check(solver, cost, row, random)
 
 
 def similar(random: np.random.Generator, shape: tuple[int, int]) -> Float64:

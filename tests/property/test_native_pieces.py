@@ -412,6 +412,12 @@ def test_draws_of_different_places_differ(places: list[tuple[int, int, int, int]
     assert len({_testing.draw(*place) for place in places}) == len(places)
 
 
+@given(st.lists(st.sampled_from([-1.5, 0.0, 2.0, 1e300, math.inf]), min_size=1), st.data())
+def test_a_value_at_a_rank_is_that_of_the_sorted(values: list[float], data: st.DataObject) -> None:
+    rank = data.draw(st.integers(0, len(values) - 1))
+    assert _testing.value_at_rank(values, rank) == sorted(values)[rank]
+
+
 def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     exposed = {name for name in dir(_testing) if not name.startswith("_")}
     elsewhere = {"heavy_edge_cut", "swap_down"}  # test_graph_cut_laws
@@ -436,4 +442,5 @@ def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
         "VirtualMachine",
         "sha256",
         "draw",
+        "value_at_rank",
     }

@@ -5,7 +5,9 @@
 #include <optional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "assigning/cost_rows.hpp"
 #include "base/hash.hpp"
 #include "base/hash_x86.hpp"
 #include "base/index_set.hpp"
@@ -92,6 +94,9 @@ void bind_testing(py::module_& m) {
   testing.def(
       "take_four_lanes", [](bool takes) { takes_four_lanes = takes && has_four_lanes(); },
       py::arg("takes"), "Whether loops in this process take four doubles at once, where they can.");
+  testing.def("value_at_rank", [](const std::vector<double>& values, std::size_t rank) {
+    return value_at_rank(values, rank);
+  });
   testing.def("draw", [](std::uint64_t seed, std::uint64_t stream, std::uint64_t job,
                          std::uint64_t counter) {
     return draw(seed, static_cast<Stream>(stream), job, counter);

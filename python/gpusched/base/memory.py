@@ -16,6 +16,7 @@ _NO_LIMIT_V1: Final = 1 << 60
 _TRIM_THRESHOLD: Final = -1
 _MMAP_THRESHOLD: Final = -3
 _MOST_KEPT: Final = 1 << 30
+_MOST_KEPT_ONCE: Final = 32 << 20  # older versions take no more
 
 
 class NoRoomError(MemoryError):
@@ -74,9 +75,12 @@ def keep_freed_memory() -> None:
     anew. For a process that makes columns of one length again and again, and ends.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_MMAP_THRESHOLD, _MOST_KEPT)
-        mallopt(_TRIM_THRESHOLD, _MOST_KEPT)
+    if mallopt is None:
+        return
+    for most in (_MOST_KEPT, _MOST_KEPT_ONCE):
+        if mallopt(_MMAP_THRESHOLD, most):
+            mallopt(_TRIM_THRESHOLD, _MOST_KEPT)
+            return
 
 
 def _mebibytes(num_bytes: int) -> str:

@@ -121,6 +121,22 @@ def test_what_is_freed_is_used_again() -> None:
     assert int(told.stdout) < 50  # a page of any size for each column, at least
 
 
+def test_an_older_library_keeps_what_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+
+    class Library:
+        @staticmethod
+        def mallopt(option: int, value: int) -> int:
+            is_taken = option != memory._MMAP_THRESHOLD or value <= 32 << 20
+            if is_taken:
+                taken.append((option, value))
+            return int(is_taken)
+
+    monkeypatch.setattr("ctypes.CDLL", lambda name: Library)
+    memory.keep_freed_memory()
+    assert taken == [(memory._MMAP_THRESHOLD, 32 << 20), (memory._TRIM_THRESHOLD, 1 << 30)]
+
+
 def test_a_library_without_such_an_option_is_left_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
