@@ -175,7 +175,7 @@ bool KineticChoice::remove_running(std::uint32_t slot) {
   Place& place = places_[slot];
   take_out(place);
   place.job = kNoJob;
-  return place.is_taken && !tracks_[place.track].is_left;
+  return is_kept(slot);
 }
 
 void KineticChoice::remove_asked(const Key& job) {
@@ -312,6 +312,28 @@ void KineticChoice::passed_over(std::vector<Key>& out) const {
     }
   }
   std::sort(out.begin(), out.end());
+}
+
+void KineticChoice::taken_after(const Key& key, std::vector<Key>& out) const {
+  out.clear();
+  for (const Track& track : tracks_) {
+    if (track.is_asked || track.is_left) continue;
+    for (auto at = track.taken.last(); at.is_valid(); track.taken.step_back(at)) {
+      const Key own = key_of(track, track.taken.at(at));
+      if (own < key) break;
+      out.push_back(own);
+    }
+  }
+  std::sort(out.begin(), out.end());
+}
+
+bool KineticChoice::is_kept(std::uint32_t slot) const noexcept {
+  return places_[slot].is_taken && !tracks_[places_[slot].track].is_left;
+}
+
+bool KineticChoice::has_rising_keys() const noexcept {
+  return std::any_of(tracks_.begin(), tracks_.end(),
+                     [](const Track& track) { return track.slope > 0 && !track.taken.empty(); });
 }
 
 std::vector<JobId> KineticChoice::drain_waiting() {

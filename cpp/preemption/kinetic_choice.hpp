@@ -11,17 +11,11 @@
 #include "listing/keyed_job.hpp"
 #include "listing/running_index.hpp"
 #include "model/job_classes.hpp"
+#include "preemption/choice_rule.hpp"
+#include "preemption/kinetic_key.hpp"
 #include "seams/order.hpp"
 
 namespace gpusched {
-
-/// On which jobs a budget of GPUs is spent, in the order of keys.
-enum class ChoiceRule : std::uint8_t {
-  skip,            ///< each that fits the rest of the budget
-  strict,          ///< those before the first that does not
-  filling,         ///< of the shortest prefix that could fill the budget, widest first, as skip
-  strict_filling,  ///< and that, widest first, as strict
-};
 
 /// Which of all active jobs a budget of GPUs is spent on, where keys are lines in time. Running
 /// jobs with one slope keep their order, so the choice outlives the passing of time but for jobs
@@ -30,15 +24,7 @@ enum class ChoiceRule : std::uint8_t {
 /// A job is *asked for* if it is taken and waits, *passed over* if it runs and is not taken.
 class KineticChoice {
  public:
-  /// A key at the present instant. The job of a lesser one goes first.
-  struct Key {
-    std::int64_t value;
-    JobId job;
-
-    friend bool operator<(const Key& a, const Key& b) noexcept {
-      return a.value != b.value ? a.value < b.value : a.job < b.job;
-    }
-  };
+  using Key = KineticKey;
 
   /// `state` outlives the choice.
   void begin(const State& state, ChoiceRule rule);
@@ -55,9 +41,9 @@ class KineticChoice {
   /// Takes the least job of a class out that `least_waiting` tells of.
   Key pop_waiting(ClassId id);
 
-  /// Lines that have bent by now are drawn anew: `line(job)`.
+  /// Lines that have bent by now are drawn anew: `line(job)`. Whether there were any.
   template <class Line>
-  void straighten(Line line);
+  bool straighten(Line line);
   /// The next bend; kNever if there is none.
   [[nodiscard]] Time next_bend();
 
@@ -95,6 +81,12 @@ class KineticChoice {
   /// Both in the order of keys.
   void asked(std::vector<Key>& out) const;
   void passed_over(std::vector<Key>& out) const;
+  /// The running jobs that are taken and come after the key, in the order of keys.
+  void taken_after(const Key& key, std::vector<Key>& out) const;
+  /// Whether the running job in a slot is taken, and served where a filling is done.
+  [[nodiscard]] bool is_kept(std::uint32_t slot) const noexcept;
+  /// Whether a running job that is taken comes later as time passes.
+  [[nodiscard]] bool has_rising_keys() const noexcept;
   /// All that wait, asked for or not, by JobId: for who goes on without this.
   [[nodiscard]] std::vector<JobId> drain_waiting();
 
@@ -230,8 +222,9 @@ class KineticChoice {
 };
 
 template <class Line>
-void KineticChoice::straighten(Line line) {
+bool KineticChoice::straighten(Line line) {
   const Time now = state_->now();
+  bool has_bent = false;
   while (!bends_.empty() && bends_.top().at <= now) {
     const Bend bend = bends_.top();
     bends_.pop();
@@ -239,7 +232,9 @@ void KineticChoice::straighten(Line line) {
     if (place.job == kNoJob || place.stamp != bend.stamp) continue;
     remove_running(bend.slot);
     add(place.job, line(place.job), place.is_taken, tracks_[place.track].is_left);
+    has_bent = true;
   }
+  return has_bent;
 }
 
 }  // namespace gpusched

@@ -124,7 +124,7 @@ void KineticChoice::serve_widest_first() {
     const std::int64_t most = has_stopped ? 0 : budget / widths_[i];
     const std::int64_t num_served = std::min(num_taken_[i], most);
     budget -= num_served * widths_[i];
-    has_stopped = rule_ == ChoiceRule::strict_filling && num_served < num_taken_[i];
+    has_stopped |= rule_ == ChoiceRule::strict_filling && num_served < num_taken_[i];
     serve(i, num_served);
   }
 }

@@ -35,7 +35,7 @@ void KineticScheduler::begin(const Setup& setup) {
   const State& state = setup.state;
   slow_->begin(setup);
   const bool fills = rule_ == ChoiceRule::filling || rule_ == ChoiceRule::strict_filling;
-  is_slow_ = takes_slow_twins || displaces_ || !order_->has_lines(state) ||
+  is_slow_ = takes_slow_twins || !order_->has_lines(state) ||
              num_widths(state.classes()) > kMostWidths ||
              (fills && state.classes().num_classes() > kMostFilled);
   if (is_slow_) return;
@@ -93,8 +93,10 @@ void KineticScheduler::forget(const State& state, std::span<const JobId> finishe
 }
 
 void KineticScheduler::redistribute(const State& state, Actions& actions) {
-  choice_.straighten([&](JobId job) { return line(state, job); });
+  const bool has_bent = choice_.straighten([&](JobId job) { return line(state, job); });
   if (choice_.settle()) ++num_freed_passed_;
+  // Who is kept may have fallen behind one that was refused, and can be displaced now.
+  if (displaces_ && (has_bent || choice_.has_rising_keys())) ++num_freed_passed_;
   if (claimable_.is_kept()) {
     for (const auto& [job, is_taken] : choice_.moved()) {
       if (is_taken) {
@@ -124,12 +126,17 @@ void KineticScheduler::preempt(const State& state, JobId job, Actions& actions) 
   preempted_.push_back(job);
 }
 
+bool KineticScheduler::is_refused(const State& state, const Key& job) const {
+  const Refusal& last = refused_[state.classes().of(job.job)];
+  if (last.with_passed != num_freed_passed_) return false;
+  return !displaces_ || (last.with_later == num_freed_passed_ && !(job < last.job));
+}
+
 bool KineticScheduler::may_place_asked(const State& state) {
-  if (choice_.has_many_classes()) {
+  if (choice_.has_many_classes() || displaces_) {
     choice_.asked(asked_);
-    return std::any_of(asked_.begin(), asked_.end(), [&](const Key& job) {
-      return refused_[state.classes().of(job.job)].with_passed != num_freed_passed_;
-    });
+    return std::any_of(asked_.begin(), asked_.end(),
+                       [&](const Key& job) { return !is_refused(state, job); });
   }
   for (ClassId id = 0; id < refused_.size(); ++id) {
     if (choice_.num_asked(id) > 0 && refused_[id].with_passed != num_freed_passed_) return true;
@@ -167,21 +174,68 @@ void KineticScheduler::keep_claimable(const State& state) {
 }
 
 void KineticScheduler::start_asked(const State& state, const Occupancy& free, Actions& actions) {
-  const bool claims = &free != &state.occupancy();
   choice_.asked(asked_);
   for (const Key& job : asked_) {
-    const ClassId id = state.classes().of(job.job);
-    if (refused_[id].with_passed == num_freed_passed_) continue;
-    if (!placement_->place(free, state.request(job.job), allocation_)) {
-      refused_[id].with_passed = num_freed_passed_;
+    if (is_refused(state, job)) continue;
+    Refusal& refusal = refused_[state.classes().of(job.job)];
+    if (refusal.with_passed != num_freed_passed_ && place_asked_job(state, job, free, actions)) {
       continue;
     }
-    if (claims) suspend_holders(state, actions);
-    actions.start(job.job, allocation_);
-    if (claims) claimable_.acquire(allocation_);
-    choice_.remove_asked(job);
-    choice_.add_running(job.job, line(state, job.job), true);
+    refusal.with_passed = num_freed_passed_;
+    if (!displaces_ || displace(state, job, free, actions)) continue;
+    refusal.with_later = num_freed_passed_;
+    refusal.job = job;
   }
+}
+
+bool KineticScheduler::place_asked_job(const State& state, const Key& job, const Occupancy& free,
+                                       Actions& actions) {
+  const bool claims = &free != &state.occupancy();
+  if (!placement_->place(free, state.request(job.job), allocation_)) return false;
+  if (claims) suspend_holders(state, actions);
+  actions.start(job.job, allocation_);
+  if (claims) claimable_.acquire(allocation_);
+  choice_.remove_asked(job);
+  choice_.add_running(job.job, line(state, job.job), true);
+  return true;
+}
+
+/// Asks once more, with the GPUs of those who are kept and come later.
+bool KineticScheduler::displace(const State& state, const Key& job, const Occupancy& free,
+                                Actions& actions) {
+  choice_.taken_after(job, later_);
+  if (later_.empty()) return false;
+  const bool claims = &free != &state.occupancy();
+  lend_later(state, claims, actions);
+  const bool is_placed = place_asked_job(state, job, free, actions);
+  take_back_later(state, claims, actions);
+  return is_placed;
+}
+
+void KineticScheduler::lend_later(const State& state, bool claims, Actions& actions) {
+  for (const Key& kept : later_) {
+    if (claims) {
+      claimable_.add(state.slot(kept.job), state.record(kept.job).slot);
+    } else {
+      actions.suspend(kept.job);
+    }
+  }
+}
+
+/// Those of whose GPUs none is claimed keep them; the others are preempted at once.
+void KineticScheduler::take_back_later(const State& state, bool claims, Actions& actions) {
+  std::erase_if(later_, [&](const Key& kept) {
+    if (!claims) return actions.restore(kept.job);
+    const Slot& run = state.slot(kept.job);
+    if (!run.is_suspended) claimable_.remove(run);
+    return !run.is_suspended;
+  });
+  if (later_.empty()) return;
+  std::erase_if(suspended_,
+                [&](const Key& holder) { return choice_.is_kept(state.record(holder.job).slot); });
+  for (const Key& displaced : later_) preempt(state, displaced.job, actions);
+  ++num_freed_;
+  ++num_freed_passed_;
 }
 
 /// Whose GPUs are claimed.

@@ -42,6 +42,8 @@ class KineticScheduler : public Scheduler {
   /// Of a class: what had come free when a placement last refused it.
   struct Refusal {
     std::uint64_t with_passed = 0;  // where the GPUs of who is passed over count as free
+    std::uint64_t with_later = 0;   // and those of who is kept and comes after `job`
+    Key job{};
     std::uint64_t alone = 0;
   };
 
@@ -49,6 +51,13 @@ class KineticScheduler : public Scheduler {
   void redistribute(const State& state, Actions& actions);
   void hand_over(const State& state);
   [[nodiscard]] KeyLine line(const State& state, JobId job) const;
+  [[nodiscard]] bool is_refused(const State& state, const Key& job) const;
+  [[nodiscard]] bool place_asked_job(const State& state, const Key& job, const Occupancy& free,
+                                     Actions& actions);
+  [[nodiscard]] bool displace(const State& state, const Key& job, const Occupancy& free,
+                              Actions& actions);
+  void lend_later(const State& state, bool claims, Actions& actions);
+  void take_back_later(const State& state, bool claims, Actions& actions);
   void suspend_holders(const State& state, Actions& actions);
   void place_asked(const State& state, Actions& actions);
   void keep_claimable(const State& state);
@@ -83,6 +92,7 @@ class KineticScheduler : public Scheduler {
   std::vector<Key> asked_;
   std::vector<Key> passed_;
   std::vector<Key> suspended_;
+  std::vector<Key> later_;  // who is kept and may have to give way to one that comes before
   std::vector<JobId> preempted_;
 };
 

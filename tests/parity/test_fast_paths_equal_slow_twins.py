@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ SERVERS = 12
 GPUS = 8
 PLACEMENTS = ("consolidated", "best-fit", "spread", "random", "topology", "fgd", "count")
 PREEMPTIVE = ("srtf", "srsf", "edf", "las", "2d-las", "llf", "srtf:scan=strict", "las:quota=hold")
+DISPLACING = ("srtf", "srsf", "edf", "las", "2d-las", "llf", "serverfilling-srpt", "a-srpt-p")
 
 
 def backlog(seed: int, kinds: int, jobs: int = 250) -> tuple[gs.Trace, gs.Cluster]:
@@ -89,6 +92,52 @@ def test_reservations_move_up_as_if_each_were_made_anew(
 def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str, placement: str) -> None:
     for seed in range(2):
         assert_equal_schedules(policy, placement, seed, 300)
+
+
+def displaced_digests(policy: str, placement: str, kinds: int) -> Iterator[tuple[str, ...]]:
+    """Digests of displacing runs: the fast ones, the slow ones, and those without."""
+    for seed in range(3):
+        trace, cluster = backlog(seed, kinds, jobs=160)
+        with unwarned():
+            plain = gs.simulate(trace, cluster, policy=policy, placement=placement)
+            option = ("," if ":" in policy else ":") + "displace=true"
+            fast = gs.simulate(trace, cluster, policy=policy + option, placement=placement)
+            with slow_twins():
+                slow = gs.simulate(trace, cluster, policy=policy + option, placement=placement)
+        yield fast.digest, slow.digest, plain.digest
+
+
+@pytest.mark.parametrize("placement", ["consolidated", "buddy", "gpu-packing"])
+@pytest.mark.parametrize("policy", DISPLACING)
+def test_who_is_displaced_is_as_by_the_walk_over_all(policy: str, placement: str) -> None:
+    fast, slow, plain = zip(*displaced_digests(policy, placement, 8), strict=True)
+    assert fast == slow
+    assert fast != plain
+
+
+@pytest.mark.parametrize("policy", ["srtf", "llf", "las:quota=hold", "srtf:scan=strict"])
+def test_who_is_displaced_of_many_kinds_is_as_by_the_walk_over_all(policy: str) -> None:
+    fast, slow, plain = zip(*displaced_digests(policy, "best-fit", 300), strict=True)
+    assert fast == slow
+    assert fast != plain
+
+
+@pytest.mark.parametrize("quota", ["free", "hold"])
+def test_a_strict_filling_ends_at_the_first_width_that_does_not_fit(quota: str) -> None:
+    # Both of 8 GPUs are in the prefix and one is served: nothing narrower is, whatever widths
+    # that nobody in the prefix has lie between.
+    trace = gs.Trace.from_columns(
+        submit_s=np.array([0.0, 0, 0, 0, 0, 1]),
+        service_s=np.array([1.0, 3, 4, 5, 9, 50]),
+        gpus=np.array([8, 1, 1, 1, 8, 2]),
+    )
+    cluster = gs.Cluster.uniform(servers=1, gpus=12)
+    policy = f"serverfilling-srpt:scan=strict,quota={quota}"
+    fast = gs.simulate(trace, cluster, policy=policy, placement="random")
+    with slow_twins():
+        slow = gs.simulate(trace, cluster, policy=policy, placement="random")
+    assert fast.digest == slow.digest
+    assert (fast.schedule.start_us[1] > 0) == (quota == "hold")
 
 
 def test_many_that_are_preempted_at_one_instant_are_those_of_the_walk_over_all() -> None:
