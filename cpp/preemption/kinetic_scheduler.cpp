@@ -52,7 +52,7 @@ void KineticScheduler::begin(const Setup& setup) {
   gained_.settle(state.occupancy());
 }
 
-KeyLine KineticScheduler::line(const State& state, JobId job) const {
+KeyLine KineticScheduler::line(const State& state, JobId job) {
   return order_->line(QueueView(state, seed_), job);
 }
 
@@ -326,7 +326,7 @@ void KineticScheduler::start_other(const State& state, ClassId id, JobId job, Ac
 
 void KineticScheduler::ask_again(const State& state, Actions& actions) {
   Time crossing = kNever;
-  if (order_->has_crossings()) {
+  if (order_->has_crossings() && slow_->is_to_decide(state)) {
     choice_.straighten([&](JobId job) { return line(state, job); });
     crossing = choice_.next_bend();
   }

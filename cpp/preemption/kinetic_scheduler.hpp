@@ -50,7 +50,7 @@ class KineticScheduler : public Scheduler {
   void forget(const State& state, std::span<const JobId> finished);
   void redistribute(const State& state, Actions& actions);
   void hand_over(const State& state);
-  [[nodiscard]] KeyLine line(const State& state, JobId job) const;
+  [[nodiscard]] KeyLine line(const State& state, JobId job);
   [[nodiscard]] bool is_refused(const State& state, const Key& job) const;
   [[nodiscard]] bool place_asked_job(const State& state, const Key& job, const Occupancy& free,
                                      Actions& actions);
@@ -71,7 +71,7 @@ class KineticScheduler : public Scheduler {
 
   Owned<PreemptiveScheduler> slow_;
   bool is_slow_ = true;
-  Ref<const Order> order_;  // of the slow twin
+  Ref<Order> order_;  // of the slow twin
   ChoiceRule rule_;
   bool displaces_;
   bool gives_way_;

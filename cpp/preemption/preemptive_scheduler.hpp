@@ -37,7 +37,7 @@ class PreemptiveScheduler : public Scheduler {
   [[nodiscard]] bool withdraw(const State& state, JobId job) override;
   [[nodiscard]] RestartRule restart_rule() const override { return rule_; }
 
-  [[nodiscard]] const Order& order() const noexcept { return *order_; }
+  [[nodiscard]] Order& order() noexcept { return *order_; }
   /// Whether GPUs are given out anew at this instant, if anything waits.
   [[nodiscard]] bool is_to_decide(const State& state) const {
     return !is_periodic_ || is_due(state);

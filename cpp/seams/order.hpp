@@ -85,9 +85,9 @@ class Order : public Flagged {
   [[nodiscard]] virtual bool remembers() const { return false; }
 
   /// Whether `line` gives the keys of this run. Then they compare as those of `rank` do, as long as
-  /// no product passes 2^53.
+  /// no product passes 2^53. It is asked at decisions alone, also about lines that bend at one.
   [[nodiscard]] virtual bool has_lines(const State& /*state*/) const { return false; }
-  [[nodiscard]] virtual KeyLine line(const QueueView& /*view*/, JobId /*job*/) const { return {0}; }
+  [[nodiscard]] virtual KeyLine line(const QueueView& /*view*/, JobId /*job*/) { return {0}; }
 
   /// Whether the key is the remaining service itself, which allows the fast engine for a pool.
   [[nodiscard]] virtual bool is_remaining_service() const { return false; }
@@ -113,7 +113,7 @@ class KeyOrder final : public Order {
   [[nodiscard]] bool has_lines(const State& state) const override {
     return kKnowsLines && state.speed().is_fixed();
   }
-  [[nodiscard]] KeyLine line(const QueueView& view, JobId job) const override {
+  [[nodiscard]] KeyLine line(const QueueView& view, JobId job) override {
     if constexpr (kKnowsLines) {
       return Key::line(view, job);
     } else {

@@ -15,6 +15,12 @@ SERVERS = 12
 GPUS = 8
 PLACEMENTS = ("consolidated", "best-fit", "spread", "random", "topology", "fgd", "count")
 PREEMPTIVE = ("srtf", "srsf", "edf", "las", "2d-las", "llf", "srtf:scan=strict", "las:quota=hold")
+SINKING = (
+    "2d-las:limits=30/200",
+    "2d-las:inside=entry,limits=30/200",
+    "2d-las:inside=entry,limits=8/30/200,sink=passed,displace=true",
+    "2d-las:inside=entry,limits=30/200,epoch=period,period_s=7",
+)
 DISPLACING = ("srtf", "srsf", "edf", "las", "2d-las", "llf", "serverfilling-srpt", "a-srpt-p")
 
 
@@ -92,6 +98,15 @@ def test_reservations_move_up_as_if_each_were_made_anew(
 def test_many_kinds_of_jobs_are_chosen_as_by_the_walk_over_all(policy: str, placement: str) -> None:
     for seed in range(2):
         assert_equal_schedules(policy, placement, seed, 300)
+
+
+@pytest.mark.parametrize("kinds", [8, 300])
+@pytest.mark.parametrize("policy", SINKING)
+def test_jobs_that_sink_stand_in_their_queue_as_by_the_walk_over_all(
+    policy: str, kinds: int
+) -> None:
+    for seed in range(3):
+        assert_equal_schedules(policy, "consolidated", seed, kinds)
 
 
 def displaced_digests(policy: str, placement: str, kinds: int) -> Iterator[tuple[str, ...]]:

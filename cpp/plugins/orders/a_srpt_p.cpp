@@ -34,7 +34,7 @@ class RemainingVirtualWorkOrder final : public Order {
   [[nodiscard]] bool has_lines(const State& state) const override {
     return state.speed().is_fixed();
   }
-  [[nodiscard]] KeyLine line(const QueueView& view, JobId job) const override {
+  [[nodiscard]] KeyLine line(const QueueView& view, JobId job) override {
     KeyLine line = remaining_work_line(view, job);
     if (view.state().is_running(job)) line.value -= restart_cost(view.state(), job).count();
     return line;

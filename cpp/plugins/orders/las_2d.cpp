@@ -39,33 +39,21 @@ class DiscreteLas final : public Order {
   [[nodiscard]] bool takes_turns() const override { return promote_ > 0; }
 
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
-    const bool is_first_call = view.now() != last_decision_;
-    if (is_first_call) {
-      last_decision_ = view.now();
-      ++num_decisions_;
-      if (num_decisions_ >> entry_bits_ != 0) {
-        fail_input("policy 2d-las: with " + std::to_string(limits_.size()) +
-                   " limits a run may take fewer than 2^" + std::to_string(entry_bits_) +
-                   " decisions");
-      }
-    }
-    if (remembers()) seen_.resize(view.state().jobs().num_jobs());
-    if (is_first_call && lines_up_) line_up(view, jobs);
+    if (notes_decision(view) && lines_up_) line_up(view, jobs);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       if (promote_ > 0) promote_starved(view, jobs[i]);
-      const std::size_t queue = queue_of(work(view, jobs[i]));
-      key[i] = exact_key(static_cast<std::int64_t>(queue << entry_bits_ | entry(jobs[i], queue)));
+      key[i] = exact_key(place_of(view, jobs[i]));
     }
   }
 
   [[nodiscard]] bool has_lines(const State& state) const override {
     // A line bends where the job sinks, which is not when a decision is asked for.
-    return state.speed().is_fixed() && !remembers() && !is_floored_;
+    return state.speed().is_fixed() && !lines_up_ && promote_ == 0 && !is_floored_;
   }
-  [[nodiscard]] KeyLine line(const QueueView& view, JobId job) const override {
-    const auto queue = static_cast<std::int64_t>(queue_of(work(view, job)));
+  [[nodiscard]] KeyLine line(const QueueView& view, JobId job) override {
+    notes_decision(view);
     const bool sinks = view.state().is_running(job);
-    return {.value = queue, .until = sinks ? next_crossing(view, job) : kNever};
+    return {.value = place_of(view, job), .until = sinks ? next_crossing(view, job) : kNever};
   }
 
   [[nodiscard]] Time next_crossing(const QueueView& view, JobId job) const override {
@@ -90,6 +78,26 @@ class DiscreteLas final : public Order {
     std::uint64_t entry = 0;  // index of the decision at which it entered its queue, or its place
     std::int64_t forgiven_ticks = 0;  // attained service before its last promotion
   };
+
+  /// Whether this is the first that is asked at a decision.
+  bool notes_decision(const QueueView& view) {
+    if (remembers()) seen_.resize(view.state().jobs().num_jobs());
+    if (view.now() == last_decision_) return false;
+    last_decision_ = view.now();
+    ++num_decisions_;
+    if (num_decisions_ >> entry_bits_ != 0) {
+      fail_input("policy 2d-las: with " + std::to_string(limits_.size()) +
+                 " limits a run may take fewer than 2^" + std::to_string(entry_bits_) +
+                 " decisions");
+    }
+    return true;
+  }
+
+  /// The job's queue, and where it comes in it before JobIds are compared.
+  [[nodiscard]] std::int64_t place_of(const QueueView& view, JobId job) {
+    const std::size_t queue = queue_of(work(view, job));
+    return static_cast<std::int64_t>(queue << entry_bits_ | entry(job, queue));
+  }
 
   /// Where the job comes in its queue, before JobIds are compared.
   [[nodiscard]] std::uint64_t entry(JobId job, std::size_t queue) {
