@@ -130,6 +130,15 @@ class RunHeap {
     }
   }
 
+  /// Drops the entries for which `is_stale` holds.
+  template <class Predicate>
+  void remove_if(Predicate is_stale) {
+    run_.erase(run_.begin(), run_.begin() + static_cast<std::ptrdiff_t>(head_));
+    head_ = 0;
+    std::erase_if(run_, is_stale);
+    heap_.remove_if(is_stale);
+  }
+
   void clear() noexcept {
     run_.clear();
     head_ = 0;

@@ -55,6 +55,12 @@ void RunningIndex::insert(Entry entry) {
   lasts_[at] = block.entries[block.size - 1];
 }
 
+bool RunningIndex::contains(Time end, JobId job) const {
+  const Entry entry{end, job, 0};
+  const std::size_t at = find_block(entry);
+  return at < blocks_.size() && blocks_[at]->entries[find_in(*blocks_[at], entry)].job == job;
+}
+
 void RunningIndex::erase(Time end, JobId job) {
   const Entry entry{end, job, 0};
   const std::size_t at = find_block(entry);

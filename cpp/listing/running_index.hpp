@@ -43,6 +43,7 @@ class RunningIndex {
   }
 
   void insert(Entry entry);
+  [[nodiscard]] bool contains(Time end, JobId job) const;
   /// The entry with this end and job must be in the index.
   void erase(Time end, JobId job);
 

@@ -76,10 +76,53 @@ KineticChoice::Key KineticChoice::key_of(const Track& track,
   return {track.factor * (entry.end + track.slope * state_->now()).count(), entry.job};
 }
 
-void KineticChoice::add_waiting(JobId job, const KeyLine& line) {
+KineticChoice::Key KineticChoice::add_waiting(JobId job, const KeyLine& line) {
   const ClassId id = state_->classes().of(job);
   factor_of_[id] = line.factor;
-  push_waiting(id, {product(line), job});
+  const Key key{product(line), job};
+  push_waiting(id, key);
+  return key;
+}
+
+void KineticChoice::remove_waiting(std::vector<Key> jobs) {
+  std::erase_if(jobs, [&](const Key& job) { return remove_taken_waiting(job); });
+  const auto class_of = [&](const Key& job) { return state_->classes().of(job.job); };
+  std::sort(jobs.begin(), jobs.end(), [&](const Key& a, const Key& b) {
+    return class_of(a) != class_of(b) ? class_of(a) < class_of(b) : a < b;
+  });
+  for (auto first = jobs.begin(); first != jobs.end();) {
+    const ClassId id = class_of(*first);
+    const auto last =
+        std::find_if(first, jobs.end(), [&](const Key& job) { return class_of(job) != id; });
+    waiting_[id].remove_if([&](const Key& job) { return std::binary_search(first, last, job); });
+    num_waiting_ -= static_cast<std::size_t>(last - first);
+    if (has_many_classes_) note_head(id);
+    first = last;
+  }
+}
+
+/// Where a job that waits is if it is taken: asked for, or left out of a filling's prefix.
+std::uint16_t KineticChoice::track_of_asked(const Key& job, bool is_left) {
+  const std::int64_t factor = factor_of_[state_->classes().of(job.job)];
+  return track_of(kAsked, factor, state_->jobs().gpus(job.job), 0, is_left);
+}
+
+void KineticChoice::remove_from(std::uint16_t track, const Key& job) {
+  tracks_[track].taken.erase(Time{job.value / tracks_[track].factor}, job.job);
+  count(track, job.job, -1);
+}
+
+void KineticChoice::remove_asked(const Key& job) { remove_from(track_of_asked(job, false), job); }
+
+bool KineticChoice::remove_taken_waiting(const Key& job) {
+  for (const bool is_left : {false, true}) {
+    const std::uint16_t track = track_of_asked(job, is_left);
+    const Time base{job.value / tracks_[track].factor};
+    if (!tracks_[track].taken.contains(base, job.job)) continue;
+    remove_from(track, job);
+    return true;
+  }
+  return false;
 }
 
 KineticChoice::Key KineticChoice::least_waiting(ClassId id) {
@@ -176,14 +219,6 @@ bool KineticChoice::remove_running(std::uint32_t slot) {
   take_out(place);
   place.job = kNoJob;
   return is_kept(slot);
-}
-
-void KineticChoice::remove_asked(const Key& job) {
-  const int gpus = state_->jobs().gpus(job.job);
-  const std::int64_t factor = factor_of_[state_->classes().of(job.job)];
-  const std::uint16_t track = track_of(kAsked, factor, gpus, 0, false);
-  tracks_[track].taken.erase(Time{job.value / factor}, job.job);
-  count(track, job.job, -1);
 }
 
 Time KineticChoice::next_bend() {

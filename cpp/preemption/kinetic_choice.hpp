@@ -13,6 +13,7 @@
 #include "model/job_classes.hpp"
 #include "preemption/choice_rule.hpp"
 #include "preemption/kinetic_key.hpp"
+#include "preemption/width_heads.hpp"
 #include "seams/order.hpp"
 
 namespace gpusched {
@@ -29,8 +30,10 @@ class KineticChoice {
   /// `state` outlives the choice.
   void begin(const State& state, ChoiceRule rule);
 
-  /// A waiting job that is not taken yet; its line has no slope.
-  void add_waiting(JobId job, const KeyLine& line);
+  /// A waiting job that is not taken yet; its line has no slope. Its key.
+  Key add_waiting(JobId job, const KeyLine& line);
+  /// Jobs that wait, asked for or not.
+  void remove_waiting(std::vector<Key> jobs);
   /// A running job, in its slot.
   void add_running(JobId job, const KeyLine& line, bool is_taken) {
     add(job, line, is_taken, false);
@@ -127,19 +130,6 @@ class KineticChoice {
   };
   static constexpr std::uint16_t kNone = 0xffff;
 
-  /// The least job of a class that waits and is not taken.
-  struct ClassHead {
-    Key key;
-    ClassId id;
-
-    friend bool operator<(const ClassHead& a, const ClassHead& b) noexcept { return a.key < b.key; }
-  };
-  /// The classes of one width by their least jobs; those of old may still be among them.
-  struct WidthHeads {
-    Heap<ClassHead> heads;
-    std::vector<ClassId> classes;
-  };
-
   /// A job that is neither asked for nor taken: a class's least that waits, or the first that was
   /// passed over of a track and a width.
   struct Candidate {
@@ -152,6 +142,9 @@ class KineticChoice {
 
   void begin_many_classes();
   void push_waiting(ClassId id, const Key& job);
+  [[nodiscard]] std::uint16_t track_of_asked(const Key& job, bool is_left);
+  void remove_from(std::uint16_t track, const Key& job);
+  [[nodiscard]] bool remove_taken_waiting(const Key& job);
   void pop_head(ClassId id);
   void note_head(ClassId id);
   /// Null where no job of the width waits that is not taken.

@@ -52,7 +52,7 @@ void KineticChoice::note_head(ClassId id) {
   }
 }
 
-const KineticChoice::ClassHead* KineticChoice::least_of_width(std::size_t width) {
+const ClassHead* KineticChoice::least_of_width(std::size_t width) {
   Heap<ClassHead>& heads = of_width_[width].heads;
   for (; !heads.empty(); heads.pop()) {
     const ClassHead& head = heads.top();

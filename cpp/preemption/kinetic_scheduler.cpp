@@ -45,6 +45,8 @@ void KineticScheduler::begin(const Setup& setup) {
   choice_.begin(state, rule_);
   claimable_.begin(state);
   refused_.assign(state.classes().num_classes(), {});
+  unseen_.clear();
+  bends_.clear();
   num_freed_ = num_freed_passed_ = 1;
   closed_at_ = 0;
   remembers_refusals_ = choice_.has_many_classes() && state.jobs().has_demands() &&
@@ -62,7 +64,11 @@ void KineticScheduler::decide(const State& state, const Instant& instant, Action
     return;
   }
   forget(state, instant.finished);
-  for (const JobId job : instant.arrived) choice_.add_waiting(job, line(state, job));
+  unseen_.insert(unseen_.end(), instant.arrived.begin(), instant.arrived.end());
+  if (slow_->is_to_decide(state)) {
+    for (const JobId job : unseen_) add_waiting(state, job);
+    unseen_.clear();
+  }
   if (choice_.is_inexact()) {
     hand_over(state);
     slow_->decide(state, {{}, {}, instant.has_released}, actions);
@@ -77,7 +83,9 @@ void KineticScheduler::decide(const State& state, const Instant& instant, Action
 void KineticScheduler::hand_over(const State& state) {
   std::vector<JobId> running;
   state.for_each_running([&](const Slot& run) { running.push_back(run.job); });
-  slow_->take_over(state, choice_.drain_waiting(), running);
+  std::vector<JobId> waiting = choice_.drain_waiting();
+  waiting.insert(waiting.end(), unseen_.begin(), unseen_.end());  // who came last
+  slow_->take_over(state, std::move(waiting), running);
   is_slow_ = true;
 }
 
@@ -92,7 +100,29 @@ void KineticScheduler::forget(const State& state, std::span<const JobId> finishe
   ++num_freed_passed_;
 }
 
+void KineticScheduler::add_waiting(const State& state, JobId job) {
+  const KeyLine own = line(state, job);
+  const Key key = choice_.add_waiting(job, own);
+  if (own.until != kNever) bends_.push({own.until, state.record(job).idle_since, key});
+}
+
+/// Lines of waiting jobs that have bent by now are drawn anew.
+void KineticScheduler::straighten_waiting(const State& state) {
+  bent_.clear();
+  for (; !bends_.empty() && bends_.top().at <= state.now(); bends_.pop()) {
+    const Bend& bend = bends_.top();
+    const JobId job = bend.key.job;
+    if (state.is_waiting(job) && state.record(job).idle_since == bend.idle_since) {
+      bent_.push_back(bend.key);
+    }
+  }
+  if (bent_.empty()) return;
+  choice_.remove_waiting(bent_);
+  for (const Key& job : bent_) add_waiting(state, job.job);
+}
+
 void KineticScheduler::redistribute(const State& state, Actions& actions) {
+  straighten_waiting(state);
   const bool has_bent = choice_.straighten([&](JobId job) { return line(state, job); });
   if (choice_.settle()) ++num_freed_passed_;
   // Who is kept may have fallen behind one that was refused, and can be displaced now.
@@ -117,7 +147,7 @@ void KineticScheduler::redistribute(const State& state, Actions& actions) {
   place_asked(state, actions);
   if (gives_way) start_others(state, actions);
   std::sort(preempted_.begin(), preempted_.end());
-  for (const JobId job : preempted_) choice_.add_waiting(job, line(state, job));
+  for (const JobId job : preempted_) add_waiting(state, job);
 }
 
 void KineticScheduler::preempt(const State& state, JobId job, Actions& actions) {
@@ -330,7 +360,7 @@ void KineticScheduler::ask_again(const State& state, Actions& actions) {
     choice_.straighten([&](JobId job) { return line(state, job); });
     crossing = choice_.next_bend();
   }
-  slow_->ask_again(state, choice_.num_waiting() > 0, crossing, actions);
+  slow_->ask_again(state, choice_.num_waiting() + unseen_.size() > 0, crossing, actions);
 }
 
 }  // namespace gpusched

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clone.hpp"
+#include "base/heap.hpp"
 #include "listing/gained_servers.hpp"
 #include "preemption/claimable_gpus.hpp"
 #include "preemption/kinetic_choice.hpp"
@@ -47,7 +48,20 @@ class KineticScheduler : public Scheduler {
     std::uint64_t alone = 0;
   };
 
+  /// Of the line of a job that waits since then.
+  struct Bend {
+    Time at;
+    Time idle_since;
+    Key key;
+
+    friend bool operator<(const Bend& a, const Bend& b) noexcept {
+      return a.at != b.at ? a.at < b.at : a.key.job < b.key.job;
+    }
+  };
+
   void forget(const State& state, std::span<const JobId> finished);
+  void add_waiting(const State& state, JobId job);
+  void straighten_waiting(const State& state);
   void redistribute(const State& state, Actions& actions);
   void hand_over(const State& state);
   [[nodiscard]] KeyLine line(const State& state, JobId job);
@@ -79,6 +93,9 @@ class KineticScheduler : public Scheduler {
   Ref<Placement> placement_;
   std::uint64_t seed_ = 0;
   KineticChoice choice_;
+  std::vector<JobId> unseen_;  // arrived since the last decision
+  Heap<Bend> bends_;
+  std::vector<Key> bent_;
   ClaimableGpus claimable_;
   std::vector<Refusal> refused_;
   std::uint64_t num_freed_ = 1;         // times at which anything came free, alone

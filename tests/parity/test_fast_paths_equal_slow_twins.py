@@ -20,6 +20,9 @@ SINKING = (
     "2d-las:inside=entry,limits=30/200",
     "2d-las:inside=entry,limits=8/30/200,sink=passed,displace=true",
     "2d-las:inside=entry,limits=30/200,epoch=period,period_s=7",
+    "2d-las:limits=30/200,promote=0.5",
+    "2d-las:inside=entry,limits=8/30,promote=2,epoch=period,period_s=7",
+    "2d-las:limits=8/30/200,promote=0.01,displace=true,scan=strict",
 )
 DISPLACING = ("srtf", "srsf", "edf", "las", "2d-las", "llf", "serverfilling-srpt", "a-srpt-p")
 

@@ -41,19 +41,21 @@ class DiscreteLas final : public Order {
   void rank(const QueueView& view, std::span<const JobId> jobs, std::span<double> key) override {
     if (notes_decision(view) && lines_up_) line_up(view, jobs);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      if (promote_ > 0) promote_starved(view, jobs[i]);
+      promote_starved(view, jobs[i]);
       key[i] = exact_key(place_of(view, jobs[i]));
     }
   }
 
   [[nodiscard]] bool has_lines(const State& state) const override {
     // A line bends where the job sinks, which is not when a decision is asked for.
-    return state.speed().is_fixed() && !lines_up_ && promote_ == 0 && !is_floored_;
+    return state.speed().is_fixed() && !lines_up_ && !is_floored_;
   }
   [[nodiscard]] KeyLine line(const QueueView& view, JobId job) override {
     notes_decision(view);
+    promote_starved(view, job);
     const bool sinks = view.state().is_running(job);
-    return {.value = place_of(view, job), .until = sinks ? next_crossing(view, job) : kNever};
+    return {.value = place_of(view, job),
+            .until = sinks ? next_crossing(view, job) : starves_at(view, job)};
   }
 
   [[nodiscard]] Time next_crossing(const QueueView& view, JobId job) const override {
@@ -123,9 +125,7 @@ class DiscreteLas final : public Order {
     for (const JobId job : jobs) {
       if (seen_[job].entry == 0) line_.push_back(job);
     }
-    for (const JobId job : line_) {
-      if (promote_ > 0) promote_starved(view, job);
-    }
+    for (const JobId job : line_) promote_starved(view, job);
     const auto has_moved = [&](JobId job) { return seen_[job].queue != queue_of(work(view, job)); };
     const auto came = line_.begin() + num_stood;
     const auto moved =
@@ -153,13 +153,19 @@ class DiscreteLas final : public Order {
                                     limits_.begin());
   }
 
+  /// When a waiting job will have waited too long; kNever if it is in the first queue.
+  [[nodiscard]] Time starves_at(const QueueView& view, JobId job) const {
+    if (promote_ == 0 || queue_of(work(view, job)) == 0) return kNever;
+    const Time executed = view.attained(job) - Time{seen_[job].forgiven_ticks};
+    const double patience = promote_ * key_of(executed);
+    if (executed <= Time{0} || patience >= key_of(kNever) / 2) return kNever;
+    const auto ticks = static_cast<std::int64_t>(patience) + 1;  // the first that is above it
+    return view.state().record(job).idle_since + Time{ticks};
+  }
+
   void promote_starved(const QueueView& view, JobId job) {
-    const State& state = view.state();
-    if (state.is_running(job) || queue_of(work(view, job)) == 0) return;
-    const Time attained = view.attained(job);
-    const double executed = static_cast<double>(attained.count() - seen_[job].forgiven_ticks);
-    const double waited = key_of(view.now() - state.record(job).idle_since);
-    if (executed > 0 && waited > promote_ * executed) seen_[job].forgiven_ticks = attained.count();
+    if (promote_ == 0 || view.state().is_running(job) || starves_at(view, job) > view.now()) return;
+    seen_[job].forgiven_ticks = view.attained(job).count();
   }
 
   std::vector<std::int64_t> limits_;
