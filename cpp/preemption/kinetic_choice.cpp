@@ -152,10 +152,7 @@ KineticChoice::Key KineticChoice::pop_waiting(ClassId id) {
     pop_head(id);
     return least;
   }
-  const int gpus = state_->classes().gpus(id);
-  const std::uint16_t track = track_of(kAsked, factor_of_[id], gpus, 0, true);
-  tracks_[track].taken.erase(Time{least.value / factor_of_[id]}, least.job);
-  count(track, least.job, -1);
+  remove_from(track_of_asked(least, true), least);
   return least;
 }
 
