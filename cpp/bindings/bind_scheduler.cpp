@@ -5,6 +5,48 @@
 #include "scheduler_trampoline.hpp"
 
 namespace gpusched::bindings {
+namespace {
+
+/// What it costs to read one target, in steps of a simple loop.
+constexpr std::size_t kStepsOfTarget = 200;
+
+}  // namespace
+
+std::vector<JobId> ActionsView::reallocate(const py::typing::Iterable<Target>& targets,
+                                           Reallocation::Others others) {
+  Actions& open = actions();
+  is_reallocating_ = true;
+  const struct Clear {
+    ActionsView& view;
+    ~Clear() {
+      view.reallocation_.clear();
+      view.is_reallocating_ = false;
+    }
+  } clear{*this};
+  for (const py::handle target : targets) add(target);
+  reallocation_.apply(state_, open, others);
+  return reallocation_.refused();
+}
+
+void ActionsView::add(py::handle target) {
+  stop_.count(kStepsOfTarget);
+  py::detail::make_caster<Target> caster;
+  if (!caster.load(target, true)) {
+    throw py::type_error("targets: expected (job, parts), not " +
+                         py::repr(target).cast<std::string>());
+  }
+  const auto& [job, parts] = py::detail::cast_op<Target>(caster);
+  if (job >= state_.num_arrived()) {
+    throw py::index_error("job " + std::to_string(job) + " has not arrived");
+  }
+  const int num_types = state_.cluster().num_types();
+  for (const Part& part : parts) {
+    if (part.type >= 0 && part.type < num_types) continue;
+    throw py::value_error("job " + std::to_string(job) + ": GPU type " + std::to_string(part.type) +
+                          " does not exist; the cluster has " + std::to_string(num_types));
+  }
+  reallocation_.add(job, parts);
+}
 
 void bind_scheduler(py::module_& m) {
   py::class_<ActionsView, std::shared_ptr<ActionsView>>(
@@ -34,13 +76,16 @@ void bind_scheduler(py::module_& m) {
           "speed.")
       .def(
           "reallocate",
-          [](ActionsView& v, const std::vector<std::pair<JobId, std::vector<Part>>>& targets) {
-            return v.reallocate(targets);
+          [](ActionsView& v, const py::typing::Iterable<ActionsView::Target>& targets,
+             bool keep_others) {
+            using enum Reallocation::Others;
+            return v.reallocate(targets, keep_others ? stay : stop);
           },
-          py::arg("targets"),
+          py::arg("targets"), py::kw_only(), py::arg("keep_others") = false,
           "Targets: (job, parts), each part GPUs of one type, by type. Running jobs that are not\n"
-          "named are preempted; changed ones get GPUs anew from the run's placement; others may\n"
-          "move to make room. Returns the jobs that found no place.")
+          "named are preempted, or keep what they hold by `keep_others`; changed ones get GPUs\n"
+          "anew from the run's placement; others may move to make room. Returns the jobs that\n"
+          "found no place.")
       .def(
           "wake", [](ActionsView& v, std::int64_t at_us) { v.actions().wake(Time{at_us}); },
           py::arg("at_us"), "Asks for a decision at this instant.");

@@ -149,34 +149,14 @@ class ActionsView : public Lent<Actions> {
     return open;
   }
 
-  std::vector<JobId> reallocate(const std::vector<std::pair<JobId, std::vector<Part>>>& targets) {
-    Actions& open = actions();
-    is_reallocating_ = true;
-    const struct Clear {
-      ActionsView& view;
-      ~Clear() {
-        view.reallocation_.clear();
-        view.is_reallocating_ = false;
-      }
-    } clear{*this};
-    const int num_types = state_.cluster().num_types();
-    for (const auto& [job, parts] : targets) {
-      if (job >= state_.num_arrived()) {
-        throw py::index_error("job " + std::to_string(job) + " has not arrived");
-      }
-      for (const Part& part : parts) {
-        if (part.type >= 0 && part.type < num_types) continue;
-        throw py::value_error("job " + std::to_string(job) + ": GPU type " +
-                              std::to_string(part.type) + " does not exist; the cluster has " +
-                              std::to_string(num_types));
-      }
-      reallocation_.add(job, parts);
-    }
-    reallocation_.apply(state_, open);
-    return reallocation_.refused();
-  }
+  using Target = std::pair<JobId, std::vector<Part>>;
+
+  std::vector<JobId> reallocate(const py::typing::Iterable<Target>& targets,
+                                Reallocation::Others others);
 
  private:
+  void add(py::handle target);
+
   const State& state_;  // looked at only while the actions are open
   YieldingCheck stop_;
   Reallocation reallocation_;

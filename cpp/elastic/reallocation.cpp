@@ -31,6 +31,8 @@ void release(Occupancy& free, const State& state, const Slot& run) {
 constexpr std::size_t kMostCleared = 16;
 /// What finding a place for one job costs, in steps of a simple loop.
 constexpr std::size_t kStepsOfMove = 100;
+/// What it costs to compare what one job holds with what it shall hold.
+constexpr std::size_t kStepsOfLook = 10;
 
 std::int64_t gpus_on(const Slot& run, ServerId server) noexcept {
   std::int64_t gpus = 0;
@@ -100,12 +102,16 @@ void Reallocation::apply(const State& state, Actions& actions, Others others) {
   }
   if (others == Others::stop) find_others(state);
   std::sort(others_.begin(), others_.end());
-  for (const JobId job : others_) actions.preempt(job);
+  for (const JobId job : others_) {
+    stop_->count(kStepsOfLook);
+    actions.preempt(job);
+  }
   suspend_changed(state, actions);
   std::sort(changed_.begin(), changed_.end(), [](const Target& a, const Target& b) {
     return a.gpus != b.gpus ? a.gpus > b.gpus : a.job < b.job;
   });
   for (const Target& target : changed_) {
+    stop_->count(kStepsOfMove);
     if (place(state.occupancy(), state, target.job, parts(target), allocation_)) {
       settle(state, target.job, allocation_, actions);
     } else if (!clear_server(state, target, actions) && !defragment(state, target, actions)) {
@@ -137,6 +143,7 @@ void Reallocation::find_others(const State& state) {
 
 void Reallocation::suspend_changed(const State& state, Actions& actions) {
   for (const Target& target : targets_) {
+    stop_->count(kStepsOfLook);
     if (!state.is_running(target.job)) {
       changed_.push_back(target);
       continue;

@@ -310,11 +310,12 @@ class Actions:
         """
         A running job lets its GPUs go and waits.
         """
-    def reallocate(self, targets: collections.abc.Sequence[tuple[typing.SupportsInt | typing.SupportsIndex, collections.abc.Sequence[Part]]]) -> list[int]:
+    def reallocate(self, targets: collections.abc.Iterable[tuple[typing.SupportsInt | typing.SupportsIndex, collections.abc.Sequence[Part]]], *, keep_others: bool = False) -> list[int]:
         """
         Targets: (job, parts), each part GPUs of one type, by type. Running jobs that are not
-        named are preempted; changed ones get GPUs anew from the run's placement; others may
-        move to make room. Returns the jobs that found no place.
+        named are preempted, or keep what they hold by `keep_others`; changed ones get GPUs
+        anew from the run's placement; others may move to make room. Returns the jobs that
+        found no place.
         """
     def resize(self, job: typing.SupportsInt | typing.SupportsIndex, allocation: Allocation) -> None:
         """

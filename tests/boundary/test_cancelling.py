@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import threading
 import time
@@ -138,6 +139,39 @@ def test_a_stop_in_any_call_of_a_plug_in_is_honoured(
         assert not stop.is_set()
         assert num_calls <= at_call
         assert len(made.trace) == num_jobs
+
+
+def test_a_reallocation_that_reads_many_targets_hears_a_stop() -> None:
+    stop = threading.Event()
+
+    class Repeats(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            stop.set()
+            actions.reallocate(itertools.repeat((0, [(0, 1)]), 10**7))  # to be refused at the end
+
+    with pytest.raises(gs.Cancelled):
+        gs.simulate(*ENDLESS, policy=Repeats(), stop=stop)
+
+
+def test_a_reallocation_of_many_jobs_hears_a_stop_before_it_has_tried_all() -> None:
+    stop, num_jobs, num_tried = threading.Event(), 20_000, 0
+
+    class Nowhere(gs.Placement):
+        def place(self, free: Any, request: Any) -> None:
+            nonlocal num_tried
+            if num_tried == 0:
+                stop.set()
+                time.sleep(0.5)  # until the run is told
+            num_tried += 1
+
+    class All(gs.Scheduler):
+        def decide(self, state: Any, finished: Any, arrived: Any, actions: Any) -> None:
+            actions.reallocate((job, [(0, 1)]) for job in arrived.tolist())
+
+    jobs = gs.Trace.from_columns([0] * num_jobs, [1] * num_jobs, [1] * num_jobs)
+    with pytest.raises(gs.Cancelled):
+        gs.simulate(jobs, CLUSTER, policy=All(), placement=Nowhere(), stop=stop)
+    assert 0 < num_tried < num_jobs
 
 
 def test_a_cancelled_run_tells_how_many_jobs_had_finished() -> None:

@@ -132,7 +132,7 @@ TARGETS = {
     "a type twice": ([(0, [(0, 1), (0, 1)])], gs.InvariantError, "each type once"),
     "a job twice": ([(0, [(0, 2)]), (0, [(0, 1)])], gs.InvariantError, "reallocated twice"),
     "too narrow": ([(0, [(0, 1)]), (1, [(0, 2)])], gs.InvariantError, "a width of 1 GPUs"),
-    "something else": ([(0, 1)], TypeError, "incompatible function arguments"),
+    "something else": ([(0, 1)], TypeError, r"expected \(job, parts\), not \(0, 1\)"),
 }
 
 

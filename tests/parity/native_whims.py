@@ -56,7 +56,20 @@ class NativeReplanned(NativeWhim):
         held = {job: state.parts_of(job) for job in state.running.tolist()}
         type_gpus = state.type_gpus.tolist()
         plan = random_plan(rng, active, held, self.choices, type_gpus)
-        self.seen.append(list(actions.reallocate(plan)))
+        self.seen.append(self.hand_on(plan, held, actions))
+
+    def hand_on(self, plan: list[tuple[int, Any]], held: dict[int, Any], actions: Any) -> list[int]:
+        return list(actions.reallocate(plan))
+
+
+class NativeChanged(NativeReplanned):
+    """Names those alone whose GPUs change."""
+
+    def hand_on(self, plan: list[tuple[int, Any]], held: dict[int, Any], actions: Any) -> list[int]:
+        for job in held.keys() - dict(plan).keys():
+            actions.preempt(job)
+        changed = [(job, parts) for job, parts in plan if held.get(job) != parts]
+        return list(actions.reallocate(changed, keep_others=True))
 
 
 class NativeDealt(NativeWhim):

@@ -15,7 +15,7 @@ from gpusched.readable import FINISHED, Job
 from gpusched.readable.make_speed import make_speed
 from gpusched.readable.model import Active
 from tests.parity.core import choice_text, make_cluster, make_trace
-from tests.parity.native_whims import NativeReplanned
+from tests.parity.native_whims import NativeChanged, NativeReplanned
 from tests.reference.elastic_cases import ELASTIC, ElasticCase, elastic_cases
 
 some = settings(max_examples=40, deadline=None)
@@ -25,7 +25,7 @@ Runs = dict[int, list[tuple[int, int, dict[int, int]]]]
 """For each job (start, end, GPUs) in order of time."""
 
 
-def simulate(case: ElasticCase) -> gs.Result:
+def simulate(case: ElasticCase, whim: type[NativeReplanned] = NativeReplanned) -> gs.Result:
     """What the core makes of the case under random plans."""
     try:
         trace = make_trace(case.jobs)
@@ -33,17 +33,17 @@ def simulate(case: ElasticCase) -> gs.Result:
         assume(False)
         raise
     try:
-        return _simulated(case, trace)
+        return _simulated(case, trace, whim(case))
     except ValueError as error:
         assume("passes 2^62 microseconds" not in str(error))  # as the readable engine refuses it
         raise
 
 
-def _simulated(case: ElasticCase, trace: gs.Trace) -> gs.Result:
+def _simulated(case: ElasticCase, trace: gs.Trace, whim: NativeReplanned) -> gs.Result:
     return gs.simulate(
         trace,
         make_cluster(case.servers, case.network),
-        policy=NativeReplanned(case),
+        policy=whim,
         placement=case.placement,
         speed=choice_text(case.speed, case.speed_params),
         contention=case.contention,
@@ -69,6 +69,16 @@ def by_submit(case: ElasticCase) -> list[Job]:
 def width(held: dict[int, int]) -> int:
     """The GPUs of an allocation."""
     return sum(mask.bit_count() for mask in held.values())
+
+
+@every_speed
+def test_to_name_who_changes_is_to_name_all(speed: str) -> None:
+    @some
+    @given(case=elastic_cases(speed))
+    def check(case):
+        assert simulate(case, NativeChanged).digest == simulate(case).digest
+
+    check()
 
 
 @every_speed
