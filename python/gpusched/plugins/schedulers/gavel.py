@@ -12,7 +12,8 @@ from gpusched import _core
 from gpusched.base.supervision import listen
 from gpusched.plugins.built_in import built_in
 from gpusched.plugins.schedulers.gavel_fractions import Fractions
-from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
+from gpusched.plugins.schedulers.gavel_held import Held
+from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs, iterations
 from gpusched.plugins.schedulers.gavel_keepers import keeper
 from gpusched.plugins.schedulers.gavel_parameters import PARAMETERS, PREEMPTION
 from gpusched.plugins.schedulers.gavel_programs import isolated_share, solved, unaware
@@ -77,12 +78,9 @@ class Gavel(_core.Scheduler):
         self.rates: dict[int, tuple[float, ...]] = {}  # of the active jobs, on each type
         self.widths: dict[int, int] = {}
         self.is_whole: dict[int, bool] = {}  # whether some type holds the whole gang
-        self.held: dict[int, Parts] = {}
+        self.held = Held(self.capacity.tolist())
         self.waiting = Waiting()
-        self.restarting: dict[int, int] = {}  # until when a job pays for its restart
-        self.started: set[int] = set()
         self.fractions = Fractions(len(self.capacity), state.now_us)
-        self.counted_us = state.now_us
         last = len(self.prices) - 1  # which holds for all further types
         self.price = np.array([self.prices[min(kind, last)] for kind in range(len(self.capacity))])
         self.rounds = None
@@ -113,7 +111,8 @@ class Gavel(_core.Scheduler):
 
     def decide(self, state: Any, finished: Array, arrived: Array, actions: Any) -> None:
         """Hold what the round says, or fill what is idle until the next one."""
-        self._count(state.now_us)
+        if self.rounds is not None:
+            self.rounds.count_all(self.held.parts, state.now_us)
         for job in finished.tolist():
             self._forget(job)
         self._meet(state, arrived)
@@ -124,28 +123,40 @@ class Gavel(_core.Scheduler):
             self._decide_as_simulator(state, self.rounds, actions)
             return
         is_due = state.now_us % self.round_us == 0
-        if is_due and self._is_at_rest(state):
+        if is_due and self._is_at_rest():
             actions.wake(state.now_us + self.round_us)
             return
+        if not is_due and self._may_go_on():
+            wanted: dict[int, Parts] = {}
+            self.waiting.fill(wanted, self.held.free.copy())
+            self._apply(state, actions, wanted, [])
+        else:
+            self._give_out(state, actions, is_due=is_due)
+        actions.wake((state.now_us // self.round_us + 1) * self.round_us)
+
+    def _may_go_on(self) -> bool:
+        """Whether all that run fit, as they are counted here, and need not be gone through."""
+        return min(self.held.free) >= 0
+
+    def _give_out(self, state: Any, actions: Any, *, is_due: bool) -> None:
+        """Go through all jobs: at a round by the program, else those that run come first."""
         free: list[int] = self.capacity.tolist()
         wanted: dict[int, Parts] = {}
-        for job, parts in self.held.items():
-            if not is_due or state.now_us <= self.restarting.get(job, -1):
-                want(wanted, free, job, parts)
         if is_due:
+            for job, parts in self.held.restarting(state.now_us):
+                want(wanted, free, job, parts)
             past_us = state.now_us - self.fractions.solved_us
             if self.is_stale and (not self.num_solved or past_us >= self.reset_us):
                 self._solve(state)
-            self._follow(wanted, free)
+            self._follow(state.now_us, wanted, free)
         self._fill(wanted, free)
-        self._apply(state, actions, wanted)
-        actions.wake((state.now_us // self.round_us + 1) * self.round_us)
+        self._apply(state, actions, *self.held.changes_to(wanted))
 
-    def _is_at_rest(self, state: Any) -> bool:
+    def _is_at_rest(self) -> bool:
         """Whether all jobs run, and each on the one type that the program has for it, if any."""
-        if self.is_stale or not len(self.held) == len(self.rates) == len(state.running):
+        if self.is_stale or len(self.held.parts) < len(self.rates):
             return False
-        return self.fractions.are_held(self.held, self.widths)
+        return self.fractions.are_held(self.held.parts, self.widths)
 
     def withdraw(self, job: int) -> bool:
         """Forget a waiting job that is cancelled: the next reset solves the program without it."""
@@ -154,17 +165,17 @@ class Gavel(_core.Scheduler):
         return True
 
     def _forget(self, job: int) -> None:
-        for known in (self.rates, self.widths, self.is_whole, self.held, self.restarting):
+        for known in (self.rates, self.widths, self.is_whole):
             known.pop(job, None)
+        self.held.forget(job)
         self.fractions.forget(job)
-        self.started.discard(job)
         self.waiting.forget(job)
         if self.rounds is not None:
             self.rounds.forget(job)
 
     def _decide_as_simulator(self, state: Any, rounds: SimulatorRounds, actions: Any) -> None:
         """Begin a round if the last one is over."""
-        now_us, is_idle = state.now_us, not self.held
+        now_us, is_idle = state.now_us, not self.held.parts
         if not rounds.is_due(now_us, is_idle=is_idle):
             actions.wake(rounds.ends_us)
             return
@@ -173,25 +184,15 @@ class Gavel(_core.Scheduler):
             self._solve(state)
         free: list[int] = self.capacity.tolist()
         wanted: dict[int, Parts] = {}
-        for job, parts in self.held.items():
-            if now_us <= self.restarting.get(job, -1):
-                want(wanted, free, job, parts)
+        for job, parts in self.held.restarting(now_us):
+            want(wanted, free, job, parts)
         rounds.fill(wanted, free, self.fractions.given, self.rates, self.widths)
         for job, is_whole in self.is_whole.items():
             if not is_whole and job not in wanted and (parts := self._parts(job, free)):
                 want(wanted, free, job, parts)
         rounds.begin(now_us)
-        self._apply(state, actions, wanted)
+        self._apply(state, actions, *self.held.changes_to(wanted))
         actions.wake(rounds.ends_us)
-
-    def _count(self, now_us: int) -> None:
-        """Charge the jobs for the time since the last decision."""
-        for job, parts in self.held.items():
-            if self.rounds is not None and len(parts) == 1:
-                self.rounds.count(job, parts[0][0], now_us - self.counted_us)
-            elif len(parts) == 1:
-                self.fractions.count(job, parts[0][0], now_us - self.counted_us)
-        self.counted_us = now_us
 
     def _meet(self, state: Any, arrived: Array) -> None:
         """Look up how fast the jobs that have just arrived are on each type."""
@@ -208,8 +209,10 @@ class Gavel(_core.Scheduler):
         ids = arrived.tolist()
         kinds = list(zip(widths.tolist(), map(tuple, rates.tolist()), whole.tolist(), strict=True))
         self.waiting.meet(ids, kinds)
+        listen()
         for job, (width, rate, is_whole) in zip(ids, kinds, strict=True):
             self.widths[job], self.rates[job], self.is_whole[job] = width, rate, is_whole
+        listen()
 
     def _solve(self, state: Any) -> None:
         ids = [job for job, is_whole in self.is_whole.items() if is_whole]
@@ -244,7 +247,7 @@ class Gavel(_core.Scheduler):
                 time_left=time_left,
                 value=state.value[jobs],
                 capacity=self.capacity.astype(float),
-                iterations=self._iterations(state, jobs),
+                iterations=iterations(state, jobs) if self.counts_iterations else None,
                 breaks_ties=self.breaks_ties,
                 price=self.price,
                 isolated=self._isolated(ids, rates, gpus, remaining),
@@ -256,13 +259,6 @@ class Gavel(_core.Scheduler):
         fractions[truth <= 0] = 0.0
         self.fractions.take(ids, fractions)
 
-    def _iterations(self, state: Any, jobs: Array) -> Array:
-        """Iterations for a second of service of each job."""
-        if not self.counts_iterations:
-            return np.ones(len(jobs))
-        ideal_s: Array = state.ideal_s(jobs)
-        return np.where(ideal_s > 0, 1.0 / np.where(ideal_s > 0, ideal_s, 1.0), 1.0)
-
     def _isolated(self, ids: list[int], rates: Array, gpus: Array, left: Array) -> Array | None:
         """Time that the work so far would have taken with 1/n of each type, as n was."""
         if self.rounds is None or self.objective != "ftf":
@@ -270,12 +266,12 @@ class Gavel(_core.Scheduler):
         share = isolated_share(gpus, self.capacity.astype(float))
         return self.rounds.isolated_time(ids, (rates * share).sum(axis=1), left)
 
-    def _follow(self, wanted: dict[int, Parts], free: list[int]) -> None:
+    def _follow(self, now_us: int, wanted: dict[int, Parts], free: list[int]) -> None:
         """Take pairs of a job and a type by their fraction over what they have had."""
         ids = [job for job in self.fractions.given if job not in wanted]
         if not ids:
             return
-        for job, kind in self.fractions.by_priority(ids, self.held, self.counted_us):
+        for job, kind in self.fractions.by_priority(ids, self.held, now_us):
             if job not in wanted:
                 want(wanted, free, job, [(kind, self.widths[job])])
                 if not any(free):
@@ -283,40 +279,42 @@ class Gavel(_core.Scheduler):
 
     def _fill(self, wanted: dict[int, Parts], free: list[int]) -> None:
         """Give what is left to those who hold it, then to whom it serves best."""
-        for job, parts in self.held.items():
+        for job, parts in sorted(self.held.parts.items()):
             if job not in wanted:
                 want(wanted, free, job, parts)
         listen()
-        self.waiting.put_back(job for job in self.held if job not in wanted)
+        self.waiting.put_back(job for job in self.held.parts if job not in wanted)
         self.waiting.fill(wanted, free)
 
     def _parts(self, job: int, free: list[int]) -> Parts:
         return best_parts(self.rates[job], self.widths[job], free, is_whole=self.is_whole[job])
 
-    def _apply(self, state: Any, actions: Any, wanted: dict[int, Parts]) -> None:
+    def _apply(
+        self, state: Any, actions: Any, changed: dict[int, Parts], stopped: list[int]
+    ) -> None:
+        """Let some jobs hold something else, others nothing, and the rest what they hold."""
         listen()
-        now_us, before = state.now_us, dict(self.held)
-        refused = set(actions.reallocate(sorted(wanted.items())))
+        for job in sorted(stopped):
+            actions.preempt(job)
+        refused = actions.reallocate(changed.items(), keep_others=True)
         listen()
-        running = set(state.running.tolist())
-        self.held = {
-            job: before.get(job, wanted[job]) if job in refused else wanted[job]
-            for job in sorted(running)
-            if job in wanted
-        }
-        if not running:
+        for job in refused:
+            del changed[job]
+            if job in self.held.parts and not state.parts_of(job):
+                stopped.append(job)
+        for job in (*stopped, *changed):
+            self._release(job, state.now_us)
+        self.held.hold(changed, state)
+        listen()
+        if not self.held.parts:
             self._start_any(state, actions)
-        listen()
-        changed = [job for job, parts in self.held.items() if before.get(job) != parts]
-        again = [job for job in changed if job in self.started]
-        self.restarting = {job: t for job, t in self.restarting.items() if job in self.held}
-        if again:
-            costs = state.restart_us(np.array(again, dtype=np.int64)).tolist()
-            self.restarting.update(
-                {job: now_us + cost for job, cost in zip(again, costs, strict=True) if cost}
-            )
-        self.started.update(changed)
-        self.waiting.put_back(job for job in (*before, *wanted) if job not in self.held)
+        self.waiting.put_back(job for job in (*stopped, *refused) if job not in self.held.parts)
+
+    def _release(self, job: int, now_us: int) -> None:
+        kind = self.held.kind(job)
+        if kind >= 0:
+            self.fractions.count(job, kind, self.held.since_us[job], now_us)
+        self.held.release(job)
 
     def _start_any(self, state: Any, actions: Any) -> None:
         """Start the first job that finds a place: what was wanted may never fit."""
@@ -324,4 +322,5 @@ class Gavel(_core.Scheduler):
         if job is None:
             actions.wake(state.now_us + 1)
         else:
-            self.held[job] = state.parts_of(job)
+            self.held.hold({job: state.parts_of(job)}, state)
+            self.waiting.start(job)

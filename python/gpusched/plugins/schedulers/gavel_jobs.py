@@ -56,3 +56,9 @@ class Jobs:
 
     def __len__(self) -> int:
         return len(self.gpus)
+
+
+def iterations(state: Any, jobs: Array) -> Array:
+    """Return how many iterations of each job a second of service is; 1 if it knows none."""
+    ideal_s: Array = state.ideal_s(jobs)
+    return np.where(ideal_s > 0, 1.0 / np.where(ideal_s > 0, ideal_s, 1.0), 1.0)

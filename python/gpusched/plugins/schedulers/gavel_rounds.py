@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from gpusched.plugins.schedulers.type_parts import Parts
+
 Array = np.ndarray[Any, Any]
 
 _SHUFFLER = 5  # of the seeds of that program
@@ -45,6 +47,7 @@ class SimulatorRounds:
         self.shuffler = random.Random(seed + _SHUFFLER) if shuffles else None
         self.idles = idles
         self.ends_us = -1
+        self.counted_us = 0
         self.last_reset_us = 0
         self.had: dict[int, Array] = {}  # by job: time on each type since the last solution
         self.deficit: dict[int, Array] = {}
@@ -66,6 +69,13 @@ class SimulatorRounds:
         if job in self.had:
             self.had[job][kind] += time_us
         self.all_had[kind] += time_us
+
+    def count_all(self, held: Mapping[int, Parts], now_us: int) -> None:
+        """These jobs have had the time since the last call."""
+        for job, parts in held.items():
+            if len(parts) == 1:
+                self.count(job, parts[0][0], now_us - self.counted_us)
+        self.counted_us = now_us
 
     def is_due(self, now_us: int, *, is_idle: bool) -> bool:
         """Whether a round begins: the last one is over, or nobody runs in it any more."""
@@ -111,7 +121,7 @@ class SimulatorRounds:
 
     def fill(
         self,
-        wanted: dict[int, list[tuple[int, int]]],
+        wanted: dict[int, Parts],
         free: list[int],
         fractions: Mapping[int, Array],
         rates: Mapping[int, tuple[float, ...]],

@@ -36,6 +36,10 @@ class Waiting:
                 self.waiting.add(job)
                 heappush(self.lines.setdefault(self.kinds[job], []), job)
 
+    def start(self, job: int) -> None:
+        """Pass over a job that holds GPUs from now on."""
+        self.waiting.discard(job)
+
     def fill(self, wanted: dict[int, Parts], free: list[int]) -> None:
         """Give free GPUs to whom they serve best of those that want none, by JobId."""
         self.waiting.difference_update(wanted)
