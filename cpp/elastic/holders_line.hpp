@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
+#include "base/clone.hpp"
 #include "elastic/elastic_jobs.hpp"
 #include "elastic/sorted_line.hpp"
 #include "elastic/stay_limits.hpp"
@@ -28,6 +30,23 @@ class HoldersLine {
   }
   void insert(const Entry& entry) { line_.insert(entry); }
   void erase(const Entry& entry) { line_.erase(entry); }
+
+  /// After ElasticJobs::apply and before WaitingLine::update, of those that were touched: those that
+  /// lost their GPUs leave, those that hold some now come. `limit` as for `give_out`.
+  template <class Key, class Limit>
+  void update(const ElasticJobs& jobs, std::span<const Ref<ElasticJobs::Job>> touched, Key key,
+              Limit limit) {
+    came_.clear();
+    for (ElasticJobs::Job* job : touched) {
+      const Entry entry{key(*job), job->id, job};
+      if (!job->is_waiting) line_.erase(entry);
+      if (!job->held.empty()) came_.push_back(entry);
+    }
+    line_.insert_all(came_);
+    if (came_.size() <= line_.size() / 2) return;
+    // A crowd has come, which took long as it is: it is not for the next decision to look at all.
+    for (const auto& block : line_.blocks()) block.note.limits(jobs, block.entries, limit);
+  }
 
   /// What was taken back is given to those in the line and to those that wait, in one order, in
   /// which the keys of those that wait count for `lag` more. `limit` tells StayLimits when a job is
@@ -94,6 +113,7 @@ class HoldersLine {
 
   bool looks_at_all_ = false;
   SortedLine<Entry, Note> line_;
+  std::vector<Entry> came_;
   StayLimits own_;
 };
 

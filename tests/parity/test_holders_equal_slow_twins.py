@@ -80,8 +80,10 @@ def assert_equal_schedules(jobs_and_cluster: tuple[gs.Trace, gs.Cluster], **opti
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("elastic", [False, True])
 @pytest.mark.parametrize("types", [1, 2])
-@pytest.mark.parametrize("policy", ["edf-greatest:slot_s=1", "edf-greatest:admission=true"])
-def test_the_greatest_widths_by_deadline_are_those_of_the_walk_over_all(
+@pytest.mark.parametrize(
+    "policy", ["edf-greatest:slot_s=1", "edf-greatest:admission=true", "edf-fastest"]
+)
+def test_widths_by_deadline_are_those_of_the_walk_over_all(
     policy: str, types: int, elastic: bool, seed: int
 ) -> None:
     drawn = workload(seed, types=types, elastic=elastic)

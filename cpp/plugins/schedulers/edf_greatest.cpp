@@ -226,12 +226,9 @@ class EdfGreatest final : public Scheduler {
     const auto key = key_by(state);
     movers_.clear();
     for (ElasticJobs::Job* job : jobs_.touched()) {
-      if (is_turned_down(job->id)) continue;
-      movers_.push_back(job);
-      const WaitingLine::Entry entry{key(*job), job->id, job};
-      if (!job->is_waiting) holders_.erase(entry);
-      if (!job->held.empty()) holders_.insert(entry);
+      if (!is_turned_down(job->id)) movers_.push_back(job);
     }
+    holders_.update(jobs_, movers_, key, limit_to_held);
     waiting_.update(movers_, key);
   }
 
