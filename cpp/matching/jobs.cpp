@@ -10,8 +10,6 @@ namespace {
 // All widths up to this one are looked at, and beyond it those an eighth apart.
 constexpr int kNarrow = 16;
 
-[[nodiscard]] double seconds(Time time) { return static_cast<double>(time.count()) / 1e6; }
-
 [[nodiscard]] bool is_allowed(const State& state, JobId job, int type) {
   return (state.jobs().types(job) >> type & 1) != 0;
 }

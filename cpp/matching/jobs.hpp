@@ -122,6 +122,9 @@ class MatchingJobs {
   /// Whether the job may run on these GPUs.
   [[nodiscard]] bool is_possible(const State& state, const Job& job,
                                  std::span<const Part> parts) const;
+  [[nodiscard]] static double seconds(Time time) noexcept {
+    return static_cast<double>(time.count()) / 1e6;
+  }
   /// Time per service on these GPUs, where types add up.
   [[nodiscard]] static double seconds_per_service(const Job& job, std::span<const Part> parts);
 

@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 
 import gpusched as gs
+from gpusched.base.run_warning import unwarned
+from tests.parity.slow_twins import slow_twins
+
+PLACEMENTS = ("count", "first-fit", "consolidated", "spread", "buddy")
+WIDTHS = ([1, 1, 2, 4, 8, 16], [1], [2, 3, 5], [1, 8, 8])
 
 
 def drawn(seed: int) -> gs.Trace:
@@ -37,3 +42,44 @@ def test_jobs_of_one_width_on_one_type_run_as_with_a_market(
     cluster = gs.Cluster.uniform(3, 8)
     result = gs.simulate(drawn(seed), cluster, policy=policy, placement="first-fit")
     assert result.digest.startswith(digest)
+
+
+def overloaded(seed: int) -> tuple[gs.Trace, gs.Cluster]:
+    """Draw jobs with restarts and wrong estimates, in bursts, many of which end at one instant."""
+    draws = np.random.default_rng(seed)
+    num_jobs = 150
+    cluster = gs.Cluster.uniform(int(draws.integers(1, 7)), 8)
+    service_s = draws.integers(1, 40, num_jobs) * 30
+    gpus = draws.choice(WIDTHS[seed % len(WIDTHS)], num_jobs)
+    trace = gs.Trace.from_columns(
+        submit_s=np.sort(draws.integers(0, 1 + draws.choice([0, 30, 3_000]), num_jobs)),
+        service_s=service_s,
+        gpus=np.minimum(gpus, cluster.num_gpus),
+        restart_s=draws.choice([0, 5, 90], num_jobs),
+        estimate_s=service_s * draws.choice([0.1, 0.5, 1.0, 1.0, 2.0], num_jobs),
+    )
+    return trace, cluster
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize("predictor", ["oracle", "estimate"])
+@pytest.mark.parametrize("options", ["", ":hysteresis=0", ":period_s=60"])
+def test_who_runs_stays_in_order_as_if_all_were_put_in_order_at_each_decision(
+    options: str, predictor: str, placement: str, seed: int
+) -> None:
+    trace, cluster = overloaded(seed)
+
+    def digest() -> str:
+        with unwarned():
+            return gs.simulate(
+                trace,
+                cluster,
+                policy=f"matching{options}",
+                placement=placement,
+                predictor=predictor,
+            ).digest
+
+    fast = digest()
+    with slow_twins():
+        assert fast == digest()

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,22 +10,22 @@
 #include "base/parameters.hpp"
 #include "base/registry.hpp"
 #include "base/stop_check.hpp"
-#include "elastic/consolidation.hpp"
 #include "elastic/reallocation.hpp"
 #include "market/matching_market.hpp"
 #include "matching/jobs.hpp"
+#include "matching/own_widths.hpp"
+#include "matching/placing.hpp"
 #include "matching/targets.hpp"
 #include "matching/weights.hpp"
 #include "matching/widths.hpp"
 #include "seams/scheduler.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 namespace {
 
 // The market's descent, see its options: the next decision goes on from there.
 constexpr std::int64_t kEffort = 4'000;
-// Jobs without GPUs that are offered idle ones.
-constexpr std::size_t kOffers = 64;
 
 /// Places all active jobs anew by a matching market over classes of equal GPUs, at arrivals and
 /// finishes; the run's placement chooses the GPUs.
@@ -105,18 +107,20 @@ class Matching final : public Scheduler {
   }
 
   void begin(const Setup& setup) override {
-    placement_ = &setup.placement;
     market_.listen_to(&stop_.emplace(setup.control));
     jobs_.begin(setup, keeps_widths_);
-    reallocation_.begin(setup);
-    consolidation_.begin(setup);
+    has_own_widths_ = setup.state.speed().is_fixed() && jobs_.classes().size() == 1 &&
+                      !setup.state.jobs().has_demands() && !takes_slow_twins;
+    if (has_own_widths_) own_widths_.begin(setup.state);
+    placing_.begin(setup, options_.hysteresis);
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
+    if (has_own_widths_) return decide_own_widths(state, instant, actions);
     jobs_.open(state, instant);
     if (jobs_.empty()) return;
     targets_.open(state, jobs_);
-    choose(state, period_ == Time{0} || state.now().count() % period_.count() == 0);
+    choose(state, is_due(state));
     if (is_any_possible()) {
       weigh(jobs_, chosen_, focus_, keeps_widths_, weight_);
       if (!targets_.give_only_widths(state, chosen_)) {
@@ -130,11 +134,15 @@ class Matching final : public Scheduler {
     }
     offer_idle(state);
     apply(state, actions);
-    if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
+    wake(state, actions);
   }
 
   [[nodiscard]] bool withdraw(const State& /*state*/, JobId job) override {
-    jobs_.forget(job);
+    if (has_own_widths_) {
+      own_widths_.forget(job);
+    } else {
+      jobs_.forget(job);
+    }
     return true;
   }
 
@@ -146,6 +154,33 @@ class Matching final : public Scheduler {
   [[nodiscard]] int type_of(std::size_t own) const noexcept { return jobs_.classes()[own].type; }
   [[nodiscard]] bool can_use(const Job& job, std::size_t own) const noexcept {
     return (job.usable >> type_of(own) & 1) != 0;
+  }
+
+  [[nodiscard]] bool is_due(const State& state) const {
+    return period_ == Time{0} || state.now().count() % period_.count() == 0;
+  }
+
+  void wake(const State& state, Actions& actions) const {
+    // Those that have just stopped cannot start at the same instant.
+    if (state.num_running() == 0) actions.wake(state.now() + kTick);
+    if (period_ > Time{0}) actions.wake(next_multiple(state.now(), period_));
+  }
+
+  /// What all of the below comes to where a market has nothing to choose.
+  void decide_own_widths(const State& state, const Instant& instant, Actions& actions) {
+    own_widths_.open(state, instant);
+    if (own_widths_.empty()) return;
+    own_widths_.choose(state, is_due(state));
+    Reallocation& reallocation = placing_.reallocation();
+    for (const JobId job : own_widths_.stops()) reallocation.drop(job);
+    for (const JobId job : own_widths_.starts()) {
+      const Part all{jobs_.classes().front().type, state.jobs().gpus(job)};
+      reallocation.add(job, {&all, 1});
+    }
+    placing_.apply(state, actions, Reallocation::Others::stay, own_widths_.waiting());
+    placing_.consolidate(state, actions, own_widths_.spread(), std::identity{});
+    own_widths_.update(state, placing_.others(), placing_.moved());
+    wake(state, actions);
   }
 
   /// Who takes part: those with the least GPU time left, as far as each can have its least width.
@@ -299,7 +334,8 @@ class Matching final : public Scheduler {
   /// Whom the market gave nothing, or no more because all others would have had to move.
   void offer_idle(const State& state) {
     MatchingJobs::InOrder jobs = jobs_.in_order();
-    for (std::size_t offers = 0; targets_.is_anything_idle() && offers < kOffers;) {
+    for (std::size_t offers = 0;
+         targets_.is_anything_idle() && offers < MatchingPlacing::kOffers;) {
       const std::optional<Row> job = jobs.next();
       if (!job) break;
       if (!targets_.of(*job).empty()) continue;
@@ -310,52 +346,18 @@ class Matching final : public Scheduler {
   }
 
   void apply(const State& state, Actions& actions) {
-    for (const Row job : targets_.given()) reallocation_.add(job_at(job).id, targets_.of(job));
-    reallocation_.apply(state, actions);
-    if (!reallocation_.refused().empty() || state.num_running() == 0) start_others(state, actions);
-    consolidate(state, actions);
-    // Those that have just stopped cannot start at the same instant.
-    if (state.num_running() == 0) actions.wake(state.now() + kTick);
-  }
-
-  /// What the market wants may find no place on any server; others may, at their own widths.
-  void start_others(const State& state, Actions& actions) {
-    std::size_t offers = 0;
+    for (const Row job : targets_.given()) {
+      placing_.reallocation().add(job_at(job).id, targets_.of(job));
+    }
     MatchingJobs::InOrder jobs = jobs_.in_order();
-    while (const std::optional<Row> job = jobs.next()) {
-      const JobId id = job_at(*job).id;
-      const JobRecord& record = state.record(id);
-      const bool has_stopped = record.start != kNever && record.idle_since == state.now();
-      if (!state.is_waiting(id) || has_stopped) continue;
-      if (offers == kOffers && state.num_running() > 0) return;
-      ++offers;
-      if (!placement_->place(state.occupancy(), state.request(id), allocation_)) continue;
-      actions.start(id, allocation_);
-    }
-  }
-
-  /// Gangs that are slower than they would be on fewer servers, where there are such now: all of
-  /// a type together, or one alone.
-  void consolidate(const State& state, Actions& actions) {
-    for (int type = 0; type < state.cluster().num_types(); ++type) {
-      spread_.clear();
-      for (const auto& [key, id, job] : jobs_.running()) {
-        if (would_gain(state, job_at(job), type)) spread_.push_back(id);
-      }
-      if (spread_.empty() || consolidation_.move(state, spread_, actions)) continue;
-      if (spread_.size() == 1) continue;
-      for (const JobId& job : spread_) consolidation_.move(state, {&job, 1}, actions);
-    }
-  }
-
-  [[nodiscard]] bool would_gain(const State& state, const Job& job, int type) const {
-    if (!(job.seen_rate > 0) || !state.is_running(job.id)) return false;
-    const Slot& run = state.slot(job.id);
-    if (run.start == state.now() || !Consolidation::is_spread(state, job.id)) return false;
-    if (state.cluster().type(run.pieces.front().server) != type) return false;
-    const double now = job.remaining_s / job.seen_rate;
-    const double then = job.remaining_s / state.rate(job.id, type, run.gpus) + job.restart_s;
-    return then < (1.0 - options_.hysteresis) * now;
+    placing_.apply(state, actions, Reallocation::Others::stop, [&]() -> std::optional<JobId> {
+      const std::optional<Row> job = jobs.next();
+      return job ? std::optional(job_at(*job).id) : std::nullopt;
+    });
+    placing_.consolidate(state, actions, jobs_.running(),
+                         [&](const MatchingJobs::Lines::Entry& run) -> const Job& {
+                           return job_at(run.item);
+                         });
   }
 
   Time period_;
@@ -366,18 +368,16 @@ class Matching final : public Scheduler {
   MatchingJobs jobs_;
   MatchingTargets targets_;
   MatchingWidths widths_;
-  Reallocation reallocation_;
-  Consolidation consolidation_;
-  Ref<Placement> placement_;
+  OwnWidths own_widths_;
+  bool has_own_widths_ = false;  // and nothing to choose: then it is these that decide
+  MatchingPlacing placing_;
   std::optional<ControlCheck> stop_;
-  Allocation allocation_;
 
   std::vector<Row> chosen_;                            // by the GPU time left
   std::vector<double> weight_;                         // of each of them
   std::vector<std::int32_t> capacity_, type_capacity_; // for those chosen
   std::vector<std::int32_t> counts_;
   std::vector<Part> parts_;
-  std::vector<JobId> spread_;
   // The market's problem.
   std::vector<double> rate_, rounds_, restart_s_, gradients_, ones_;
   std::vector<std::int32_t> least_, most_, previous_;
