@@ -36,7 +36,7 @@ py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
   }
   const auto column = [&](auto member) {
     using Value = std::remove_cvref_t<decltype(rows.front().*member)>;
-    return collect<Value>(rows.size(), [&](std::size_t i) { return rows[i].*member; });
+    return read_only_column<Value>(rows.size(), [&](std::size_t i) { return rows[i].*member; });
   };
   py::typing::Dict<py::str, py::array> table;
   table["job"] = column(&IntervalRow::job);
@@ -50,26 +50,22 @@ py::typing::Dict<py::str, py::array> intervals_of(const Schedule& schedule) {
 py::typing::Dict<py::str, py::object> decisions_of(const Schedule& schedule) {
   const auto& decisions = schedule.decisions();
   const auto column = [&](auto get) {
-    std::vector<std::remove_cvref_t<decltype(get(decisions.front()))>> values;
-    values.reserve(decisions.size());
-    for (const Decision& decision : decisions) values.push_back(get(decision));
-    return values;
+    using Value = decltype(get(decisions.front()));
+    return collect<Value>(decisions.size(), [&](std::size_t i) { return get(decisions[i]); });
   };
+  py::list reasons;
+  for (const Decision& decision : decisions) reasons.append(std::string(decision.reason));
   py::typing::Dict<py::str, py::object> table;
-  table["job"] = column_of(column([](const Decision& d) { return std::int64_t{d.job}; }));
-  table["time_us"] =
-      column_of(column([](const Decision& d) { return std::int64_t{d.at.count()}; }));
-  table["admitted"] =
-      column_of(column([](const Decision& d) { return std::uint8_t{d.is_admitted}; }));
-  table["cost"] = column_of(column([](const Decision& d) { return d.cost; }));
-  table["value"] = column_of(column([](const Decision& d) { return d.value; }));
-  table["payoff"] = column_of(column([](const Decision& d) { return d.payoff; }));
-  table["reason"] = py::cast(column([](const Decision& d) { return std::string(d.reason); }));
-  table["type"] = column_of(column([](const Decision& d) { return std::int32_t{d.type}; }));
-  table["from_us"] =
-      column_of(column([](const Decision& d) { return std::int64_t{d.from.count()}; }));
-  table["until_us"] =
-      column_of(column([](const Decision& d) { return std::int64_t{d.until.count()}; }));
+  table["job"] = column([](const Decision& d) { return std::int64_t{d.job}; });
+  table["time_us"] = column([](const Decision& d) { return std::int64_t{d.at.count()}; });
+  table["admitted"] = column([](const Decision& d) { return std::uint8_t{d.is_admitted}; });
+  table["cost"] = column([](const Decision& d) { return d.cost; });
+  table["value"] = column([](const Decision& d) { return d.value; });
+  table["payoff"] = column([](const Decision& d) { return d.payoff; });
+  table["reason"] = reasons;
+  table["type"] = column([](const Decision& d) { return std::int32_t{d.type}; });
+  table["from_us"] = column([](const Decision& d) { return std::int64_t{d.from.count()}; });
+  table["until_us"] = column([](const Decision& d) { return std::int64_t{d.until.count()}; });
   return table;
 }
 
@@ -141,7 +137,7 @@ void bind_schedule(py::module_& m) {
           "Of a policy that admits jobs: each job that it took or turned down, as columns. `type`\n"
           "is the scarcest GPU type, -1 for none, between from_us and until_us.")
       .def("intervals", &intervals_of,
-           "Rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
+           "Read-only rows (job, start_us, end_us, server, mask), sorted by job, start, server.")
       .def_property_readonly("digest",
                              [](const Schedule& s) {
                                const UnlockedPass unlocked(s.num_intervals());

@@ -64,4 +64,22 @@ py::array_t<Value> column_of(std::vector<Value> values) {
   return py::array_t<Value>({size}, {static_cast<py::ssize_t>(sizeof(Value))}, data, capsule);
 }
 
+/// Returns an array of what `get` gives for each index that cannot be written to, nor made so: a
+/// capsule, which owns it, lends no memory.
+template <class Value, class Get>
+py::array_t<Value> read_only_column(std::size_t count, Get get) {
+  auto values = std::make_unique_for_overwrite<Value[]>(count);
+  {
+    const UnlockedPass unlocked(count);
+    for (std::size_t i = 0; i < count; ++i) values[i] = get(i);
+  }
+  Value* const data = values.get();
+  py::capsule capsule(data, [](void* pointer) { delete[] static_cast<Value*>(pointer); });
+  values.release();
+  py::array_t<Value> column({static_cast<py::ssize_t>(count)},
+                            {static_cast<py::ssize_t>(sizeof(Value))}, data, capsule);
+  py::detail::array_proxy(column.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  return column;
+}
+
 }  // namespace gpusched::bindings

@@ -81,8 +81,8 @@ class Schedule(Protocol):
     def intervals(self) -> Mapping[str, AnyArray]:
         """One row per server and stretch of time that a job holds GPUs there.
 
-        The columns are those of ``INTERVAL_COLUMNS``, sorted by (job, start, server); server -1
-        and mask 0 if the cluster is one pool.
+        The columns are read-only and those of ``INTERVAL_COLUMNS``, sorted by (job, start,
+        server); server -1 and mask 0 if the cluster is one pool.
         """
         ...
 
