@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 _Owner = TypeVar("_Owner")
@@ -39,26 +40,17 @@ class Memo(Generic[_Owner, _Value]):
 
 
 if TYPE_CHECKING:
-    from functools import cached_property
-
     kept = cached_property
 else:
 
-    class kept:
+    class kept(cached_property):
         """``functools.cached_property`` without its lock, which takes longer than a short column.
 
         Threads that ask at once may each compute the value, as from Python 3.12 on.
         """
 
-        def __init__(self, compute):
-            self._compute = compute
-            self.__doc__ = compute.__doc__
-
-        def __set_name__(self, owner, name):
-            self._name = name
-
         def __get__(self, instance, owner=None):
             if instance is None:
                 return self
-            value = instance.__dict__[self._name] = self._compute(instance)
+            value = instance.__dict__[self.attrname] = self.func(instance)
             return value

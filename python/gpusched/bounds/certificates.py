@@ -43,6 +43,11 @@ class LowerBounds:
         return name, self.total_jct_us[name]
 
     @cached_property
+    def completion_us(self) -> Fraction:
+        """The larger one of the bounds on the sum that are of completion times as well."""
+        return max(self.total_jct_us[name] for name in ("squashed-srpt", "trivial"))
+
+    @cached_property
     def makespan_us(self) -> Fraction:
         """The largest bound on the makespan."""
         return max(self.makespans_us.values())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from gpusched import _core
 from gpusched.base.arrays import AnyArray, Bool, Float64
+from gpusched.base.memo import kept
 from gpusched.base.ticks import US_PER_S
 from gpusched.base.units import WHOLE_GPU
 from gpusched.results.gpu_time import held_gpu_us, row_gpus, sums
@@ -70,7 +70,7 @@ class MeasuredRun:
         self.contention, self.costs, self.speed = contention, costs, speed
         self.wall_s, self.prediction, self.window = wall_s, prediction, window
 
-    @cached_property
+    @kept
     def measures(self) -> _core.RunMeasures:
         """Sums, counts and percentiles of the jobs, by one native pass over the columns."""
         trace, schedule = self.trace, self.schedule
@@ -95,7 +95,12 @@ class MeasuredRun:
             }
         return _core.run_measures(**sizes, **columns)
 
-    @property
+    @kept
+    def num_finished(self) -> int:
+        """How many of the jobs that count finished."""
+        return self.measures.num_finished
+
+    @kept
     def tenants(self) -> Labels | None:
         """Whose each job is: its user's, of a trace without users its queue's."""
         return self.trace.queue if self.trace.user is None else self.trace.user
@@ -118,30 +123,30 @@ class MeasuredRun:
             times_us=times_us,
         )
 
-    @cached_property
+    @kept
     def counted(self) -> Bool:
         """Which jobs count: those that are submitted in the window."""
         if self.window is None:
             return np.ones(len(self.trace), dtype=np.bool_)
         return self.window.counted(self.trace)
 
-    @cached_property
+    @kept
     def all_finished(self) -> Bool:
         """Which jobs finished, whether they count or not."""
         finished: Bool = np.asarray(self.schedule.status) == FINISHED
         return finished
 
-    @cached_property
+    @kept
     def finished(self) -> Bool:
         """Which of the jobs that count finished."""
         return self.all_finished if self.window is None else self.all_finished & self.counted
 
-    @cached_property
+    @kept
     def intervals(self) -> Mapping[str, AnyArray]:
         """Who held which GPUs when, see :attr:`gpusched.Result.intervals`."""
         return self.schedule.intervals()
 
-    @cached_property
+    @kept
     def held_gpu_us(self) -> float:
         """GPU time that jobs held, microseconds; unfinished ones to the end of the run.
 
@@ -153,7 +158,7 @@ class MeasuredRun:
             return self.measures.held_gpu_milli_us / WHOLE_GPU
         return float(np.sum(held_gpu_us(self.trace, self.schedule, is_fixed=self.is_fixed)))
 
-    @cached_property
+    @kept
     def gpu_us_within(self) -> Float64:
         """GPU time that each job held between :attr:`ends_us`, microseconds."""
         return _gpu_us(self.trace, clipped(self.intervals, *self.ends_us))
@@ -173,7 +178,7 @@ class MeasuredRun:
         """Whether every job ran at its own width, wherever it was."""
         return self.contention is None
 
-    @cached_property
+    @kept
     def ends_us(self) -> tuple[int, int]:
         """The ends of the window, microseconds.
 
@@ -185,13 +190,13 @@ class MeasuredRun:
         begin_us = self.window.begin_us(self.trace)
         return begin_us, self.window.end_us(self.trace, self.schedule)
 
-    @property
+    @kept
     def window_us(self) -> int:
         """The time between the two."""
         begin_us, end_us = self.ends_us
         return end_us - begin_us
 
-    @cached_property
+    @kept
     def links(self) -> Contention:
         """The rings on the links in the window; there must be :attr:`contention`."""
         from gpusched.schedules.contention import Contention
@@ -201,7 +206,7 @@ class MeasuredRun:
             return self.contention
         return Contention(self.cluster, clipped(self.intervals, *self.ends_us))
 
-    @property
+    @kept
     def gpu_us(self) -> float:
         """GPU time of the cluster over that window, microseconds."""
         return self.cluster.num_gpus * float(self.window_us)

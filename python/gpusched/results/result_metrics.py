@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from gpusched.base.memo import kept
 from gpusched.base.ticks import US_PER_S
+from gpusched.plugins.registry import registered
 from gpusched.results.run_window import RunWindow
 
 if TYPE_CHECKING:
@@ -146,13 +148,12 @@ class ResultMetrics:
 
         return metric_of(self._facts(RunWindow.checked(self.trace, warm_up_s, tail_s)), key)
 
-    @cached_property
+    @kept
     def _summaries(self) -> dict[RunWindow | None, Summary]:
         return {}
 
     def _summarised(self, facts: RunFacts) -> Summary:
-        from gpusched.results.summarising import summarise
-
+        _, summarise = _measuring()
         begin_us, end_us = facts.ends_us
         ends: Summary = {"window_begin_s": begin_us / US_PER_S, "window_end_s": end_us / US_PER_S}
         return {
@@ -169,15 +170,14 @@ class ResultMetrics:
         }
 
     def _facts(self, window: RunWindow | None) -> RunFacts:
-        from gpusched.plugins.registry import registered
-        from gpusched.results.run_facts import RunFacts
-
+        facts_of, _ = _measuring()
         known = registered("speed").get(self.spec.speed.partition(":")[0])
-        return RunFacts(
+        is_fixed = known is not None and known.has("steady")
+        return facts_of(
             self.trace,
             self.cluster,
             self.schedule,
-            contention=None if self.is_fixed else self.contention,
+            contention=None if is_fixed else self.contention,
             costs=None if known is None else self._costs(known),
             speed=None if known is None else self.spec.speed,
             wall_s=self.wall_s,
@@ -187,8 +187,17 @@ class ResultMetrics:
 
     def _costs(self, speed: PluginInfo) -> Mapping[str, Float64] | None:
         """What jobs can save at other widths than their own; None where they cannot have them."""
-        from gpusched.specs.speed_limits import least_costs
-
         if not speed.has("elastic"):
             return None
+        from gpusched.specs.speed_limits import least_costs
+
         return least_costs(self.trace, self.cluster, speed=self.spec.speed)
+
+
+@cache
+def _measuring() -> tuple[type[RunFacts], Callable[[RunFacts], Summary]]:
+    """Load what measures a run, with the first that is measured."""
+    from gpusched.results.run_facts import RunFacts
+    from gpusched.results.summarising import summarise
+
+    return RunFacts, summarise

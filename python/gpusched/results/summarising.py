@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -13,6 +13,7 @@ from gpusched.results.metric_registry import METRICS, Metric, metrics
 from gpusched.results.run_facts import RunFacts
 
 Summary: TypeAlias = dict[str, float | int | str | bool]
+Named: TypeAlias = tuple[str, Callable[[RunFacts], Any]]
 
 _PLAIN: Final = frozenset({bool, int, float, str})
 
@@ -35,10 +36,10 @@ def summarise(run: RunFacts) -> Summary:
 
 
 @lru_cache(maxsize=16)
-def _summarised(version: int, there: frozenset[str], is_part: bool) -> tuple[Metric, ...]:
+def _summarised(version: int, there: frozenset[str], is_part: bool) -> tuple[Named, ...]:
     """Return the metrics of a summary that a run has; most runs have the same."""
     return tuple(
-        metric
+        (metric.key, metric.compute)
         for metric in metrics().values()
         if metric.is_default and _can_be(metric, is_part) and there.issuperset(metric.needs)
     )
@@ -72,7 +73,7 @@ def computed(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
     return _values(
         run,
         [
-            metric
+            (metric.key, metric.compute)
             for metric in wanted
             if _can_be(metric, is_part) and run.there.issuperset(metric.needs)
         ],
@@ -84,25 +85,24 @@ def _can_be(metric: Metric, is_part: bool) -> bool:
 
 
 def _value(run: RunFacts, metric: Metric) -> float | int | str | bool:
-    return _values(run, (metric,))[metric.key]
+    return _values(run, [(metric.key, metric.compute)])[metric.key]
 
 
-def _values(run: RunFacts, wanted: Iterable[Metric]) -> Summary:
+def _values(run: RunFacts, wanted: Iterable[Named]) -> Summary:
     values: Summary = {}
-    metric = None
+    key = ""
     try:
-        for metric in wanted:
-            value: Any = metric.compute(run)
-            values[metric.key] = value if type(value) in _PLAIN else _plain(metric, value)
+        for key, compute in wanted:
+            value: Any = compute(run)
+            values[key] = value if type(value) in _PLAIN else _plain(key, value)
     except Exception as error:
-        if metric is not None:
-            error.add_note(f"in the metric {metric.key}")
+        error.add_note(f"in the metric {key}")
         raise
     return values
 
 
-def _plain(metric: Metric, value: Any) -> float | int | str | bool:
+def _plain(key: str, value: Any) -> float | int | str | bool:
     plain: Any = value.item() if isinstance(value, np.generic) else value
     if not isinstance(plain, bool | int | float | str):
-        raise TypeError(f"metric {metric.key}: expected a number or a text, not {plain!r}")
+        raise TypeError(f"metric {key}: expected a number or a text, not {plain!r}")
     return plain

@@ -25,8 +25,8 @@ from gpusched.results.run_facts import RunFacts
 def _completion_ratio(run: RunFacts) -> float:
     if run.lower is None:
         return np.nan
-    completion_us = max(run.lower.total_jct_us[key] for key in ("squashed-srpt", "trivial"))
-    measures, parts = run.measures, completion_us.denominator
+    measures, completion_us = run.measures, run.lower.completion_us
+    parts = completion_us.denominator
     since_us = measures.since_first_us
     # Whole numbers divide to the nearest double, as fractions do.
     return (measures.flow_us + since_us) * parts / (completion_us.numerator + since_us * parts)
