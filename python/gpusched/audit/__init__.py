@@ -108,7 +108,14 @@ def audit(
     level
         ``"decisions"``: also that the policy as documented would have decided so, see
         :mod:`gpusched.audit.decisions`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such level.
     """
+    if level not in LEVELS:
+        raise ValueError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
     case = Case(trace, cluster, spec, schedule, intervals, flags)
     well_formed.check(case)
     if case.problems:  # the other rules read columns by job

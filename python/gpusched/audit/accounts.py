@@ -12,7 +12,7 @@ from gpusched.audit.course import Course
 from gpusched.audit.evidence import Case
 from gpusched.audit.log.log_format import REJECT_REASONS, log_digest
 from gpusched.audit.refusals import rejects_for_good
-from gpusched.base.arrays import AnyArray, Int64
+from gpusched.base.arrays import AnyArray, Bool, Int64
 
 
 def check(
@@ -34,6 +34,8 @@ def check(
 
 def _check_ends(case: Case, course: Course) -> None:
     """Every job is finished or rejected, or the run tells that it was cancelled."""
+    if case.all_finished:
+        return
     case.report(
         "job never ends",
         ~course.ends(case),
@@ -49,39 +51,50 @@ def _check_ends(case: Case, course: Course) -> None:
 
 def _check_columns(case: Case, course: Course) -> None:
     """The schedule's columns say what the log says."""
+    expected = {
+        "start_us": case.first_start_us,
+        "finish_us": _finish_us(case),
+        "held_us": case.held_us,
+        "preemptions": _preemptions(case),
+        "resizes": case.num_resizes,
+        "num_servers": case.of_jobs(case.last_servers),
+        "paid_us": case.per_job(case.paid_us),
+    }
+    for name, truth in expected.items():
+        wrong = case.claimed[name] != truth
+        if np.count_nonzero(wrong):
+            _report_column(case, name, wrong, truth)
+    # A policy that takes over finds no job running.
+    if case.flags.preempts is False and not course.is_handed_over and len(case.resumed):
+        case.report(
+            "non-preemptive policy preempts",
+            case.num_breaks > 0,
+            lambda j: f"job {j} has {case.num_intervals[j]} intervals under {case.spec.policy}",
+        )
+
+
+def _finish_us(case: Case) -> Int64:
+    if case.all_finished:
+        return case.last_end_us
+    return np.where(case.finished, case.last_end_us, -1)
+
+
+def _preemptions(case: Case) -> Int64:
+    """Return how often each job was; what the log does not say as it is claimed."""
     preemptions = case.num_breaks
+    if case.all_finished:
+        return preemptions
     # The log does not say what a job that did not end was left with: a run cut off counts not.
     claimed = case.claimed["preemptions"]
     is_cut = case.has_run & ~case.finished
     if np.count_nonzero(is_cut):
         is_cut &= np.isin(claimed - preemptions, (0, 1))
-    expected = {
-        "start_us": case.first_start_us,
-        "finish_us": np.where(case.finished, case.last_end_us, -1),
-        "held_us": case.held_us,
-        "preemptions": np.where(is_cut, claimed, np.maximum(preemptions, 0)),
-        "resizes": case.num_resizes,
-        "num_servers": case.of_jobs(case.last_rows * (not case.pooled)),
-        "paid_us": case.per_job(case.paid_us),
-    }
-    for name, truth in expected.items():
-        _compare(case, name, truth)
-    # A policy that takes over finds no job running.
-    if case.flags.preempts is False and not course.is_handed_over:
-        case.report(
-            "non-preemptive policy preempts",
-            preemptions > 0,
-            lambda j: f"job {j} has {case.num_intervals[j]} intervals under {case.spec.policy}",
-        )
+    return np.where(is_cut, claimed, np.maximum(preemptions, 0))
 
 
-def _compare(case: Case, name: str, truth: AnyArray) -> None:
+def _report_column(case: Case, name: str, wrong: Bool, truth: AnyArray) -> None:
     claimed = case.claimed[name]
-    case.report(
-        f"wrong {name}",
-        claimed != truth,
-        lambda j: f"job {j}: {claimed[j]}, the log says {truth[j]}",
-    )
+    case.report(f"wrong {name}", wrong, lambda j: f"job {j}: {claimed[j]}, the log says {truth[j]}")
 
 
 def _check_work(case: Case) -> None:
@@ -90,18 +103,11 @@ def _check_work(case: Case) -> None:
     if fixed:
         done_us = case.held_us - case.per_job(case.paid_us) - redo_us(case)
         off = done_us - case.trace.service_us
-        for name, wrong in (("work lost", off < 0), ("work invented", off > 0)):
-            case.report(
-                name,
-                case.finished & wrong,
-                lambda j: (
-                    f"job {j} did {done_us[j]} us of {case.trace.service_us[j]} us, "
-                    "restart costs apart"
-                ),
-            )
-    last = case.closes[case.closes > case.opens]
-    if not case.rule.on_time or not len(last):
+        if np.count_nonzero(off):
+            _report_work(case, done_us, off)
+    if not case.rule.on_time or not len(case.resumed):
         return
+    last = case.closes[case.closes > case.opens]
     # Where rates vary, what is left may be less than rounding tells from nothing.
     cost_us = case.restart_us[last]
     idle = case.end_us[last] - case.start_us[last] < cost_us + fixed
@@ -112,15 +118,31 @@ def _check_work(case: Case) -> None:
     )
 
 
-def redo_us(case: Case) -> Int64:
+def _report_work(case: Case, done_us: Int64, off: Int64) -> None:
+    for name, wrong in (("work lost", off < 0), ("work invented", off > 0)):
+        case.report(
+            name,
+            case.finished & wrong,
+            lambda j: (
+                f"job {j} did {done_us[j]} us of {case.trace.service_us[j]} us, restart costs apart"
+            ),
+        )
+
+
+def redo_us(case: Case) -> Int64 | int:
     """Return the work that each job of the trace has beyond its service, in microseconds."""
+    if not len(case.resumed):
+        return case.rule.overrun_us
     return case.per_job(case.added_us) + case.rule.overrun_us
 
 
 def _check_rejects(case: Case) -> None:
     """A job is rejected if and only if it can never run, and for that reason."""
-    reason, rejected = case.claimed["reason"], case.rejected
+    reason = case.claimed["reason"]
     truth = rejects_for_good(case)
+    if not (case.num_rejected or np.count_nonzero(truth) or np.count_nonzero(reason)):
+        return
+    rejected = case.rejected
     wrong = np.where(rejected, reason, 0) != truth
     case.report(
         "false reject",
@@ -150,28 +172,34 @@ def _check_digest(case: Case, digest: str) -> None:
 def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
     """The metrics follow from the log, and no lower bound is above them."""
     trace = case.trace
-    num_finished = int(np.count_nonzero(case.finished))
-    # What an unfinished job was left with, an interval cut off or a preemption, the log does not
-    # say: there the schedule's own count stands.
-    preemptions = case.num_breaks
+    num_finished = case.num_finished
+    resizes = int(np.count_nonzero(case.is_resize)) if len(case.resumed) else 0
+    preemptions = len(case.resumed) - resizes
+    if not case.all_finished:
+        # What an unfinished job was left with, an interval cut off or a preemption, the log does
+        # not say: there the schedule's own count stands.
+        breaks = np.where(case.finished, case.num_breaks, case.claimed["preemptions"])
+        preemptions = int(breaks.sum())
     truth: dict[str, float] = {
-        "num_jobs": len(trace),
+        "num_jobs": case.num_jobs,
         "num_finished": num_finished,
-        "num_rejected": int(np.count_nonzero(case.rejected)),
-        "preemptions": int(np.where(case.finished, preemptions, case.claimed["preemptions"]).sum()),
-        "resizes": int(case.num_resizes.sum()),
+        "num_rejected": case.num_rejected,
+        "preemptions": preemptions,
+        "resizes": resizes,
         **_deadline_metrics(case),
     }
     if num_finished:
-        jobs = slice(None) if num_finished == len(trace) else case.finished
-        submit_us, end_us = trace.submit_us[jobs], case.last_end_us[jobs]
+        columns = [trace.submit_us, case.first_start_us, case.last_end_us, case.held_us]
+        if not case.all_finished:
+            columns = [column[case.finished] for column in columns]
+        submit_us, start_us, end_us, held_us = columns
         jct_us = end_us - submit_us
-        window_us = int(end_us.max() - submit_us.min())
+        window_us = int(np.maximum.reduce(end_us)) - int(submit_us[0])
         truth |= {
             "mean_jct_s": _mean_s(jct_us),
-            "max_jct_s": int(jct_us.max()) / 1e6,
-            "mean_wait_s": _mean_s(jct_us - case.held_us[jobs]),
-            "mean_queueing_delay_s": _mean_s(case.first_start_us[jobs] - submit_us),
+            "max_jct_s": int(np.maximum.reduce(jct_us)) / 1e6,
+            "mean_wait_s": _mean_s(jct_us - held_us),
+            "mean_queueing_delay_s": _mean_s(start_us - submit_us),
             "makespan_s": window_us / 1e6,
         }
         if window_us <= 0:
@@ -180,12 +208,14 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
                 if window_us < 0
                 else "wrong metric: the last job ends as the first one is submitted"
             )
-        elif case.finished[case.ran].all():
-            gpus = case.width * case.share[case.job]
-            gpu_us = float(np.dot(gpus, (case.end_us - case.start_us).astype(np.float64)))
+        elif case.all_finished or case.finished[case.ran].all():
+            gpus: AnyArray = case.width
+            if trace.share_milli is not None:
+                gpus = gpus * (trace.share_milli / 1000.0)[case.job]
+            gpu_us = float(np.dot(gpus, case.lasts_us.astype(np.float64)))
             truth["allocation"] = gpu_us / (case.cluster.num_gpus * window_us)
     for name, value in truth.items():
-        if not _is_near(summary[name], value):
+        if summary[name] != value and not _is_near(summary[name], value):
             case.problems.append(f"wrong metric: {name} is {summary[name]}, in truth {value}")
     for gap in ("gap", "makespan_gap"):
         if summary[gap] < -1e-12:
@@ -195,14 +225,14 @@ def _check_metrics(case: Case, summary: Mapping[str, Any]) -> None:
 
 
 def _mean_s(values_us: Int64) -> float:
-    return float(values_us.sum(dtype=np.float64)) / len(values_us) / 1e6
+    return float(np.add.reduce(values_us, dtype=np.float64)) / len(values_us) / 1e6
 
 
 def _is_near(claimed: float, truth: float) -> bool:
     """Whether a figure is right but for rounding; NaN stands for NaN."""
     if math.isnan(truth):
         return math.isnan(claimed)
-    return claimed == truth or abs(claimed - truth) <= 1e-9 + 1e-9 * abs(truth)
+    return abs(claimed - truth) <= 1e-9 + 1e-9 * abs(truth)
 
 
 def _deadline_metrics(case: Case) -> dict[str, float]:

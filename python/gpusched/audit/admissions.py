@@ -44,20 +44,22 @@ ADMISSION_RULES: Final = RuleBook[AdmissionRule]("policy")
 
 def check(case: Case) -> None:
     """Check each row of decisions; a policy without admission has none."""
-    rows = {name: np.asarray(values) for name, values in case.schedule.decisions().items()}
-    if set(rows) != set(DECISION_COLUMNS) or len({len(values) for values in rows.values()}) != 1:
-        case.problems.append(f"malformed decisions: {sorted(rows)} are not columns of one length")
+    decisions = case.schedule.decisions()
+    if decisions.keys() != DECISION_COLUMNS or len({*map(len, decisions.values())}) != 1:
+        named = sorted(decisions)
+        case.problems.append(f"malformed decisions: {named} are not columns of one length")
         return
-    num_rows, job = len(rows["job"]), rows["job"]
-    if num_rows == 0:
+    if not len(decisions["job"]):
         return
+    rows = {name: np.asarray(values) for name, values in decisions.items()}
+    job = rows["job"]
     name, given = resolved(case.spec.policy, case.flags.alias_of)
     rule = ADMISSION_RULES.find(name)
     if rule is None:
         if not any(thing.role == "policy" for thing in case.spec.python):
             case.problems.append(f"wrong decisions: {case.spec.policy} turns no job down")
         return
-    if not 0 <= job.min() <= job.max() < len(case.trace):
+    if not 0 <= job.min() <= job.max() < case.num_jobs:
         case.problems.append("malformed decisions: they name a job beyond those of the trace")
         return
     slot_us = 1 if rule.slot_s < 0 else round(float(given.get("slot_s", rule.slot_s)) * 1e6)
@@ -67,9 +69,9 @@ def check(case: Case) -> None:
 
 def _check_jobs(case: Case, rows: dict[str, AnyArray], slot_us: int) -> None:
     job, time_us, deadline_us = rows["job"], rows["time_us"], case.trace.deadline_us
-    count = np.bincount(job, minlength=len(case.trace))
+    count = np.bincount(job, minlength=case.num_jobs)
     case.report("wrong decisions", count > 1, lambda j: f"job {j} is decided on {count[j]} times")
-    asks = np.zeros(len(case.trace), np.bool_) if deadline_us is None else deadline_us >= 0
+    asks = np.zeros(case.num_jobs, np.bool_) if deadline_us is None else deadline_us >= 0
     case.report(
         "wrong decisions",
         (count > 0) & (case.rejected | ~asks),
@@ -118,7 +120,7 @@ def _check_figures(
         np.isin(rows["reason"], sorted(rule.turned_down)),
     )
     case.report("wrong decisions", ~known, lambda i: f"job {job[i]}: {str(rows['reason'][i])!r}")
-    worth = np.ones(len(case.trace)) if case.trace.value is None else case.trace.value
+    worth = np.ones(case.num_jobs) if case.trace.value is None else case.trace.value
     case.report(
         "wrong value", value != worth[job], lambda i: f"job {job[i]}: {value[i]} is not its own"
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpusched.audit.declarations import widths
 from gpusched.audit.evidence import Case
-from gpusched.base.arrays import AnyArray, Int64
+from gpusched.base.arrays import AnyArray, Bool, Int64
 
 
 def check(case: Case) -> None:
@@ -29,15 +29,15 @@ def _check_times(case: Case) -> None:
         rows["end_us"] <= rows["start_us"],
         lambda i: f"job {rows['job'][i]} from {rows['start_us'][i]} to {rows['end_us'][i]} us",
     )
-    same = case.resumes & (case.start_us[1:] < case.end_us[:-1])
-    case.report(
-        "job runs twice at a time",
-        same,
-        lambda i: (
-            f"job {case.job[i]} again from {case.start_us[i + 1]} us, "
-            f"its interval before ends at {case.end_us[i]} us"
-        ),
-    )
+    if len(case.resumed):
+        case.report(
+            "job runs twice at a time",
+            case.resumes & (case.start_us[1:] < case.end_us[:-1]),
+            lambda i: (
+                f"job {case.job[i]} again from {case.start_us[i + 1]} us, "
+                f"its interval before ends at {case.end_us[i]} us"
+            ),
+        )
     early = case.start_us < case.trace.submit_us[case.job]
     case.report(
         "start before submit",
@@ -51,10 +51,10 @@ def _check_times(case: Case) -> None:
 
 def _check_gangs(case: Case) -> None:
     """A gang holds exactly its GPUs, all of them for the same time."""
-    if not len(case.first):
+    if not len(case.job):
         return
     end_us = case.rows["end_us"]
-    if np.count_nonzero(case.continues & (end_us[1:] != end_us[:-1])):
+    if not case.has_one_row_each and np.count_nonzero(case.continues & (end_us[1:] != end_us[:-1])):
         latest = np.maximum.reduceat(end_us, case.first)
         earliest = np.minimum.reduceat(end_us, case.first)
         case.report(
@@ -109,20 +109,11 @@ def _check_servers(case: Case) -> None:
     """Every GPU held exists, is of an allowed type and has one user at a time."""
     rows, trace, cluster = case.rows, case.trace, case.cluster
     server, mask = rows["server"], rows["mask"]
-    unknown = (server < 0) | (server >= cluster.num_servers)
-    case.report("no such server", unknown, lambda i: f"job {rows['job'][i]} on server {server[i]}")
-    if np.count_nonzero(unknown):
-        return
-    size = case.server_gpus[server].astype(np.uint64)
-    beyond = np.where(size < 64, mask >> np.minimum(size, 63), 0) != 0
-    case.report(
-        "no such GPU",
-        beyond | (mask == 0),
-        lambda i: (
-            f"job {rows['job'][i]} holds GPUs {int(mask[i]):#x} "
-            f"of the {size[i]} on server {server[i]}"
-        ),
-    )
+    missing = case.servers.lack(server, mask)
+    if np.count_nonzero(missing):
+        unknown = (server < 0) | (server >= cluster.num_servers)
+        if _report_missing(case, unknown, missing):
+            return
     if trace.type_set is not None:
         allowed = np.array(
             [[not types or t in types for t in cluster.gpu_types] for types in trace.type_sets]
@@ -140,9 +131,25 @@ def _check_servers(case: Case) -> None:
     _check_room(case)
 
 
+def _report_missing(case: Case, unknown: Bool, missing: Bool) -> bool:
+    """Tell of rows on servers or GPUs that there are not; return whether of servers."""
+    job, server, mask = (case.rows[name] for name in ("job", "server", "mask"))
+    if case.report("no such server", unknown, lambda i: f"job {job[i]} on server {server[i]}"):
+        return True
+    case.report(
+        "no such GPU",
+        missing,
+        lambda i: (
+            f"job {job[i]} holds GPUs {int(mask[i]):#x} "
+            f"of the {case.server_gpus[server[i]]} on server {server[i]}"
+        ),
+    )
+    return False
+
+
 def _check_overlap(case: Case) -> None:
     """On each GPU, in order of time, nobody starts before the one before has ended."""
-    if not np.count_nonzero(case.occupancy.is_shared):
+    if not case.occupancy.any_shared:
         return
     order = np.lexsort((case.rows["start_us"], case.rows["server"]))
     rows = {name: column[order] for name, column in case.rows.items()}
@@ -177,6 +184,8 @@ def _check_shares(case: Case) -> None:
 def _check_room(case: Case) -> None:
     """Of each server no more CPU and memory is held than it has."""
     rows, trace, cluster = case.rows, case.trace, case.cluster
+    if trace.cpu_milli is None and trace.memory_mib is None:
+        return
     for what, asked, limits in (
         ("thousandths of CPU cores", trace.cpu_milli, cluster.server_cpu_milli),
         ("MiB of memory", trace.memory_mib, cluster.server_memory_mib),

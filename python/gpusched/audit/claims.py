@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import Final
 
 from gpusched.audit.evidence import Case
@@ -10,6 +11,8 @@ from gpusched.specs.fingerprints import fingerprint
 
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(\w*)")
 _SEEDS: Final = 2**64
+_FACTS: Final = ("name", "source", "num_jobs", "first_submit_us", "sha256")
+_facts_of = attrgetter(*_FACTS)
 
 
 def check(case: Case) -> None:
@@ -20,17 +23,15 @@ def check(case: Case) -> None:
         problems.append(f"no such run: seed {spec.seed} is not below 2^64")
     if spec.cluster != case.cluster:
         problems.append("another cluster: the specification has other servers than the result")
-    truth = {
-        "name": trace.name,
-        "source": trace.source,
-        "num_jobs": len(trace),
-        "first_submit_us": int(trace.submit_us[0]),
-        "sha256": fingerprint(trace),
-    }
-    for name, value in truth.items():
-        claimed = getattr(spec.trace, name)
-        if claimed != value:
-            problems.append(f"other jobs: {name} is {claimed!r}, of these jobs {value!r}")
+    first_submit_us = int(trace.submit_us[0])
+    truth = (trace.name, trace.source, case.num_jobs, first_submit_us, fingerprint(trace))
+    claimed = _facts_of(spec.trace)
+    if claimed != truth:
+        problems += [
+            f"other jobs: {name} is {said!r}, of these jobs {value!r}"
+            for name, said, value in zip(_FACTS, claimed, truth, strict=True)
+            if said != value
+        ]
     _check_version(case)
 
 

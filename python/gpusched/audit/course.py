@@ -60,7 +60,9 @@ class Course:
     @classmethod
     def of(cls, case: Case) -> Course:
         """Read it from the warnings."""
-        cancelled, policies, others = dict[int, int](), list[str](), list[str]()
+        cancelled: dict[int, int] = {}
+        policies: list[str] = []
+        others: list[str] = []
         for warning in case.schedule.warnings:
             if found := _CANCELLED.fullmatch(warning):
                 cancelled[int(found[1])] = int(Decimal(found[2]) * 1_000_000)
@@ -82,7 +84,7 @@ class Course:
 
     def taken_back(self, case: Case) -> tuple[Int64, Int64]:
         """Return the jobs of the trace that did not end as they were cancelled, and when."""
-        known = [job for job in self.cancelled if job < len(case.trace)]
+        known = [job for job in self.cancelled if job < case.num_jobs]
         jobs = np.array([job for job in known if not case.finished[job]], np.int64)
         return jobs, np.array([self.cancelled[job] for job in jobs.tolist()], np.int64)
 
@@ -105,7 +107,7 @@ class Course:
 
 def check(case: Case, course: Course) -> None:
     """Check that what the warnings tell is so, and that nothing is left untold."""
-    ran = set(course.cut_off(case).tolist())
+    ran = set(course.cut_off(case).tolist()) if course.cancelled else set()
     for job, at_us in course.cancelled.items():
         if not _may_be_cancelled(case, job, at_us, ran=job in ran):
             case.problems.append(f"wrong warning: job {job} was not cancelled at {at_us} us")
@@ -137,7 +139,7 @@ def check(case: Case, course: Course) -> None:
 
 def _may_be_cancelled(case: Case, job: int, at_us: int, *, ran: bool) -> bool:
     """Whether the log allows it: a job that ran then ends there, one that waited has before."""
-    if job >= len(case.trace) or case.rejected[job] or at_us < case.trace.submit_us[job]:
+    if job >= case.num_jobs or case.rejected[job] or at_us < case.trace.submit_us[job]:
         return False
     end_us = case.last_end_us[job]
     if ran or case.finished[job]:  # who finishes at that instant has finished
@@ -147,12 +149,13 @@ def _may_be_cancelled(case: Case, job: int, at_us: int, *, ran: bool) -> bool:
 
 def _check_waiting(case: Case, course: Course) -> None:
     """Jobs that nobody took back and that did not end wait for ever, and that is said."""
-    jobs = np.flatnonzero(~course.ends(case))
     due: tuple[str, ...] = ()
-    if len(jobs):
+    if not case.all_finished and len(jobs := np.flatnonzero(~course.ends(case))):
         many = f"{len(jobs)} job waits" if len(jobs) == 1 else f"{len(jobs)} jobs wait"
         due = (f"{many} for ever, the first is job {jobs[0]}:",)
     said = [warning for warning in course.others if "for ever" in warning]
+    if not (said or due):
+        return
     if len(said) != len(due) or any(not w.startswith(d) for w, d in zip(said, due, strict=True)):
         truth = due[0] if due else "none does"
         case.problems.append(f"wrong warning: of jobs that wait it says {said}, in truth {truth}")

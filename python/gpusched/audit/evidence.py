@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +14,9 @@ from gpusched.audit.jobs_alike import JobsAlike
 from gpusched.audit.log.log_format import FINISHED, JOB_COLUMNS, REJECTED
 from gpusched.audit.log.logged_run import LoggedRun
 from gpusched.audit.log.occupancy import Occupancy
+from gpusched.audit.servers import Servers
 from gpusched.audit.type_speeds import Measured
-from gpusched.base.arrays import AnyArray, Bool, Float64, Int64
+from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import kept
 
 if TYPE_CHECKING:
@@ -24,12 +26,16 @@ if TYPE_CHECKING:
     from gpusched.traces.workload import Trace
 
 
+_of_jobs = attrgetter(*JOB_COLUMNS)
+
+
 @dataclass
 class Case(LoggedRun):
     """One schedule under examination.
 
     ``flags`` are what the registry declares; ``measured`` is what is known of a speed by figures
-    per GPU type, None of all others.
+    per GPU type, None of all others. ``claimed`` are the columns of the schedule, with a value per
+    job of the trace; ``finished`` says which are said to be finished, ``num_finished`` how many.
     """
 
     trace: Trace
@@ -42,27 +48,38 @@ class Case(LoggedRun):
     notes: list[str] = field(default_factory=list)
     measured: Measured | None = None
 
-    def report(self, rule: str, broken: Bool, describe: Callable[[int], str]) -> None:
-        """Note the first index at which the ``rule`` is ``broken``, and count the others."""
-        if np.count_nonzero(broken):
-            cases = np.flatnonzero(broken)
-            others = f" (and {len(cases) - 1:,} more)" if len(cases) > 1 else ""
-            self.problems.append(f"{rule}: {describe(int(cases[0]))}{others}")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.claimed = dict(zip(JOB_COLUMNS, map(np.asarray, _of_jobs(self.schedule)), strict=True))
+        self.finished: Bool = self.claimed["status"] == FINISHED
+        self.num_finished = int(np.count_nonzero(self.finished))
+
+    def report(self, rule: str, broken: Bool, describe: Callable[[int], str]) -> bool:
+        """Note the first index at which the ``rule`` is ``broken``, and count the others.
+
+        Return whether there is one.
+        """
+        cases = broken.nonzero()[0]
+        if not len(cases):
+            return False
+        others = f" (and {len(cases) - 1:,} more)" if len(cases) > 1 else ""
+        self.problems.append(f"{rule}: {describe(int(cases[0]))}{others}")
+        return True
 
     @kept
-    def claimed(self) -> Mapping[str, AnyArray]:
-        """The columns of the schedule, with a value per job."""
-        return {name: np.asarray(getattr(self.schedule, name)) for name in JOB_COLUMNS}
+    def servers(self) -> Servers:
+        """The servers of the cluster."""
+        return Servers.of(self.cluster)
 
-    @kept
+    @property
     def server_gpus(self) -> Int64:
         """GPUs of each server."""
-        return self.cluster.server_gpus.astype(np.int64)
+        return self.servers.gpus
 
-    @kept
+    @property
     def server_type(self) -> Int64:
         """Index of each server's GPU type among the cluster's."""
-        return self.cluster.server_type.astype(np.int64)
+        return self.servers.type
 
     @property
     def pooled(self) -> bool:
@@ -72,11 +89,18 @@ class Case(LoggedRun):
     @kept
     def width(self) -> Int64:
         """The GPUs held in each interval; the job's own number in a pool."""
-        if self.pooled or not len(self.first):
+        if self.pooled or not len(self.job):
             return self.trace.gpus[self.job].astype(np.int64)
         held = np.bitwise_count(self.rows["mask"]).astype(np.int64)
+        if self.has_one_row_each:
+            return held
         width: Int64 = np.add.reduceat(held, self.first)
         return width
+
+    @property
+    def last_servers(self) -> Int64:
+        """The servers of the last interval of each job that has one; in a pool none."""
+        return np.zeros(len(self.ran), np.int64) if self.pooled else self.last_rows
 
     @kept
     def rule(self) -> RestartRule:
@@ -91,7 +115,8 @@ class Case(LoggedRun):
     @kept
     def paid_us(self) -> Int64:
         """The part of that which each interval lasted for."""
-        paid_us: Int64 = np.minimum(self.end_us - self.start_us, self.restart_us)
+        due_us = self.restart_us if len(self.resumed) else 0
+        paid_us: Int64 = np.minimum(self.lasts_us, due_us)
         return paid_us
 
     @kept
@@ -107,22 +132,20 @@ class Case(LoggedRun):
         return costs
 
     @kept
-    def share(self) -> Float64:
-        """The part of a GPU that each worker of each job of the trace holds."""
-        milli = self.trace.share_milli
-        return np.ones(len(self.trace)) if milli is None else milli / 1000.0
-
-    @kept
-    def finished(self) -> Bool:
-        """The jobs of the trace that are said to be finished."""
-        finished: Bool = self.claimed["status"] == FINISHED
-        return finished
-
-    @kept
     def rejected(self) -> Bool:
         """The jobs of the trace that are said to be rejected."""
         rejected: Bool = self.claimed["status"] == REJECTED
         return rejected
+
+    @kept
+    def num_rejected(self) -> int:
+        """How many are."""
+        return 0 if self.all_finished else int(np.count_nonzero(self.rejected))
+
+    @kept
+    def all_finished(self) -> bool:
+        """Whether every job of the trace has run, and is said to be finished."""
+        return len(self.ran) == self.num_finished == self.num_jobs
 
     @kept
     def alike(self) -> JobsAlike:
@@ -132,7 +155,7 @@ class Case(LoggedRun):
     @kept
     def occupancy(self) -> Occupancy:
         """What is held of each server, of a log that names no other servers."""
-        return Occupancy.of(self.rows, self.server_gpus)
+        return Occupancy(self.rows, self.server_gpus)
 
     @property
     def interacts(self) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -96,7 +97,12 @@ class Order:
 
 def order_of(case: Case) -> Order | None:
     """Return the rule of the policy of a run; None if none is known."""
-    name, given = resolved(case.spec.policy, case.flags.alias_of)
+    return _order(case.spec.policy, case.flags.alias_of)
+
+
+@lru_cache(maxsize=64)
+def _order(policy: str, alias_of: str) -> Order | None:
+    name, given = resolved(policy, alias_of)
     rule = ORDER_RULES.find(name)
     return None if rule is None else Order(rule, given)
 
@@ -104,7 +110,7 @@ def order_of(case: Case) -> Order | None:
 def check(case: Case) -> None:
     """Check the starts of jobs alike, each against the one that started next."""
     order = order_of(case)
-    if order is None or not order.shows_order or not case.any_waits:
+    if order is None or not case.any_waits or not order.shows_order:
         return
     assert order.rule.key is not None
     keys = order.rule.key(case, order.given)
@@ -140,7 +146,7 @@ def check(case: Case) -> None:
 
 def attained_us(case: Case) -> Int64:
     """Return the progress that each interval's job had made before it, microseconds."""
-    return case.before(case.end_us - case.start_us - case.paid_us)
+    return case.before(case.lasts_us - case.paid_us)
 
 
 def remaining_us(case: Case) -> Int64 | None:

@@ -28,7 +28,7 @@ _ROUNDING: Final = 2.0**-50
 def check_shape(case: Case) -> None:
     """Check that times without contention are there if and only if run times are not fixed."""
     claimed_us = np.asarray(case.schedule.uncontended_us)
-    wanted = 0 if case.flags.is_steady else len(case.trace)
+    wanted = 0 if case.flags.is_steady else case.num_jobs
     if claimed_us.shape != (wanted,):
         case.problems.append(f"malformed columns: uncontended_us has shape {claimed_us.shape}")
 
@@ -41,9 +41,9 @@ def check(case: Case, most_shares: int = MOST_SHARES) -> None:
     forgiven as double precision cannot tell apart: a millionth of a microsecond of service, and
     ``2**-50`` of its work for each stretch of time with one rate (and for 16 more).
     """
-    claimed_us = np.asarray(case.schedule.uncontended_us)
     if case.flags.is_steady:
         return
+    claimed_us = np.asarray(case.schedule.uncontended_us)
     speed, _ = parameters(case.spec.speed)
     knows = SPEED_RULES.find(speed)
     sharing = Sharing.of(case.spec.contention)
@@ -92,7 +92,7 @@ class _Paced:
 def _steady(case: Case, rate: Float64, begin_us: Int64) -> _Paced:
     """Nobody is in anybody's way."""
     done = np.maximum(case.end_us - begin_us, 0) * rate
-    judged = np.ones(len(case.trace), dtype=np.bool_)
+    judged = np.ones(case.num_jobs, dtype=np.bool_)
     return _Paced(judged, done, rate, np.ones(len(done)), rate)
 
 

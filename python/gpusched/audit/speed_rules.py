@@ -48,8 +48,10 @@ SPEED_RULES: Final = RuleBook[SpeedRule]("speed")
 
 def measured_of(trace: Trace, cluster: Cluster, speed: str, flags: Flags) -> Measured | None:
     """Return what is known of a speed by figures per GPU type; None of all others."""
+    if not flags.is_elastic or trace.profile is None:
+        return None
     rule = SPEED_RULES.find(parameters(speed)[0])
-    if not flags.is_elastic or trace.profile is None or rule is None or rule.measured is None:
+    if rule is None or rule.measured is None:
         return None
     measured = rule.measured
     return _measured.of(trace, (cluster, speed), lambda: measured(trace, cluster, speed))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def declared(spec: RunSpec) -> Flags:
     """Return the flags of policy, placement and speed; a name that is not registered has none."""
-    own = frozenset(thing.role for thing in spec.python)
+    own = frozenset([thing.role for thing in spec.python])
     texts = (spec.policy, spec.placement, spec.speed, spec.contention, spec.predictor)
     return _declared(*texts, own, version(), PREDICTORS.version)
 

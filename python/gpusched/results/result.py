@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpusched.base.arrays import AnyArray, read_only
+from gpusched.base.arrays import AnyArray
+from gpusched.base.memo import kept
 from gpusched.results.result_answers import ResultAnswers
 from gpusched.results.result_metrics import ResultMetrics
 from gpusched.results.result_views import Shown
@@ -86,7 +87,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         """The jobs as columns, in seconds."""
         return Jobs(self.trace, self.schedule)
 
-    @cached_property
+    @kept
     def intervals(self) -> Mapping[str, AnyArray]:
         """Who held which GPUs when: read-only columns job, start_us, end_us, server, mask.
 
@@ -94,7 +95,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         the cluster is one pool.
         """
         rows = self.schedule.intervals()
-        return {column: read_only(rows[column]) for column in INTERVAL_COLUMNS}
+        return {column: rows[column] for column in INTERVAL_COLUMNS}
 
     @cached_property
     def events(self) -> Events:
@@ -124,7 +125,7 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         if self.is_partial:
             raise ValueError(f"the run was stopped: its result cannot be {what}")
 
-    @cached_property
+    @kept
     def digest(self) -> str:
         """SHA-256 of the interval log and the rejects: equal if and only if the schedule is."""
         return self.schedule.digest
@@ -201,11 +202,9 @@ class Result(ResultMetrics, ResultAnswers, Shown):
         True
         """
         self._check_whole("audited")
-        from gpusched.audit import LEVELS, audit
+        from gpusched.audit import audit
         from gpusched.results.audited_names import declared
 
-        if level not in LEVELS:
-            raise ValueError(f"level: {level!r} is not one of {', '.join(LEVELS)}")
         return audit(
             self.trace, self.cluster, self.spec, self.schedule, self.intervals, self.digest,
             self.summary, declared(self.spec), level,

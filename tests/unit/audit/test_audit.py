@@ -499,8 +499,8 @@ def test_an_overlap_is_found_as_by_a_look_at_every_pair(drawn, unit, first_gpu, 
         for i, j in both
     )
     with patch.object(occupancy, "FEW", few), patch.object(pairs, "FEW", few):
-        found = Occupancy.of(rows, np.full(4, 64))
-    assert found.is_shared.any() == overlap
+        found = Occupancy(rows, np.full(4, 64))
+        assert found.any_shared == overlap
     times = {*zip(server, rows["start_us"], strict=True), *zip(server, rows["end_us"], strict=True)}
     assert list(zip(found.server, found.us, strict=True)) == sorted(times)
     for where, when, free in zip(found.server, found.us, found.free, strict=True):

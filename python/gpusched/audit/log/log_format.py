@@ -6,8 +6,8 @@ Written anew from the documentation, and shared with nothing that makes schedule
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,10 +34,10 @@ JOB_COLUMNS: Final = (
 )  # fmt: skip
 """One value per job."""
 
-DECISION_COLUMNS: Final = (
+DECISION_COLUMNS: Final = frozenset((
     "job", "time_us", "admitted", "cost", "value", "payoff", "reason", "type", "from_us",
     "until_us",
-)  # fmt: skip
+))  # fmt: skip
 """One value per job that was taken or turned down."""
 
 _ROWS_AT_A_TIME: Final = 2**18
@@ -48,13 +48,17 @@ def log_digest(log: Mapping[str, AnyArray], status: AnyArray, reason: AnyArray) 
 
     All as little-endian integers of 64 bits, row by row as they stand.
     """
-    rejects = np.flatnonzero(np.asarray(status) == REJECTED)
     sha = hashlib.sha256()
-    for columns in ([log[name] for name in LOG_COLUMNS], [rejects, np.asarray(reason)[rejects]]):
-        for begin in range(0, len(columns[0]), _ROWS_AT_A_TIME):
-            parts = [np.asarray(column)[begin : begin + _ROWS_AT_A_TIME] for column in columns]
-            words = np.empty((len(parts[0]), len(parts)), "<i8")
-            for place, part in enumerate(parts):
-                words[:, place] = part
-            sha.update(words.data)
+    for begin in range(0, len(log["job"]), _ROWS_AT_A_TIME):
+        rows = slice(begin, begin + _ROWS_AT_A_TIME)
+        _feed(sha, [log[name][rows] for name in LOG_COLUMNS])
+    rejects = (np.asarray(status) == REJECTED).nonzero()[0]
+    if len(rejects):
+        _feed(sha, [rejects, np.asarray(reason)[rejects]])
     return sha.hexdigest()
+
+
+def _feed(sha: Any, columns: Sequence[AnyArray]) -> None:
+    words = np.empty((len(columns[0]), len(columns)), "<i8")
+    words.T[...] = columns
+    sha.update(words.data)

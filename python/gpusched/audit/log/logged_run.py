@@ -21,29 +21,52 @@ class LoggedRun:
 
     An *interval* is a stretch of time in which a job holds a set of GPUs; it has one row per
     server in the log.
+
+    Attributes
+    ----------
+    num_jobs
+        Jobs of the trace.
+    columns
+        The log as it stands.
+    has_one_row_each
+        Whether each row is of a later job than the one before: then all are in order.
     """
 
     trace: Trace
     log: Mapping[str, AnyArray]
 
+    def __post_init__(self) -> None:
+        self.num_jobs = len(self.trace)
+        self.columns = {name: np.asarray(self.log[name]) for name in LOG_COLUMNS}
+        job = self.columns["job"]
+        self.has_one_row_each = not np.count_nonzero(job[1:] <= job[:-1])
+
     @kept
     def order(self) -> Int64:
         """Rows by (job, start, server)."""
+        columns = self.columns
         if self.is_in_order:
-            return np.arange(len(self.log["job"]))
-        order: Int64 = np.lexsort((self.log["server"], self.log["start_us"], self.log["job"]))
+            return np.arange(len(columns["job"]))
+        order: Int64 = np.lexsort((columns["server"], columns["start_us"], columns["job"]))
         return order
+
+    @property
+    def job_range(self) -> tuple[int, int]:
+        """The least and the greatest job of a log that has any."""
+        job = self.columns["job"]
+        if self.has_one_row_each:
+            return job.item(0), job.item(-1)
+        return int(job.min()), int(job.max())
 
     @kept
     def is_in_order(self) -> bool:
         """Whether the log stands in that order, as it should."""
-        job = np.asarray(self.log["job"])
-        if not np.count_nonzero(job[1:] <= job[:-1]):
-            return True  # with one row for each job
-        is_equal = np.ones(len(job) - 1, np.bool_)
+        if self.has_one_row_each:
+            return True
+        is_equal = np.ones(len(self.columns["job"]) - 1, np.bool_)
         is_after = ~is_equal
         for name in ("job", "start_us", "server"):
-            column = np.asarray(self.log[name])
+            column = self.columns[name]
             before, after = column[:-1], column[1:]
             is_after = is_after | is_equal & (before > after)
             is_equal = is_equal & (before == after)
@@ -52,10 +75,9 @@ class LoggedRun:
     @kept
     def rows(self) -> dict[str, AnyArray]:
         """The log, in order."""
-        log = {name: np.asarray(self.log[name]) for name in LOG_COLUMNS}
         if self.is_in_order:
-            return log
-        return {name: column[self.order] for name, column in log.items()}
+            return self.columns
+        return {name: column[self.order] for name, column in self.columns.items()}
 
     @kept
     def continues(self) -> Bool:
@@ -67,22 +89,34 @@ class LoggedRun:
     @kept
     def first(self) -> Int64:
         """The first row of each interval."""
+        if self.has_one_row_each:
+            return np.arange(len(self.rows["job"]))
         return _first(self.continues, len(self.rows["job"]))
 
     @kept
     def job(self) -> Int64:
         """The job of each interval."""
-        return self.rows["job"][self.first]
+        return self._of_intervals("job")
 
     @kept
     def start_us(self) -> Int64:
         """The start of each interval."""
-        return self.rows["start_us"][self.first]
+        return self._of_intervals("start_us")
 
     @kept
     def end_us(self) -> Int64:
         """The end of each interval."""
-        return self.rows["end_us"][self.first]
+        return self._of_intervals("end_us")
+
+    @kept
+    def lasts_us(self) -> Int64:
+        """How long each interval lasts."""
+        lasts_us: Int64 = self.end_us - self.start_us
+        return lasts_us
+
+    def _of_intervals(self, name: str) -> Int64:
+        column = self.rows[name]
+        return column if self.has_one_row_each else column[self.first]
 
     @kept
     def resumes(self) -> Bool:
@@ -93,11 +127,15 @@ class LoggedRun:
     @kept
     def opens(self) -> Int64:
         """The first interval of each job that has one."""
+        if self.has_one_row_each:
+            return self.first
         return _first(self.resumes, len(self.job))
 
     @kept
     def closes(self) -> Int64:
         """The last interval of each job that has one."""
+        if not len(self.resumed):
+            return self.opens
         closes = np.empty_like(self.opens)
         closes[:-1] = self.opens[1:] - 1
         closes[-1:] = len(self.job) - 1
@@ -106,7 +144,7 @@ class LoggedRun:
     @kept
     def ran(self) -> Int64:
         """The jobs that have an interval."""
-        return self.job[self.opens]
+        return self.job[self.opens] if len(self.resumed) else self.job
 
     @kept
     def has_run(self) -> Bool:
@@ -116,12 +154,14 @@ class LoggedRun:
     @kept
     def first_start_us(self) -> Int64:
         """When each job of the trace starts for the first time; -1: never."""
-        return self.of_jobs(self.start_us[self.opens], -1)
+        first = self.start_us[self.opens] if len(self.resumed) else self.start_us
+        return self.of_jobs(first, -1)
 
     @kept
     def last_end_us(self) -> Int64:
         """When each job of the trace holds GPUs for the last time; -1: never."""
-        return self.of_jobs(self.end_us[self.closes], -1)
+        last = self.end_us[self.closes] if len(self.resumed) else self.end_us
+        return self.of_jobs(last, -1)
 
     @kept
     def is_resize(self) -> Bool:
@@ -130,17 +170,22 @@ class LoggedRun:
         A job that was preempted waits for a microsecond at least.
         """
         follows = np.zeros(len(self.job), dtype=np.bool_)
-        follows[1:] = self.resumes & (self.start_us[1:] == self.end_us[:-1])
+        if len(self.resumed):
+            follows[1:] = self.resumes & (self.start_us[1:] == self.end_us[:-1])
         return follows
 
     @kept
     def num_resizes(self) -> Int64:
         """Resizes of each job of the trace."""
+        if not len(self.resumed):
+            return np.zeros(self.num_jobs, np.int64)
         return self.per_job(self.is_resize.astype(np.int64))
 
     @kept
     def resumed(self) -> Int64:
         """The intervals that begin with a restart: all but the first of a job."""
+        if self.has_one_row_each:
+            return np.empty(0, np.int64)
         return self.resumes.nonzero()[0] + 1
 
     @kept
@@ -163,7 +208,7 @@ class LoggedRun:
     @kept
     def any_waits(self) -> bool:
         """Whether any did."""
-        return bool(self.waits.any())
+        return bool(np.count_nonzero(self.waits))
 
     @kept
     def num_intervals(self) -> Int64:
@@ -173,12 +218,16 @@ class LoggedRun:
     @kept
     def num_breaks(self) -> Int64:
         """How often each job of the trace went on after a time without GPUs; -1: it never ran."""
+        if not len(self.resumed):
+            return self.of_jobs(np.zeros(len(self.ran), np.int64), -1)
         breaks: Int64 = self.num_intervals - self.num_resizes - 1
         return breaks
 
-    @kept
+    @property
     def last_rows(self) -> Int64:
         """The rows of the last interval of each job that has one."""
+        if self.has_one_row_each:
+            return np.ones(len(self.job), np.int64)
         ends = np.empty_like(self.closes)
         ends[:-1] = self.first[self.closes[:-1] + 1]
         ends[-1:] = len(self.rows["job"])
@@ -187,7 +236,7 @@ class LoggedRun:
     @kept
     def held_us(self) -> Int64:
         """Time with GPUs of each job of the trace."""
-        return self.per_job(self.end_us - self.start_us)
+        return self.per_job(self.lasts_us)
 
     @kept
     def moments(self) -> Moments:
@@ -204,15 +253,15 @@ class LoggedRun:
 
     def per_job(self, values: Int64) -> Int64:
         """Add up a value of each interval for each job of the trace."""
-        if len(self.opens) < len(values):
+        if len(self.resumed):
             values = np.add.reduceat(values, self.opens)
         return self.of_jobs(values)
 
     def of_jobs(self, values: AnyArray, fill: int = 0) -> AnyArray:
         """Spread a value of each job that ran over the jobs of the trace."""
-        if len(values) == len(self.trace):
+        if len(values) == self.num_jobs:
             return values
-        spread = np.full(len(self.trace), fill, values.dtype)
+        spread = np.full(self.num_jobs, fill, values.dtype)
         spread[self.ran] = values
         return spread
 

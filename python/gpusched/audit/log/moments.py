@@ -48,13 +48,14 @@ class Moments:
     @property
     def num_instants(self) -> int:
         """How many instants there are."""
-        return int(np.count_nonzero(self._is_new))
+        us, _ = self._changes
+        return min(len(us), 1) + int(np.count_nonzero(us[1:] != us[:-1]))
 
     @property
     def most_running(self) -> int:
         """The most jobs that hold GPUs at a time, between two instants."""
         _, more = self._changes
-        return int(np.cumsum(more).max())
+        return int(np.add.accumulate(more).max())
 
     @kept
     def us(self) -> Int64:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,72 +11,100 @@ from gpusched.base.arrays import AnyArray, Bool, Int64
 from gpusched.base.memo import kept
 
 
-@dataclass(frozen=True)
 class Occupancy:
     """An entry for each server and instant at which GPUs are taken or given back, in that order.
 
-    Attributes
+    Parameters
     ----------
-    server, us
-        Where and when.
-    free
-        GPUs behind the instant.
-    is_shared
-        Whether any has two holders; then less are free.
+    rows
+        Of a log.
+    server_gpus
+        Of each server.
     """
 
-    server: Int64
-    us: Int64
-    free: Int64
-    is_shared: Bool
+    def __init__(self, rows: Mapping[str, AnyArray], server_gpus: Int64) -> None:
+        self._rows, self._server_gpus = rows, server_gpus
+
+    @property
+    def any_shared(self) -> bool:
+        """Whether any GPU has two holders between two instants."""
+        _, _, _, is_shared = self._changes
+        # Mostly none has behind any change, and nobody need know which are the last.
+        return bool(np.count_nonzero(is_shared) and np.count_nonzero(is_shared & self._is_last))
+
+    @kept
+    def server(self) -> Int64:
+        """Where."""
+        server, _, _, _ = self._changes
+        return server[self._is_last]
+
+    @kept
+    def us(self) -> Int64:
+        """When."""
+        _, us, _, _ = self._changes
+        return us[self._is_last]
+
+    @kept
+    def free(self) -> Int64:
+        """GPUs behind the instant; less of them if any has two holders."""
+        _, _, held, _ = self._changes
+        free: Int64 = self._server_gpus[self.server] - held[self._is_last]
+        return free
 
     @kept
     def first(self) -> Int64:
         """The first entry of each server."""
         return np.flatnonzero(np.diff(self.server, prepend=-1))
 
-    @classmethod
-    def of(cls, rows: Mapping[str, AnyArray], server_gpus: Int64) -> Occupancy:
-        """Add up the rows of a log, by the GPUs of each server.
+    @kept
+    def _changes(self) -> tuple[Int64, Int64, Int64, Bool]:
+        """Where and when GPUs change hands, how many are held behind it, and whether any twice.
 
-        The sum of sets of GPUs, each a number with a bit for each, has as many bits as all of them
-        together if and only if no two have a bit in common: otherwise one is carried.
+        By servers and times, of one time first what is given back. The sum of sets of GPUs, each a
+        number with a bit for each, has as many bits as all of them together if and only if no two
+        have a bit in common: otherwise one is carried.
         """
-        server, us, mask, is_release = _changes(rows)
-        is_last = np.ones(len(us), np.bool_)  # of those of a server and an instant
+        server, us, gpus, mask = _sorted_changes(self._rows)
+        # Whoever takes GPUs of a server gives them back: 0 between servers.
+        held = np.add.accumulate(gpus, dtype=np.int64)
+        return server, us, held, np.bitwise_count(np.add.accumulate(mask)) != held
+
+    @kept
+    def _is_last(self) -> Bool:
+        """Which changes are the last of a server and an instant."""
+        server, us, _, _ = self._changes
+        is_last = np.ones(len(us), np.bool_)
         np.not_equal(us[1:], us[:-1], out=is_last[:-1])
         is_last[:-1] |= server[1:] != server[:-1]
-        gpus = np.bitwise_count(mask).astype(np.int8)
-        np.negative(gpus, out=gpus, where=is_release)
-        np.negative(mask, out=mask, where=is_release)
-        # Whoever takes GPUs of a server gives them back: 0 between servers.
-        held, held_mask = np.cumsum(gpus, dtype=np.int64), np.cumsum(mask)
-        is_shared = (np.bitwise_count(held_mask) != held) & is_last
-        server = server[is_last]
-        return cls(server, us[is_last], server_gpus[server] - held[is_last], is_shared)
+        return is_last
 
 
-def _changes(rows: Mapping[str, AnyArray]) -> tuple[Int64, Int64, AnyArray, Bool]:
-    """Return servers, times, masks and whether they are given back, by server and time."""
+def _sorted_changes(rows: Mapping[str, AnyArray]) -> tuple[Int64, Int64, AnyArray, AnyArray]:
+    """Return servers, times, GPUs and their masks in the order of changes, negative if released."""
     server = np.concatenate((rows["server"], rows["server"])).astype(np.int64, copy=False)
-    us = np.concatenate((rows["start_us"], rows["end_us"])).astype(np.int64, copy=False)
-    mask = np.concatenate((rows["mask"], rows["mask"]))
-    is_release = np.repeat(np.array((False, True)), len(rows["mask"]))
+    us = np.concatenate((rows["end_us"], rows["start_us"])).astype(np.int64, copy=False)
     if len(us) <= FEW:
-        return _sorted_apart(server, us, mask, is_release)
+        return _sorted_apart(server, us, rows["mask"])
     low = int(us.min())
     bits = (int(us.max()) - low).bit_length()
     if int(server.max()).bit_length() + bits > 62:
-        return _sorted_apart(server, us, mask, is_release)
-    key = (((server << bits) + (us - low)) << 1) + is_release  # numbers sort many times as fast
+        return _sorted_apart(server, us, rows["mask"])
+    key = ((server << bits) + (us - low)) << 1  # numbers sort many times as fast
+    key[len(rows["mask"]) :] += 1
+    mask = np.concatenate((rows["mask"], rows["mask"]))
     key, mask = sorted_pairs(key, mask.view(np.int64))
-    is_release = (key & 1).astype(np.bool_)
+    is_release, mask = (key & 1) == 0, mask.view(np.uint64)
+    gpus = np.bitwise_count(mask).astype(np.int8)
+    np.negative(gpus, out=gpus, where=is_release)
+    np.negative(mask, out=mask, where=is_release)
     key >>= 1
-    return key >> bits, (key & ((1 << bits) - 1)) + low, mask.view(np.uint64), is_release
+    return key >> bits, (key & ((1 << bits) - 1)) + low, gpus, mask
 
 
 def _sorted_apart(
-    server: Int64, us: Int64, mask: AnyArray, is_release: Bool
-) -> tuple[Int64, Int64, AnyArray, Bool]:
-    order = np.lexsort((us, server))
-    return server[order], us[order], mask[order], is_release[order]
+    server: Int64, us: Int64, mask: AnyArray
+) -> tuple[Int64, Int64, AnyArray, AnyArray]:
+    order = np.lexsort((us, server))  # of equal ones what came first stays first: releases
+    gpus = np.bitwise_count(mask).astype(np.int64)
+    gpus = np.concatenate((-gpus, gpus))[order]
+    return server[order], us[order], gpus, np.concatenate((np.negative(mask), mask))[order]

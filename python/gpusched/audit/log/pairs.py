@@ -28,7 +28,7 @@ def sorted_pairs(first: AnyArray, second: AnyArray) -> tuple[Int64, Int64]:
     """
     if len(first) <= FEW:
         order = np.lexsort((second, first))
-        return first[order].astype(np.int64), second[order].astype(np.int64)
+        return first[order].astype(np.int64, copy=False), second[order].astype(np.int64)
     low, low_second = int(first.min()), int(second.min())
     bits = (int(second.max()) - low_second).bit_length()
     if (int(first.max()) - low).bit_length() + bits > _BITS:
