@@ -1,7 +1,7 @@
 #include "gandiva/turn_sets.hpp"
 
 #include <iterator>
-#include <set>
+#include <span>
 #include <utility>
 
 namespace gpusched {
@@ -50,35 +50,42 @@ void TurnSets::join(JobId job) {
 
 void TurnSets::leave(Index index, JobId job) {
   TurnSet& set = sets_[index];
-  left_.try_emplace(index, set.line.size());
+  if (!set.is_left) left_.push_back(set.line.size());
+  set.is_left = true;
   count(set, -1);
-  set.line.erase(std::find(set.line.begin(), set.line.end(), job));
+  set.line.erase(job);
   count(set, 1);
   mark(set);
 }
 
 void TurnSets::settle() {
   if (left_.empty()) return;
-  std::set<std::size_t> lengths;
-  for (const auto& [set, length] : left_) lengths.insert(length);
+  std::ranges::sort(left_);
+  const auto repeated = std::ranges::unique(left_);
+  left_.erase(repeated.begin(), repeated.end());
   std::vector<Index> moved;  // in the order that they had
-  for (const std::size_t length : lengths) {
+  for (const std::size_t length : left_) {
     const auto level = levels_.find(length);
-    const auto has_left = [&](Index set) { return left_.contains(set); };
-    std::copy_if(level->second.rbegin(), level->second.rend(), std::back_inserter(moved), has_left);
-    std::erase_if(level->second, has_left);
+    const auto is_left = [&](Index set) { return sets_[set].is_left; };
+    std::copy_if(level->second.rbegin(), level->second.rend(), std::back_inserter(moved), is_left);
+    std::erase_if(level->second, is_left);
     if (level->second.empty()) levels_.erase(level);
   }
   left_.clear();
   // Those that had as few before come first.
-  for (const Index set : moved) levels_[sets_[set].line.size()].push_front(set);
+  for (const Index index : moved) {
+    TurnSet& set = sets_[index];
+    set.is_left = false;
+    Level& level = levels_[set.line.size()];
+    level.insert(level.begin(), index);
+  }
 }
 
 std::optional<TurnSets::Index> TurnSets::find(JobId job) const {
   for (const auto& [length, level] : levels_) {
     for (const Index set : level) {
-      const std::deque<JobId>& line = sets_[set].line;
-      if (std::find(line.begin(), line.end(), job) != line.end()) return set;
+      const std::span<const JobId> line = sets_[set].line.jobs();
+      if (std::ranges::find(line, job) != line.end()) return set;
     }
   }
   return std::nullopt;
@@ -91,7 +98,8 @@ void TurnSets::expand(std::uint64_t name, std::span<ServerSet> more, int width) 
   for_each([&](Index index, TurnSet& set) {
     order.push_back(index);
     count(set, -1);
-    jobs.insert(jobs.end(), set.line.begin(), set.line.end());
+    const std::span<const JobId> line = set.line.jobs();
+    jobs.insert(jobs.end(), line.begin(), line.end());
     set.line.clear();
   });
   levels_.clear();

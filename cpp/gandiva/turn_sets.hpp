@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -11,6 +10,7 @@
 
 #include "base/ids.hpp"
 #include "gandiva/free_servers.hpp"
+#include "gandiva/turn_line.hpp"
 
 namespace gpusched {
 
@@ -19,11 +19,21 @@ struct TurnSet {
   std::uint64_t name = 0;  ///< of no other set of the run
   ServerSet servers;
   std::size_t capacity = 0;    ///< gangs that run at once
-  std::deque<JobId> line;      ///< of which the first run
+  TurnLine line;               ///< of which the first run
   std::vector<JobId> running;  ///< since the last decision
   bool has_changed = false;    ///< whether others may have to run now
+  bool is_left = false;        ///< whether jobs have left it, so that it may stand elsewhere
 
   [[nodiscard]] std::size_t num_running() const noexcept { return std::min(capacity, line.size()); }
+  /// Nobody's, as at first, but for the memory.
+  void clear() noexcept {
+    name = 0;
+    servers = {};
+    capacity = 0;
+    line.clear();
+    running.clear();
+    has_changed = is_left = false;
+  }
 };
 
 /// The sets of jobs of one width, those with fewer jobs first. The order among equals is that of a
@@ -64,21 +74,10 @@ class TurnSets {
   template <class IsPaying>
   void take_turns(IsPaying is_paying) {
     if (num_waiting_ == 0) return;
-    std::vector<JobId> stay;
     for_each([&](Index, TurnSet& set) {
       const std::size_t num = set.num_running();
       if (set.line.size() == num) return;
-      stay.clear();
-      for (std::size_t i = 0; i < num; ++i) {
-        const JobId job = set.line.front();
-        set.line.pop_front();
-        if (is_paying(job)) {
-          stay.push_back(job);
-        } else {
-          set.line.push_back(job);
-        }
-      }
-      set.line.insert(set.line.begin(), stay.begin(), stay.end());
+      set.line.rotate(num, is_paying);
       mark(set);
     });
   }
@@ -96,7 +95,7 @@ class TurnSets {
       remove_first();
       count(sets_[set], -1);
       num_gpus_ -= sets_[set].servers.gpus;
-      sets_[set] = {};
+      sets_[set].clear();
       unused_.push_back(set);
     }
   }
@@ -107,7 +106,7 @@ class TurnSets {
 
  private:
   /// The sets with equally many jobs, the first at the back.
-  using Level = std::deque<Index>;
+  using Level = std::vector<Index>;
 
   template <class Visit>
   void for_each(Visit visit) {
@@ -123,7 +122,7 @@ class TurnSets {
   std::vector<TurnSet> sets_;
   std::vector<Index> unused_;
   std::map<std::size_t, Level> levels_;  // by the number of jobs; none is empty
-  std::map<Index, std::size_t> left_;    // sets that jobs have left, and how many they had
+  std::vector<std::size_t> left_;        // the numbers that sets had before jobs left them
   std::int64_t num_jobs_ = 0;
   std::int64_t num_waiting_ = 0;
   std::int64_t num_gpus_ = 0;

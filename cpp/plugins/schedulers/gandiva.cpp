@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,7 @@ class Gandiva final : public Scheduler {
     classes_.clear();
     turns_.clear();
     next_name_ = 1;
+    paid_by_ = Time{0};
   }
 
   void decide(const State& state, const Instant& instant, Actions& actions) override {
@@ -97,12 +99,11 @@ class Gandiva final : public Scheduler {
 
   void end_slice(const State& state) {
     // Else restarts that are longer than a slice could be all that jobs do.
-    bool has_paying = false;
-    state.for_each_running([&](const Slot& run) { has_paying |= is_paying(state, run.job); });
+    const bool has_paying = is_anybody_paying(state);
     if (!has_paying) share_servers(state);
     // Who pays for a restart has had no turn yet.
     for (auto& [kind, own] : classes_) {
-      own.sets.take_turns([&](JobId job) { return is_paying(state, job); });
+      own.sets.take_turns([&](JobId job) { return has_paying && is_paying(state, job); });
     }
   }
 
@@ -184,13 +185,21 @@ class Gandiva final : public Scheduler {
   void shrink(const State& state, TurnSets& sets, std::size_t num) {
     std::vector<JobId> jobs;
     sets.close_first(std::min(num, sets.num_sets() - 1), [&](TurnSet& set) {
-      jobs.insert(jobs.end(), set.line.begin(), set.line.end());
+      const std::span<const JobId> line = set.line.jobs();
+      jobs.insert(jobs.end(), line.begin(), line.end());
       close(state, set);
     });
     for (const JobId job : jobs) {
       stop_->count(1);
       sets.join(job);
     }
+  }
+
+  [[nodiscard]] bool is_anybody_paying(const State& state) const {
+    if (state.now() > paid_by_) return false;
+    bool is_any = false;
+    state.for_each_running([&](const Slot& run) { is_any |= is_paying(state, run.job); });
+    return is_any;
   }
 
   static bool is_paying(const State& state, JobId job) {
@@ -210,12 +219,12 @@ class Gandiva final : public Scheduler {
     for (const auto& [job, name] : ran_) turns_[job].next = 0;
     for (const Changed& changed : changed_) {
       stop_->count(changed.set->num_running() + 1);
-      changed.set->running.assign(changed.set->line.begin(),
-                                  changed.set->line.begin() +
-                                      static_cast<std::ptrdiff_t>(changed.set->num_running()));
+      const std::span<const JobId> front =
+          changed.set->line.jobs().first(changed.set->num_running());
+      changed.set->running.assign(front.begin(), front.end());
       for (const JobId job : changed.set->running) turns_[job].next = changed.set->name;
     }
-    suspend(actions);
+    stop_others(actions);
     for (const Changed& changed : changed_) {
       for (const JobId job : changed.set->running) run(state, changed, job, actions);
     }
@@ -223,15 +232,19 @@ class Gandiva final : public Scheduler {
   }
 
   /// Those that ran, and shall not run where they did.
-  void suspend(Actions& actions) {
+  void stop_others(Actions& actions) {
     std::erase_if(ran_, [&](const Ran& ran) {
       const Turn& turn = turns_[ran.job];
       return turn.name != ran.name || turn.next == ran.name;
     });
-    std::ranges::sort(ran_, {}, &Ran::job);
     for (const auto& [job, name] : ran_) {
-      actions.suspend(job);
-      if (turns_[job].next == 0) turns_[job].name = 0;
+      if (turns_[job].next != 0) {
+        actions.suspend(job);
+      } else {
+        // At once, and not at the end of the decision: the next one takes over its slot.
+        actions.preempt(job);
+        turns_[job].name = 0;
+      }
     }
     ran_.clear();
   }
@@ -246,6 +259,8 @@ class Gandiva final : public Scheduler {
       actions.resize(job, allocation_);
     }
     turn = {changed.set->name, changed.index, changed.set->name};
+    const Slot& own = state.slot(job);
+    if (own.cost > Time{0}) paid_by_ = std::max(paid_by_, own.start + own.cost);
   }
 
   void allocate(const State& state, const TurnSet& set, int gpus) {
@@ -270,6 +285,7 @@ class Gandiva final : public Scheduler {
   std::map<JobKind, Class> classes_;
   std::vector<Turn> turns_;  // of each JobId
   std::uint64_t next_name_ = 1;
+  Time paid_by_{0};  // restarts of all who have run so far
   // Of the present decision.
   std::vector<Changed> changed_;
   std::vector<Ran> ran_;
