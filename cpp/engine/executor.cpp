@@ -184,6 +184,7 @@ void Executor::preempt(JobId job) {
   ++record.preemptions;
   record.idle_since = state_->now();
   state_->give_back_slot(record.slot);
+  left_slots_.push_back(record.slot);
   note(EventKind::preempt, job);
 }
 
@@ -225,7 +226,6 @@ void Executor::end_run(Slot& slot) {
     turns_.added += added.count();
   }
   log_->append(slot.job, slot.start, now, slot.pieces);
-  finishes_->drop(record.slot);
 }
 
 void Executor::resize(JobId job, const Allocation& allocation) {
@@ -268,6 +268,14 @@ void Executor::preempt_suspended() {
     if (slot.job == job && slot.is_suspended) preempt(job);
   }
   suspended_.clear();
+}
+
+/// Not at the preemption: where another job begins in the slot, its finish takes the old one's place.
+void Executor::drop_finishes() {
+  for (const std::uint32_t id : left_slots_) {
+    if (!state_->slot_at(id).is_busy()) finishes_->drop(id);
+  }
+  left_slots_.clear();
 }
 
 void Executor::move_finishes() {

@@ -41,6 +41,7 @@ class Executor final : public Actions {
   /// Jobs that stayed suspended are preempted; rates and finishes are brought up to date.
   void end_decision() {
     if (!suspended_.empty()) preempt_suspended();
+    if (!left_slots_.empty()) drop_finishes();
     if (progress_->is_active()) move_finishes();
     is_handed_over_ = false;
   }
@@ -83,6 +84,7 @@ class Executor final : public Actions {
   void void_finish(Slot& slot, JobRecord& record) noexcept;
   void end_run(Slot& slot);
   void preempt_suspended();
+  void drop_finishes();
   void move_finishes();
 
   Ref<RunState> state_;
@@ -92,6 +94,7 @@ class Executor final : public Actions {
   RestartRule rule_;
   Turns turns_;
   std::vector<JobId> suspended_;
+  std::vector<std::uint32_t> left_slots_;  // of jobs that this decision preempts
   std::vector<std::int32_t> num_resizes_;  // of each job; empty before the first
   Time wake_ = kNever;
   bool is_handed_over_ = false;  // in this decision

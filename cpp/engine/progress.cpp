@@ -103,7 +103,8 @@ const std::vector<std::uint32_t>& Progress::update() {
     for (const Guest& guest : guests) touch(guest.slot);
   });
   for (const std::uint32_t slot : started_) {
-    state_->pace_at(slot).rate = rate_of(slot, false);
+    Pace& pace = state_->pace_at(slot);
+    pace.rate = places_.of(slot).empty() ? pace.free_rate : rate_of(slot, false);
     is_touched_[slot] = 2;  // not once more below
     moved_.push_back(slot);
   }
