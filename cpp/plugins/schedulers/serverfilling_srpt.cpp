@@ -1,6 +1,11 @@
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/registry.hpp"
 #include "preemption/kinetic_scheduler.hpp"
@@ -57,12 +62,13 @@ class WholeFilling final : public PreemptiveScheduler {
  protected:
   void choose(const State& state) override {
     // The prefix in key order; waiting jobs leave the queue and return if they are not served.
-    std::int64_t missing = state.cluster().num_gpus();
+    const std::int64_t num_gpus = state.cluster().num_gpus();
+    std::int64_t missing = num_gpus;
     std::size_t next = 0;
     prefix_.clear();
+    ClassId id = 0;
+    KeyedJob waiting = queue_.least(num_gpus, id);
     while (missing > 0) {
-      ClassId id = 0;
-      const KeyedJob waiting = queue_.least(state.cluster().num_gpus(), id);
       const KeyedJob running = next < running_.size() ? running_[next] : WaitingQueue::kNone;
       if (waiting.job == kNoJob && running.job == kNoJob) break;
       const bool is_running = running < waiting;
@@ -74,23 +80,11 @@ class WholeFilling final : public PreemptiveScheduler {
         ++next;
       } else {
         queue_.pop(id);
+        waiting = queue_.least(num_gpus, id);
       }
     }
 
-    widest_first_.resize(prefix_.size());
-    for (std::size_t i = 0; i < prefix_.size(); ++i) widest_first_[i] = i;
-    std::stable_sort(widest_first_.begin(), widest_first_.end(), [&](std::size_t a, std::size_t b) {
-      return prefix_[a].gpus > prefix_[b].gpus;
-    });
-    std::int64_t budget = state.cluster().num_gpus();
-    for (const std::size_t i : widest_first_) {
-      if (prefix_[i].gpus > budget) {
-        if (is_strict_) break;
-        continue;
-      }
-      prefix_[i].is_served = true;
-      budget -= prefix_[i].gpus;
-    }
+    serve_widest_first(num_gpus);
     for (const Candidate& job : prefix_) {
       if (job.is_running) {
         if (job.is_served) {
@@ -118,10 +112,36 @@ class WholeFilling final : public PreemptiveScheduler {
     bool is_served;
   };
 
+  /// Of one width the first ones in key order are served, as many as the wider ones leave room for.
+  void serve_widest_first(std::int64_t budget) {
+    for (const Candidate& job : prefix_) {
+      const auto gpus = static_cast<std::size_t>(job.gpus);
+      if (gpus >= num_of_width_.size()) num_of_width_.resize(gpus + 1);
+      if (num_of_width_[gpus]++ == 0) widths_.push_back(gpus);
+    }
+    std::ranges::sort(widths_, std::greater());
+    bool is_over = false;
+    for (const std::size_t gpus : widths_) {
+      std::int64_t& num = num_of_width_[gpus];
+      const std::int64_t wanted = num;
+      const auto each = static_cast<std::int64_t>(gpus);
+      if (is_over) num = 0;
+      if (each > 0) num = std::min(num, budget / each);
+      budget -= num * each;
+      is_over = is_strict_ && num < wanted;
+    }
+    for (Candidate& job : prefix_) {
+      job.is_served = num_of_width_[static_cast<std::size_t>(job.gpus)]-- > 0;
+    }
+    for (const std::size_t gpus : widths_) num_of_width_[gpus] = 0;
+    widths_.clear();
+  }
+
   bool is_strict_;
   std::uint64_t num_odd_widths_ = 0;
   std::vector<Candidate> prefix_;
-  std::vector<std::size_t> widest_first_;
+  std::vector<std::int64_t> num_of_width_;  // of the prefix; 0 between decisions
+  std::vector<std::size_t> widths_;
 };
 
 class ServerFillingSrpt final : public KineticScheduler {
