@@ -107,16 +107,21 @@ double PartialAllocation::best(const std::vector<Bundle>& bids, std::span<const 
 
 void PartialAllocation::fill(const std::vector<Bundle>& bids, std::span<const double> after,
                              Cells out) {
-  std::vector<std::int64_t> left(most_.size(), 0);
-  int bundle = -1;
-  for (double& product : out) {
-    product = best(bids, after, left, bundle);
-    for (std::size_t type = 0; type < left.size(); ++type) {
-      if (left[type] < most_[type]) {
-        ++left[type];
-        break;
+  if (after.empty()) {
+    nobody_.assign(out.size(), 1.0);
+    after = nobody_;
+  }
+  std::copy(after.begin(), after.end(), out.begin());
+  for (const Bundle& bid : bids) {
+    const std::size_t type = index(bid.type);
+    const double worth = worth_of(bid);
+    const std::size_t taken = index(bid.gpus) * stride_[type];
+    // Cells that differ in this type and those before it stand together, by what is left of it.
+    const std::size_t block = (static_cast<std::size_t>(most_[type]) + 1) * stride_[type];
+    for (std::size_t begin = 0; begin < out.size(); begin += block) {
+      for (std::size_t cell = begin + taken; cell < begin + block; ++cell) {
+        out[cell] = std::max(out[cell], worth * after[cell - taken]);
       }
-      left[type] = 0;
     }
   }
   stop_->count(out.size() * (bids.size() + 1));

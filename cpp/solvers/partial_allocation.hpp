@@ -70,6 +70,7 @@ class PartialAllocation {
   std::vector<std::int64_t> most_;   // by type
   std::vector<std::size_t> stride_;  // by type
   std::vector<double> products_;     // of all bidders but the first, by bidder, then by cell
+  std::vector<double> nobody_;       // the products of no bidders, by cell
   std::vector<double> without_;
   std::vector<double> filled_;
   std::vector<std::int64_t> left_;  // by type
