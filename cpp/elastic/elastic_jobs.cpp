@@ -178,7 +178,7 @@ void ElasticJobs::take(std::span<const Part> parts, int sign) noexcept {
   }
 }
 
-double ElasticJobs::rate(const State& state, Job& job, int type, int gpus) {
+double ElasticJobs::asked_rate(const State& state, Job& job, int type, int gpus) {
   if (job.rates.size() <= index(type)) job.rates.resize(index(type) + 1);
   std::vector<double>& rates = job.rates[index(type)];
   while (rates.size() <= static_cast<std::size_t>(gpus)) {
@@ -218,12 +218,6 @@ bool ElasticJobs::give(Job& job, const Configuration& configuration) {
   job.wanted_rate = configuration.rate;
   take(job.wanted, 1);
   return true;
-}
-
-void ElasticJobs::widen(Job& job, double rate) noexcept {
-  retain(job.wanted.front().type, 1);
-  ++job.wanted.front().gpus;
-  job.wanted_rate = rate;
 }
 
 bool ElasticJobs::keep(Job& job) {

@@ -90,13 +90,23 @@ class ElasticJobs {
   [[nodiscard]] std::int64_t all_left() const noexcept { return all_left_; }
 
   /// As State::rate.
-  [[nodiscard]] static double rate(const State& state, Job& job, int type, int gpus);
+  [[nodiscard]] static double rate(const State& state, Job& job, int type, int gpus) {
+    if (index(type) < job.rates.size()) {
+      const std::vector<double>& rates = job.rates[index(type)];
+      if (static_cast<std::size_t>(gpus) < rates.size())
+        return rates[static_cast<std::size_t>(gpus)];
+    }
+    return asked_rate(state, job, type, gpus);
+  }
   [[nodiscard]] bool fits(const Job& job, const Configuration& configuration) const noexcept;
   /// Wants the configuration instead of what the job wanted; false, and nothing is changed, if the
   /// GPUs left and those it wanted do not suffice.
   bool give(Job& job, const Configuration& configuration);
-  /// Who wants GPUs of one type wants one more of them, which is left.
-  void widen(Job& job, double rate) noexcept;
+  /// Who wants GPUs of one type wants so many of them, for which `retain` was told.
+  static void widen(Job& job, int gpus, double rate) noexcept {
+    job.wanted.front().gpus = gpus;
+    job.wanted_rate = rate;
+  }
   /// Wants what the job holds; as `give`.
   bool keep(Job& job);
   /// Wants nothing.
@@ -104,7 +114,7 @@ class ElasticJobs {
   /// All GPUs are to be given, though everybody still wants what it holds: each holder is then
   /// retained or dropped.
   void take_all_back();
-  /// Who wants what it holds, so many GPUs of a type, goes on so.
+  /// So many GPUs of a type are given: what somebody goes on with, or will be said to want.
   void retain(int type, std::int64_t gpus) noexcept {
     left_[index(type)] -= gpus;
     all_left_ -= gpus;
@@ -138,6 +148,7 @@ class ElasticJobs {
  private:
   static std::size_t index(int type) noexcept { return static_cast<std::size_t>(type); }
 
+  [[nodiscard]] static double asked_rate(const State& state, Job& job, int type, int gpus);
   void describe(const State& state, Job& job) const;
   void describe_mixed(const State& state, Job& job) const;
   void take(std::span<const Part> parts, int sign) noexcept;

@@ -164,12 +164,9 @@ void GpuByGpu::give_least(const State& state) {
   }
 }
 
-Configuration GpuByGpu::next_width(const State& state, ElasticJobs::Job& job) const {
-  const Part& now = job.wanted.front();
-  Configuration next{now.type, now.gpus + 1, 0.0};
-  const bool may = now.gpus < state.max_gpus(job.id) && now.gpus < jobs_.total(now.type);
-  if (may) next.rate = ElasticJobs::rate(state, job, now.type, next.gpus);
-  return next;
+int GpuByGpu::most_gpus(const State& state, const ElasticJobs::Job& job) const noexcept {
+  const std::int64_t total = jobs_.total(job.wanted.front().type);
+  return static_cast<int>(std::min<std::int64_t>(total, state.max_gpus(job.id)));
 }
 
 void GpuByGpu::spare_restarts(const State& state) {

@@ -45,8 +45,16 @@ class GpuByGpu : public Scheduler {
   [[nodiscard]] static bool may_grow(const ElasticJobs::Job& job) noexcept {
     return job.wanted.size() == 1 && !job.is_mixed();
   }
+  /// What it may have of the type of which it wants some.
+  [[nodiscard]] int most_gpus(const State& state, const ElasticJobs::Job& job) const noexcept;
   /// One GPU more; with a rate of 0 if the job may not have it.
-  [[nodiscard]] Configuration next_width(const State& state, ElasticJobs::Job& job) const;
+  [[nodiscard]] static Configuration next_width(const State& state, ElasticJobs::Job& job,
+                                                int most_gpus) {
+    const Part& now = job.wanted.front();
+    Configuration next{now.type, now.gpus + 1, 0.0};
+    if (now.gpus < most_gpus) next.rate = ElasticJobs::rate(state, job, now.type, next.gpus);
+    return next;
+  }
   /// Who could grow but would not end earlier for it stays as it is.
   void spare_restarts(const State& state);
 

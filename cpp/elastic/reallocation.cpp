@@ -226,16 +226,16 @@ void Reallocation::find_movable(const State& state, const Target& target) {
 bool Reallocation::defragment(const State& state, const Target& target, Actions& actions) {
   if (state.occupancy().is_pooled() || !has_free(state.occupancy(), parts(target))) return false;
   find_movable(state, target);
-  Occupancy without = state.occupancy();
+  without_ = state.occupancy();
   moves_.clear();
   for (const Slot* run : movable_) {
     stop_->count(kStepsOfMove * (moves_.size() + 1));  // each is tried with all before it
-    release(without, state, *run);
+    release(*without_, state, *run);
     moves_.push_back({run->job, run->gpus, false, {}});
-    if (!place(without, state, target.job, parts(target), allocation_)) continue;
-    Occupancy plan = without;
-    acquire(plan, state, target.job, allocation_);
-    if (!place_moved(plan, state)) continue;
+    if (!place(*without_, state, target.job, parts(target), allocation_)) continue;
+    plan_ = *without_;
+    acquire(*plan_, state, target.job, allocation_);
+    if (!place_moved(*plan_, state)) continue;
     carry_out(state, target, actions);
     return true;
   }
@@ -261,16 +261,16 @@ bool Reallocation::clear_server(const State& state, const Target& target, Action
   std::sort(vacancies_.begin(), vacancies_.end());
   if (vacancies_.size() > kMostCleared) vacancies_.resize(kMostCleared);
   for (const Vacancy& vacancy : vacancies_) {
-    Occupancy without = free;
+    without_ = free;
     moves_.clear();
     for (const Slot* run : movable_) {
       if (gpus_on(*run, vacancy.server) == 0) continue;
-      release(without, state, *run);
+      release(*without_, state, *run);
       moves_.push_back({run->job, run->gpus, may_stop(run->job), {}});
     }
-    if (!place(without, state, target.job, parts(target), allocation_)) continue;
-    acquire(without, state, target.job, allocation_);
-    if (!place_moved(without, state)) continue;
+    if (!place(*without_, state, target.job, parts(target), allocation_)) continue;
+    acquire(*without_, state, target.job, allocation_);
+    if (!place_moved(*without_, state)) continue;
     carry_out(state, target, actions);
     return true;
   }
@@ -292,13 +292,13 @@ void Reallocation::carry_out(const State& state, const Target& target, Actions& 
 
 /// Finds places for all the moved jobs, the widest first; those that may be stopped come last.
 bool Reallocation::place_moved(Occupancy& plan, const State& state) {
-  std::vector<std::size_t> order(moves_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  order_.resize(moves_.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
     if (moves_[a].stops != moves_[b].stops) return moves_[b].stops;
-    return moves_[a].gpus > moves_[b].gpus;
+    return moves_[a].gpus != moves_[b].gpus ? moves_[a].gpus > moves_[b].gpus : a < b;
   });
-  return std::all_of(order.begin(), order.end(), [&](std::size_t i) {
+  return std::all_of(order_.begin(), order_.end(), [&](std::size_t i) {
     const Slot& run = state.slot(moves_[i].job);
     parts_of(state.cluster(), run.gpus, run.pieces, held_);
     if (!place(plan, state, run.job, held_, moves_[i].allocation)) {

@@ -124,6 +124,9 @@ class Reallocation {
   std::vector<const Slot*> movable_;
   std::vector<Move> moves_;
   std::vector<Vacancy> vacancies_;
+  std::optional<Occupancy> without_;  // a plan, and what it becomes; both kept for their memory
+  std::optional<Occupancy> plan_;
+  std::vector<std::size_t> order_;
   Allocation allocation_;
   Allocation piece_;
 };

@@ -101,8 +101,7 @@ def test_a_pass_that_begins_where_it_may_differ_is_one_over_all(
     assert_equal_schedules(drawn, policy=policy, placement="consolidated", speed="table")
 
 
-def test_so_many_grow_that_the_blocks_of_their_line_do() -> None:
-    # Blocks of 16 grow from 64 x 64 jobs on.
+def test_so_many_grow_that_their_blocks_are_split() -> None:
     draws = np.random.default_rng(3)
     num_jobs = 6_000
     trace = gs.Trace.from_columns(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gpusched as gs
 from gpusched._core import _testing
 from gpusched.deciding.assignment import assign
 
@@ -93,3 +94,23 @@ def test_plans_are_the_same_bits(seed: int) -> None:
         found = solve(*problem)
         with two_lanes():
             assert solve(*problem) == found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_passes_over_claims_have_the_same_winners(seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    size = 200
+    profiles = [
+        gs.models.JobProfile(f"m{index}", throughput={"A": {1: 1.0, 2: gain, 4: gain * gain}})
+        for index, gain in enumerate((1.25, 1.5, 2.0))  # of which the last passes newcomers
+    ]
+    trace = gs.Trace.from_columns(
+        submit_s=np.sort(draws.integers(0, 100, size)),
+        service_s=draws.integers(1, 50, size) * 10,
+        gpus=np.ones(size, np.int64),
+    ).with_profiles(profiles, index=draws.integers(0, len(profiles), size))
+    run = {"policy": "afs", "placement": "first-fit", "speed": "table"}
+    cluster = gs.Cluster((gs.ServerGroup(60, 8, "A"),))
+    found = gs.simulate(trace, cluster, **run)
+    with two_lanes():
+        assert gs.simulate(trace, cluster, **run).digest == found.digest

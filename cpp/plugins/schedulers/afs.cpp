@@ -33,73 +33,85 @@ class Afs final : public GpuByGpu {
   }
 
  private:
+  /// A job without GPUs, and the least that it could have.
+  struct Newcomer {
+    Ref<ElasticJobs::Job> job;
+    Configuration least;
+  };
+  /// Jobs without GPUs have no throughput: of those the shortest goes on.
+  static constexpr GrowthClaim kOfNewcomer{kInfinity, 1.0, kInfinity};
+
   void give_out(const State& state) override {
     contest_.clear();
     WaitingLine::Walk waiting = line();
-    std::optional<Contender> newcomer = next_newcomer(state, waiting);
+    std::optional<Newcomer> newcomer = next_newcomer(state, waiting);
     while (jobs_.all_left() > 0) {
       stop_->count(kStepsOfGift);
-      if (newcomer && !jobs_.fits(*newcomer->job, newcomer->to)) {
+      if (newcomer && !jobs_.fits(*newcomer->job, newcomer->least)) {
         newcomer = newcomer_of(state, *newcomer->job);
         if (!newcomer) newcomer = next_newcomer(state, waiting);
       }
-      const Contender* found =
-          newcomer ? contest_.winner_from(*newcomer, *stop_) : contest_.winner(*stop_);
-      if (found == nullptr) return;
-      const int type = found->to.type;
-      if (found->job->wanted.empty()) {
-        give_least(*found->job, found->to);
-        if (const auto next = contender_of(state, *found->job, found->work)) contest_.insert(*next);
+      Contender* winner =
+          newcomer ? contest_.winner_from(kOfNewcomer, *stop_) : contest_.winner(*stop_);
+      int type = kSeveralTypes;
+      if (winner != nullptr) {
+        type = winner->type;
+        grow(state, *winner);
+      } else if (newcomer) {
+        type = newcomer->least.type;
+        give_least(*newcomer->job, newcomer->least);
+        enter(state, *newcomer->job);
         newcomer = next_newcomer(state, waiting);
       } else {
-        grow(state, *found);
+        break;
       }
       if (type == kSeveralTypes || jobs_.left(type) == 0) leave_out_those_without();
     }
+    for (const Contender& contender : contest_.all()) {
+      ElasticJobs::widen(*contender.job, contender.gpus, contender.rate);
+    }
   }
 
-  void grow(const State& state, const Contender& winner) {
-    jobs_.widen(*winner.job, winner.to.rate);
-    if (const auto next = contender_of(state, *winner.job, winner.work)) {
-      contest_.replace(*next);
-    } else {
-      contest_.erase(winner);
-    }
+  void enter(const State& state, ElasticJobs::Job& job) {
+    if (!may_grow(job)) return;
+    const Part& now = job.wanted.front();
+    const auto work = static_cast<double>(state.remaining(job.id).count());
+    Contender contender{job.id,          now.type, now.gpus, most_gpus(state, job),
+                        job.wanted_rate, 0.0,      work,     &job};
+    contender.next_rate = next_rate(state, contender);
+    if (contender.gains()) contest_.insert(contender);
+  }
+
+  void grow(const State& state, Contender& winner) {
+    jobs_.retain(winner.type, 1);
+    ++winner.gpus;
+    winner.rate = winner.next_rate;
+    winner.next_rate = next_rate(state, winner);
+    contest_.claim_again();
+  }
+
+  [[nodiscard]] static double next_rate(const State& state, const Contender& contender) {
+    if (contender.gpus >= contender.most_gpus) return 0.0;
+    return ElasticJobs::rate(state, *contender.job, contender.type, contender.gpus + 1);
   }
 
   /// A GPU more of a type that is used up.
   void leave_out_those_without() {
-    contest_.keep_those(
-        [&](const Contender& contender) { return jobs_.left(contender.to.type) > 0; });
+    contest_.keep_those([&](const Contender& contender) { return jobs_.left(contender.type) > 0; });
   }
 
-  /// Jobs without GPUs have no throughput: of those the shortest goes on.
-  std::optional<Contender> next_newcomer(const State& state, WaitingLine::Walk& waiting) const {
+  std::optional<Newcomer> next_newcomer(const State& state, WaitingLine::Walk& waiting) const {
     while (ElasticJobs::Job* job = waiting.next()) {
-      std::optional<Contender> found = newcomer_of(state, *job);
+      std::optional<Newcomer> found = newcomer_of(state, *job);
       if (found) return found;
     }
     return std::nullopt;
   }
 
-  std::optional<Contender> newcomer_of(const State& state, ElasticJobs::Job& job) const {
+  std::optional<Newcomer> newcomer_of(const State& state, ElasticJobs::Job& job) const {
     const Configuration* least = least_width(state, job);
     if (least == nullptr) return std::nullopt;
-    return Contender{job.id, &job, *least, kInfinity, 1.0, kInfinity, work_of(state, job)};
-  }
-
-  [[nodiscard]] static double work_of(const State& state, const ElasticJobs::Job& job) {
-    return static_cast<double>(state.remaining(job.id).count());
-  }
-
-  std::optional<Contender> contender_of(const State& state, ElasticJobs::Job& job,
-                                        double work) const {
-    if (!may_grow(job)) return std::nullopt;
-    const Configuration next = next_width(state, job);
-    const double gain = next.rate - job.wanted_rate;
-    if (!(gain > 0)) return std::nullopt;
-    return Contender{
-        job.id, &job, next, work / job.wanted_rate, gain / next.rate, gain / job.wanted_rate, work};
+    return Newcomer{&job, *least};
   }
 
   std::optional<ControlCheck> stop_;

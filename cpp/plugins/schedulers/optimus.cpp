@@ -54,7 +54,8 @@ class Optimus final : public GpuByGpu {
 
   void offer(const State& state, ElasticJobs::Job& job) {
     const Part& now = job.wanted.front();
-    const Configuration next = doubles_ ? next_configuration(job, now) : next_width(state, job);
+    const Configuration next =
+        doubles_ ? next_configuration(job, now) : next_width(state, job, most_gpus(state, job));
     if (!(next.rate > job.wanted_rate)) return;
     const auto work = static_cast<double>(state.remaining(job.id).count());
     const double gain = (work / job.wanted_rate - work / next.rate) / (next.gpus - now.gpus);
