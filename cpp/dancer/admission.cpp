@@ -60,12 +60,11 @@ void Admission::offer_first(const State& state, Index index, Actions& actions) {
     book_->make_promise(index, steps_);
     return;
   }
-  DancerJob& own = book_->jobs[index];
+  const DancerJob& own = book_->jobs[index];
   if (own.is_in_time(own.query(state))) {
-    own.promise = Promise::open;
-    book_->open.push_back(index);
+    book_->leave_open(state, index);
   } else {
-    book_->lose_hope(state, index);
+    book_->lose_hope(index, state.is_running(own.job));
   }
 }
 

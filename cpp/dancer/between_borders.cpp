@@ -1,5 +1,7 @@
 #include "dancer/between_borders.hpp"
 
+#include <ranges>
+
 #include "base/infinity.hpp"
 #include "deadlines/slot_filling.hpp"
 
@@ -42,7 +44,9 @@ void BetweenBorders::find_yielding(const State& state, int type) {
   };
   for (auto job = book_->rest_running.rbegin(); job != book_->rest_running.rend(); ++job)
     add(book_->index[*job]);
-  for (auto index = book_->open.rbegin(); index != book_->open.rend(); ++index) add(*index);
+  for (const OpenJob& one : std::views::reverse(book_->open.all())) {
+    if (!one.is_gone && !one.is_at_rest) add(one.index);
+  }
 }
 
 bool BetweenBorders::might_start(const State& state, const PlanQuery& query) {
@@ -59,7 +63,10 @@ bool BetweenBorders::might_start(const State& state, const PlanQuery& query) {
   }
   for (const JobId job : book_->rest_running)
     add(book_->jobs[book_->index[job]], book_->jobs[book_->index[job]].held, 1);
-  for (const Index index : book_->open) add(book_->jobs[index], book_->jobs[index].held, 1);
+  for (const OpenJob& one : book_->open.all()) {
+    if (one.is_gone || one.is_at_rest) continue;
+    add(book_->jobs[one.index], book_->jobs[one.index].held, 1);
+  }
   for (const Index index : book_->live) {
     const DancerJob& own = book_->jobs[index];
     if (own.held < 0) continue;
@@ -155,13 +162,17 @@ void BetweenBorders::start_waiting(const State& state, Actions& actions) {
   const auto is_over = [&] {
     return misses >= kMaxFillMisses || state.occupancy().num_free() == 0;
   };
-  for (const Index index : book_->open) {
+  for (OpenJob& one : book_->open.all()) {
     if (is_over()) return;
-    if (!can_start(book_->jobs[index].job)) continue;
+    if (one.is_gone || !can_start(one.job)) continue;
     count_spare(state);
-    FillJob job{.query = book_->jobs[index].query(state)};
+    FillJob job{.query = book_->jobs[one.index].query(state)};
     SlotFilling::rescue({&job, 1}, spare_);
-    if (job.chosen < 0 || !start(state, index, job.chosen, actions)) ++misses;
+    if (job.chosen >= 0 && start(state, one.index, job.chosen, actions)) {
+      one.is_at_rest = false;
+    } else {
+      ++misses;
+    }
   }
   const Time border = next_multiple(state.now(), book_->options.slot);
   for (const Index index : book_->live) {
@@ -171,9 +182,8 @@ void BetweenBorders::start_waiting(const State& state, Actions& actions) {
     if (next < 0 || border - state.now() <= own.change || !can_start(own.job)) continue;
     if (!start(state, index, next, actions)) ++misses;
   }
-  std::vector<JobId> started;
-  for (const JobId job : book_->rest) {
-    if (is_over()) break;
+  for (JobId job = book_->rest.at_or_after(0); job != kNoJob && !is_over();
+       job = book_->rest.at_or_after(job + 1)) {
     if (!can_start(job)) continue;
     count_spare(state);
     const DancerJob& own = book_->jobs[book_->index[job]];
@@ -181,12 +191,9 @@ void BetweenBorders::start_waiting(const State& state, Actions& actions) {
     if (best < 0 || !start(state, book_->index[job], best, actions)) {
       ++misses;
     } else {
-      started.push_back(job);
+      book_->rest.erase(job);
+      book_->rest_running.insert(job);
     }
-  }
-  for (const JobId job : started) {
-    book_->rest.erase(job);
-    book_->rest_running.insert(job);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "deadlines/batch.hpp"
 #include "deadlines/cost_bounds.hpp"
+#include "seams/slow_twins.hpp"
 
 namespace gpusched {
 
@@ -20,10 +21,11 @@ void DancerBook::begin(const Setup& setup) {
   index.assign(setup.state.jobs().num_jobs(), 0);
   live.clear();
   open.clear();
-  rest.clear();
+  rest = JobSet(setup.state.jobs().num_jobs());
   rest_running.clear();
   decisions.clear();
   num_broken = 0;
+  is_slow = takes_slow_twins;
 }
 
 void DancerBook::turn_to(Time now) {
@@ -42,7 +44,8 @@ DancerBook::Index DancerBook::take_in(const State& state, JobId job) {
   index[job] = id;
   DancerJob& own = jobs[id];
   own.job = job;
-  own.configurations = sets.of(state, job);
+  own.set = sets.of(state, job);
+  own.configurations = sets.at(own.set);
   own.deadline = state.jobs().deadline(job);
   own.change = state.jobs().restart_cost(job);
   own.value = state.jobs().value(job);
@@ -90,6 +93,26 @@ void DancerBook::make_promise(Index id, std::span<const PlanStep> steps) {
   live.push_back(id);
 }
 
+void DancerBook::leave_open(const State& state, Index id) {
+  jobs[id].promise = Promise::open;
+  open.push_back(as_it_stands(state, id));
+}
+
+OpenJob DancerBook::as_it_stands(const State& state, Index id) {
+  DancerJob& own = jobs[id];
+  const PlanQuery query = own.query(state);
+  own.density = value_density(query);
+  return {.index = id,
+          .job = own.job,
+          .set = own.set,
+          .is_at_rest = !is_slow && own.held < 0 && !state.is_running(own.job),
+          .is_gone = false,
+          .density = own.density,
+          .work = query.work,
+          .value = query.value,
+          .deadline = query.deadline};
+}
+
 void DancerBook::forget(JobId job) {
   const Index id = index[job];
   DancerJob& own = jobs[id];
@@ -100,10 +123,10 @@ void DancerBook::forget(JobId job) {
       count = std::erase(live, id);
       break;
     case Promise::open:
-      count = std::erase(open, id);
+      count = open.erase(job, own.density) ? 1 : 0;
       break;
     case Promise::none:
-      count = rest_running.erase(job) + rest.erase(job);
+      count = rest_running.erase(job) + (rest.erase(job) ? 1 : 0);
       break;
     case Promise::never:
       count = several.erase(job);
@@ -117,7 +140,7 @@ void DancerBook::forget(JobId job) {
   unused.push_back(id);
 }
 
-void DancerBook::lose_hope(const State& state, Index id) {
+void DancerBook::lose_hope(Index id, bool is_running) {
   DancerJob& own = jobs[id];
   if (own.promise == Promise::made) {
     planner->withdraw({.configurations = own.configurations}, own.steps);
@@ -126,7 +149,11 @@ void DancerBook::lose_hope(const State& state, Index id) {
     ++num_broken;
   }
   own.promise = Promise::none;
-  (state.is_running(own.job) ? rest_running : rest).insert(own.job);
+  if (is_running) {
+    rest_running.insert(own.job);
+  } else {
+    rest.insert(own.job);
+  }
 }
 
 }  // namespace gpusched

@@ -8,7 +8,9 @@
 
 #include "base/clone.hpp"
 #include "base/run_control.hpp"
+#include "dancer/job_set.hpp"
 #include "dancer/jobs.hpp"
+#include "dancer/open_jobs.hpp"
 #include "deadlines/planner.hpp"
 #include "seams/decision.hpp"
 #include "seams/scheduler.hpp"
@@ -30,10 +32,14 @@ struct DancerBook {
   /// One entry for each job: what was said of it last, or when it was turned down first.
   void log(const State& state, Index id, PlanVerdict verdict, double cost);
   void make_promise(Index id, std::span<const PlanStep> steps);
+  /// A job that was turned down could still meet its deadline.
+  void leave_open(const State& state, Index id);
+  /// How an open job stands.
+  [[nodiscard]] OpenJob as_it_stands(const State& state, Index id);
   /// A job has finished, or is taken back while it waits.
   void forget(JobId job);
   /// Its deadline cannot be met any more. It has a promise, or stands nowhere.
-  void lose_hope(const State& state, Index id);
+  void lose_hope(Index id, bool is_running);
   [[nodiscard]] bool has_jobs_to_plan() const noexcept {
     return !live.empty() || !open.empty() || !rest.empty() || !rest_running.empty();
   }
@@ -48,12 +54,13 @@ struct DancerBook {
   std::vector<Index> index;     ///< of each job that has arrived and not finished
   // Each of these jobs is in one of the following.
   std::vector<Index> live;      ///< with promises
-  std::vector<Index> open;      ///< that could still meet their deadlines, most urgent first
-  std::set<JobId> rest;         ///< the others that wait, and those of them that run
+  OpenJobs open;                ///< that could still meet their deadlines
+  JobSet rest;                  ///< the others that wait, and those of them that run
   std::set<JobId> rest_running;
   std::set<JobId> several;      ///< that no single type runs, whether they run or wait
   std::int64_t slot = 0;        ///< the present one
   bool is_border = false;       ///< now is where it begins
+  bool is_slow = false;         ///< every open job is looked at itself, as its slow twin
 
   std::vector<Decision> decisions;
   std::int64_t num_broken = 0;

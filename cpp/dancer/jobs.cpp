@@ -14,26 +14,23 @@ std::vector<std::int64_t> gpus_by_type(const State& state) {
   return gpus;
 }
 
-std::span<const PlanConfiguration> ConfigurationSets::of(const State& state, JobId job) {
+std::uint32_t ConfigurationSets::of(const State& state, JobId job) {
   const JobColumns& columns = state.jobs().columns();
   const Key key{state.classes().of(job), state.jobs().has_profiles() ? columns.profile[job] : 0,
                 state.min_gpus(job), state.max_gpus(job)};
-  const auto [found, is_new] = known_.try_emplace(key, nullptr);
-  if (is_new) {
-    sets_.push_back(std::make_shared<const std::vector<PlanConfiguration>>(find(state, job)));
-    found->second = sets_.back().get();
-  }
-  return *found->second;
+  const auto [found, is_new] = known_.try_emplace(key, static_cast<std::uint32_t>(sets_.size()));
+  if (is_new) sets_.push_back(std::make_shared<const Set>(find(state, job)));
+  return found->second;
 }
 
-std::vector<PlanConfiguration> ConfigurationSets::find_on(const State& state, JobId job, int type,
-                                                          std::int64_t available) const {
+ConfigurationSets::Set ConfigurationSets::find_on(const State& state, JobId job, int type,
+                                                  std::int64_t available) const {
   const int own = state.jobs().gpus(job);
   const auto at_width = [&](int gpus) {
     const double rate = state.occupancy().is_pooled() ? 1.0 : state.rate(job, type, gpus);
     return PlanConfiguration{type, gpus, rate};
   };
-  std::vector<PlanConfiguration> all;
+  Set all;
   const std::int64_t most = std::min<std::int64_t>(available, state.max_gpus(job));
   for (std::int64_t gpus = 1; freedom_.in_number && gpus <= most; gpus *= 2) {
     if (gpus < state.min_gpus(job)) continue;
@@ -53,9 +50,9 @@ std::vector<PlanConfiguration> ConfigurationSets::find_on(const State& state, Jo
   return all;
 }
 
-std::vector<PlanConfiguration> ConfigurationSets::find(const State& state, JobId job) const {
+ConfigurationSets::Set ConfigurationSets::find(const State& state, JobId job) const {
   const auto available = gpus_by_type(state);
-  std::vector<PlanConfiguration> all;
+  Set all;
   int fastest = -1;  // type at the job's own width, or wherever it runs at all
   double greatest = 0.0;
   for (int type = 0; type < static_cast<int>(available.size()); ++type) {

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/infinity.hpp"
-#include "deadlines/batch.hpp"
 #include "deadlines/cost_bounds.hpp"
 #include "seams/named.hpp"
 
@@ -26,6 +25,7 @@ void SlotBorder::begin(const Setup& setup) {
   reallocation_.begin(setup);
   anywhere_->begin({setup.seed, setup.state});
   reallocation_.last_resort = anywhere_.get();
+  bounds_.begin();
   replan_turn_ = retry_turn_ = 0;
 }
 
@@ -58,7 +58,7 @@ void SlotBorder::keep(const State& state, Index index) {
     own.steps.assign(steps_.begin(), steps_.end());
     book_->planner->promise(query, own.steps);
   } else if (!repair(query, own) && query.deadline <= query.now) {
-    book_->lose_hope(state, index);
+    book_->lose_hope(index, state.is_running(own.job));
   }
 }
 
@@ -94,37 +94,33 @@ void SlotBorder::replan(const State& state) {
 }
 
 void SlotBorder::sort_open(const State& state) {
-  urgency_.clear();
-  for (const Index index : std::exchange(book_->open, {})) {
-    const PlanQuery query = book_->jobs[index].query(state);
-    if (book_->jobs[index].is_in_time(query)) {
-      urgency_.emplace_back(-value_density(query), index);
-    } else {
-      book_->lose_hope(state, index);
-    }
+  bounds_.open(*book_->planner, book_->sets);
+  for (OpenJob& one : book_->open.all()) {
+    if (one.is_gone) continue;
+    if (!one.is_at_rest) one = book_->as_it_stands(state, one.index);
+    if (bounds_.is_in_time(one, state.now())) continue;
+    book_->open.drop(one);
+    book_->lose_hope(one.index, !one.is_at_rest && state.is_running(one.job));
   }
-  std::sort(urgency_.begin(), urgency_.end(), [&](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first
-                              : book_->jobs[a.second].job < book_->jobs[b.second].job;
-  });
-  for (const auto& [density, index] : urgency_) book_->open.push_back(index);
+  book_->open.sort();
 }
 
 void SlotBorder::retry(const State& state) {
-  const std::vector<Index> all(book_->open);
+  const std::span<OpenJob> all = book_->open.all();
   std::int64_t left = rules_.num_retries;
   // Those that the last slots did not come to.
   std::size_t skipped = retry_turn_ < all.size() ? retry_turn_ : 0;
   retry_turn_ = 0;
   for (std::size_t i = skipped; i < all.size(); ++i) {
     book_->control->check();
-    const PlanQuery query = book_->jobs[all[i]].query(state);
+    if (all[i].is_at_rest && !(bounds_.least_cost(all[i]) < all[i].value)) continue;
+    const PlanQuery query = book_->jobs[all[i].index].query(state);
     if (!(least_cost(*book_->planner, query) < query.value)) continue;
     if (left-- == 0) {
       retry_turn_ = i;
       break;
     }
-    if (admission_->offer_again(state, all[i])) std::erase(book_->open, all[i]);
+    if (admission_->offer_again(state, all[i].index)) book_->open.drop(all[i]);
   }
 }
 
@@ -145,19 +141,49 @@ void SlotBorder::hand_out(const State& state) {
     fill_.back().chosen = fill_.back().base;
     filled_.push_back(index);
   }
-  const std::size_t num_live = fill_.size();
-  for (const Index index : book_->open) {
-    fill_.push_back({.query = book_->jobs[index].query(state), .worth = book_->jobs[index].value});
-    filled_.push_back(index);
-  }
   // What saves a deadline comes before what hastens a job that will meet its own.
-  const auto all = std::span(fill_);
-  SlotFilling::rescue(all.subspan(num_live), spare_);
-  if (rules_.fills) {
-    filling_.fill(all.first(num_live), spare_, book_->options.slot);
-    filling_.fill(all.subspan(num_live), spare_, book_->options.slot);
-  }
+  rescue_open(state);
+  if (rules_.fills) filling_.fill(fill_, spare_, book_->options.slot);
+  fill_open(state);
   hand_out_rest(state);
+}
+
+/// Finds who gets GPUs that save its deadline.
+void SlotBorder::rescue_open(const State& state) {
+  const std::span<OpenJob> all = book_->open.all();
+  rescued_.clear();
+  bounds_.leave(spare_);
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    OpenJob& one = all[place];
+    if (one.is_gone || (one.is_at_rest && !bounds_.might_rescue(one, state.now()))) continue;
+    FillJob job{.query = book_->jobs[one.index].query(state)};
+    SlotFilling::rescue({&job, 1}, spare_);
+    if (job.chosen < 0) continue;
+    one.is_at_rest = false;
+    rescued_.emplace_back(place, job.chosen);
+    bounds_.leave(spare_);
+  }
+}
+
+/// Who was rescued, who may stop, and who can run on what is left.
+void SlotBorder::fill_open(const State& state) {
+  const std::size_t num_live = fill_.size();
+  const std::span<OpenJob> all = book_->open.all();
+  auto rescued = rescued_.begin();
+  bounds_.leave(spare_);
+  for (std::size_t place = 0; place < all.size(); ++place) {
+    OpenJob& one = all[place];
+    const bool is_rescued = rescued != rescued_.end() && rescued->first == place;
+    const std::int32_t chosen = is_rescued ? (rescued++)->second : -1;
+    const bool may_run = rules_.fills && bounds_.might_run(one);
+    if (one.is_gone || (one.is_at_rest && !may_run)) continue;
+    const DancerJob& own = book_->jobs[one.index];
+    fill_.push_back({.query = own.query(state), .worth = own.value, .chosen = chosen});
+    filled_.push_back(one.index);
+    one.is_at_rest = false;
+  }
+  if (!rules_.fills) return;
+  filling_.fill(std::span(fill_).subspan(num_live), spare_, book_->options.slot);
 }
 
 /// Those that run go on where their GPUs are left; then by arrival.
@@ -175,14 +201,15 @@ void SlotBorder::hand_out_rest(const State& state) {
   }
   first_waiting_ = fill_.size();
   int misses = 0;
-  for (auto job = book_->rest.begin(); job != book_->rest.end() && misses < kMaxFillMisses; ++job) {
-    const DancerJob& own = book_->jobs[book_->index[*job]];
+  for (JobId job = book_->rest.at_or_after(0); job != kNoJob && misses < kMaxFillMisses;
+       job = book_->rest.at_or_after(job + 1)) {
+    const DancerJob& own = book_->jobs[book_->index[job]];
     const PlanQuery query = own.query(state);
     const int best = fastest_as_asked(query, own.asked, spare_);
     if (best < 0) {
       ++misses;
     } else {
-      give(*job, best, query);
+      give(job, best, query);
     }
   }
 }

@@ -108,28 +108,41 @@ double cost_of_fractions(const SlotView& view, const PlanQuery& query) {
   return kInfinity;
 }
 
-}  // namespace
-
-double least_cost(const DeadlinePlanner& planner, const PlanQuery& query) {
-  const PlanWindow window = planner.window_of(query);
-  const Prices& prices = planner.prices();
-  const PromiseLedger& ledger = planner.ledger();
+/// Of a slot's length of service where at least `promised(type)` GPUs are promised.
+template <class Promised>
+double price_of_service(const Prices& prices, std::span<const PlanConfiguration> configurations,
+                        Promised&& promised) {
   double least = kInfinity;
   for (int type = 0; type < prices.num_types(); ++type) {
     int narrowest = std::numeric_limits<int>::max();
     double per_tick = kInfinity;  // GPUs for a service of one tick per tick
-    for (const PlanConfiguration& c : query.configurations) {
+    for (const PlanConfiguration& c : configurations) {
       if (c.type != type) continue;
       narrowest = std::min(narrowest, c.gpus);
       per_tick = std::min(per_tick, static_cast<double>(c.gpus) / c.rate);
     }
     if (per_tick == kInfinity) continue;
     // The price rises with what is promised.
-    const int promised = ledger.least(type, window.first, window.last, prices.gpus(type));
-    if (promised + narrowest > prices.gpus(type)) continue;
-    least = std::min(least, prices.of(type, promised) * per_tick);
+    const int fewest = promised(type);
+    if (fewest + narrowest > prices.gpus(type)) continue;
+    least = std::min(least, prices.of(type, fewest) * per_tick);
   }
-  return least * query.work / ticks_of(planner.options().slot);
+  return least;
+}
+
+}  // namespace
+
+double least_cost(const DeadlinePlanner& planner, const PlanQuery& query) {
+  const PlanWindow window = planner.window_of(query);
+  const Prices& prices = planner.prices();
+  const double price = price_of_service(prices, query.configurations, [&](int type) {
+    return planner.ledger().least(type, window.first, window.last, prices.gpus(type));
+  });
+  return price * query.work / ticks_of(planner.options().slot);
+}
+
+double least_price(const Prices& prices, std::span<const PlanConfiguration> configurations) {
+  return price_of_service(prices, configurations, [](int /*type*/) { return 0; });
 }
 
 double optimistic_cost(const DeadlinePlanner& planner, const PromiseRuns& promised,

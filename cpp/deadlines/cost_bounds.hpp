@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "deadlines/plan.hpp"
 #include "deadlines/planner.hpp"
@@ -18,6 +19,9 @@ struct Scarcity {
 
 /// At least this at present prices, whatever the plan. Much faster than to find one.
 [[nodiscard]] double least_cost(const DeadlinePlanner& planner, const PlanQuery& query);
+/// Price of a slot's length of service, at least, whatever is promised.
+[[nodiscard]] double least_price(const Prices& prices,
+                                 std::span<const PlanConfiguration> configurations);
 
 /// No schedule of the whole window costs less at the planner's prices of what is promised: every
 /// quantum that is begun counts as done, changes take no time, there is room for everybody, and

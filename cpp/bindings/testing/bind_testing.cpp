@@ -13,6 +13,7 @@
 #include "base/index_set.hpp"
 #include "base/rng.hpp"
 #include "bindings/bindings.hpp"
+#include "dancer/job_set.hpp"
 #include "placing/cut_memo.hpp"
 #include "seams/slow_twins.hpp"
 #include "solvers/graph_cut.hpp"
@@ -40,6 +41,13 @@ void bind_testing(py::module_& m) {
       .def("insert", &IndexSet::insert)
       .def("erase", &IndexSet::erase)
       .def("next", &IndexSet::next);
+
+  py::class_<JobSet>(testing, "JobSet")
+      .def(py::init<std::size_t>())
+      .def("insert", &JobSet::insert)
+      .def("erase", &JobSet::erase)
+      .def("is_empty", &JobSet::empty)
+      .def("at_or_after", &JobSet::at_or_after);
 
   py::class_<VirtualMachine>(testing, "VirtualMachine")
       .def(py::init([](std::int64_t speed) {
