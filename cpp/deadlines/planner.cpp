@@ -19,6 +19,8 @@ constexpr double kWorkRounding = 1e-9;
 /// Costs are known up to so many times the value.
 constexpr double kKnownCost = 2.0;
 
+using Pruned = DeadlineSegments::Pruned;
+
 double greatest_rate(const PlanQuery& query) noexcept {
   double most = 0.0;
   for (const PlanConfiguration& c : query.configurations) most = std::max(most, c.rate);
@@ -171,12 +173,13 @@ double DeadlinePlanner::enough(const PlanQuery& query, std::span<const PlanStep>
   return needed(query, stays ? 0.0 : rate);
 }
 
-bool DeadlinePlanner::solve(const PlanQuery& query, double work, double limit,
+bool DeadlinePlanner::solve(const PlanQuery& query, double work, double limit, bool has_options,
                             std::vector<PlanStep>& steps) {
   const int quanta = std::max(std::min(options_.quanta, kLeastQuanta),
                               std::min(options_.quanta, kQuantaPerSegment * segments_.count()));
-  segments_.make_options(query, work / static_cast<double>(quanta), quanta);
-  is_pruned_ = limit < kInfinity && segments_.prune(quanta, limit);
+  if (!has_options) segments_.make_options(query, work / static_cast<double>(quanta), quanta);
+  pruned_ = limit < kInfinity ? segments_.prune(quanta, limit) : Pruned::nothing;
+  if (pruned_ == Pruned::all) return false;
   if (!search_.solve(segments_.options(), widths_, quanta, query.current, query.is_fresh)) {
     return false;
   }
@@ -193,25 +196,28 @@ bool DeadlinePlanner::is_too_dear(const PlanQuery& query, double limit) {
 
 PlanVerdict DeadlinePlanner::find(const PlanQuery& query, std::vector<PlanStep>& steps,
                                   double& cost) {
-  const PlanVerdict verdict = find_below(query, kKnownCost * query.value, false, steps, cost);
+  const double limit = kKnownCost * query.value;
+  const PlanVerdict verdict = find_below(query, limit, Known::nothing, steps, cost);
   // What no plan below the limit does may be dear, or may not be possible.
   const bool is_none = verdict == PlanVerdict::no_room || verdict == PlanVerdict::too_long;
-  if (!is_none || !is_pruned_) return verdict;
-  return find_below(query, kInfinity, true, steps, cost);
+  if (!is_none || pruned_ == Pruned::nothing) return verdict;
+  // Without a reserve to guess at, the options are those of the first attempt.
+  const bool has_options = pruned_ == Pruned::all && query.change == Time{0};
+  return find_below(query, kInfinity, has_options ? Known::options : Known::window, steps, cost);
 }
 
 bool DeadlinePlanner::find_affordable(const PlanQuery& query, double limit,
                                       std::vector<PlanStep>& steps, double& cost) {
   return !is_too_dear(query, std::min(limit, query.value)) &&
-         find_below(query, query.value, true, steps, cost) == PlanVerdict::found;
+         find_below(query, query.value, Known::window, steps, cost) == PlanVerdict::found;
 }
 
-/// Among the plans that cost less than `limit`. `is_cut`: its window has just been cut.
-PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, bool is_cut,
+/// Among the plans that cost less than `limit`.
+PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, Known known,
                                         std::vector<PlanStep>& steps, double& cost) {
   cost = kInfinity;
   steps.clear();
-  is_pruned_ = false;
+  pruned_ = Pruned::nothing;
   const double most = greatest_rate(query);
   if (!(most > 0.0)) return PlanVerdict::unrunnable;
   const PlanWindow window = window_of(query);
@@ -226,7 +232,7 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, bo
 
   widths_.clear();
   for (const PlanConfiguration& c : query.configurations) widths_.push_back(c.gpus);
-  if (!is_cut) segments_.cut(window, query.change);
+  if (known == Known::nothing) segments_.cut(window, query.change);
   if (!segments_.may_do(query, needed(query, 0.0))) return none;
   // The reserve for a migration is lost at the rate of the configuration that migrates, which only
   // the plan tells: a guess, and what the plan found by it tells.
@@ -240,7 +246,8 @@ PlanVerdict DeadlinePlanner::find_below(const PlanQuery& query, double limit, bo
   bool is_found = false;
   double dear = kInfinity;  // a plan that held, and was followed by one that did not
   for (int attempt = 0; attempt < 3; ++attempt) {
-    if (!solve(query, needed(query, rate), limit, steps)) {
+    const bool has_options = attempt == 0 && known == Known::options;
+    if (!solve(query, needed(query, rate), limit, has_options, steps)) {
       if (rate == 0.0) break;
       rate = 0.0;
       continue;

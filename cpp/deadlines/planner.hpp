@@ -87,9 +87,12 @@ class DeadlinePlanner {
   };
 
   void see_market(const PlanQuery& query);
-  [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit, bool is_cut,
+  /// What of a query was found in the call before.
+  enum class Known : std::uint8_t { nothing, window, options };
+
+  [[nodiscard]] PlanVerdict find_below(const PlanQuery& query, double limit, Known known,
                                        std::vector<PlanStep>& steps, double& cost);
-  [[nodiscard]] bool solve(const PlanQuery& query, double work, double limit,
+  [[nodiscard]] bool solve(const PlanQuery& query, double work, double limit, bool has_options,
                            std::vector<PlanStep>& steps);
 
   PlannerOptions options_;
@@ -100,7 +103,7 @@ class DeadlinePlanner {
   MarketPrice market_;
   std::vector<Worth> worths_;  // of each type
   std::vector<std::int32_t> widths_;
-  bool is_pruned_ = false;
+  DeadlineSegments::Pruned pruned_ = DeadlineSegments::Pruned::nothing;  // in the last search
 };
 
 }  // namespace gpusched

@@ -174,23 +174,26 @@ PlanOption DeadlineSegments::option_with_gaps(const PlanQuery& query, const Segm
 }
 
 // The rest of the work costs at least its part at the best ratio.
-bool DeadlineSegments::prune(int quanta, double limit) {
+DeadlineSegments::Pruned DeadlineSegments::prune(int quanta, double limit) {
   double ratio = kInfinity;  // of cost to quanta
   for (const PlanOption& option : plan_options_) {
     const std::int32_t most = std::max(option.same, option.first);
     if (most > 0) ratio = std::min(ratio, option.cost / static_cast<double>(most));
   }
-  bool is_pruned = false;
-  for (PlanOption& option : plan_options_) {
-    if (option.cost == kInfinity) continue;
+  const auto is_dear = [&](const PlanOption& option) {
     const std::int32_t left = quanta - std::max({option.same, option.first, 0});
     const double least = option.cost + ratio * static_cast<double>(left);
     // By a margin: the sums of the oracle round otherwise.
-    if (least * kSurelyDearer < limit) continue;
+    return least * kSurelyDearer >= limit;
+  };
+  if (std::all_of(plan_options_.begin(), plan_options_.end(), is_dear)) return Pruned::all;
+  Pruned found = Pruned::nothing;
+  for (PlanOption& option : plan_options_) {
+    if (option.cost == kInfinity || !is_dear(option)) continue;
     option.cost = kInfinity;
-    is_pruned = true;
+    found = Pruned::some;
   }
-  return is_pruned;
+  return found;
 }
 
 // With a tick of service at a price, each segment could choose for itself what to run, and would

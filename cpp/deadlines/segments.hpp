@@ -57,8 +57,9 @@ class DeadlineSegments {
   /// By segment, then configuration; `quanta` of work are all of it.
   void make_options(const PlanQuery& query, double quantum, int quanta);
   [[nodiscard]] std::span<const PlanOption> options() const noexcept { return plan_options_; }
-  /// Takes out what no plan that costs less than `limit` could use. Whether anything was.
-  [[nodiscard]] bool prune(int quanta, double limit);
+  enum class Pruned : std::uint8_t { nothing, some, all };
+  /// Takes out what no plan that costs less than `limit` could use; nothing where that is all.
+  [[nodiscard]] Pruned prune(int quanta, double limit);
   /// Whether some plan might do so many ticks of service.
   [[nodiscard]] bool may_do(const PlanQuery& query, double work) const;
   /// Whether a bound says that every plan costs `limit` or more, whatever is dropped at its end.
