@@ -32,10 +32,13 @@ class RunningIndex {
   /// The latest entry; the index must not be empty.
   [[nodiscard]] const Entry& back() const noexcept {
     const Block& last = *blocks_.back();
-    return last.entries[last.size - 1];
+    return last.entries[last.end - 1];
   }
   /// The earliest; as above.
-  [[nodiscard]] const Entry& front() const noexcept { return blocks_.front()->entries[0]; }
+  [[nodiscard]] const Entry& front() const noexcept {
+    const Block& first = *blocks_.front();
+    return first.entries[first.begin];
+  }
   void clear() noexcept {
     blocks_.clear();
     lasts_.clear();
@@ -75,11 +78,12 @@ class RunningIndex {
     return blocks_[static_cast<std::size_t>(cursor.block)]->entries[cursor.position];
   }
   void step(Cursor& cursor) const noexcept {
-    if (++cursor.position < blocks_[static_cast<std::size_t>(cursor.block)]->size) return;
-    cursor = cursor.block + 1 < std::ssize(blocks_) ? Cursor{cursor.block + 1, 0} : Cursor{-1, 0};
+    if (++cursor.position < blocks_[static_cast<std::size_t>(cursor.block)]->end) return;
+    const auto next = static_cast<std::size_t>(cursor.block + 1);
+    cursor = next < blocks_.size() ? Cursor{cursor.block + 1, blocks_[next]->begin} : Cursor{-1, 0};
   }
   void step_back(Cursor& cursor) const noexcept {
-    if (cursor.position > 0) {
+    if (cursor.position > blocks_[static_cast<std::size_t>(cursor.block)]->begin) {
       --cursor.position;
     } else {
       cursor = before(cursor.block);
@@ -89,14 +93,16 @@ class RunningIndex {
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& block : blocks_) {
-      for (int i = 0; i < block->size; ++i) visit(block->entries[i]);
+      for (int i = block->begin; i < block->end; ++i) visit(block->entries[i]);
     }
   }
 
  private:
   static constexpr int kCapacity = 64;
+  /// Its entries stand in [begin, end): who ends first leaves without that the others move.
   struct Block {
-    int size = 0;
+    int begin = 0;
+    int end = 0;
     std::int64_t sum = 0;
     Entry entries[kCapacity];
   };
@@ -108,7 +114,7 @@ class RunningIndex {
   /// The last entry of the block before.
   [[nodiscard]] Cursor before(std::ptrdiff_t block) const noexcept {
     return block == 0 ? Cursor{-1, 0}
-                      : Cursor{block - 1, blocks_[static_cast<std::size_t>(block - 1)]->size - 1};
+                      : Cursor{block - 1, blocks_[static_cast<std::size_t>(block - 1)]->end - 1};
   }
 
   std::vector<Boxed<Block>> blocks_;
