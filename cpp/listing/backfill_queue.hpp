@@ -11,8 +11,9 @@
 
 namespace gpusched {
 
-/// Waiting jobs by arrival, asked for the first of a class that is short enough: a minimum of
-/// the estimates over blocks, and over blocks of blocks, skips the ones that are not.
+/// Waiting jobs by arrival, asked for the first of a class that is short enough: a bound of the
+/// estimates over blocks, and over blocks of blocks, skips the ones that are not, and who was too
+/// long for a question is not looked at again by those that ask for shorter jobs.
 class BackfillQueue {
  public:
   /// `jobs` and `classes` outlive the queue.
@@ -25,35 +26,52 @@ class BackfillQueue {
     return lines_[id].num_waiting;
   }
 
-  /// No waiting job of the class is estimated to be shorter; kNever if there is none.
+  /// The waiting job of the class with the lowest JobId; kNoJob if there is none.
+  [[nodiscard]] JobId first(ClassId id) const noexcept {
+    const Line& line = lines_[id];
+    return line.num_waiting == 0 ? kNoJob : line.jobs[line.head];
+  }
+
+  /// No waiting job of the class is estimated to be shorter, mostly one is as short; kNever if
+  /// there is none.
   [[nodiscard]] Time shortest(ClassId id) const noexcept;
 
   /// Jobs of a class are added in order of their JobIds.
   void add(JobId job);
   void remove(JobId job);
 
-  /// The first waiting job of the class after `after` (kNoJob: from the start) whose estimate is
-  /// at most `longest`; kNoJob if there is none.
-  [[nodiscard]] JobId next(ClassId id, JobId after, Time longest) const noexcept;
+  /// The first waiting job of the class after `after` whose estimate is at most `longest`; kNoJob
+  /// if there is none.
+  [[nodiscard]] JobId next(ClassId id, JobId after, Time longest) noexcept;
 
  private:
   static constexpr std::size_t kBlock = 64;
   static constexpr std::int64_t kGone = std::numeric_limits<std::int64_t>::max();
 
+  /// The jobs in places [begin, end) are longer than that, or gone.
+  struct Passed {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::int64_t longest = -1;
+  };
+
   /// The jobs of one class that have waited or wait, with their estimates (kGone once they left).
   struct Line {
     std::vector<JobId> jobs;
     std::vector<std::int64_t> estimate;
+    // None of a block is shorter. Who leaves does not raise it; who looks in vain does.
     std::vector<std::int64_t> block_least;
     std::vector<std::int64_t> super_least;
-    std::size_t head = 0;           // all before it are gone
-    mutable std::size_t found = 0;  // where the last search has ended
+    std::size_t head = 0;  // all before it are gone
+    Passed passed;
     std::size_t num_waiting = 0;
   };
 
   /// Where the job stands in the line, or would.
   [[nodiscard]] static std::size_t place_of(const Line& line, JobId job);
-  [[nodiscard]] static std::size_t find(const Line& line, std::size_t from, std::int64_t longest);
+  /// The first place from `from` on whose job is short enough; the number of places if none is.
+  [[nodiscard]] static std::size_t find(Line& line, std::size_t from, std::int64_t longest);
+  static void raise(Line& line, std::size_t block);
   static void compact(Line& line);
 
   const JobTable* jobs_ = nullptr;

@@ -6,12 +6,14 @@ namespace gpusched {
 
 void BackfillWalk::begin(const JobTable& jobs, const JobClasses& classes) {
   classes_ = &classes;
+  first_ = kNoJob;
   queue_.begin(jobs, classes);
   next_.assign(classes.num_classes(), kNoKeyedJob);
-  is_refused_.assign(classes.num_classes(), 0);
-  is_closed_.assign(classes.num_classes(), 0);
   tree_.begin(classes);
-  shortest_.assign(has_tree() ? classes.num_classes() : 0, 0);
+  const std::size_t num_leaves = has_tree() ? classes.num_classes() : 0;
+  is_refused_.assign(num_leaves, 0);
+  is_closed_.assign(num_leaves, 0);
+  shortest_.assign(num_leaves, 0);
   changed_.clear();
   limited_.clear();
 }
@@ -23,15 +25,8 @@ void BackfillWalk::set_next(ClassId id, JobId job) {
   tree_.update(id, leaves());
 }
 
-JobId BackfillWalk::first() const noexcept {
-  if (queue_.empty()) return kNoJob;
-  if (has_tree()) return tree_.top().job;
-  JobId least = kNoJob;
-  for (const KeyedJob& next : next_) least = std::min(least, next.job);
-  return least;
-}
-
 void BackfillWalk::add(JobId job) {
+  if (queue_.empty()) first_ = job;
   queue_.add(job);
   const ClassId id = classes_->of(job);
   const bool is_first = next_[id].job == kNoJob;
@@ -42,30 +37,32 @@ void BackfillWalk::add(JobId job) {
 void BackfillWalk::remove(JobId job) {
   queue_.remove(job);
   const ClassId id = classes_->of(job);
-  if (queue_.num_waiting(id) == 0) is_refused_[id] = 0;
-  set_next(id, queue_.next(id, kNoJob, kNever));
+  if (has_tree() && queue_.num_waiting(id) == 0) is_refused_[id] = 0;
+  set_next(id, queue_.first(id));
+  if (job != first_) return;
+  first_ = kNoJob;
+  if (has_tree()) {
+    first_ = tree_.top().job;
+  } else {
+    for (const KeyedJob& next : next_) first_ = std::min(first_, next.job);
+  }
+}
+
+bool BackfillWalk::has_any(const JobClasses::Group& group, std::int64_t widest) const noexcept {
+  if (has_tree()) {
+    ClassId id = 0;
+    return next(group, ClassTree::Most{widest}, [](ClassId) { return true; }, id) != kNoJob;
+  }
+  for (ClassId id = group.begin; id < group.end && classes_->room(id) <= widest; ++id) {
+    if (next_[id].job != kNoJob) return true;
+  }
+  return false;
 }
 
 void BackfillWalk::depart(JobId first) {
   const ClassId id = classes_->of(first);
   changed_.push_back(id);
   set_next(id, queue_.next(id, first, kNever));
-}
-
-JobId BackfillWalk::next(const JobClasses::Group& group, std::int64_t widest,
-                         ClassId& id) const noexcept {
-  if (has_tree()) {
-    return next(group, ClassTree::Most{widest}, [](ClassId) { return true; }, id);
-  }
-  JobId least = kNoJob;
-  ClassId its = group.begin;
-  for (ClassId at = group.begin; at < group.end && classes_->room(at) <= widest; ++at) {
-    const JobId job = next_[at].job;
-    its = job < least ? at : its;
-    least = std::min(least, job);
-  }
-  id = its;
-  return least;
 }
 
 void BackfillWalk::close(ClassId id) {
@@ -105,7 +102,7 @@ void BackfillWalk::arrive() {
   for (const ClassId id : changed_) {
     is_closed_[id] = 0;
     if (queue_.num_waiting(id) == 0) is_refused_[id] = 0;
-    set_next(id, queue_.next(id, kNoJob, kNever));
+    set_next(id, queue_.first(id));
   }
   changed_.clear();
   limited_.clear();

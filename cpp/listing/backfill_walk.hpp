@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -10,28 +12,35 @@
 
 namespace gpusched {
 
-/// Waiting jobs by arrival, and a walk over those behind the first, which passes over what cannot
-/// start: of each class it keeps the next job that comes into question. Many classes are kept in a
-/// tree.
+/// Waiting jobs by arrival. Many classes are kept in a tree, and there is a walk over those behind
+/// the first, which passes over what cannot start: of each class it keeps the next job that comes
+/// into question.
 class BackfillWalk {
  public:
   /// `jobs` and `classes` outlive the walk.
   void begin(const JobTable& jobs, const JobClasses& classes);
 
-  [[nodiscard]] const BackfillQueue& queue() const noexcept { return queue_; }
+  [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return queue_.size(); }
   [[nodiscard]] bool has_tree() const noexcept { return !tree_.empty(); }
   /// The waiting job with the lowest JobId; kNoJob if there is none.
-  [[nodiscard]] JobId first() const noexcept;
+  [[nodiscard]] JobId first() const noexcept { return first_; }
   void add(JobId job);
   void remove(JobId job);
+  /// Whether a job of the group waits that needs at most `widest` wholly free GPUs.
+  [[nodiscard]] bool has_any(const JobClasses::Group& group, std::int64_t widest) const noexcept;
 
-  /// Begins behind the first.
+  /// The first waiting job of the class after `after` and before `before` whose estimate is at most
+  /// `longest`; `before` if there is none. Nobody walks.
+  [[nodiscard]] JobId next(ClassId id, JobId after, JobId before, Time longest) noexcept {
+    if (!(next_[id].job < before)) return before;
+    return std::min(before, queue_.next(id, after, longest));
+  }
+
+  /// The walk is for many classes. Begins behind the first.
   void depart(JobId first);
-  /// The next job of the group that needs at most `widest` wholly free GPUs, or kNoJob.
-  [[nodiscard]] JobId next(const JobClasses::Group& group, std::int64_t widest,
-                           ClassId& id) const noexcept;
-  /// As above, in the tree: of the classes those that `most` fits, as to CPU and memory only if
-  /// they were refused, for which `fits(id)` then has to hold.
+  /// The next job of the group, or kNoJob: of the classes those that `most` fits, as to CPU and
+  /// memory only if they were refused, for which `fits(id)` then has to hold.
   template <class Fits>
   [[nodiscard]] JobId next(const JobClasses::Group& group, const ClassTree::Most& most, Fits fits,
                            ClassId& id) const {
@@ -57,11 +66,13 @@ class BackfillWalk {
   void set_next(ClassId id, JobId job);
 
   const JobClasses* classes_ = nullptr;
+  JobId first_ = kNoJob;
   BackfillQueue queue_;
   std::vector<KeyedJob> next_;  // the first job of each class where nobody walks
+  // With a tree only.
   std::vector<char> is_refused_;
   std::vector<char> is_closed_;
-  std::vector<std::int64_t> shortest_;  // with a tree only
+  std::vector<std::int64_t> shortest_;
   ClassTree tree_;
   std::vector<ClassId> changed_;  // by the walk, some more than once
   std::vector<ClassId> limited_;  // of which long jobs are passed over

@@ -25,6 +25,8 @@ class ExpectedGpus {
   void finish(JobId job, Time end);
   /// Nobody asks for some time: what changes is only noted.
   void rest() noexcept;
+  /// And not even that: the running jobs are told anew before anybody asks.
+  void forget() noexcept { rests_ = is_stale_ = true; }
 
   /// Makes the set fit to be asked.
   void resume();

@@ -13,6 +13,8 @@ void HeadReservation::begin(const Setup& setup, bool admits_extra) {
   placement_ = &setup.placement;
   is_slow_ = takes_slow_twins;
   running_.clear();
+  has_forgotten_ = false;
+  num_sleeps_ = 0;
   at_ = kNever;
   extra_ = 0;
   expected_.begin(setup.state, running_);
@@ -23,16 +25,36 @@ void HeadReservation::begin(const Setup& setup, bool admits_extra) {
 }
 
 void HeadReservation::start(const State& state, JobId job) {
+  if (has_forgotten_) return;
   const Time end = expected_end(state, job);
   running_.insert({end, job, state.jobs().gpus(job)});
   if (!placement_->is_pooled() && !is_slow_) expected_.start(job, end);
 }
 
 void HeadReservation::finish(const State& state, JobId job) {
+  if (has_forgotten_) return;
   const Time end = expected_end(state, job);
   running_.erase(end, job);
   has_gained_ = has_gained_ || end > state.now();
   if (!placement_->is_pooled() && !is_slow_) expected_.finish(job, end);
+}
+
+void HeadReservation::sleep(const State& state) {
+  rest();
+  const auto num_servers = static_cast<std::size_t>(state.cluster().num_servers());
+  if (has_forgotten_ || is_slow_ || ++num_sleeps_ <= state.num_running() + num_servers) return;
+  has_forgotten_ = true;
+  running_.clear();
+  expected_.forget();
+}
+
+void HeadReservation::wake_up(const State& state) {
+  num_sleeps_ = 0;
+  if (!has_forgotten_) return;
+  has_forgotten_ = false;
+  has_gained_ = true;
+  state.for_each_running(
+      [&](const Slot& run) { running_.insert({expected_end(state, run.job), run.job, run.gpus}); });
 }
 
 void HeadReservation::make(const State& state, JobId head) {
@@ -136,7 +158,8 @@ std::int64_t HeadReservation::spare(const State& state) const noexcept {
   std::int64_t sum = free.num_free();
   for (const Piece& piece : allocation_.pieces) {
     const GpuMask reserved = reserved_[static_cast<std::size_t>(piece.server)];
-    sum -= count_bits(free.free_mask(piece.server) & reserved);
+    const GpuMask both = free.free_mask(piece.server) & reserved;
+    if (both != 0) sum -= count_bits(both);  // what is promised is mostly in use
   }
   return sum;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -27,13 +28,18 @@ class HeadReservation {
   /// Every job that starts, and every one that ends, before others start.
   void start(const State& state, JobId job);
   void finish(const State& state, JobId job);
-  /// The running jobs by their expected ends.
+  /// The running jobs by their expected ends, unless it sleeps.
   [[nodiscard]] const RunningIndex& running() const noexcept { return running_; }
 
   /// An end that has passed counts as the next tick.
   void make(const State& state, JobId head);
   /// Nobody has to wait: none is made for some time.
   void rest() noexcept { expected_.rest(); }
+  /// The same, and nobody asks who runs either. The running jobs are forgotten once that has lasted
+  /// for as many decisions as it takes steps to find them again.
+  void sleep(const State& state);
+  /// Before anybody asks or relies on one again.
+  void wake_up(const State& state);
 
   /// kNever before the first is made.
   [[nodiscard]] Time at() const noexcept { return at_; }
@@ -59,6 +65,8 @@ class HeadReservation {
   bool is_slow_ = false;
   bool admits_extra_ = true;
   RunningIndex running_;
+  bool has_forgotten_ = false;  // who runs
+  std::size_t num_sleeps_ = 0;  // since it was woken
   Time at_ = kNever;
   std::int64_t extra_ = 0;
   ExpectedGpus expected_;

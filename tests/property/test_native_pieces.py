@@ -426,6 +426,7 @@ def test_every_native_piece_that_is_exposed_is_tested_here() -> None:
     elsewhere |= {"DeadlinePlanner"}  # test_planner_machine
     elsewhere |= {"WaitingQueue"}  # test_waiting_machine
     elsewhere |= {"JobSet"}  # test_job_set
+    elsewhere |= {"BackfillQueue"}  # test_backfill_machine
     elsewhere |= {"fill_line"}  # test_filled_line_laws
     elsewhere |= {"TimedScheduler"}  # test_timed_scheduler
     elsewhere |= {"take_slow_twins"}  # test_fast_paths_equal_slow_twins

@@ -8,6 +8,7 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/data.hpp"
+#include "listing/backfill_queue.hpp"
 #include "listing/waiting_queue.hpp"
 
 namespace gpusched::bindings {
@@ -24,6 +25,22 @@ struct WaitingJobs {
   JobClasses classes;
   WaitingQueue queue;
 };
+
+/// As above, by arrival.
+struct BackfillJobs {
+  BackfillJobs(const OwnedJobTable& jobs, const Cluster& cluster) : classes(jobs.table, cluster) {
+    queue.begin(jobs.table, classes);
+  }
+  BackfillJobs(const BackfillJobs&) = delete;
+  BackfillJobs& operator=(const BackfillJobs&) = delete;
+
+  JobClasses classes;
+  BackfillQueue queue;
+};
+
+std::optional<JobId> found_id(JobId job) {
+  return job == kNoJob ? std::nullopt : std::optional(job);
+}
 
 using FoundJob = std::optional<std::tuple<double, JobId, ClassId>>;
 
@@ -77,6 +94,20 @@ void bind_waiting_parts(py::module_& m) {
             return found_job(job, id);
           },
           "With a tree alone: of one group; who was refused must need no more, and fit.");
+
+  py::class_<BackfillJobs>(testing, "BackfillQueue", "Waiting jobs by arrival, of each class.")
+      .def(py::init<const OwnedJobTable&, const Cluster&>(), py::keep_alive<1, 2>(),
+           py::keep_alive<1, 3>())
+      .def("__len__", [](const BackfillJobs& w) { return w.queue.size(); })
+      .def("add", [](BackfillJobs& w, JobId job) { w.queue.add(job); })
+      .def("remove", [](BackfillJobs& w, JobId job) { w.queue.remove(job); })
+      .def("num_waiting", [](const BackfillJobs& w, ClassId id) { return w.queue.num_waiting(id); })
+      .def("shortest",
+           [](const BackfillJobs& w, ClassId id) { return w.queue.shortest(id).count(); })
+      .def("first", [](const BackfillJobs& w, ClassId id) { return found_id(w.queue.first(id)); })
+      .def("next", [](BackfillJobs& w, ClassId id, JobId after, std::int64_t longest) {
+        return found_id(w.queue.next(id, after, Time{longest}));
+      });
 }
 
 }  // namespace gpusched::bindings

@@ -10,6 +10,7 @@
 #include "listing/deep_backfilling.hpp"
 #include "listing/gained_servers.hpp"
 #include "listing/head_reservation.hpp"
+#include "listing/prefetch.hpp"
 #include "seams/scheduler.hpp"
 
 namespace gpusched {
@@ -65,11 +66,13 @@ class Easy final : public Scheduler {
     }
     for (const JobId job : instant.finished) {
       head_.finish(state, job);
-      if (HeadReservation::expected_end(state, job) != state.now()) reserved_for_ = kNoJob;
+      if (reserved_for_ != kNoJob && HeadReservation::expected_end(state, job) != state.now()) {
+        reserved_for_ = kNoJob;
+      }
     }
     if (instant.has_released) refused_ = kNoJob;
     for (const JobId job : instant.arrived) {
-      if (line_.queue().empty()) {
+      if (line_.empty()) {
         if (try_start(state, job, actions)) continue;
         refused_ = job;
       }
@@ -77,10 +80,12 @@ class Easy final : public Scheduler {
     }
     const JobId head = start_heads(state, actions);
     if (head == kNoJob) {
-      head_.rest();
+      reserved_for_ = kNoJob;
+      head_.sleep(state);
       return;
     }
-    if (line_.queue().size() == 1 || is_full(state)) return;
+    if (line_.size() == 1 || is_full(state)) return;
+    head_.wake_up(state);
     // Ends that come as expected leave the head's reservation as it is, and so do starts that
     // end before it. Where nothing ended or started either, none of the jobs passed over before
     // fits now, and only the newcomers are judged.
@@ -101,7 +106,11 @@ class Easy final : public Scheduler {
       for (const JobId job : instant.arrived) backfill_server(state, job, actions);
     } else if (is_any_placeable(state)) {
       if (!stands) reserve(state, head);
-      scan_servers(state, head, actions);
+      if (line_.has_tree()) {
+        scan_many(state, head, actions);
+      } else {
+        scan_few(state, head, actions);
+      }
     }
   }
 
@@ -128,8 +137,7 @@ class Easy final : public Scheduler {
   [[nodiscard]] bool is_any_placeable(const State& state) {
     measure(state);
     for (std::size_t i = 0; i < widest_.size(); ++i) {
-      ClassId id = 0;
-      if (line_.next(state.classes().groups()[i], widest_[i], id) != kNoJob) return true;
+      if (line_.has_any(state.classes().groups()[i], widest_[i])) return true;
     }
     return false;
   }
@@ -152,8 +160,14 @@ class Easy final : public Scheduler {
     head_.start(state, job);
   }
 
+  [[nodiscard]] bool place(const State& state, JobId job) {
+    const Request request = state.request(job);
+    return request.room() <= state.occupancy().num_free() &&
+           placement_->place(state.occupancy(), request, allocation_);
+  }
+
   bool try_start(const State& state, JobId job, Actions& actions) {
-    if (!placement_->place(state.occupancy(), state.request(job), allocation_)) return false;
+    if (!place(state, job)) return false;
     start(state, job, actions);
     return true;
   }
@@ -180,9 +194,10 @@ class Easy final : public Scheduler {
       for (ClassId id = 0; id < classes.num_classes(); ++id) {
         if (classes.gpus(id) > state.occupancy().num_free()) break;  // one group, by width
         const Time longest = classes.gpus(id) <= head_.extra() ? kNever : head_.at() - state.now();
-        best = std::min(best, line_.queue().next(id, after, longest));
+        best = line_.next(id, after, best, longest);
       }
       if (best == kNoJob) return;
+      prefetch(state, best);
       backfill_pool(state, best, actions);
       after = best;
     }
@@ -190,8 +205,7 @@ class Easy final : public Scheduler {
 
   /// A newcomer, where no other job fits.
   void backfill_server(const State& state, JobId job, Actions& actions) {
-    if (placement_->place(state.occupancy(), state.request(job), allocation_) &&
-        head_.admits(state, job, allocation_)) {
+    if (place(state, job) && head_.admits(state, job, allocation_)) {
       start(state, job, actions);
       line_.remove(job);
     }
@@ -211,17 +225,12 @@ class Easy final : public Scheduler {
     for (std::size_t i = 0; i < widest_.size(); ++i) {
       const auto& group = classes.groups()[i];
       const std::int64_t widest = widest_[i];
+      ClassTree::Most most =
+          remembers_refusals_ ? gained_.most(free, widest) : ClassTree::Most{widest};
+      most.spare = spare;
+      most.longest = longest.count();
       ClassId at = 0;
-      JobId next = kNoJob;
-      if (line_.has_tree()) {
-        ClassTree::Most most =
-            remembers_refusals_ ? gained_.most(free, widest) : ClassTree::Most{widest};
-        most.spare = spare;
-        most.longest = longest.count();
-        next = line_.next(group, most, fits, at);
-      } else {
-        next = line_.next(group, widest, at);
-      }
+      const JobId next = line_.next(group, most, fits, at);
       if (next >= best) continue;
       best = next;
       id = at;
@@ -229,9 +238,62 @@ class Easy final : public Scheduler {
     return best;
   }
 
-  void scan_servers(const State& state, JobId head, Actions& actions) {
+  [[nodiscard]] Time longest(const State& state) const {
+    return head_.at() == kNever ? kNever : head_.at() - state.now();
+  }
+
+  /// Of few classes each is asked for its next job where the walk has come to.
+  struct FewClasses {
+    JobId after;
+    Time longest;
+    std::int64_t spare;
+    std::uint64_t closed = 0;   // refused
+    std::uint64_t limited = 0;  // whose long jobs are in the way until somebody starts
+  };
+
+  [[nodiscard]] JobId next_of_few(const JobClasses& classes, const FewClasses& walk, ClassId& id) {
+    JobId best = kNoJob;
+    for (std::size_t i = 0; i < widest_.size(); ++i) {
+      const auto& group = classes.groups()[i];
+      for (ClassId at = group.begin; at < group.end && classes.room(at) <= widest_[i]; ++at) {
+        if ((walk.closed >> at & 1) != 0) continue;
+        const bool is_limited = classes.room(at) > walk.spare || (walk.limited >> at & 1) != 0;
+        const JobId job = line_.next(at, walk.after, best, is_limited ? walk.longest : kNever);
+        if (job == best) continue;
+        best = job;
+        id = at;
+      }
+    }
+    return best;
+  }
+
+  void scan_few(const State& state, JobId head, Actions& actions) {
+    FewClasses walk{.after = head, .longest = longest(state), .spare = head_.spare(state)};
+    for (;;) {
+      ClassId id = 0;
+      const JobId job = next_of_few(state.classes(), walk, id);
+      if (job == kNoJob) return;
+      prefetch(state, job);
+      walk.after = job;
+      const std::uint64_t own = std::uint64_t{1} << id;
+      if (!place(state, job)) {
+        walk.closed |= own;
+      } else if (head_.admits(state, job, allocation_)) {
+        start(state, job, actions);
+        line_.remove(job);
+        if (is_full(state)) return;
+        measure(state);
+        walk.spare = head_.spare(state);
+        walk.limited = 0;
+      } else if (!placement_->names_depend_on_job()) {
+        walk.limited |= own;
+      }
+    }
+  }
+
+  void scan_many(const State& state, JobId head, Actions& actions) {
     const JobClasses& classes = state.classes();
-    const Time longest = head_.at() == kNever ? kNever : head_.at() - state.now();
+    const Time longest = this->longest(state);
     if (remembers_refusals_) gained_.collect(state.occupancy());
     line_.depart(head);
     for (std::int64_t spare = head_.spare(state);;) {
@@ -240,7 +302,7 @@ class Easy final : public Scheduler {
       if (job == kNoJob) break;
       if (classes.room(id) > spare && state.jobs().estimate(job) > longest) {
         line_.pass_over(id, longest);
-      } else if (!placement_->place(state.occupancy(), state.request(job), allocation_)) {
+      } else if (!place(state, job)) {
         if (remembers_refusals_ &&
             classes.gpus(id) <= state.cluster().largest_server(classes.types(id))) {
           line_.refuse(id);
