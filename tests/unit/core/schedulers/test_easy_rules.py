@@ -48,6 +48,19 @@ def test_a_second_reservation_is_honoured(engine: Engine) -> None:
     assert starts(engine, jobs, depth=2, extra=False) == [0, 100, 150, 200]
 
 
+@pytest.mark.parametrize("placement", ["count", "consolidated"])
+def test_who_runs_is_known_after_a_time_in_which_nobody_waited(placement: str) -> None:
+    """Longer ago than so many decisions nobody waited, the ends of runs were forgotten."""
+    quiet = [(0, 10_000, 1), *((10 * i, 5, 1) for i in range(1, 40)), (395, 200, 3)]
+    crowd = [(400, 300, 3), (401, 50, 4), (402, 150, 2), (403, 10_000, 1), (404, 40, 4)]
+    times = [*quiet, *crowd, *((6_000 + time, *job) for time, *job in (*quiet[1:], *crowd))]
+    jobs = [Job(at * SECOND, length * SECOND, gpus) for at, length, gpus in times]
+    servers = [(4, "gpu"), (2, "gpu")]
+    expected = replay(jobs, servers, "easy", placement)
+    assert run_core(jobs, servers, "easy", placement).start_us == expected.start_us
+    assert any(start > job.submit_us for job, start in zip(jobs, expected.start_us, strict=True))
+
+
 def test_several_reservations_count_whole_gpus() -> None:
     trace = gs.Trace.from_columns(
         submit_s=[0.0], service_s=[1.0], gpus=[1], cpu=[1.0], memory_gib=[1.0]
