@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -18,18 +19,23 @@ class FinishQueue {
  public:
   /// The run of the slot will end then, and not when was said before.
   void set(std::uint32_t slot, Time at) {
-    if (slot >= num_leaves()) grow(slot);
-    Node winner{at, slot};
-    std::size_t place = num_leaves() + slot;
-    nodes_[place] = winner;
-    for (; place > 1; nodes_[place] = winner) {
-      const Node rival = nodes_[place ^ 1];
-      // An equal rival wins from the left, with the lower slots.
-      const Time leads = rival.at - Time{static_cast<std::int64_t>(place & 1)};
-      const bool is_beaten = leads < winner.at;
-      winner.at = is_beaten ? rival.at : winner.at;
-      winner.slot = is_beaten ? rival.slot : winner.slot;
+    if (slot >= num_leaves_) grow(slot);
+    std::int64_t end = at.count();
+    std::uint32_t winner = slot;
+    std::size_t place = num_leaves_ + slot;
+    ends_[place] = end;
+    slots_[place] = winner;
+    while (place > 1) {
+      const std::int64_t rival = ends_[place ^ 1];
+      const std::uint32_t rival_slot = slots_[place ^ 1];
+      // Below 0 if the rival is earlier; an equal one wins from the left, with the lower slots.
+      // Compilers make branches of comparisons here, and which side is earlier cannot be guessed.
+      const std::int64_t lead = rival - end - static_cast<std::int64_t>(place & 1);
+      winner ^= (winner ^ rival_slot) & static_cast<std::uint32_t>(lead >> 63);
+      end = std::min(rival, end);
       place /= 2;
+      ends_[place] = end;
+      slots_[place] = winner;
     }
   }
 
@@ -37,10 +43,10 @@ class FinishQueue {
   void drop(std::uint32_t slot) { set(slot, kNever); }
 
   /// The next end of a run; kNever if nothing runs.
-  [[nodiscard]] Time next() const noexcept { return nodes_[1].at; }
+  [[nodiscard]] Time next() const noexcept { return Time{ends_[1]}; }
 
   /// The slot whose run ends next; there is one.
-  [[nodiscard]] std::uint32_t next_slot() const noexcept { return nodes_[1].slot; }
+  [[nodiscard]] std::uint32_t next_slot() const noexcept { return slots_[1]; }
 
   /// Takes out and visits the slots whose runs end now, in ascending order.
   template <class Visit>
@@ -53,24 +59,21 @@ class FinishQueue {
   }
 
  private:
-  struct Node {
-    Time at = kNever;
-    std::uint32_t slot = 0;
-  };
-
-  [[nodiscard]] std::size_t num_leaves() const noexcept { return nodes_.size() / 2; }
-
   [[gnu::noinline, gnu::cold]] void grow(std::uint32_t slot) {
-    const std::vector<Node> before =
-        std::exchange(nodes_, std::vector<Node>(2 * std::bit_ceil(std::size_t{slot} + 1)));
-    const std::size_t num_before = before.size() / 2;
+    const std::size_t num_before = std::exchange(num_leaves_, std::bit_ceil(std::size_t{slot} + 1));
+    const std::vector<std::int64_t> before =
+        std::exchange(ends_, std::vector<std::int64_t>(2 * num_leaves_, kNever.count()));
+    slots_.assign(2 * num_leaves_, 0);
     for (std::size_t leaf = 0; leaf < num_before; ++leaf) {
-      set(static_cast<std::uint32_t>(leaf), before[num_before + leaf].at);
+      set(static_cast<std::uint32_t>(leaf), Time{before[num_before + leaf]});
     }
   }
 
-  /// The root is node 1, the sides of node n are 2n and 2n + 1, and the leaves are the last half.
-  std::vector<Node> nodes_ = std::vector<Node>(2);
+  std::size_t num_leaves_ = 1;
+  /// The end at each node and whose it is. The root is node 1, the sides of node n are 2n and 2n + 1,
+  /// and the leaves are the last half.
+  std::vector<std::int64_t> ends_ = std::vector<std::int64_t>(2, kNever.count());
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(2);
 };
 
 }  // namespace gpusched
