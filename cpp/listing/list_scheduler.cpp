@@ -30,7 +30,9 @@ void ListScheduler::begin(const Setup& setup) {
 }
 
 bool ListScheduler::try_start(const State& state, JobId job, Actions& actions) {
-  if (!placement_->place(state.occupancy(), state.request(job), allocation_)) return false;
+  const Request request = state.request(job);
+  if (request.room() > state.occupancy().num_free()) return false;
+  if (!placement_->place(state.occupancy(), request, allocation_)) return false;
   actions.start(job, allocation_);
   return true;
 }
@@ -125,7 +127,11 @@ KeyedJob ListScheduler::least_placeable(const State& state, ClassId& id) const {
 void ListScheduler::scan_skip(const State& state, Actions& actions) {
   const JobClasses& classes = state.classes();
   if (remembers_refusals_) gained_.collect(state.occupancy());
-  while (!queue_.empty()) {
+  // On a full cluster, where most decisions leave it, no class need be looked at.
+  const auto is_full = [&, has_shares = state.jobs().has_shares()] {
+    return state.occupancy().num_free() == 0 && !has_shares;
+  };
+  while (!queue_.empty() && !is_full()) {
     ClassId id = 0;
     const KeyedJob best = least_placeable(state, id);
     if (best.job == kNoJob) break;

@@ -42,6 +42,7 @@ Cluster::Cluster(std::span<const std::int32_t> server_gpus,
     gpus_of_type_[at] += gpus;
     largest_of_type_[at] = std::max(largest_of_type_[at], gpus);
     num_gpus_ += gpus;
+    largest_ = std::max(largest_, gpus);
     all_types_ |= TypeMask{1} << type;
   }
   network_ = Network(gpus_, network);
@@ -72,7 +73,7 @@ std::int64_t Cluster::gpus_of(TypeMask types) const noexcept {
   return sum;
 }
 
-int Cluster::largest_server(TypeMask types) const noexcept {
+int Cluster::largest_of(TypeMask types) const noexcept {
   int largest = 0;
   for (TypeMask rest = types & all_types_; rest != 0; rest &= rest - 1) {
     largest = std::max(largest, largest_of_type_[static_cast<std::size_t>(std::countr_zero(rest))]);

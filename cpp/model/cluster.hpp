@@ -45,12 +45,15 @@ class Cluster {
   /// GPUs of the given types together.
   [[nodiscard]] std::int64_t gpus_of(TypeMask types) const noexcept;
   /// GPUs of the largest server of the given types; 0 if there is none.
-  [[nodiscard]] int largest_server(TypeMask types) const noexcept;
+  [[nodiscard]] int largest_server(TypeMask types) const noexcept {
+    return (all_types_ & ~types) == 0 ? largest_ : largest_of(types);
+  }
 
   static constexpr std::int64_t kUnlimited = std::int64_t{1} << 62;
 
  private:
   void read_capacity(const CapacityColumns& capacity);
+  [[nodiscard]] int largest_of(TypeMask types) const noexcept;
 
   std::vector<std::int32_t> gpus_;
   std::vector<std::int32_t> types_;
@@ -60,6 +63,7 @@ class Cluster {
   std::vector<std::int64_t> gpus_of_type_;
   std::vector<int> largest_of_type_;
   std::int64_t num_gpus_ = 0;
+  int largest_ = 0;
   TypeMask all_types_ = 0;
 };
 
