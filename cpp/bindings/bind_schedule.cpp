@@ -89,13 +89,13 @@ void bind_schedule(py::module_& m) {
       .def_property_readonly("held_us",
                              [](const Schedule& s) {
                                return collect<std::int64_t>(s, [&](JobId job) {
-                                 return s.record(job).held.count();
+                                 return s.past(job).held.count();
                                });
                              })
       .def_property_readonly("paid_us",
                              [](const Schedule& s) {
                                return collect<std::int64_t>(s, [&](JobId job) {
-                                 return s.record(job).paid.count();
+                                 return s.past(job).paid.count();
                                });
                              })
       .def_property_readonly("preemptions",

@@ -155,9 +155,7 @@ void BetweenBorders::start_waiting(const State& state, Actions& actions) {
   if (state.occupancy().num_free() == 0) return;
   int misses = 0;
   const auto can_start = [&](JobId job) {
-    if (!state.is_waiting(job)) return false;
-    const JobRecord& record = state.record(job);
-    return record.start == kNever || record.idle_since != state.now();
+    return state.is_waiting(job) && !state.has_just_stopped(job);
   };
   const auto is_over = [&] {
     return misses >= kMaxFillMisses || state.occupancy().num_free() == 0;

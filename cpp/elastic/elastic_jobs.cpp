@@ -291,8 +291,7 @@ void ElasticJobs::apply(const State& state, Actions& actions) {
 
 void ElasticJobs::start_any(const State& state, Actions& actions) {
   for (auto& [id, job] : jobs_) {
-    const JobRecord& record = state.record(id);
-    if (record.start != kNever && record.idle_since == state.now()) continue;
+    if (state.has_just_stopped(id)) continue;
     if (!placement_->place(state.occupancy(), state.request(id), allocation_)) continue;
     actions.start(id, allocation_);
     parts_of(state.cluster(), allocation_.gpus, allocation_.pieces, started_);

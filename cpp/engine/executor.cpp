@@ -77,8 +77,7 @@ void Executor::check_gang(JobId job, const Allocation& allocation) const {
 [[gnu::flatten]] void Executor::start(JobId job, const Allocation& allocation) {
   if (!state_->is_waiting(job)) fail(job, "only a waiting job can start");
   check_gang(job, allocation);
-  const JobRecord& record = state_->record_of(job);
-  if (record.start != kNever && record.idle_since == state_->now() && !is_handed_over_) {
+  if (state_->has_just_stopped(job) && !is_handed_over_) {
     fail(job, "stopped in this decision and cannot start in it");
   }
   begin_run(state_->take_slot(), job, allocation);
@@ -107,15 +106,19 @@ void Executor::begin_run(std::uint32_t id, JobId job, const Allocation& allocati
   const Time now = state_->now();
   Slot& slot = state_->slot_at(id);
   slot.cost = Time{0};
+  slot.is_whole = !record.has_past;
+  // Now < 2^62, a cost < 2^55, the service and the work added to it < 2^61 + 2^54: no sum overflows.
+  const Time work = state_->true_remaining(job);
   if (record.start == kNever) {
     record.start = now;
   } else if (!rule_.on_work) {
     slot.cost = state_->jobs().restart_cost(job) + rule_.extra(allocation.gpus);
   }
-  // Now < 2^62, a cost < 2^55, the service and the work added to it < 2^61 + 2^54: no sum overflows.
-  const Time work = state_->true_remaining(job);
-  record.held += slot.cost + work;
-  record.paid += slot.cost;
+  if (record.has_past) {
+    JobPast& past = state_->past_of(job);
+    past.held += slot.cost + work;
+    past.paid += slot.cost;
+  }
   hold(id, job, now, now + slot.cost + work, allocation);
   if (progress_->is_active()) {
     progress_->start(id, allocation.ranks);  // the finish is right once the decision has ended
@@ -129,7 +132,8 @@ void Executor::stand(JobId job, Time start, Time cost, Time attained,
   check_gang(job, allocation);
   admit(job);
   JobRecord& record = state_->record_of(job);
-  const Time length = state_->jobs().service(job) + record.redo;
+  JobPast& past = state_->past_of(job);
+  const Time length = state_->jobs().service(job) + past.redo;
   const Time done = std::max(Time{0}, state_->now() - start - cost);
   const Time before = attained - std::min(attained, done);
   const Time work = length - before;
@@ -137,9 +141,10 @@ void Executor::stand(JobId job, Time start, Time cost, Time attained,
   const std::uint32_t id = state_->take_slot();
   Slot& slot = state_->slot_at(id);
   slot.cost = cost;
+  slot.is_whole = false;
   record.start = start;
-  record.held = before + cost + work;
-  record.paid = cost;
+  past.held = before + cost + work;
+  past.paid = cost;
   hold(id, job, start, paid_at + (length - attained), allocation);
   finishes_->set(id, slot.finish);
 }
@@ -182,7 +187,7 @@ void Executor::preempt(JobId job) {
   end_run(slot);
   JobRecord& record = state_->record_of(job);
   ++record.preemptions;
-  record.idle_since = state_->now();
+  state_->past_of(job).idle_since = state_->now();
   state_->give_back_slot(record.slot);
   left_slots_.push_back(record.slot);
   note(EventKind::preempt, job);
@@ -196,9 +201,11 @@ Time Executor::service_of_run(const Slot& slot, std::uint32_t id) const noexcept
 }
 
 /// Times with GPUs were noted at the start as if the job ran to its end.
-void Executor::void_finish(Slot& slot, JobRecord& record) noexcept {
-  record.held -= slot.finish - state_->now();
-  record.paid -= std::max(Time{0}, slot.start + slot.cost - state_->now());
+void Executor::void_finish(const Slot& slot) noexcept {
+  JobPast& past = state_->past_of(slot.job);
+  past.held -= slot.finish - state_->now();
+  past.paid -= std::max(Time{0}, slot.start + slot.cost - state_->now());
+  JobRecord& record = state_->record_of(slot.job);
   record.phase = Phase::waiting;
   record.finish = kNever;
 }
@@ -208,13 +215,14 @@ void Executor::end_run(Slot& slot) {
   const Time now = state_->now();
   JobRecord& record = state_->record_of(slot.job);
   if (progress_->is_active()) progress_->stop(record.slot);
-  void_finish(slot, record);
+  void_finish(slot);
   Time added{0};
   if (rule_.on_work) {
     added = state_->jobs().restart_cost(slot.job) + rule_.extra(slot.gpus);
-    record.redo += added;
+    JobPast& past = state_->past_of(slot.job);
+    past.redo += added;
     // With this a finish stays below 2^62 + 2^61 + 2^56, and the type holds it.
-    if (record.redo.count() > kMaxTicks / 2) {
+    if (past.redo.count() > kMaxTicks / 2) {
       fail_input("at " + std::to_string(now.count()) + " us: restart=work: the work added to job " +
                  std::to_string(slot.job) + " passes 2^61 microseconds");
     }
@@ -283,7 +291,7 @@ void Executor::move_finishes() {
     Slot& slot = state_->slot_at(id);
     JobRecord& record = state_->record_of(slot.job);
     const Time finish = progress_->finish_of(id);
-    record.held += finish - slot.finish;
+    if (record.has_past) state_->past_of(slot.job).held += finish - slot.finish;
     record.finish = slot.finish = finish;
     finishes_->set(id, finish);
   }
@@ -293,7 +301,11 @@ void Executor::finish(std::uint32_t id) {
   const Slot& slot = state_->slot_at(id);
   if (progress_->is_active()) progress_->finish(id);
   state_->release(slot);
-  log_->append(slot.job, slot.start, slot.finish, slot.pieces);
+  if (slot.is_whole) {
+    log_->append_whole(slot.job, slot.pieces);
+  } else {
+    log_->append(slot.job, slot.start, slot.finish, slot.pieces);
+  }
   note(EventKind::finish, slot.job);
   state_->give_back_slot(id);
 }
@@ -320,9 +332,8 @@ void Executor::hand_over(const RestartRule& rule) {
 
 void Executor::cut_off(std::uint32_t id) {
   Slot& slot = state_->slot_at(id);
-  JobRecord& record = state_->record_of(slot.job);
   if (progress_->is_active()) progress_->stop(id);
-  void_finish(slot, record);
+  void_finish(slot);
   log_->append(slot.job, slot.start, state_->now(), slot.pieces);
   slot.job = kNoJob;
 }

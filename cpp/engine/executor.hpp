@@ -53,7 +53,7 @@ class Executor final : public Actions {
   }
   /// A job has arrived that can run.
   void admit(JobId job) noexcept {
-    state_->record_of(job).redo = rule_.overrun;
+    if (rule_.overrun > Time{0}) state_->past_of(job).redo = rule_.overrun;
     turns_.added += rule_.overrun.count();
   }
   /// Before all decisions: the job has run since `start` and first paid `cost`; `attained` is its
@@ -81,7 +81,7 @@ class Executor final : public Actions {
   /// From `start` on the job has the slot, and these GPUs until `finish` if nothing happens.
   void hold(std::uint32_t id, JobId job, Time start, Time finish, const Allocation& allocation);
   [[nodiscard]] Time service_of_run(const Slot& slot, std::uint32_t id) const noexcept;
-  void void_finish(Slot& slot, JobRecord& record) noexcept;
+  void void_finish(const Slot& slot) noexcept;
   void end_run(Slot& slot);
   void preempt_suspended();
   void drop_finishes();

@@ -4,7 +4,19 @@
 
 namespace gpusched {
 
-std::vector<IntervalRow> IntervalLog::rows(std::size_t num_jobs) const {
+namespace {
+
+template <class Value>
+std::vector<Value> in_a_row(const ChunkedVector<Value>& chunks) {
+  std::vector<Value> values;
+  values.reserve(chunks.size());
+  chunks.for_each([&](const Value& value) { values.push_back(value); });
+  return values;
+}
+
+}  // namespace
+
+std::vector<IntervalRow> IntervalLog::rows(const JobRecords& records, std::size_t num_jobs) const {
   // Counting sort by job: the rows of one job are few, and only those are compared.
   std::vector<std::size_t> first(num_jobs + 1);
   intervals_.for_each([&](const Interval& interval) {
@@ -14,14 +26,16 @@ std::vector<IntervalRow> IntervalLog::rows(std::size_t num_jobs) const {
 
   std::vector<IntervalRow> rows(first[num_jobs]);
   std::vector<std::size_t> next(first.begin(), first.end() - 1);
-  std::vector<Piece> pieces;
-  pieces.reserve(pieces_.size());
-  pieces_.for_each([&](const Piece& piece) { pieces.push_back(piece); });
+  const std::vector<Piece> pieces = in_a_row(pieces_);
+  const std::vector<Times> times = in_a_row(times_);
   auto piece = pieces.cbegin();
+  auto next_times = times.cbegin();
   intervals_.for_each([&](const Interval& interval) {
+    const JobRecord& record = records[interval.job];
+    const Times held = interval.is_whole != 0 ? Times{record.start, record.finish} : *next_times++;
     const auto add = [&](std::int64_t server, GpuMask mask) {
-      rows[next[interval.job]++] = {interval.job, interval.start.count(), interval.end.count(),
-                                    server, mask};
+      rows[next[interval.job]++] = {interval.job, held.start.count(), held.end.count(), server,
+                                    mask};
     };
     if (interval.num_pieces == 0) add(kPool, 0);
     for (std::uint32_t k = 0; k < interval.num_pieces; ++k, ++piece) {

@@ -8,6 +8,7 @@
 #include "base/buffer.hpp"
 #include "base/time.hpp"
 #include "model/allocation.hpp"
+#include "seams/job_record.hpp"
 
 namespace gpusched {
 
@@ -24,31 +25,45 @@ struct IntervalRow {
 class IntervalLog {
  public:
   void append(JobId job, Time start, Time end, std::span<const Piece> pieces) {
-    intervals_.push_back({start, end, job, static_cast<std::uint32_t>(pieces.size())});
-    for (const Piece& piece : pieces) pieces_.push_back(piece);
+    append(job, false, pieces);
+    times_.push_back({start, end});
   }
+  /// The same of a job that held them from its first start to its finish, as its record says.
+  void append_whole(JobId job, std::span<const Piece> pieces) { append(job, true, pieces); }
 
   [[nodiscard]] std::size_t size() const noexcept { return intervals_.size(); }
   /// The job of the interval that was appended last; there is one.
   [[nodiscard]] JobId last_job() const noexcept { return intervals_.back().job; }
 
-  /// What an interval with so many pieces takes.
+  /// What an interval with so many pieces takes at least.
   static constexpr std::size_t bytes_of(std::size_t num_pieces) noexcept {
     return sizeof(Interval) + num_pieces * sizeof(Piece);
   }
 
   /// One row per interval and server, sorted by (job, start, server).
-  [[nodiscard]] std::vector<IntervalRow> rows(std::size_t num_jobs) const;
+  [[nodiscard]] std::vector<IntervalRow> rows(const JobRecords& records,
+                                              std::size_t num_jobs) const;
 
  private:
   struct Interval {
+    JobId job;
+    std::uint32_t is_whole : 1;
+    std::uint32_t num_pieces : 31;
+  };
+  struct Times {
     Time start;
     Time end;
-    JobId job;
-    std::uint32_t num_pieces;
   };
 
+  static constexpr std::uint32_t kMostPieces = ~std::uint32_t{0} >> 1;
+
+  void append(JobId job, bool is_whole, std::span<const Piece> pieces) {
+    intervals_.push_back({job, is_whole, static_cast<std::uint32_t>(pieces.size()) & kMostPieces});
+    for (const Piece& piece : pieces) pieces_.push_back(piece);
+  }
+
   ChunkedVector<Interval> intervals_;
+  ChunkedVector<Times> times_;  // of those that are not whole
   ChunkedVector<Piece> pieces_;
 };
 

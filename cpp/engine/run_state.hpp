@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/buffer.hpp"
 #include "seams/state.hpp"
 
 namespace gpusched {
@@ -56,6 +55,8 @@ class RunState final : public State {
   }
 
   [[nodiscard]] JobRecord& record_of(JobId job) noexcept { return records_[job]; }
+  /// What is known of the job besides; from now on it is kept.
+  [[nodiscard]] JobPast& past_of(JobId job) noexcept { return records_.keep_past(job); }
   [[nodiscard]] JobProgress& progress_of(JobId job) noexcept { return progress_[job]; }
   [[nodiscard]] const JobProgress& progress_of(JobId job) const noexcept { return progress_[job]; }
   [[nodiscard]] std::span<Slot> all_slots() noexcept { return slots_; }
@@ -82,7 +83,7 @@ class RunState final : public State {
   }
 
   /// The run is over: what each job came to, and of those that never came that they did not.
-  [[nodiscard]] Buffer<JobRecord> take_records() {
+  [[nodiscard]] JobRecords take_records() {
     for (JobId job = num_arrived_; job < jobs_.num_jobs(); ++job) records_[job] = unstarted();
     return std::move(records_);
   }
@@ -95,18 +96,15 @@ class RunState final : public State {
   }
 
  private:
-  [[nodiscard]] JobRecord unstarted() const noexcept {
+  [[nodiscard]] static JobRecord unstarted() noexcept {
     return {.start = kNever,
             .finish = kNever,
-            .held = Time{0},
-            .paid = Time{0},
-            .redo = Time{0},
-            .idle_since = now_,
             .preemptions = 0,
             .num_servers = 0,
             .slot = 0,
             .phase = Phase::waiting,
-            .reason = RejectReason::none};
+            .reason = RejectReason::none,
+            .has_past = false};
   }
 };
 

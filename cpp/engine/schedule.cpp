@@ -44,7 +44,7 @@ Status Schedule::status(JobId job) const noexcept {
 
 std::string Schedule::digest() const {
   Sha256 hash;
-  update(hash, log_.rows(num_jobs_));
+  update(hash, intervals());
   for (JobId job = 0; job < num_jobs_; ++job) {
     if (records_[job].phase != Phase::rejected) continue;
     hash.update(static_cast<std::int64_t>(job));

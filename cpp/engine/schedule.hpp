@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/buffer.hpp"
 #include "engine/interval_log.hpp"
 #include "seams/decision.hpp"
 #include "seams/state.hpp"
@@ -29,9 +28,9 @@ struct Counters {
 /// What a run leaves behind: a record per job and the interval log.
 class Schedule {
  public:
-  Schedule(JobId num_jobs, Buffer<JobRecord> records, IntervalLog log,
-           std::vector<double> uncontended_us, std::vector<std::int32_t> num_resizes,
-           std::vector<Decision> decisions, Counters counters, std::vector<std::string> warnings)
+  Schedule(JobId num_jobs, JobRecords records, IntervalLog log, std::vector<double> uncontended_us,
+           std::vector<std::int32_t> num_resizes, std::vector<Decision> decisions,
+           Counters counters, std::vector<std::string> warnings)
       : num_jobs_(num_jobs),
         records_(std::move(records)),
         log_(std::move(log)),
@@ -51,6 +50,7 @@ class Schedule {
 
   [[nodiscard]] JobId num_jobs() const noexcept { return num_jobs_; }
   [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
+  [[nodiscard]] JobPast past(JobId job) const noexcept { return records_.past(job); }
   [[nodiscard]] Status status(JobId job) const noexcept;
   /// Time that each job's runs would have taken where they ran without contention; empty where no
   /// speed depends on the allocation.
@@ -72,13 +72,15 @@ class Schedule {
   }
   /// How often a job held GPUs for a while, on one server or several.
   [[nodiscard]] std::size_t num_intervals() const noexcept { return log_.size(); }
-  [[nodiscard]] std::vector<IntervalRow> intervals() const { return log_.rows(num_jobs_); }
+  [[nodiscard]] std::vector<IntervalRow> intervals() const {
+    return log_.rows(records_, num_jobs_);
+  }
   /// SHA-256 over the interval rows, then the rejects as (job, reason), all little-endian int64.
   [[nodiscard]] std::string digest() const;
 
  private:
   JobId num_jobs_;
-  Buffer<JobRecord> records_;
+  JobRecords records_;
   IntervalLog log_;
   std::vector<double> uncontended_us_;
   std::vector<std::int32_t> num_resizes_;

@@ -79,12 +79,12 @@ void Simulation::stand(const Standing& standing) {
     }
     JobRecord& record = state_.record_of(job);
     record.preemptions = standing.preemptions[job];
-    record.held = attained;
-    record.idle_since = jobs.submit(job);
     if (standing.start_us[job] >= 0) continue;
     if (attained > Time{0} || record.preemptions > 0) {
+      JobPast& past = state_.past_of(job);
+      past.held = attained;
+      past.idle_since = std::min(jobs.submit(job), standing.now - kTick);
       record.start = jobs.submit(job);
-      record.idle_since = std::min(record.idle_since, standing.now - kTick);
     }
     const RejectReason reason = feasibility_.judge(job);
     if (reason == RejectReason::none) {
@@ -151,7 +151,7 @@ bool Simulation::step(Time limit) {
 bool Simulation::open_instant(Time limit) {
   const Time finish = finishes_.next();
   const Time arrival = next_arrival();
-  const Time now = std::min({finish, arrival, executor_.wake_up(), outside_.at});
+  const Time now = std::min(std::min(finish, arrival), std::min(executor_.wake_up(), outside_.at));
   if (now >= limit) return false;
   if (now.count() >= kMaxTicks) fail_at_the_end_of_time(finish);
   state_.move_to(now);

@@ -23,9 +23,7 @@ void MatchingPlacing::start_others(const State& state, Actions& actions,
                                    const std::function<std::optional<JobId>()>& next) {
   std::size_t offers = 0;
   while (const std::optional<JobId> job = next()) {
-    const JobRecord& record = state.record(*job);
-    const bool has_stopped = record.start != kNever && record.idle_since == state.now();
-    if (!state.is_waiting(*job) || has_stopped) continue;
+    if (!state.is_waiting(*job) || state.has_just_stopped(*job)) continue;
     if (offers == kOffers && state.num_running() > 0) return;
     ++offers;
     if (!placement_->place(state.occupancy(), state.request(*job), allocation_)) continue;

@@ -7,37 +7,17 @@
 #include <span>
 #include <vector>
 
-#include "base/buffer.hpp"
 #include "base/clone.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "model/allocation.hpp"
 #include "model/job_classes.hpp"
 #include "model/job_table.hpp"
+#include "seams/job_record.hpp"
 #include "seams/occupancy.hpp"
 #include "seams/speed.hpp"
 
 namespace gpusched {
-
-enum class Phase : std::uint8_t { waiting, running, rejected, cancelled };
-
-/// All that is known of one job, in one cache line. Written when the job arrives, starts or is
-/// preempted; a finish touches nothing, because `finish`, `held` and `paid` are written at the
-/// start as if the job ran to its end, and corrected when it is preempted.
-struct alignas(64) JobRecord {
-  Time start;       ///< first start; kNever before
-  Time finish;      ///< of the present run while running
-  Time held;        ///< time with GPUs
-  Time paid;        ///< the part of `held` that went into restart costs
-  Time redo;        ///< work added at the arrival and by preemptions (restart cost on work)
-  Time idle_since;  ///< when it arrived or last lost its GPUs
-  std::int32_t preemptions;
-  std::int32_t num_servers;  ///< of the last allocation
-  std::uint32_t slot;        ///< while running
-  Phase phase;
-  RejectReason reason;
-};
-static_assert(sizeof(JobRecord) == 64);
 
 /// How a running job moves where its speed depends on its allocation. Service is counted in ticks
 /// of an idle cluster; `done` is settled only when the rate changes.
@@ -62,6 +42,7 @@ struct Slot {
   JobId job = kNoJob;
   std::int32_t gpus = 0;
   bool is_suspended = false;
+  bool is_whole = false;  ///< the only run of its job, if it is not interrupted
   std::vector<Piece> pieces;
 
   [[nodiscard]] bool is_busy() const noexcept { return job != kNoJob; }
@@ -114,6 +95,11 @@ class State {
     return job < num_arrived_ && records_[job].phase == Phase::waiting;
   }
   [[nodiscard]] const JobRecord& record(JobId job) const noexcept { return records_[job]; }
+  [[nodiscard]] JobPast past(JobId job) const noexcept { return records_.past(job); }
+  /// Whether the job lost its GPUs at this very instant.
+  [[nodiscard]] bool has_just_stopped(JobId job) const noexcept {
+    return records_.past(job).idle_since == now_;
+  }
   [[nodiscard]] const Slot& slot(JobId job) const noexcept { return slots_[records_[job].slot]; }
 
   /// True work left in ticks of service.
@@ -124,19 +110,20 @@ class State {
       const Slot& run = slots_[record.slot];
       return std::min(run.finish - now_, run.finish - run.start - run.cost);
     }
-    return jobs_.service(job) + record.redo - (record.held - record.paid);
+    const JobPast past = records_.past(job);
+    return jobs_.service(job) + past.redo - (past.held - past.paid);
   }
   /// Time with GPUs so far, restart costs left out.
   [[nodiscard]] Time attained(JobId job) const noexcept {
-    const JobRecord& record = records_[job];
-    const Time all = record.held - record.paid;
+    const JobPast past = records_.past(job);
+    const Time all = past.held - past.paid;
     if (!is_running(job)) return all;
-    const Slot& run = slots_[record.slot];
+    const Slot& run = slots_[records_[job].slot];
     return all - std::min(run.finish - now_, run.finish - run.start - run.cost);
   }
   /// Service and the work that preemptions added, in ticks of service.
   [[nodiscard]] double work(JobId job) const noexcept {
-    return static_cast<double>((jobs_.service(job) + records_[job].redo).count());
+    return static_cast<double>((jobs_.service(job) + records_.past(job).redo).count());
   }
   /// Service per time of a gang of so many GPUs of one type, on as few servers as hold it: above 1
   /// where it is faster than at its own width on the best type, 0 where it cannot or may not run so.
@@ -168,7 +155,7 @@ class State {
         speed_(speed),
         classes_(std::make_shared<const JobClasses>(jobs, cluster)),
         occupancy_(cluster, pooled, jobs.has_demands() && !pooled, has_shapes && !pooled),
-        records_(make_buffer<JobRecord>(jobs.num_jobs())),
+        records_(jobs.num_jobs()),
         progress_(speed.is_fixed() ? 0 : jobs.num_jobs()),
         run_id_(next_run_id()) {}
   /// Another run, which has come as far.
@@ -177,7 +164,7 @@ class State {
         speed_(other.speed_),
         classes_(other.classes_),
         occupancy_(other.occupancy_),
-        records_(make_buffer<JobRecord>(other.jobs_.num_jobs())),
+        records_(other.records_, other.num_arrived_, other.jobs_.num_jobs()),
         progress_(other.progress_),
         slots_(other.slots_),
         paces_(other.paces_),
@@ -185,16 +172,14 @@ class State {
         now_(other.now_),
         num_arrived_(other.num_arrived_),
         num_running_(other.num_running_),
-        run_id_(next_run_id()) {
-    std::copy_n(other.records_.get(), num_arrived_, records_.get());
-  }
+        run_id_(next_run_id()) {}
   ~State() = default;
 
   const JobTable& jobs_;
   Ref<const Speed> speed_;
   std::shared_ptr<const JobClasses> classes_;  // shared by copies
   Occupancy occupancy_;
-  Buffer<JobRecord> records_;
+  JobRecords records_;
   std::vector<JobProgress> progress_;
   std::vector<Slot> slots_;
   std::vector<Pace> paces_;  // of each slot

@@ -34,7 +34,7 @@ LARGER_FILES = {
     "cpp/plugins/schedulers/a_srpt.cpp": 404,
     "cpp/preemption/kinetic_choice.hpp": 233,
     "cpp/preemption/preemptive_scheduler.cpp": 411,
-    "cpp/seams/state.hpp": 217,
+    "cpp/seams/state.hpp": 201,
     "python/gpusched/deciding/states/formats/slurm.py": 306,
     "python/gpusched/plugins/schedulers/gavel.py": 328,
     "python/gpusched/readable/engine.py": 303,

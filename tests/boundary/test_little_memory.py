@@ -19,7 +19,7 @@ from gpusched.engine.run_memory import least_bytes
 from gpusched.traces.writers import write_trace
 
 CLUSTER = gs.Cluster.uniform(64, 8)
-NUM_JOBS = 200_000
+NUM_JOBS = 400_000
 CODE = f"""
 import resource, sys
 from pathlib import Path
@@ -57,8 +57,8 @@ def have(monkeypatch: pytest.MonkeyPatch, num_bytes: float) -> None:
 @pytest.mark.parametrize(
     ("what", "needs"),
     [
-        ("run", "a run of 200,000 jobs needs at least 20 MiB"),
-        ("generate", "to generate 200,000 jobs needs at least 21 MiB"),
+        ("run", "a run of 400,000 jobs needs at least 21 MiB"),
+        ("generate", "to generate 400,000 jobs needs at least 42 MiB"),
         ("read", "jobs.csv: to read it needs at least 20 MiB"),
     ],
 )
@@ -76,33 +76,33 @@ def test_a_limit_of_the_address_space_is_seen_before_anything_begins(
 def test_what_is_said_to_be_needed_at_least_is(trace: gs.Trace) -> None:
     """The records and the log of the result alone take as much."""
     needed = least_bytes(trace, CLUSTER, is_pooled=False)
-    assert needed == NUM_JOBS * 104
-    assert least_bytes(trace, CLUSTER, is_pooled=True) == NUM_JOBS * 88
-    assert least_bytes(trace, gs.Cluster.uniform(1, 1), is_pooled=True) < NUM_JOBS * 88
+    assert needed == NUM_JOBS * 56
+    assert least_bytes(trace, CLUSTER, is_pooled=True) == NUM_JOBS * 40
+    assert least_bytes(trace, gs.Cluster.uniform(1, 1), is_pooled=True) < NUM_JOBS * 40
 
 
 @pytest.mark.parametrize("start", [gs.simulate, gs.Simulation, gs.compare])
 def test_a_run_that_cannot_fit_is_refused(
     start: object, trace: gs.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    have(monkeypatch, NUM_JOBS * 103)
-    with pytest.raises(MemoryError, match=r"200,000 jobs .*needs? at least .* \(a test\)"):
+    have(monkeypatch, NUM_JOBS * 55)
+    with pytest.raises(MemoryError, match=r"400,000 jobs .*needs? at least .* \(a test\)"):
         start(trace, CLUSTER)  # type: ignore[operator]
 
 
 def test_a_run_that_needs_more_than_half_says_so(
     trace: gs.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    have(monkeypatch, NUM_JOBS * 150)
-    with pytest.warns(gs.RunWarning, match="needs at least 20 MiB of memory, and 29 MiB are"):
+    have(monkeypatch, NUM_JOBS * 80)
+    with pytest.warns(gs.RunWarning, match="needs at least 21 MiB of memory, and 31 MiB are"):
         gs.simulate(trace, CLUSTER, policy="fifo-skip")
 
 
 def test_the_results_of_a_comparison_count_together(
     trace: gs.Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    have(monkeypatch, NUM_JOBS * 250)
-    with pytest.raises(MemoryError, match="3 runs of up to 200,000 jobs together need"):
+    have(monkeypatch, NUM_JOBS * 150)
+    with pytest.raises(MemoryError, match="3 runs of up to 400,000 jobs together need"):
         gs.compare(trace, CLUSTER, ["fifo", "sjf", "srtf"])
 
 
@@ -134,13 +134,13 @@ def test_to_generate_takes_what_is_said_to_be_needed_at_least_and_little_more(
     have(monkeypatch, NUM_JOBS * 110)
     gs.generate("philly", NUM_JOBS)
     have(monkeypatch, NUM_JOBS * 110 - 1)
-    with pytest.raises(MemoryError, match=r"to generate 200,000 jobs needs at least 21 MiB"):
+    with pytest.raises(MemoryError, match=r"to generate 400,000 jobs needs at least 42 MiB"):
         gs.generate("philly", NUM_JOBS)
 
 
 def test_to_generate_what_needs_more_than_half_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     have(monkeypatch, NUM_JOBS * 200)
-    with pytest.warns(gs.RunWarning, match="to generate 200,000 jobs needs at least 21 MiB"):
+    with pytest.warns(gs.RunWarning, match="to generate 400,000 jobs needs at least 42 MiB"):
         gs.generate("philly", NUM_JOBS)
 
 

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/buffer.hpp"
+#include "base/ids.hpp"
+#include "base/time.hpp"
+#include "model/job_classes.hpp"
+
+namespace gpusched {
+
+enum class Phase : std::uint8_t { waiting, running, rejected, cancelled };
+
+/// What is known of one job; two share a cache line. Written when it arrives, starts or is
+/// preempted; a finish touches nothing, because `finish` is written at the start as if the job ran
+/// to its end, and corrected when it is preempted.
+struct alignas(32) JobRecord {
+  Time start;   ///< first start; kNever before
+  Time finish;  ///< of the present run while running
+  std::int32_t preemptions;
+  std::int32_t num_servers;  ///< of the last allocation
+  std::uint32_t slot;        ///< while running
+  Phase phase;
+  RejectReason reason;
+  bool has_past;  ///< whether more is kept than follows from this
+};
+static_assert(sizeof(JobRecord) == 32);
+
+/// What is known besides. It follows from the record of a job whose only run is not interrupted,
+/// as most are; of others it is kept, in the same way.
+struct JobPast {
+  Time held;        ///< time with GPUs
+  Time paid;        ///< the part of `held` that went into restart costs
+  Time redo;        ///< work added at the arrival and by preemptions (restart cost on work)
+  Time idle_since;  ///< when it last lost its GPUs; kNever before
+};
+
+/// The records of all jobs. Memory of pasts is touched where one is kept, and not before.
+class JobRecords {
+ public:
+  explicit JobRecords(std::size_t num_jobs)
+      : records_(make_buffer<JobRecord>(num_jobs)), pasts_(make_buffer<JobPast>(num_jobs)) {}
+  /// A copy of the first `num_known`, with room for all.
+  JobRecords(const JobRecords& other, std::size_t num_known, std::size_t num_jobs)
+      : JobRecords(num_jobs) {
+    std::copy_n(other.records_.get(), num_known, records_.get());
+    for (std::size_t job = 0; job < num_known; ++job) {
+      if (records_[job].has_past) pasts_[job] = other.pasts_[job];
+    }
+  }
+
+  [[nodiscard]] JobRecord& operator[](JobId job) noexcept { return records_[job]; }
+  [[nodiscard]] const JobRecord& operator[](JobId job) const noexcept { return records_[job]; }
+
+  [[nodiscard]] JobPast past(JobId job) const noexcept {
+    const JobRecord& record = records_[job];
+    if (record.has_past) return pasts_[job];
+    const Time held = record.start == kNever ? Time{0} : record.finish - record.start;
+    return {.held = held, .paid = Time{0}, .redo = Time{0}, .idle_since = kNever};
+  }
+  /// From now on it is kept.
+  [[nodiscard]] JobPast& keep_past(JobId job) noexcept {
+    if (!records_[job].has_past) {
+      pasts_[job] = past(job);
+      records_[job].has_past = true;
+    }
+    return pasts_[job];
+  }
+
+ private:
+  Buffer<JobRecord> records_;
+  Buffer<JobPast> pasts_;
+};
+
+}  // namespace gpusched
