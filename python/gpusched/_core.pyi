@@ -362,7 +362,7 @@ class Schedule:
         """
     def intervals(self) -> dict[str, numpy.ndarray]:
         """
-        Rows (job, start_us, end_us, server, mask), sorted by job, start, server.
+        Read-only rows (job, start_us, end_us, server, mask), sorted by job, start, server.
         """
     @property
     def counters(self) -> dict[str, int]:
