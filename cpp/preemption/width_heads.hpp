@@ -15,6 +15,7 @@ struct ClassHead {
 
   friend bool operator<(const ClassHead& a, const ClassHead& b) noexcept { return a.key < b.key; }
 };
+
 /// The classes of one width by their least jobs; those of old may still be among them.
 struct WidthHeads {
   Heap<ClassHead> heads;

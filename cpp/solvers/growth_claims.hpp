@@ -12,7 +12,7 @@ namespace gpusched {
 
 /// What a job that could have one GPU more has to say for itself.
 struct GrowthClaim {
-  double length;   ///< its time left with what it has
+  double length;   ///< its time left with what it has, in ticks
   double of_more;  ///< what it gains, as a part of what it then has
   double of_less;  ///< the same, as a part of what it has
 

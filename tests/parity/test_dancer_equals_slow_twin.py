@@ -8,11 +8,8 @@ import pytest
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.parity.slow_twins import slow_twins
+from tests.parity.typed_profiles import TYPES, typed_profiles
 
-TYPES = ("A", "B", "C")
-# Speeds on each type, and how they grow: GPUs ** exponent.
-MODELS = ((1.0, 0.5, 0.12, 0.95), (0.7, 1.0, 0.3, 0.8), (1.0, 1.0, 1.0, 0.4))
-WIDTHS = (1, 2, 4, 8, 16)
 OPTIONS = (
     "slot_s=20",
     "slot_s=60,retries=2",
@@ -29,16 +26,7 @@ def crowd(seed: int, jobs: int) -> gs.Trace:
     submit_s = np.sort(rng.choice([0, 13, 140, 300], jobs, p=[0.5, 0.2, 0.2, 0.1])).astype(float)
     service_s = rng.choice([5, 20, 45, 300], jobs) + rng.integers(0, 30, jobs).astype(float)
     slack = rng.uniform(0.9, rng.choice([1.5, 4.0, 30.0], jobs))
-    profiles = [
-        gs.models.JobProfile(
-            f"model{index}",
-            throughput={
-                name: {width: speed * width**exponent for width in WIDTHS}
-                for name, speed in zip(TYPES, speeds, strict=True)
-            },
-        )
-        for index, (*speeds, exponent) in enumerate(MODELS)
-    ]
+    profiles = typed_profiles()
     return gs.Trace.from_columns(
         submit_s,
         service_s,
@@ -47,7 +35,7 @@ def crowd(seed: int, jobs: int) -> gs.Trace:
         value=rng.choice([0.1, 1.0, 5.0], jobs) * service_s,
         restart_s=np.full(jobs, float(rng.choice([0.0, 4.0, 25.0]))),
         profiles=profiles,
-        profile=rng.integers(0, len(MODELS), jobs),
+        profile=rng.integers(0, len(profiles), jobs),
     )
 
 

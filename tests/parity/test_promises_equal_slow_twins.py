@@ -8,17 +8,14 @@ import pytest
 import gpusched as gs
 from gpusched.base.run_warning import unwarned
 from tests.parity.slow_twins import slow_twins
+from tests.parity.typed_profiles import TYPES, typed_profiles
 
-TYPES = ("A", "B", "C")
 POLICIES = (
     "elasticflow:slot_s=20",
     "elasticflow:slot_s=20,types=pinned",
     "elasticflow:slot_s=20,admission=batch",
     "chronus:lease_s=20",
 )
-# Speeds on each type beside the first one, and how they grow: GPUs ** exponent.
-MODELS = ((1.0, 0.5, 0.12, 0.95), (0.7, 1.0, 0.3, 0.8), (1.0, 1.0, 1.0, 0.4))
-WIDTHS = (1, 2, 4, 8, 16)
 BURSTS_S = (0, 13, 140, 300)
 
 
@@ -32,23 +29,15 @@ def crowds(seed: int, jobs: int, restart_s: float | None = None, bursts: int = 4
     deadline_s = np.where(rng.random(jobs) < 0.9, submit_s + slack * service_s, np.nan)
     if restart_s is None:
         restart_s = float(rng.choice([0.0, 0.0, 4.0, 25.0]))
+    profiles = typed_profiles()
     return gs.Trace.from_columns(
         submit_s,
         service_s,
         rng.choice([1, 1, 1, 2, 4, 8], jobs),
         deadline_s=np.ceil(deadline_s),
         restart_s=np.full(jobs, restart_s),
-        profiles=[
-            gs.models.JobProfile(
-                f"model{index}",
-                throughput={
-                    name: {width: speed * width**exponent for width in WIDTHS}
-                    for name, speed in zip(TYPES, speeds, strict=True)
-                },
-            )
-            for index, (*speeds, exponent) in enumerate(MODELS)
-        ],
-        profile=rng.integers(0, len(MODELS), jobs),
+        profiles=profiles,
+        profile=rng.integers(0, len(profiles), jobs),
     )
 
 
