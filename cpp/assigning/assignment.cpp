@@ -15,12 +15,11 @@
 namespace gpusched {
 namespace {
 
-constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr std::size_t kMostBlocks = 64;   // of the columns, each with its minimum
-constexpr std::size_t kListed = 16;       // blocks whose minima are surely candidates
-constexpr std::size_t kFirstListed = 10;  // the same of rows that may never be listed again
 constexpr std::size_t kBidsPerRow = 16;
-constexpr std::size_t kTile = 8;  // columns at once: a cache line of what is written
+constexpr std::size_t kFewColumns = 256;  // a cache holds as many rows of them
+constexpr std::size_t kFewBidsPerRow = 2;
+constexpr std::size_t kTile = 16;  // rows, and columns, at once: two cache lines
+constexpr std::size_t kBeside = 4;  // lest a column of the tile stand in few lines of the cache
 
 }  // namespace
 
@@ -38,16 +37,20 @@ void Assignment::run() {
   clear();
   for (std::size_t row = 0; row < num_rows_; ++row) {
     if (stop_ != nullptr) stop_->count(num_columns_);
-    if (!is_transposed_) greatest_[row] = check({cost_[row], num_columns_}, row);
+    take_in(row);
     const bool is_new =
         row == 0 || !std::equal(cost_[row], cost_[row] + num_columns_, cost_[row - 1]);
     kind_[row] = is_new ? id(row) : kind_[row - 1];
-    list_candidates(row, start_ == Start::best ? kFirstListed : kListed);
   }
   const std::size_t num_own_rows = num_rows_;
   improve_start(hold_auction(0.0));
   for (std::size_t row = 0; row < num_rows_; ++row) {
-    if (column_of_[row] < 0) augment(row, -1);
+    if (column_of_[row] >= 0) continue;
+    if (has_few_columns_) {
+      augment_on_all(row);
+    } else {
+      augment(row, -1);
+    }
   }
   drop_idle_rows(num_own_rows);
   const double greatest = greatest_cost();
@@ -55,6 +58,23 @@ void Assignment::run() {
   for (const double dual : column_dual_) coarsest_ = std::max(coarsest_, -dual);
   usual_ratio_ = greatest > 0 ? coarsest_ / greatest : 1.0;
   is_solved_ = true;
+}
+
+/// Looks at a new row once: checks its costs, and lists the least ones.
+void Assignment::take_in(std::size_t row) {
+  const std::span<const double> cost{cost_[row], num_columns_};
+  if (has_few_columns_) {
+    if (!is_transposed_) greatest_[row] = check(cost, row);
+  } else if (is_transposed_) {
+    lists_.list_first(row, cost.data(), column_dual_.data());
+  } else {
+    greatest_[row] = accepted(lists_.list_new(row, cost.data(), column_dual_.data()), cost, row);
+  }
+}
+
+/// From the duals as they are.
+void Assignment::list_candidates(std::size_t row) {
+  if (!has_few_columns_) lists_.list(row, cost_[row], column_dual_.data());
 }
 
 double Assignment::greatest_cost() const noexcept {
@@ -82,22 +102,39 @@ void Assignment::load(std::span<const double> cost, int rows, int columns) {
   for (std::size_t row = 0; row < num_rows_; ++row) cost_[row] = first + row * num_columns_;
 }
 
-/// By tiles, so that what is read of a cache line is read while it is there.
+/// By tiles of whole cache lines: rows as long as a power of two push each other out of the cache.
 void Assignment::transpose(const double* cost) noexcept {
-  for (std::size_t begin = 0; begin < num_columns_; begin += kTile) {
-    const std::size_t end = std::min(begin + kTile, num_columns_);
-    for (std::size_t row = 0; row < num_rows_; ++row) {
-      double* const out = &transposed_[row * num_columns_];
-      for (std::size_t column = begin; column < end; ++column) {
-        out[column] = cost[column * num_rows_ + row];
+  std::array<std::array<double, kTile + kBeside>, kTile> tile;
+  const auto move = [&](std::size_t first, std::size_t begin, std::size_t width,
+                        std::size_t height) __attribute__((always_inline)) {
+    for (std::size_t column = 0; column < width; ++column) {
+      std::copy_n(&cost[(first + column) * num_rows_ + begin], height, tile[column].begin());
+    }
+    for (std::size_t row = 0; row < height; ++row) {
+      double* const out = &transposed_[(begin + row) * num_columns_ + first];
+      for (std::size_t column = 0; column < width; ++column) out[column] = tile[column][row];
+    }
+  };
+  for (std::size_t first = 0; first < num_columns_; first += kTile) {
+    const std::size_t width = std::min(kTile, num_columns_ - first);
+    for (std::size_t begin = 0; begin < num_rows_; begin += kTile) {
+      const std::size_t height = std::min(kTile, num_rows_ - begin);
+      if (width == kTile && height == kTile) {
+        move(first, begin, kTile, kTile);
+      } else {
+        move(first, begin, width, height);
       }
     }
   }
 }
 
-/// Throws unless all costs of the row are costs.
 double Assignment::check(std::span<const double> cost, std::size_t row) {
-  const Magnitudes found = magnitudes_of(cost);
+  return accepted(magnitudes_of(cost), cost, row);
+}
+
+/// Returns the greatest magnitude; throws unless all costs of the row are costs.
+double Assignment::accepted(const Magnitudes& found, std::span<const double> cost,
+                            std::size_t row) {
   if (found.are_costs) return found.greatest;
   const auto bad = std::find_if(cost.begin(), cost.end(), [](double each) {
     return !(std::fabs(each) <= kMostCost || each == kInfinity);
@@ -115,89 +152,26 @@ void Assignment::clear() {
   next_listing_.clear();
   last_search_.clear();
   resize_rows();
-  found_.resize(num_columns_ + 1);
-  equal_.resize(num_columns_ + 1);
-  reduced_.resize(num_columns_);
   order_.resize(num_columns_);
   distance_.assign(num_columns_, kInfinity);
   before_.resize(num_columns_);
   search_ = 0;
   coarsest_ = 0;
+  has_few_columns_ = start_ == Start::best && num_columns_ <= kFewColumns;
+  taken_.resize(has_few_columns_ ? num_columns_ : 0);
+  from_.resize(taken_.size());
+  open_.resize(std::max(open_.size(), taken_.size()));
 }
 
 /// Makes room for as many rows as there are.
 void Assignment::resize_rows() {
   column_of_.resize(num_rows_, -1);
   own_cost_.resize(num_rows_);
-  candidates_.resize(num_rows_ * kMostCandidates);
-  num_candidates_.resize(num_rows_);
-  rest_.resize(num_rows_);
+  lists_.resize(num_rows_, num_columns_);
   base_.resize(num_rows_);
   next_listing_.resize(num_rows_, 0);
   kind_.resize(num_rows_);
   last_search_.resize(2 * num_rows_, 0);
-}
-
-void Assignment::list_candidates(std::size_t row) { list_candidates(row, kListed); }
-
-/// The columns of least reduced cost, and a bound on all others.
-void Assignment::list_candidates(std::size_t row, std::size_t num_listed) {
-  const double* const cost = cost_[row];
-  const double* const dual = column_dual_.data();
-  const std::size_t size = kStep * ((num_columns_ - 1) / (kStep * kMostBlocks) + 1);
-  const std::size_t num_blocks = (num_columns_ - 1) / size + 1;
-  std::array<double, kMostBlocks> least{};
-  find_block_minima({cost, num_columns_}, dual, size, least.data());
-  double limit = kInfinity;
-  if (num_blocks > num_listed) limit = value_at_rank({least.data(), num_blocks}, num_listed - 1);
-  const double largest = std::min(limit, kLargest);
-  std::size_t count = 0;
-  for (std::size_t block = 0; block < num_blocks; ++block) {
-    if (least[block] > largest) continue;
-    const std::size_t begin = block * size;
-    while (block + 1 < num_blocks && least[block + 1] <= largest) ++block;
-    const std::size_t end = std::min((block + 1) * size, num_columns_);
-    count += find_up_to(largest, cost, dual, begin, end, &found_[count]);
-  }
-  rest_[row] = limit;
-  if (count > kMostCandidates) {
-    keep_cheapest(row, count);
-    count = kMostCandidates;
-  }
-  num_candidates_[row] = static_cast<std::uint32_t>(count);
-  Candidate* const list = &candidates_[row * kMostCandidates];
-  for (std::size_t i = 0; i < count; ++i) list[i] = {cost[at(found_[i])], found_[i]};
-}
-
-/// Keeps the cheapest of the found columns; of those at the limit, the ones from a column on that
-/// differs from row to row, lest all rows want the same.
-void Assignment::keep_cheapest(std::size_t row, std::size_t count) {
-  const double* const cost = cost_[row];
-  const double* const dual = column_dual_.data();
-  double* const reduced = reduced_.data();
-  for (std::size_t i = 0; i < count; ++i) reduced[i] = cost[at(found_[i])] - dual[at(found_[i])];
-  double limit = rest_[row];
-  const auto num_below =
-      std::count_if(reduced, reduced + count, [=](double each) { return each < limit; });
-  if (static_cast<std::size_t>(num_below) >= kMostCandidates) {
-    double* const order = order_.data();
-    std::copy_n(reduced, count, order);
-    std::nth_element(order, order + kMostCandidates - 1, order + count);
-    limit = rest_[row] = order[kMostCandidates - 1];
-  }
-  std::size_t num_kept = 0;
-  std::size_t num_equal = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::int32_t column = found_[i];
-    found_[num_kept] = equal_[num_equal] = column;
-    num_kept += reduced[i] < limit ? 1 : 0;
-    num_equal += reduced[i] == limit ? 1 : 0;
-  }
-  std::size_t next = num_equal * row / num_rows_;
-  for (; num_kept < kMostCandidates; ++num_kept) {
-    found_[num_kept] = equal_[next];
-    if (++next == num_equal) next = 0;
-  }
 }
 
 /// Assigns most rows at little cost, and lowers duals on the way. Returns whether the bids were spent
@@ -205,11 +179,12 @@ void Assignment::keep_cheapest(std::size_t row, std::size_t count) {
 bool Assignment::hold_auction(double epsilon) {
   std::fill(row_of_.begin(), row_of_.end(), -1);
   std::fill(column_of_.begin(), column_of_.end(), -1);
-  std::size_t num_left = kBidsPerRow * num_rows_;
+  std::fill(taken_.begin(), taken_.end(), 0);
+  std::size_t num_left = (has_few_columns_ ? kFewBidsPerRow : kBidsPerRow) * num_rows_;
   for (std::size_t row = 0; row < num_rows_; ++row) {
     for (std::int32_t next = id(row); next >= 0 && num_left > 0; --num_left) {
-      if (stop_ != nullptr) stop_->count(kMostCandidates);
-      next = bid(at(next), epsilon);
+      if (stop_ != nullptr) stop_->count(CandidateLists::kMost);
+      next = has_few_columns_ ? bid_on_all(at(next)) : bid(at(next), epsilon);
     }
   }
   return num_left == 0;
@@ -218,38 +193,47 @@ bool Assignment::hold_auction(double epsilon) {
 /// Gives the row its cheapest column, whose dual falls until the second cheapest is better by
 /// epsilon. Returns who had it, or -1.
 std::int32_t Assignment::bid(std::size_t row, double epsilon) {
-  double least = kInfinity;
-  double second = kInfinity;
-  Candidate best{};
+  std::array<double, CandidateLists::kMost> reduced;
+  LeastPair<double> two;
   const auto look = [&] {
-    least = second = kInfinity;
-    for (const Candidate& each : candidates(row)) {
-      const double reduced = each.cost - column_dual_[at(each.column)];
-      if (reduced < least) {
-        second = least;
-        least = reduced;
-        best = each;
-      } else if (reduced <= second) {
-        second = reduced;
-        const bool is_free = row_of_[at(each.column)] < 0 && row_of_[at(best.column)] >= 0;
-        if (reduced == least && is_free) best = each;
-      }
-    }
+    double* out = reduced.data();
+    for (const ListedColumn& each : lists_.of(row))
+      *out++ = each.cost - column_dual_[at(each.column)];
+    two = least_two({reduced.data(), lists_.of(row).size()});
   };
   look();
-  if (second > rest_[row]) {
+  if (two.second > lists_.rest(row)) {
     list_candidates(row);
     look();
   }
-  if (second == kInfinity) return -1;
-  double& dual = column_dual_[at(best.column)];
-  const double lower = dual - (second - least) - epsilon;
-  const std::int32_t owner = row_of_[at(best.column)];
+  if (two.second == kInfinity) return -1;
+  const ListedColumn& best = lists_.of(row)[first_of(two.least, reduced, row)];
+  const auto column = at(best.column);
+  return take(row, column, best.cost, column_dual_[column] - (two.second - two.least) - epsilon);
+}
+
+/// The first candidate of that reduced cost whose column no row has; if there is none, the first.
+std::size_t Assignment::first_of(double least, std::span<const double> reduced, std::size_t row) {
+  const auto list = lists_.of(row);
+  const auto is_best = [&](std::size_t i) { return reduced[i] == least; };
+  std::size_t first = 0;
+  while (!is_best(first)) ++first;
+  for (std::size_t i = first; i < list.size(); ++i) {
+    if (is_best(i) && row_of_[at(list[i].column)] < 0) return i;
+  }
+  return first;
+}
+
+/// Gives the row the column, whose dual falls to `lower`, unless that takes it from another row
+/// for nothing. Returns who had it, or -1.
+std::int32_t Assignment::take(std::size_t row, std::size_t column, double cost, double lower) {
+  double& dual = column_dual_[column];
+  const std::int32_t owner = row_of_[column];
   if (lower >= dual && owner >= 0) return -1;
   dual = lower;
-  row_of_[at(best.column)] = id(row);
-  column_of_[row] = best.column;
-  own_cost_[row] = best.cost;
+  row_of_[column] = id(row);
+  column_of_[row] = id(column);
+  own_cost_[row] = cost;
   if (owner >= 0) column_of_[at(owner)] = -1;
   return owner;
 }
@@ -263,6 +247,7 @@ const Assignment::Result& Assignment::change_row(int row, std::span<const double
   }
   greatest_[at(row)] = check(cost, at(row));
   is_solved_ = false;  // until it is again
+  list_all();
   if (is_transposed_) {
     for (std::size_t i = 0; i < num_rows_; ++i) transposed_[i * num_columns_ + at(row)] = cost[i];
   } else {
@@ -280,6 +265,13 @@ const Assignment::Result& Assignment::change_row(int row, std::span<const double
   is_solved_ = true;
   report();
   return result_;
+}
+
+/// Rows that were read in full have lists from now on.
+void Assignment::list_all() {
+  if (!has_few_columns_) return;
+  has_few_columns_ = false;
+  for (std::size_t row = 0; row < num_rows_; ++row) list_candidates(row);
 }
 
 void Assignment::renew_row(std::size_t row) {
@@ -302,14 +294,14 @@ void Assignment::renew_column(std::size_t column) {
   coarsest_ = std::max(coarsest_, -dual);
   for (std::size_t row = 0; row < num_rows_; ++row) {
     kind_[row] = id(row);
-    const auto list = candidates(row);
-    const auto found = std::find_if(list.begin(), list.end(), [&](const Candidate& each) {
+    const auto list = lists_.of(row);
+    const auto found = std::find_if(list.begin(), list.end(), [&](const ListedColumn& each) {
       return each.column == id(column);
     });
     if (found != list.end()) {
       found->cost = cost_[row][column];
     } else {
-      rest_[row] = std::min(rest_[row], cost_[row][column] - dual);
+      lists_.lower_rest(row, cost_[row][column] - dual);
     }
   }
   row_of_[column] = -1;

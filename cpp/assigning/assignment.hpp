@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "assigning/candidate_lists.hpp"
 #include "base/clone.hpp"
 #include "base/stop_check.hpp"
 
@@ -35,7 +36,7 @@ class Assignment {
   /// whose choices never change, for decisions that are to be the same ever after.
   enum class Start { best, lasting };
 
-  explicit Assignment(Start start = Start::best) : start_(start) {}
+  explicit Assignment(Start start = Start::best) : start_(start), lists_(start == Start::lasting) {}
   /// Of a solver that solves anew before a row changes: what it borrowed is not copied.
   Assignment(const Assignment&) = default;
   Assignment(Assignment&&) = default;
@@ -59,11 +60,6 @@ class Assignment {
   [[nodiscard]] const Result& result() const noexcept { return result_; }
 
  private:
-  /// A column that a row may go to, and what it costs.
-  struct Candidate {
-    double cost;
-    std::int32_t column;
-  };
   /// A column that a path reaches, or (from num_columns_ on) a row whose list is used up there.
   struct Event {
     double distance;
@@ -77,15 +73,18 @@ class Assignment {
   void transpose(const double* cost) noexcept;
   void run();
   void clear();
-  /// Returns the greatest finite magnitude.
   static double check(std::span<const double> cost, std::size_t row);
+  static double accepted(const Magnitudes& found, std::span<const double> cost, std::size_t row);
   [[nodiscard]] double greatest_cost() const noexcept;
   void resize_rows();
+  void take_in(std::size_t row);
   void list_candidates(std::size_t row);
-  void list_candidates(std::size_t row, std::size_t num_listed);
-  void keep_cheapest(std::size_t row, std::size_t count);
   bool hold_auction(double epsilon);
   [[nodiscard]] std::int32_t bid(std::size_t row, double epsilon);
+  [[nodiscard]] std::size_t first_of(double least, std::span<const double> reduced,
+                                     std::size_t row);
+  [[nodiscard]] std::int32_t bid_on_all(std::size_t row);
+  std::int32_t take(std::size_t row, std::size_t column, double cost, double lower);
   void improve_start(bool are_bids_spent);
   [[nodiscard]] bool solve_on_cheap_columns();
   [[nodiscard]] std::size_t mark_cheap_columns(std::size_t row);
@@ -95,10 +94,13 @@ class Assignment {
   void drop_idle_rows(std::size_t num_own_rows);
   [[nodiscard]] bool start_from_sample();
   void lower_epsilon();
+  void list_all();
   void renew_row(std::size_t row);
   void renew_column(std::size_t column);
 
   void augment(std::size_t source, std::int32_t target);
+  void augment_on_all(std::size_t source);
+  [[noreturn]] void fail_unassigned();
   [[nodiscard]] bool advance();
   void expand(std::int32_t column);
   void exhaust(std::size_t row);
@@ -114,14 +116,9 @@ class Assignment {
   void finish_path(std::size_t source);
   void report();
 
-  [[nodiscard]] std::span<Candidate> candidates(std::size_t row) noexcept {
-    return {&candidates_[row * kMostCandidates], num_candidates_[row]};
-  }
   [[nodiscard]] double row_dual(std::size_t row) const noexcept {
     return own_cost_[row] - column_dual_[static_cast<std::size_t>(column_of_[row])];
   }
-
-  static constexpr std::size_t kMostCandidates = 32;
 
   // Rows are the shorter side here. Columns left over belong to an idle row that costs nothing.
   std::size_t num_rows_ = 0;
@@ -145,13 +142,13 @@ class Assignment {
   std::vector<std::int32_t> row_of_;
   std::vector<double> own_cost_;  // of a row's own column
 
-  std::vector<Candidate> candidates_;
-  std::vector<std::uint32_t> num_candidates_;
-  std::vector<double> rest_;  // at most cost - column dual of any column that is no candidate
-  std::vector<std::int32_t> found_;  // columns, and of these those at the limit
-  std::vector<std::int32_t> equal_;
-  std::vector<double> reduced_;  // costs of those found
+  CandidateLists lists_;
   std::vector<double> order_;
+
+  // So few columns that rows are read in full, and have no lists until one changes.
+  bool has_few_columns_ = false;
+  std::vector<std::int64_t> taken_;  // of each column: all bits where a row has it
+  std::vector<std::int64_t> from_;   // and the row from which it is reached
 
   // A part of the problem that is solved first, and the columns that suffice for all rows.
   std::vector<double> smaller_cost_;

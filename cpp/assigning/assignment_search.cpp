@@ -40,11 +40,13 @@ void Assignment::augment(std::size_t source, std::int32_t target) {
   }
   while (advance()) {
   }
-  if (end_ < 0) {
-    is_solved_ = false;
-    fail_input("assignment: the allowed pairs do not suffice for all");
-  }
+  if (end_ < 0) fail_unassigned();
   finish_path(source);
+}
+
+void Assignment::fail_unassigned() {
+  is_solved_ = false;
+  fail_input("assignment: the allowed pairs do not suffice for all");
 }
 
 /// Goes on to what is nearest; false once nothing is nearer than the end of a path.
@@ -147,17 +149,18 @@ inline void Assignment::reach(std::size_t column, std::size_t row, double distan
 }
 
 void Assignment::reach_from(std::size_t row, double base) {
-  if (stop_ != nullptr) stop_->count(kMostCandidates);
+  if (stop_ != nullptr) stop_->count(CandidateLists::kMost);
   base_[row] = base;
   if (search_ + 1 < next_listing_[row]) {
     reach_from_all(row, base);
     return;
   }
-  for (const Candidate& each : candidates(row)) {
+  for (const ListedColumn& each : lists_.of(row)) {
     const auto column = at(each.column);
     reach(column, row, base + (each.cost - column_dual_[column]));
   }
-  if (base + rest_[row] < bound_) push(std::max(base + rest_[row], floor_), num_columns_ + row);
+  if (base + lists_.rest(row) < bound_)
+    push(std::max(base + lists_.rest(row), floor_), num_columns_ + row);
 }
 
 /// Many columns are reached again and again from now on: among the events they would pile up.
@@ -218,7 +221,7 @@ void Assignment::finish_path(std::size_t source) {
   if (idle_base_ >= bound_) return;
   // The idle row's dual is to be 0 again.
   const double shift = bound_ - idle_base_;
-  for (double& rest : rest_) rest -= shift;
+  lists_.shift_rests(-shift);
   for (std::size_t column = 0; column < num_columns_; ++column) {
     double& dual = column_dual_[column];
     dual = row_of_[column] < 0 ? 0.0 : std::min(dual + shift, 0.0);

@@ -29,7 +29,8 @@ void Assignment::improve_start(bool are_bids_spent) {
   const auto num_left =
       static_cast<std::size_t>(std::count(column_of_.begin(), column_of_.end(), -1));
   const bool agree = 2 * num_left > num_rows_;
-  const bool compete = !is_lasting && are_bids_spent && kLeftOver * num_left > num_rows_;
+  const bool compete =
+      !is_lasting && !has_few_columns_ && are_bids_spent && kLeftOver * num_left > num_rows_;
   if (num_rows_ < num_columns_) {
     const bool has_few_idle = kFewIdle * (num_columns_ - num_rows_) < num_rows_;
     if (is_lasting || (!agree && !(compete && has_few_idle))) return;
@@ -136,7 +137,7 @@ void Assignment::drop_idle_rows(std::size_t num_own_rows) {
   if (num_rows_ == num_own_rows) return;
   const double shift = *std::max_element(column_dual_.begin(), column_dual_.end());
   for (double& dual : column_dual_) dual -= shift;
-  for (double& rest : rest_) rest += shift;
+  lists_.shift_rests(shift);
   for (std::size_t row = num_own_rows; row < num_rows_; ++row) {
     const std::size_t column = at(column_of_[row]);
     column_dual_[column] = 0;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "assigning/least_pair.hpp"
 #include "assigning/magnitudes.hpp"
 #include "base/infinity.hpp"
 #include "solvers/lanes.hpp"
@@ -46,8 +47,71 @@ struct ReducedCosts {
   }
 };
 
+/// The magnitudes of all costs that are taken.
+template <class Lanes>
+struct MagnitudeLanes {
+  using Flags = typename Step<Lanes>::Flags;
+  static constexpr std::size_t kWidth = Step<Lanes>::kWidth;
+
+  Lanes greatest{};
+  Flags bad{};
+  Magnitudes rest{0, true};
+
+  [[gnu::always_inline]] void take(const Lanes& each) noexcept {
+    const Lanes magnitude = each < -each ? -each : each;
+    const auto is_number = magnitude <= Lanes{} + kMostCost;
+    const Lanes finite = is_number ? magnitude : Lanes{};
+    greatest = finite > greatest ? finite : greatest;
+    bad |= ~(is_number | (each == Lanes{} + kInfinity));
+  }
+  [[gnu::always_inline]] void take(double each) noexcept {
+    const double magnitude = std::fabs(each);
+    if (magnitude <= kMostCost) {
+      rest.greatest = std::max(rest.greatest, magnitude);
+    } else {
+      rest.are_costs = rest.are_costs && each == kInfinity;
+    }
+  }
+  [[nodiscard]] [[gnu::always_inline]] Magnitudes found() const noexcept {
+    std::array<double, kWidth> lanes;
+    std::array<std::int64_t, kWidth> flags;
+    std::memcpy(lanes.data(), &greatest, sizeof lanes);
+    std::memcpy(flags.data(), &bad, sizeof flags);
+    Magnitudes all = rest;
+    for (const double each : lanes) all.greatest = std::max(all.greatest, each);
+    for (const std::int64_t flag : flags) all.are_costs = all.are_costs && flag == 0;
+    return all;
+  }
+};
+
+template <class Lanes>
+[[gnu::always_inline]] inline Magnitudes magnitudes(std::span<const double> cost) noexcept {
+  MagnitudeLanes<Lanes> all;
+  std::size_t at = 0;
+  for (; at + Step<Lanes>::kWidth <= cost.size(); at += Step<Lanes>::kWidth) {
+    Lanes each;
+    std::memcpy(&each, cost.data() + at, sizeof(Lanes));
+    all.take(each);
+  }
+  for (; at < cost.size(); ++at) all.take(cost[at]);
+  return all.found();
+}
+
+/// Values whose magnitudes are found while they are read.
+template <class Lanes>
+struct NewCosts {
+  const double* cost;
+  MagnitudeLanes<Lanes> magnitudes;
+
+  template <class Read>
+  [[gnu::always_inline]] void get(std::size_t at, Read& out) noexcept {
+    std::memcpy(&out, cost + at, sizeof out);
+    magnitudes.take(out);
+  }
+};
+
 template <class Lanes, class Values>
-[[gnu::always_inline]] inline double least_of(const Values& values, std::size_t begin,
+[[gnu::always_inline]] inline double least_of(Values& values, std::size_t begin,
                                               std::size_t end) noexcept {
   using Its = Step<Lanes>;
   Lanes least[Its::kCount];
@@ -71,8 +135,8 @@ template <class Lanes, class Values>
 }
 
 template <class Lanes, class Values>
-[[gnu::always_inline]] inline void minima_of(const Values& values, std::size_t count,
-                                             std::size_t size, double* least) noexcept {
+[[gnu::always_inline]] inline void minima_of(Values& values, std::size_t count, std::size_t size,
+                                             double* least) noexcept {
   for (std::size_t begin = 0; begin < count; begin += size) {
     *least++ = least_of<Lanes>(values, begin, std::min(begin + size, count));
   }
@@ -91,38 +155,6 @@ template <class Flags>
   std::int64_t any = 0;
   for (const std::int64_t flag : flags) any |= flag;
   return any != 0;
-}
-
-template <class Lanes>
-[[gnu::always_inline]] inline Magnitudes magnitudes(std::span<const double> cost) noexcept {
-  using Its = Step<Lanes>;
-  Lanes greatest[Its::kCount]{};
-  typename Its::Flags bad[Its::kCount]{};
-  std::size_t at = 0;
-  for (; at + kStep <= cost.size(); at += kStep) {
-#pragma GCC unroll 4
-    for (std::size_t i = 0; i < Its::kCount; ++i) {
-      Lanes each;
-      std::memcpy(&each, cost.data() + at + i * Its::kWidth, sizeof(Lanes));
-      const Lanes magnitude = each < -each ? -each : each;
-      const auto is_number = magnitude <= Lanes{} + kMostCost;
-      const Lanes finite = is_number ? magnitude : Lanes{};
-      greatest[i] = finite > greatest[i] ? finite : greatest[i];
-      bad[i] |= ~(is_number | (each == Lanes{} + kInfinity));
-    }
-  }
-  std::array<double, kStep> lanes;
-  std::memcpy(lanes.data(), greatest, sizeof lanes);
-  Magnitudes found{*std::max_element(lanes.begin(), lanes.end()), !is_any(each_of(bad))};
-  for (; at < cost.size(); ++at) {
-    const double magnitude = std::fabs(cost[at]);
-    if (magnitude <= kMostCost) {
-      found.greatest = std::max(found.greatest, magnitude);
-    } else {
-      found.are_costs = found.are_costs && cost[at] == kInfinity;
-    }
-  }
-  return found;
 }
 
 template <class Lanes>
@@ -153,9 +185,36 @@ template <class Lanes>
   double beyond = std::numeric_limits<double>::quiet_NaN();  // no value is known to be
   for (const double each : values) {
     if (each <= found || each >= beyond) continue;
-    const bool is_within = count_below<Lanes>(each, values) <= static_cast<std::int64_t>(rank);
-    (is_within ? found : beyond) = each;
+    const std::int64_t below = count_below<Lanes>(each, values);
+    if (below == static_cast<std::int64_t>(rank)) return each;
+    (below < static_cast<std::int64_t>(rank) ? found : beyond) = each;
   }
+  return found;
+}
+
+template <class Lanes>
+[[gnu::always_inline]] inline LeastPair<double> two_of(std::span<const double> values) noexcept {
+  using Its = Step<Lanes>;
+  constexpr std::size_t kHalf = Its::kCount / 2;
+  LeastPair<Lanes> pairs[Its::kCount];
+  std::size_t at = 0;
+  for (; at + kStep <= values.size(); at += kStep) {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < Its::kCount; ++i) {
+      Lanes each;
+      std::memcpy(&each, values.data() + at + i * Its::kWidth, sizeof(Lanes));
+      pairs[i].take(each);
+    }
+  }
+  std::array<double, kStep / 2> least;
+  std::array<double, kStep / 2> second;
+  for (std::size_t i = 0; i < kHalf; ++i) {
+    pairs[i].join(pairs[i + kHalf]);
+    std::memcpy(&least[i * Its::kWidth], &pairs[i].least, sizeof(Lanes));
+    std::memcpy(&second[i * Its::kWidth], &pairs[i].second, sizeof(Lanes));
+  }
+  LeastPair<double> found = joined(least.data(), second.data());
+  for (; at < values.size(); ++at) found.take(values[at]);
   return found;
 }
 
@@ -221,14 +280,25 @@ template <class Lanes>
 }
 
 template <class Values>
-[[gnu::target("avx2")]] void minima_by_avx2(const Values& values, std::size_t count,
-                                            std::size_t size, double* least) noexcept {
+[[gnu::target("avx2")]] void minima_by_avx2(Values& values, std::size_t count, std::size_t size,
+                                            double* least) noexcept {
   minima_of<FourLanes>(values, count, size, least);
+}
+
+[[gnu::target("avx2")]] Magnitudes new_minima_by_avx2(std::span<const double> cost,
+                                                      std::size_t size, double* least) noexcept {
+  NewCosts<FourLanes> costs{cost.data(), {}};
+  minima_of<FourLanes>(costs, cost.size(), size, least);
+  return costs.magnitudes.found();
 }
 
 [[gnu::target("avx2")]] double at_rank_by_avx2(std::span<const double> values,
                                                std::size_t rank) noexcept {
   return at_rank<FourLanes>(values, rank);
+}
+
+[[gnu::target("avx2")]] LeastPair<double> two_by_avx2(std::span<const double> values) noexcept {
+  return two_of<FourLanes>(values);
 }
 
 [[gnu::target("avx2")]] std::size_t up_to_by_avx2(double limit, const ReducedCosts& reduced,
@@ -246,8 +316,7 @@ template <class Values>
 #endif
 
 template <class Values>
-void find_minima(const Values& values, std::size_t count, std::size_t size,
-                 double* least) noexcept {
+void find_minima(Values values, std::size_t count, std::size_t size, double* least) noexcept {
 #if defined(__x86_64__)
   if (takes_four_lanes) return minima_by_avx2(values, count, size, least);
 #endif
@@ -268,6 +337,15 @@ void find_block_minima(std::span<const double> cost, const double* dual, std::si
   find_minima(ReducedCosts{cost.data(), dual}, cost.size(), size, least);
 }
 
+Magnitudes find_new_minima(std::span<const double> cost, std::size_t size, double* least) noexcept {
+#if defined(__x86_64__)
+  if (takes_four_lanes) return new_minima_by_avx2(cost, size, least);
+#endif
+  NewCosts<TwoLanes> costs{cost.data(), {}};
+  minima_of<TwoLanes>(costs, cost.size(), size, least);
+  return costs.magnitudes.found();
+}
+
 void find_block_minima(std::span<const double> values, std::size_t size, double* least) noexcept {
   find_minima(PlainValues{values.data()}, values.size(), size, least);
 }
@@ -277,6 +355,13 @@ double value_at_rank(std::span<const double> values, std::size_t rank) noexcept 
   if (takes_four_lanes) return at_rank_by_avx2(values, rank);
 #endif
   return at_rank<TwoLanes>(values, rank);
+}
+
+LeastPair<double> least_two(std::span<const double> values) noexcept {
+#if defined(__x86_64__)
+  if (takes_four_lanes) return two_by_avx2(values);
+#endif
+  return two_of<TwoLanes>(values);
 }
 
 std::size_t find_up_to(double limit, const double* cost, const double* dual, std::size_t begin,

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "assigning/least_pair.hpp"
+
 namespace gpusched {
 
 // Loops over a row of costs, in lanes as wide as the processor takes at once: the same bits on
@@ -23,11 +25,18 @@ struct Magnitudes {
 void find_block_minima(std::span<const double> cost, const double* dual, std::size_t size,
                        double* least) noexcept;
 
+/// The same of costs that nobody has looked at, with duals of 0, and `magnitudes_of` them.
+[[nodiscard]] Magnitudes find_new_minima(std::span<const double> cost, std::size_t size,
+                                         double* least) noexcept;
+
 /// The least of each block of `size` values; the last one may be shorter.
 void find_block_minima(std::span<const double> values, std::size_t size, double* least) noexcept;
 
 /// The value that stands at `rank`, from 0 on, when they are sorted. For few of them.
 [[nodiscard]] double value_at_rank(std::span<const double> values, std::size_t rank) noexcept;
+
+/// The two least values, of which one may be there twice.
+[[nodiscard]] LeastPair<double> least_two(std::span<const double> values) noexcept;
 
 /// Writes those of the columns [begin, end) whose cost - dual is at most `limit`, and returns how
 /// many. There must be room for one more.

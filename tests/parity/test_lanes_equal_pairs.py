@@ -14,7 +14,17 @@ import gpusched as gs
 from gpusched._core import _testing
 from gpusched.deciding.assignment import assign
 
-SHAPES = [(1, 1), (3, 7), (40, 40), (90, 33), (64, 150), (140, 140), (200, 211)]
+SHAPES = [
+    (1, 1),
+    (3, 7),
+    (40, 40),
+    (90, 33),
+    (64, 150),
+    (140, 140),
+    (200, 211),
+    (300, 270),
+    (280, 301),
+]
 
 
 @contextmanager
