@@ -46,6 +46,9 @@ def section(repeats: int) -> Section:
         "distances in the plane, 512 x 1024": _distances(random, 512, 1024),
         "whole numbers below 4, 1024 x 1024": random.integers(0, 4, (1024, 1024)) + 0.0,
         "uniform, 1024 x 512": random.random((1024, 512)),
+        "uniform, 128 x 128": random.random((128, 128)),
+        "distances in the plane, 128 x 128": _distances(random, 128, 128),
+        "all rows of one order, 128 x 128": _of_one_order(128, 128),
     }
     ratios = {name: _compare(out, name, cost, repeats) for name, cost in problems.items()}
     out.bars += [
