@@ -12,7 +12,14 @@ from typing import Final
 import numpy as np
 
 from gpusched.plugins.schedulers.gavel_jobs import Array, Jobs
-from gpusched.plugins.schedulers.gavel_solver import TIE, UnsolvedError, level, solve, tangent
+from gpusched.plugins.schedulers.gavel_solver import (
+    TIE,
+    Level,
+    UnsolvedError,
+    level,
+    solve,
+    tangent,
+)
 
 _STEPS: Final = 100
 _CLOSE: Final = 1e-6
@@ -112,30 +119,56 @@ def finish_time_fairness(jobs: Jobs) -> Array:
     along a convex curve. Newton's method: with the tangents of these curves for the curves the
     least ratio is a linear program, whose solution is never too high and is where the next
     tangents are taken.
+
+    Mostly one job cannot do better whatever it gets, and the rest can do as well: then no tangent
+    is taken, and the program that comes last is the only one.
     """
     alone = (jobs.rates * isolated_share(jobs.gpus, jobs.capacity)).sum(axis=1)
     isolated = (jobs.served + jobs.remaining) / alone
     if jobs.isolated is not None:
         isolated = jobs.isolated + jobs.remaining / alone
-    ones = np.ones(len(jobs))
     # No ratio is below `past`, and where jobs have waited for long it is little above.
     past = float((jobs.elapsed / isolated).max())
     slack = np.maximum(0.0, past * isolated - jobs.elapsed)
     least = float(((jobs.remaining / jobs.rates.max(axis=1) - slack) / isolated).max())
+    fractions = _if_all_can(jobs, least * isolated + slack)
+    if fractions is not None:
+        return fractions
     excess = least
     for _ in range(_STEPS):
         left = excess * isolated + slack
         slope = excess * isolated / left
-        gain = jobs.rates * (left / jobs.remaining)[:, None]
+        gain = _gain_within(jobs, left)
         # What a millionth of the time is enough for is no matter, and too much for the solver.
         gain *= np.minimum(1.0, _PLENTY / gain.max(axis=1))[:, None]
         times = tangent(gain, slope, jobs.gpus, jobs.capacity, least / excess)
         excess *= times
         if abs(times - 1.0) <= _CLOSE:
             break
-    left = excess * isolated + slack
-    need = jobs.remaining / left
-    return level(jobs.rates, need, jobs.gpus, ones, jobs.capacity, tie=_tie(jobs)).fractions
+    return _ending_within(jobs, excess * isolated + slack).fractions
+
+
+def _if_all_can(jobs: Jobs, left: Array) -> Array | None:
+    """Return fractions with which each job ends in the time that it has left, if it is seen to."""
+    if float(_gain_within(jobs, left).max()) > _PLENTY:
+        return None
+    try:
+        found = _ending_within(jobs, left)
+    except UnsolvedError:
+        return None
+    return found.fractions if found.height >= _LESS else None
+
+
+def _gain_within(jobs: Jobs, left: Array) -> Array:
+    """What part of its work each job does on each type in the time that it has left."""
+    gain: Array = jobs.rates * (left / jobs.remaining)[:, None]
+    return gain
+
+
+def _ending_within(jobs: Jobs, left: Array) -> Level:
+    """Raise all jobs together towards the rates with which each ends in the time it has left."""
+    need, ones = jobs.remaining / left, np.ones(len(jobs))
+    return level(jobs.rates, need, jobs.gpus, ones, jobs.capacity, tie=_tie(jobs))
 
 
 def deadlines(jobs: Jobs) -> Array:
