@@ -136,7 +136,8 @@ class KeyOrder final : public Order {
   if (view.now() < paid) return {.value = left.count(), .until = paid};
   if (left == kTick) return {left.count()};  // and not less, whatever was predicted
   const Time last = view.now() + (left - kTick);
-  return {.value = left.count(), .slope = -1, .until = last < run.finish ? last : kNever};
+  const bool bends = last + kTick < run.finish;  // and is not at its end by then
+  return {.value = left.count(), .slope = -1, .until = bends ? last : kNever};
 }
 
 /// GPUs times the remaining service, likewise.
